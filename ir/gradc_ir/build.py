@@ -1,0 +1,418 @@
+"""Building graphs: the hash-consing builder, and one smart constructor for each op.
+
+Constructors work in the *active* builder (``with builder: …``), infer types, take plain numbers where a
+value is wanted, and leave out rearrangements that change nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from gradc_ir import sizes
+from gradc_ir.constant import Constant
+from gradc_ir.errors import ShapeError
+from gradc_ir.graph import Function, Node, Value
+from gradc_ir.location import Location
+from gradc_ir.op import TABLE, Op
+from gradc_ir.operators import Operand
+from gradc_ir.sizes import Size
+from gradc_ir.types import DType, Type
+
+_state = threading.local()
+
+
+class Builder:
+    """Makes nodes, each distinct one once, and records for each the user's lines it came from."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[tuple[Any, ...], Node] = {}
+        self.locations: dict[Node, tuple[Location, ...]] = {}
+        self.here: tuple[Location, ...] = ()
+
+    def __enter__(self) -> Builder:
+        _stack().append(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _stack().pop()
+
+    @contextmanager
+    def at(self, locations: tuple[Location, ...]) -> Iterator[None]:
+        """Attribute the nodes made within to these lines of the user."""
+        before, self.here = self.here, locations or self.here
+        try:
+            yield
+        finally:
+            self.here = before
+
+    def apply(self, op: Op, operands: tuple[Value, ...], attributes: Mapping[str, Any]) -> Node:
+        """Return the node of an op, its operands and attributes (in the op's order)."""
+        key = (op.name, operands, tuple(attributes.values()))
+        node = self._nodes.get(key)
+        if node is None:
+            types = op.infer([operand.type for operand in operands], attributes)
+            node = Node(op, operands, attributes, types, len(self._nodes))
+            self._nodes[key] = node
+        if self.here:
+            self.note(node, self.here)
+        return node
+
+    def note(self, node: Node, locations: tuple[Location, ...]) -> None:
+        """Add lines to the ones a node is attributed to."""
+        have = self.locations.get(node)
+        if have is None:
+            self.locations[node] = locations
+        elif have is not locations:
+            self.locations[node] = tuple(dict.fromkeys(have + locations))
+
+    def param(self, index: int, type: Type) -> Value:
+        """Return the parameter of a function at a position."""
+        return self.apply(TABLE["param"], (), {"index": index, "type": type}).results[0]
+
+    def function(
+        self,
+        name: str,
+        params: Iterable[Value],
+        results: Iterable[Value],
+        names: Iterable[str] | None = None,
+        location: Location | None = None,
+    ) -> Function:
+        """Close a graph made here into a Function."""
+        return Function(
+            name, params, results, names=names, locations=self.locations, location=location
+        )
+
+    def inline(self, function: Function, operands: Sequence[Value]) -> tuple[Value, ...]:
+        """Build the function's graph here on the given operands; returns its results."""
+        mapping: dict[Value, Value] = dict(zip(function.params, operands, strict=True))
+        for node in function.body:
+            self.copy(node, mapping, function.locations.get(node, ()))
+        return tuple(mapping[result] for result in function.results)
+
+    def copy(
+        self, node: Node, mapping: dict[Value, Value], locations: tuple[Location, ...] = ()
+    ) -> Node:
+        """Build one node here with its operands mapped, and enter its results into the mapping."""
+        before, self.here = self.here, locations or self.here
+        operands = tuple([mapping[operand] for operand in node.operands])
+        made = self.apply(node.op, operands, node.attributes)
+        self.here = before
+        for old, new in zip(node.results, made.results):
+            mapping[old] = new
+        return made
+
+
+def _stack() -> list[Builder]:
+    try:
+        return _state.stack  # type: ignore[no-any-return]
+    except AttributeError:
+        _state.stack = []
+        return _state.stack
+
+
+def active() -> Builder:
+    """Return the innermost active builder."""
+    stack = _stack()
+    if not stack:
+        raise RuntimeError("no builder is active: use `with Builder():`")
+    return stack[-1]
+
+
+def apply(name: str, *operands: Value, **attributes: Any) -> Value:
+    """Return the single result of an op in the active builder; attributes in the op's order."""
+    return active().apply(TABLE[name], operands, attributes).results[0]
+
+
+def apply_all(name: str, *operands: Value, **attributes: Any) -> tuple[Value, ...]:
+    """Return all results of an op in the active builder; attributes in the op's order."""
+    return active().apply(TABLE[name], operands, attributes).results
+
+
+# -- sources --------------------------------------------------------------------------------------------
+
+
+def constant(array: Any, dtype: DType | None = None) -> Value:
+    """Return a constant; arrays whose elements are all the same bits are a broadcast scalar."""
+    data = np.asarray(array, dtype=dtype.numpy if dtype else None)
+    if data.ndim and data.size:
+        first = data.flat[0]
+        if data.size == 1 or Constant(np.broadcast_to(first, data.shape)) == Constant(data):
+            return full(data.shape, first, Constant(first).type.dtype)
+    return apply("constant", value=Constant(data))
+
+
+def full(shape: tuple[Size, ...], value: Any, dtype: DType) -> Value:
+    """Return a value of this shape filled with one number."""
+    number = apply("constant", value=Constant(np.asarray(value, dtype=dtype.numpy)))
+    return broadcast_to(number, shape)
+
+
+def full_like(x: Value, value: Any) -> Value:
+    """Return a value of x's type filled with one number."""
+    return full(x.type.shape, value, x.type.dtype)
+
+
+def zeros_like(x: Value) -> Value:
+    """Return zeros of x's type."""
+    return full_like(x, 0)
+
+
+def ones_like(x: Value) -> Value:
+    """Return ones of x's type."""
+    return full_like(x, 1)
+
+
+def iota(dtype: DType, size: Size) -> Value:
+    """Return 0, 1, 2 … up to ``size``, exclusive."""
+    return apply("iota", dtype=dtype, size=size)
+
+
+def size_value(size: Size, dtype: DType = DType.I64) -> Value:
+    """Return a size as a number: a constant when it is known."""
+    if isinstance(size, int):
+        return constant(size, dtype)
+    return cast(apply("size", size=size), dtype)
+
+
+# -- elementwise ----------------------------------------------------------------------------------------
+
+
+def _values(*operands: Operand) -> tuple[Value, ...]:
+    like = next(operand for operand in operands if isinstance(operand, Value))
+    return tuple(
+        operand if isinstance(operand, Value) else full_like(like, operand) for operand in operands
+    )
+
+
+def elementwise(name: str, *operands: Operand) -> Value:
+    """Return an elementwise op of values and numbers; at least one operand is a value."""
+    return apply(name, *_values(*operands))
+
+
+def _unary(name: str) -> Any:
+    def constructor(x: Value) -> Value:
+        return apply(name, x)
+
+    constructor.__name__ = constructor.__qualname__ = name
+    constructor.__doc__ = f"Return the op ``{name}`` of x."
+    return constructor
+
+
+def _binary(name: str) -> Any:
+    def constructor(x: Operand, y: Operand) -> Value:
+        return elementwise(name, x, y)
+
+    constructor.__name__ = constructor.__qualname__ = name
+    constructor.__doc__ = f"Return the op ``{name}`` of x and y."
+    return constructor
+
+
+neg = _unary("neg")
+abs = _unary("abs")
+sign = _unary("sign")
+floor = _unary("floor")
+sqrt = _unary("sqrt")
+exp = _unary("exp")
+expm1 = _unary("expm1")
+log = _unary("log")
+log1p = _unary("log1p")
+sin = _unary("sin")
+cos = _unary("cos")
+tan = _unary("tan")
+tanh = _unary("tanh")
+softplus = _unary("softplus")
+sigmoid = _unary("sigmoid")
+log1mexp = _unary("log1mexp")
+logical_not = _unary("logical_not")
+stop_gradient = _unary("stop_gradient")
+exactly = _unary("exactly")
+add = _binary("add")
+sub = _binary("sub")
+mul = _binary("mul")
+div = _binary("div")
+power = _binary("power")
+floor_divide = _binary("floor_divide")
+remainder = _binary("remainder")
+maximum = _binary("maximum")
+minimum = _binary("minimum")
+arctan2 = _binary("arctan2")
+logaddexp = _binary("logaddexp")
+eq = _binary("eq")
+ne = _binary("ne")
+lt = _binary("lt")
+le = _binary("le")
+logical_and = _binary("logical_and")
+logical_or = _binary("logical_or")
+logical_xor = _binary("logical_xor")
+
+
+def gt(x: Operand, y: Operand) -> Value:
+    """Return whether x is above y."""
+    return elementwise("lt", y, x)
+
+
+def ge(x: Operand, y: Operand) -> Value:
+    """Return whether x is at least y."""
+    return elementwise("le", y, x)
+
+
+def select(condition: Value, x: Operand, y: Operand) -> Value:
+    """Return x where the condition holds and y elsewhere; one of x and y is a value."""
+    return apply("select", condition, *_values(x, y))
+
+
+def cast(x: Value, dtype: DType) -> Value:
+    """Return x in another dtype, x itself when it has it."""
+    return x if x.type.dtype is dtype else apply("cast", x, dtype=dtype)
+
+
+# -- shape ----------------------------------------------------------------------------------------------
+
+
+def broadcast(x: Value, shape: tuple[Size, ...], axes: tuple[int, ...]) -> Value:
+    """Return x repeated: its axis i becomes axis ``axes[i]`` of ``shape``, of the same size."""
+    if x.type.shape == shape:
+        return x
+    if x.op.name == "broadcast":
+        inner = x.node.attributes["axes"]
+        return broadcast(x.operands[0], shape, tuple(axes[axis] for axis in inner))
+    return apply("broadcast", x, shape=shape, axes=axes)
+
+
+def broadcast_to(x: Value, shape: tuple[Size, ...]) -> Value:
+    """Return x broadcast by NumPy's rule: axes align at the end, size 1 stretches."""
+    missing = len(shape) - x.type.rank
+    if missing < 0:
+        raise ShapeError(f"cannot broadcast {x.type} to shape {shape}")
+    kept = []
+    for axis, have in enumerate(x.type.shape):
+        want = shape[missing + axis]
+        if have == want:
+            kept.append(axis)
+        elif have != 1:
+            raise ShapeError(f"cannot broadcast {x.type} to shape {shape}")
+    squeezed = reshape(x, tuple(x.type.shape[axis] for axis in kept))
+    return broadcast(squeezed, shape, tuple(missing + axis for axis in kept))
+
+
+def reshape(x: Value, shape: tuple[Size, ...]) -> Value:
+    """Return x in another shape of as many elements, row-major."""
+    if x.type.shape == shape:
+        return x
+    if x.op.name == "reshape":
+        return reshape(x.operands[0], shape)
+    return apply("reshape", x, shape=shape)
+
+
+def expand_dims(x: Value, axes: Sequence[int]) -> Value:
+    """Return x with axes of size 1 inserted at these positions of the result."""
+    rest = iter(x.type.shape)
+    rank = x.type.rank + len(axes)
+    return reshape(x, tuple(1 if axis in axes else next(rest) for axis in range(rank)))
+
+
+def transpose(x: Value, permutation: tuple[int, ...]) -> Value:
+    """Return x with axes permuted: result axis i is axis ``permutation[i]`` of x."""
+    if permutation == tuple(range(x.type.rank)):
+        return x
+    return apply("transpose", x, permutation=permutation)
+
+
+def concatenate(parts: Sequence[Value], axis: int) -> Value:
+    """Return the parts one after another along an axis."""
+    return parts[0] if len(parts) == 1 else apply("concatenate", *parts, axis=axis)
+
+
+def slice(
+    x: Value, starts: tuple[Size, ...], shape: tuple[Size, ...], steps: tuple[int, ...]
+) -> Value:
+    """Return the window of x whose element i is element ``start + i * step``."""
+    if shape == x.type.shape and all(step == 1 for step in steps):
+        return x
+    return apply("slice", x, starts=starts, shape=shape, steps=steps)
+
+
+def pad(
+    x: Value, starts: tuple[Size, ...], shape: tuple[Size, ...], steps: tuple[int, ...]
+) -> Value:
+    """Return zeros of ``shape`` with x as a window: the transpose of slice."""
+    if shape == x.type.shape and all(step == 1 for step in steps):
+        return x
+    return apply("pad", x, starts=starts, shape=shape, steps=steps)
+
+
+def set_slice(x: Value, part: Value, starts: tuple[Size, ...], steps: tuple[int, ...]) -> Value:
+    """Return x with a window replaced by ``part``."""
+    if part.type.shape == x.type.shape and all(step == 1 for step in steps):
+        return part
+    return apply("set_slice", x, part, starts=starts, steps=steps)
+
+
+# -- index, reduce, contract ------------------------------------------------------------------------------
+
+
+def gather(x: Value, indices: Sequence[Value], axes: tuple[int, ...]) -> Value:
+    """Return x's elements at integer indices along axes; index axes come first in the result."""
+    return apply("gather", x, *indices, axes=axes)
+
+
+def scatter_set(x: Value, part: Value, indices: Sequence[Value], axes: tuple[int, ...]) -> Value:
+    """Return x with elements at integer indices replaced."""
+    return apply("scatter_set", x, part, *indices, axes=axes)
+
+
+def scatter_add(x: Value, part: Value, indices: Sequence[Value], axes: tuple[int, ...]) -> Value:
+    """Return x with ``part`` added at integer indices, repeated ones added up."""
+    return apply("scatter_add", x, part, *indices, axes=axes)
+
+
+def _reduction(name: str) -> Any:
+    def constructor(x: Value, axes: Iterable[int]) -> Value:
+        ordered = tuple(sorted(axes))
+        return apply(name, x, axes=ordered) if ordered else x
+
+    constructor.__name__ = constructor.__qualname__ = name
+    constructor.__doc__ = f"Return the op ``{name}`` of x over axes; x itself for no axes."
+    return constructor
+
+
+reduce_sum = _reduction("reduce_sum")
+reduce_prod = _reduction("reduce_prod")
+reduce_max = _reduction("reduce_max")
+reduce_min = _reduction("reduce_min")
+
+
+def logsumexp(x: Value, axes: Iterable[int]) -> Value:
+    """Return log(sum(exp(x))) over axes; x itself for no axes."""
+    ordered = tuple(sorted(axes))
+    return apply("logsumexp", x, axes=ordered) if ordered else x
+
+
+def contract(x: Value, y: Value, spec: str) -> Value:
+    """Return the contraction of x and y, e.g. ``"ij,jk->ik"``."""
+    return apply("contract", x, y, spec=spec)
+
+
+def count(x: Value, axes: Iterable[int], dtype: DType) -> Value:
+    """Return how many elements of x lie along axes, as a number of a dtype."""
+    return size_value(sizes.product(x.type.shape[axis] for axis in axes), dtype)
+
+
+# -- control ----------------------------------------------------------------------------------------------
+
+
+def call(
+    operands: Sequence[Value],
+    *,
+    name: str,
+    body: Function,
+    vjp: Function | None = None,
+    jvp: Function | None = None,
+) -> tuple[Value, ...]:
+    """Return the results of a function that carries its own derivatives."""
+    return apply_all("call", *operands, name=name, body=body, vjp=vjp, jvp=jvp)

@@ -1,0 +1,100 @@
+"""The error classes of gradc and the one way their messages are laid out."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable
+
+from gradc_ir.location import Location
+
+
+class GradcError(Exception):
+    """The base of every error gradc raises for something a user can cause.
+
+    A message says what failed, shows the user's own line, what was found, and the cure::
+
+        ShapeError: x @ w: the inner sizes differ (4 and 5)
+          model.py:14 in loss
+              h = np.tanh(x @ w)
+          x: f64[3,4]    w: f64[5]
+          help: w needs 4 entries, one per column of x
+
+    Parameters
+    ----------
+    what: what failed, one line in the user's words.
+    at: the user's line, or None when there is none.
+    found: further lines, what was found against what was wanted.
+    help: what to write instead.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        at: Location | None = None,
+        found: str | Iterable[str] = (),
+        help: str | None = None,
+    ) -> None:
+        self.what = what
+        self.at = at
+        self.found = (found,) if isinstance(found, str) else tuple(found)
+        self.help = help
+        super().__init__(self._render())
+
+    def _render(self) -> str:
+        lines = [self.what]
+        if self.at is not None:
+            lines.append(f"  {self.at}")
+            if self.at.code:
+                lines.append(f"      {self.at.code}")
+        lines += [f"  {line}" for line in self.found]
+        if self.help:
+            lines.append(f"  help: {self.help}")
+        return "\n".join(lines)
+
+    def located(self, at: Location | None) -> GradcError:
+        """Return this error with the user's line filled in, unless it already has one."""
+        if self.at is None and at is not None:
+            self.at = at
+            self.args = (self._render(),)
+        return self
+
+
+class TraceError(GradcError, TypeError):
+    """A function does something that cannot be recorded in a static graph."""
+
+
+class ShapeError(GradcError, ValueError):
+    """Two shapes, or a shape and an axis, do not fit."""
+
+
+class DTypeError(GradcError, TypeError):
+    """A dtype is not supported, or not where it was given."""
+
+
+class IndexError(GradcError, builtins.IndexError):  # noqa: A001 - the public name is gradc.IndexError
+    """An index lies outside its axis."""
+
+
+class NoGradientError(GradcError, LookupError):
+    """An op on the path of differentiation has no derivative rule."""
+
+
+class GradientArityError(GradcError, ValueError):
+    """A user's gradient function returned the wrong number of gradients."""
+
+
+class RuleError(GradcError, ValueError):
+    """A rewrite rule is malformed, or its check failed."""
+
+
+class ExportError(GradcError, ValueError):
+    """A kernel cannot be exported as asked."""
+
+
+class ParseError(GradcError, ValueError):
+    """Text is not the text of a function, a type or a spec."""
+
+
+class VerifyError(GradcError, AssertionError):
+    """A graph breaks a rule of the language: a defect of a pass, never of the user's code."""

@@ -1,0 +1,84 @@
+"""Linear algebra: the binary contraction, from which every dot, matmul and einsum is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gradc_ir.errors import DTypeError, ShapeError
+from gradc_ir.fma import fma
+from gradc_ir.op import REALS, Attributes, Op, declare
+from gradc_ir.reduction import Array, contract_in_order, reduce_in_order
+from gradc_ir.sizes import Size
+from gradc_ir.types import DType, Type
+
+
+def parse_spec(spec: str) -> tuple[str, str, str]:
+    """Return (left, right, result) of a contraction such as ``"ij,jk->ik"``."""
+    operands, _, result = spec.partition("->")
+    left, _, right = operands.partition(",")
+    return left, right, result
+
+
+def contracted(spec: str) -> str:
+    """Return the labels summed over, in order of appearance in the left operand."""
+    left, _, result = parse_spec(spec)
+    return "".join(label for label in left if label not in result)
+
+
+def _infer_contract(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    x, y = types
+    left, right, result = parse_spec(attributes["spec"])
+    if len(left) != x.rank or len(right) != y.rank:
+        raise ShapeError(f"contract: {attributes['spec']} does not fit {x} and {y}")
+    for labels in (left, right, result):
+        if len(set(labels)) != len(labels):
+            raise ShapeError(f"contract: a label is repeated in {attributes['spec']}")
+    if x.dtype != y.dtype or x.dtype is DType.BOOL:
+        raise DTypeError("contract: operand dtypes do not fit", found=f"{x} and {y}")
+    found: dict[str, Size] = dict(zip(left, x.shape))
+    for label, size in zip(right, y.shape):
+        if found.setdefault(label, size) != size:
+            raise ShapeError(f"contract: sizes of {label} differ ({found[label]} and {size})")
+    if not set(result) <= set(found):
+        raise ShapeError(f"contract: {attributes['spec']} has a result label no operand has")
+    summed = set(found) - set(result)
+    if not summed <= set(left) & set(right):
+        raise ShapeError(f"contract: {attributes['spec']} sums a label only one operand has")
+    return (x.with_shape(tuple(found[label] for label in result)),)
+
+
+def _contract(x: Array, y: Array, *, spec: str) -> Array:
+    left, right, result = parse_spec(spec)
+    summed = contracted(spec)
+    order = summed[-1:] + result + summed[:-1]  # the last summed label is the one joined by fma
+
+    def aligned(array: Array, labels: str) -> Array:
+        moved = np.transpose(array, [labels.index(label) for label in order if label in labels])
+        return np.expand_dims(moved, tuple(i for i, label in enumerate(order) if label not in labels))
+
+    with np.errstate(all="ignore"):
+        a, b = np.broadcast_arrays(aligned(x, left), aligned(y, right))
+        if not summed:
+            return np.asarray(a * b)
+        if x.dtype.kind != "f":
+            return np.asarray(np.einsum(spec, x, y)).astype(x.dtype)
+        inner = contract_in_order(a, b, fma)
+        axes = range(len(result), inner.ndim)
+        return np.asarray(reduce_in_order(inner, axes, np.add, -0.0, 0.0))
+
+
+contract = declare(
+    Op(
+        "contract",
+        "linalg",
+        2,
+        _infer_contract,
+        _contract,
+        attributes=("spec",),
+        domain=(REALS, REALS),
+        linear=(0, 1),
+        summary="The sum of products over the labels that the result lacks, one fma a product.",
+    )
+)

@@ -1,0 +1,143 @@
+"""Reductions over axes, in the defined order of :mod:`gradc_ir.reduction`; the axes disappear."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradc_ir.errors import DTypeError, ShapeError
+from gradc_ir.op import REALS, Attributes, Domain, Op, declare
+from gradc_ir.ops.elementwise import maximum, minimum
+from gradc_ir.reduction import Array, reduce_in_order
+from gradc_ir.types import DType, Type
+
+
+def reduction(
+    name: str,
+    *,
+    combine: Callable[..., Any],
+    identity: Callable[[np.dtype[Any]], Any],
+    empty: Callable[[np.dtype[Any]], Any] | None = None,
+    scalar: str,
+    summary: str,
+    domain: Domain = REALS,
+    booleans: bool = False,
+    linear: tuple[int, ...] = (),
+) -> Op:
+    """Declare a reduction by an associative ``combine`` with an ``identity`` for each dtype."""
+
+    def infer(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+        (x,) = types
+        if x.dtype is DType.BOOL and not booleans:
+            raise DTypeError(f"{name}: bool is not summed", help="cast to an integer first")
+        return (x.with_shape(without_axes(name, x, attributes["axes"])),)
+
+    def meaning(x: Array, *, axes: tuple[int, ...]) -> Array:
+        with np.errstate(all="ignore"):
+            start = identity(x.dtype)
+            none = empty(x.dtype) if empty else start
+            return np.asarray(reduce_in_order(x, axes, combine, start, none))
+
+    return declare(
+        Op(
+            name=name,
+            family="reduce",
+            operands=1,
+            attributes=("axes",),
+            infer=infer,
+            reference=meaning,
+            scalar=scalar,
+            summary=summary,
+            domain=(domain,),
+            linear=linear,
+        )
+    )
+
+
+def without_axes(name: str, x: Type, axes: tuple[int, ...]) -> tuple[Any, ...]:
+    """Return the shape without ``axes``, which must be ascending, distinct and within the rank."""
+    if list(axes) != sorted(set(axes)) or any(not 0 <= axis < x.rank for axis in axes):
+        raise ShapeError(f"{name}: axes {axes} do not fit {x}")
+    return tuple(size for axis, size in enumerate(x.shape) if axis not in axes)
+
+
+def lowest(dtype: np.dtype[Any]) -> Any:
+    """Return the identity of max: -inf, the smallest integer, or False."""
+    if dtype.kind == "f":
+        return -np.inf
+    return np.iinfo(dtype).min if dtype.kind == "i" else False  # type: ignore[type-var]
+
+
+def highest(dtype: np.dtype[Any]) -> Any:
+    """Return the identity of min: inf, the largest integer, or True."""
+    if dtype.kind == "f":
+        return np.inf
+    return np.iinfo(dtype).max if dtype.kind == "i" else True  # type: ignore[type-var]
+
+
+reduce_sum = reduction(
+    "reduce_sum",
+    combine=np.add,
+    identity=lambda dtype: -0.0 if dtype.kind == "f" else 0,
+    empty=lambda dtype: 0,
+    scalar="add",
+    linear=(0,),
+    summary="The sum over axes; 0 for no elements.",
+)
+reduce_prod = reduction(
+    "reduce_prod",
+    combine=np.multiply,
+    identity=lambda dtype: 1,
+    scalar="mul",
+    summary="The product over axes; 1 for no elements.",
+)
+reduce_max = reduction(
+    "reduce_max",
+    combine=maximum.reference,  # type: ignore[arg-type]
+    identity=lowest,
+    scalar="maximum",
+    booleans=True,
+    summary="The largest element over axes (any, for bool); nan if one is nan.",
+)
+reduce_min = reduction(
+    "reduce_min",
+    combine=minimum.reference,  # type: ignore[arg-type]
+    identity=highest,
+    scalar="minimum",
+    booleans=True,
+    summary="The smallest element over axes (all, for bool); nan if one is nan.",
+)
+
+
+def _infer_logsumexp(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    (x,) = types
+    if not x.dtype.is_float:
+        raise DTypeError("logsumexp: the operand must be a float", found=str(x))
+    return (x.with_shape(without_axes("logsumexp", x, attributes["axes"])),)
+
+
+def _logsumexp(x: Array, *, axes: tuple[int, ...]) -> Array:
+    largest = reduce_max.reference(x, axes=axes)  # type: ignore[misc]
+    with np.errstate(all="ignore"):
+        finite = np.where(np.abs(largest) < np.inf, largest, 0).astype(x.dtype)
+        shifted = np.exp(x - np.expand_dims(finite, axes))
+        total = reduce_sum.reference(shifted, axes=axes)  # type: ignore[misc]
+        return np.asarray(np.log(total) + finite)
+
+
+logsumexp = declare(
+    Op(
+        "logsumexp",
+        "reduce",
+        1,
+        _infer_logsumexp,
+        _logsumexp,
+        attributes=("axes",),
+        domain=(REALS,),
+        summary="log(sum(exp(x))) over axes without overflow; -inf for no elements.",
+    )
+)
+
+__all__ = ["logsumexp", "reduce_max", "reduce_min", "reduce_prod", "reduce_sum"]

@@ -1,0 +1,218 @@
+"""Ops that make values and move their elements about without computing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradc_ir import sizes
+from gradc_ir.constant import Constant
+from gradc_ir.errors import ShapeError
+from gradc_ir.op import REALS, Attributes, Op, declare
+from gradc_ir.reduction import Array
+from gradc_ir.sizes import Size
+from gradc_ir.types import DType, Type
+
+# -- sources --------------------------------------------------------------------------------------------
+
+
+def _infer_param(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    type_: Type = attributes["type"]
+    return (type_,)
+
+
+param = declare(Op("param", "shape", 0, _infer_param, None, attributes=("index", "type"),
+                   summary="A parameter of the function."))
+
+
+def _infer_constant(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    value: Constant = attributes["value"]
+    return (value.type,)
+
+
+def _constant(*, value: Constant) -> Array:
+    return value.array
+
+
+constant = declare(Op("constant", "shape", 0, _infer_constant, _constant, attributes=("value",),
+                      summary="A constant array, held by its bits."))
+
+
+def _infer_iota(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    return (Type(attributes["dtype"], (attributes["size"],)),)
+
+
+def _iota(*, dtype: DType, size: int) -> Array:
+    return np.arange(size).astype(dtype.numpy)
+
+
+iota = declare(Op("iota", "shape", 0, _infer_iota, _iota, attributes=("dtype", "size"),
+                  summary="0, 1, 2 … up to size, exclusive."))
+
+
+def _infer_size(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    return (Type(DType.I64),)
+
+
+def _size(*, size: int) -> Array:
+    return np.asarray(size, dtype=np.int64)
+
+
+size = declare(Op("size", "shape", 0, _infer_size, _size, attributes=("size",),
+                  summary="A symbolic size as a number."))
+
+# -- rearrangement --------------------------------------------------------------------------------------
+
+
+def _infer_broadcast(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    (x,) = types
+    shape: tuple[Size, ...] = attributes["shape"]
+    axes: tuple[int, ...] = attributes["axes"]
+    if len(axes) != x.rank or list(axes) != sorted(set(axes)):
+        raise ShapeError(f"broadcast: axes {axes} do not fit {x}")
+    if any(axis >= len(shape) or shape[axis] != have for axis, have in zip(axes, x.shape)):
+        raise ShapeError(f"broadcast: {x} at axes {axes} does not fit shape {shape}")
+    return (x.with_shape(shape),)
+
+
+def _broadcast(x: Array, *, shape: tuple[int, ...], axes: tuple[int, ...]) -> Array:
+    expanded = np.expand_dims(x, tuple(i for i in range(len(shape)) if i not in axes))
+    return np.broadcast_to(expanded, shape)
+
+
+broadcast = declare(Op("broadcast", "shape", 1, _infer_broadcast, _broadcast,
+                       attributes=("shape", "axes"), domain=(REALS,), linear=(0,),
+                       summary="x repeated: its axis i becomes axis axes[i] of shape."))
+
+
+def _infer_reshape(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    (x,) = types
+    shape: tuple[Size, ...] = attributes["shape"]
+    if sizes.product(shape) != x.count:
+        raise ShapeError(f"reshape: {x} has not as many elements as shape {shape}")
+    return (x.with_shape(shape),)
+
+
+def _reshape(x: Array, *, shape: tuple[int, ...]) -> Array:
+    return x.reshape(shape)
+
+
+reshape = declare(Op("reshape", "shape", 1, _infer_reshape, _reshape, attributes=("shape",),
+                     domain=(REALS,), linear=(0,), summary="x in another shape, row-major order."))
+
+
+def _infer_transpose(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    (x,) = types
+    permutation: tuple[int, ...] = attributes["permutation"]
+    if sorted(permutation) != list(range(x.rank)):
+        raise ShapeError(f"transpose: {permutation} is no permutation of the axes of {x}")
+    return (x.with_shape(tuple(x.shape[axis] for axis in permutation)),)
+
+
+def _transpose(x: Array, *, permutation: tuple[int, ...]) -> Array:
+    return np.transpose(x, permutation)
+
+
+transpose = declare(Op("transpose", "shape", 1, _infer_transpose, _transpose,
+                       attributes=("permutation",), domain=(REALS,), linear=(0,),
+                       summary="x with its axes permuted: result axis i is axis permutation[i]."))
+
+
+def _infer_concatenate(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    axis: int = attributes["axis"]
+    if not types:
+        raise ShapeError("concatenate: nothing to concatenate")
+    first = types[0]
+    if not 0 <= axis < first.rank:
+        raise ShapeError(f"concatenate: no axis {axis} in {first}")
+    total: Size = 0
+    for x in types:
+        if x.dtype != first.dtype or x.rank != first.rank or any(
+            a != b for i, (a, b) in enumerate(zip(x.shape, first.shape)) if i != axis
+        ):
+            raise ShapeError("concatenate: operands do not fit", found=" and ".join(map(str, types)))
+        total = total + x.shape[axis]
+    return (first.with_shape((*first.shape[:axis], total, *first.shape[axis + 1 :])),)
+
+
+def _concatenate(*arrays: Array, axis: int) -> Array:
+    return np.concatenate(arrays, axis=axis)
+
+
+concatenate = declare(Op("concatenate", "shape", None, _infer_concatenate, _concatenate,
+                         attributes=("axis",), domain=(REALS,), linear=(0,),
+                         summary="The operands one after another along an axis."))
+
+# -- windows: element i of the window is element start + i * step of the whole --------------------------
+
+
+def window(starts: Sequence[int], shape: Sequence[int], steps: Sequence[int]) -> tuple[Any, ...]:
+    """Return the index arrays of a window, for use with ``x[np.ix_(…)]``."""
+    return np.ix_(*(start + step * np.arange(size) for start, size, step in zip(starts, shape, steps)))
+
+
+def _check_window(
+    name: str, whole: Type, part: Sequence[Size], attributes: Attributes
+) -> None:
+    starts: tuple[Size, ...] = attributes["starts"]
+    steps: tuple[int, ...] = attributes["steps"]
+    if not len(starts) == len(steps) == len(part) == whole.rank or 0 in steps:
+        raise ShapeError(f"{name}: starts {starts} and steps {steps} do not fit {whole}")
+    for start, count, step, length in zip(starts, part, steps, whole.shape):
+        if isinstance(start, int) and isinstance(count, int) and isinstance(length, int) and count:
+            last = start + (count - 1) * step
+            if not (0 <= start < length and 0 <= last < length):
+                raise ShapeError(f"{name}: elements {start}…{last} lie outside {whole}")
+
+
+def _infer_slice(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    (x,) = types
+    _check_window("slice", x, attributes["shape"], attributes)
+    return (x.with_shape(attributes["shape"]),)
+
+
+def _slice(x: Array, *, starts: Any, shape: Any, steps: Any) -> Array:
+    return x[window(starts, shape, steps)] if x.ndim else x
+
+
+slice = declare(Op("slice", "shape", 1, _infer_slice, _slice,
+                   attributes=("starts", "shape", "steps"), domain=(REALS,), linear=(0,),
+                   summary="A window of x."))
+
+
+def _infer_pad(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    (x,) = types
+    whole = x.with_shape(attributes["shape"])
+    _check_window("pad", whole, x.shape, attributes)
+    return (whole,)
+
+
+def _pad(x: Array, *, starts: Any, shape: Any, steps: Any) -> Array:
+    out = np.zeros(shape, dtype=x.dtype)
+    out[window(starts, x.shape, steps) if x.ndim else ()] = x
+    return out
+
+
+pad = declare(Op("pad", "shape", 1, _infer_pad, _pad, attributes=("starts", "shape", "steps"),
+                 domain=(REALS,), linear=(0,), summary="x as a window of zeros: undoes slice."))
+
+
+def _infer_set_slice(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    x, part = types
+    if x.dtype != part.dtype:
+        raise ShapeError("set_slice: operand dtypes differ", found=f"{x} and {part}")
+    _check_window("set_slice", x, part.shape, attributes)
+    return (x,)
+
+
+def _set_slice(x: Array, part: Array, *, starts: Any, steps: Any) -> Array:
+    out = x.copy()
+    out[window(starts, part.shape, steps) if x.ndim else ()] = part
+    return out
+
+
+set_slice = declare(Op("set_slice", "shape", 2, _infer_set_slice, _set_slice,
+                       attributes=("starts", "steps"), domain=(REALS, REALS), linear=(0, 1),
+                       summary="x with a window replaced by the second operand."))

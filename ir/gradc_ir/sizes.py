@@ -1,0 +1,299 @@
+"""Sizes of axes: integers, or exact integer expressions over named symbols such as ``n``.
+
+A symbolic size is a polynomial with integer coefficients over *atoms*: symbols, floor quotients and
+maxima. Two sizes are equal when their canonical polynomials are, so ``(n + 1) - 1`` *is* ``n``. A
+symbol stands for a number that is at least 0.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias, Union
+
+Size: TypeAlias = Union[int, "Expr"]
+Atom: TypeAlias = Union[str, "Quotient", "Maximum"]
+Monomial: TypeAlias = tuple[Atom, ...]  # sorted by text; () is the constant term
+
+
+class Quotient:
+    """The atom ``numerator // denominator``, rounded down."""
+
+    __slots__ = ("_text", "denominator", "numerator")
+
+    def __init__(self, numerator: Size, denominator: Size) -> None:
+        self.numerator = numerator
+        self.denominator = denominator
+        self._text = f"({numerator}) // ({denominator})"
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Quotient) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
+class Maximum:
+    """The atom ``max(left, right)``."""
+
+    __slots__ = ("_text", "left", "right")
+
+    def __init__(self, left: Size, right: Size) -> None:
+        self.left, self.right = sorted((left, right), key=str)
+        self._text = f"max({self.left}, {self.right})"
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Maximum) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
+class Expr:
+    """A symbolic size. Built with :func:`symbol` and the operators; immutable and hashable."""
+
+    __slots__ = ("_hash", "_text", "terms")
+
+    def __init__(self, terms: Mapping[Monomial, int]) -> None:
+        ordered = sorted(terms.items(), key=lambda item: (-len(item[0]), _monomial_text(item[0])))
+        self.terms: tuple[tuple[Monomial, int], ...] = tuple(ordered)
+        self._text = _terms_text(self.terms)
+        self._hash = hash(self._text)
+
+    def __str__(self) -> str:
+        return self._text
+
+    __repr__ = __str__
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Expr) and self._text == other._text
+
+    def __add__(self, other: Size) -> Size:
+        terms = dict(self.terms)
+        for monomial, coefficient in _terms(other):
+            terms[monomial] = terms.get(monomial, 0) + coefficient
+        return _make(terms)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Size:
+        return _make({monomial: -coefficient for monomial, coefficient in self.terms})
+
+    def __sub__(self, other: Size) -> Size:
+        return self + (-other)
+
+    def __rsub__(self, other: Size) -> Size:
+        return -self + other
+
+    def __mul__(self, other: Size) -> Size:
+        terms: dict[Monomial, int] = {}
+        for left, a in self.terms:
+            for right, b in _terms(other):
+                monomial = tuple(sorted(left + right, key=str))
+                terms[monomial] = terms.get(monomial, 0) + a * b
+        return _make(terms)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Size) -> Size:
+        return floor_quotient(self, other)
+
+    def __rfloordiv__(self, other: Size) -> Size:
+        return floor_quotient(other, self)
+
+
+def symbol(name: str) -> Expr:
+    """Return the symbolic size called ``name``."""
+    if not name.isidentifier():
+        raise ValueError(f"a size is named by an identifier, not {name!r}")
+    return Expr({(name,): 1})
+
+
+def floor_quotient(numerator: Size, denominator: Size) -> Size:
+    """Return ``numerator // denominator`` rounded down, divided out where that is exact."""
+    if isinstance(numerator, int) and isinstance(denominator, int):
+        return numerator // denominator
+    if denominator == 1:
+        return numerator
+    exact = exact_quotient(numerator, denominator)
+    if exact is not None:
+        return exact
+    return Expr({(Quotient(numerator, denominator),): 1})
+
+
+def exact_quotient(numerator: Size, denominator: Size) -> Size | None:
+    """Return ``numerator / denominator`` when it divides term by term for all sizes, else None."""
+    divisor = _terms(denominator)
+    if len(divisor) != 1:
+        return 1 if numerator == denominator else None
+    (divisor_atoms, divisor_coefficient) = divisor[0]
+    if divisor_coefficient == 0:
+        return None
+    terms: dict[Monomial, int] = {}
+    for monomial, coefficient in _terms(numerator):
+        rest = list(monomial)
+        for atom in divisor_atoms:
+            if atom not in rest:
+                return None
+            rest.remove(atom)
+        if coefficient % divisor_coefficient:
+            return None
+        terms[tuple(rest)] = coefficient // divisor_coefficient
+    return _make(terms)
+
+
+def maximum(left: Size, right: Size) -> Size:
+    """Return the larger of two sizes, resolved where it holds for every value of the symbols."""
+    if at_least(left, right):
+        return left
+    if at_least(right, left):
+        return right
+    return Expr({(Maximum(left, right),): 1})
+
+
+def minimum(left: Size, right: Size) -> Size:
+    """Return the smaller of two sizes, resolved where it holds for every value of the symbols."""
+    return left + right - maximum(left, right)
+
+
+def at_least(left: Size, right: Size) -> bool:
+    """Whether ``left >= right`` is certain for all symbols >= 0; False when it is not known."""
+    return all(
+        coefficient >= 0 and all(_atom_nonnegative(atom) for atom in monomial)
+        for monomial, coefficient in _terms(left - right)
+    )
+
+
+def product(sizes: Iterable[Size]) -> Size:
+    """Return the product of sizes; 1 for none."""
+    result: Size = 1
+    for size in sizes:
+        result = result * size
+    return result
+
+
+def symbols(size: Size) -> tuple[str, ...]:
+    """Return the names of the symbols in a size, in the order in which they are printed."""
+    found: dict[str, None] = {}
+    for monomial, _ in _terms(size):
+        for atom in monomial:
+            if isinstance(atom, str):
+                found[atom] = None
+            elif isinstance(atom, Quotient):
+                found.update(dict.fromkeys(symbols(atom.numerator) + symbols(atom.denominator)))
+            else:
+                found.update(dict.fromkeys(symbols(atom.left) + symbols(atom.right)))
+    return tuple(found)
+
+
+def substitute(size: Size, values: Mapping[str, Size]) -> Size:
+    """Return the size with symbols replaced; those not in ``values`` stay."""
+    if isinstance(size, int):
+        return size
+    result: Size = 0
+    for monomial, coefficient in size.terms:
+        term: Size = coefficient
+        for atom in monomial:
+            if isinstance(atom, str):
+                factor = values.get(atom, Expr({(atom,): 1}))
+            elif isinstance(atom, Quotient):
+                factor = floor_quotient(
+                    substitute(atom.numerator, values), substitute(atom.denominator, values)
+                )
+            else:
+                factor = maximum(substitute(atom.left, values), substitute(atom.right, values))
+            term = term * factor
+        result = result + term
+    return result
+
+
+def evaluate(size: Size, values: Mapping[str, int]) -> int:
+    """Return the number a size has when its symbols have the given values."""
+    if isinstance(size, int):
+        return size
+    result = substitute(size, values)
+    if not isinstance(result, int):
+        missing = [name for name in symbols(size) if name not in values]
+        raise KeyError(f"no value for {', '.join(missing)} in {size}")
+    return result
+
+
+def parse_size(text: str) -> Size:
+    """Return the size written in ``text``, e.g. ``"4"``, ``"n"``, ``"max(n - 1, 0)"``."""
+    try:
+        return _from_ast(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, ValueError) as error:
+        raise ValueError(f"not a size: {text!r}") from error
+
+
+def _from_ast(node: ast.expr) -> Size:
+    match node:
+        case ast.Constant(value=int() as value) if not isinstance(value, bool):
+            return value
+        case ast.Name(id=name):
+            return symbol(name)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_from_ast(operand)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _from_ast(left) + _from_ast(right)
+        case ast.BinOp(left=left, op=ast.Sub(), right=right):
+            return _from_ast(left) - _from_ast(right)
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return _from_ast(left) * _from_ast(right)
+        case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):
+            return floor_quotient(_from_ast(left), _from_ast(right))
+        case ast.Call(func=ast.Name(id="max"), args=[left, right]):
+            return maximum(_from_ast(left), _from_ast(right))
+    raise ValueError("not a size")
+
+
+def _terms(size: Size) -> tuple[tuple[Monomial, int], ...]:
+    if isinstance(size, int):
+        return (((), size),) if size else ()
+    return size.terms
+
+
+def _make(terms: Mapping[Monomial, int]) -> Size:
+    kept = {monomial: coefficient for monomial, coefficient in terms.items() if coefficient}
+    if not kept:
+        return 0
+    if len(kept) == 1 and () in kept:
+        return kept[()]
+    return Expr(kept)
+
+
+def _atom_nonnegative(atom: Atom) -> bool:
+    if isinstance(atom, str):
+        return True
+    if isinstance(atom, Maximum):
+        return at_least(atom.left, 0) or at_least(atom.right, 0)
+    return at_least(atom.numerator, 0) and at_least(atom.denominator, 1)
+
+
+def _monomial_text(monomial: Monomial) -> str:
+    return " * ".join(f"({a})" if isinstance(a, Quotient) else str(a) for a in monomial)
+
+
+def _terms_text(terms: tuple[tuple[Monomial, int], ...]) -> str:
+    parts: list[str] = []
+    for monomial, coefficient in terms:
+        size = abs(coefficient)
+        body = _monomial_text(monomial)
+        if not monomial:
+            body = str(size)
+        elif size != 1:
+            body = f"{size} * {body}"
+        if not parts:
+            parts.append(body if coefficient > 0 else f"-{body}")
+        else:
+            parts.append(f"{'+' if coefficient > 0 else '-'} {body}")
+    return " ".join(parts)

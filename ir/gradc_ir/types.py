@@ -1,0 +1,110 @@
+"""The types of values: a dtype and a shape whose sizes are integers or symbols."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gradc_ir import sizes
+from gradc_ir.errors import DTypeError
+from gradc_ir.sizes import Size
+
+
+class DType(Enum):
+    """The element types of the language; the value is the name in text."""
+
+    F64 = "f64"
+    F32 = "f32"
+    I64 = "i64"
+    I32 = "i32"
+    BOOL = "bool"
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def is_float(self) -> bool:
+        """Whether values of this dtype are floating point, hence can be differentiated."""
+        return self in (DType.F64, DType.F32)
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether values of this dtype are integers (bool is not)."""
+        return self in (DType.I64, DType.I32)
+
+    @property
+    def numpy(self) -> np.dtype[np.generic]:
+        """The NumPy dtype of the same layout."""
+        return _TO_NUMPY[self]
+
+    @property
+    def bytes(self) -> int:
+        """The size of one element in memory."""
+        return _TO_NUMPY[self].itemsize
+
+
+_TO_NUMPY: dict[DType, np.dtype[np.generic]] = {
+    DType.F64: np.dtype(np.float64),
+    DType.F32: np.dtype(np.float32),
+    DType.I64: np.dtype(np.int64),
+    DType.I32: np.dtype(np.int32),
+    DType.BOOL: np.dtype(np.bool_),
+}
+_FROM_NUMPY = {dtype: name for name, dtype in _TO_NUMPY.items()}
+
+
+def dtype_of(dtype: npt.DTypeLike) -> DType:
+    """Return the dtype of the language for a NumPy dtype.
+
+    Raises DTypeError, with the cast to write, for every other dtype.
+    """
+    found = np.dtype(dtype)
+    known = _FROM_NUMPY.get(found)
+    if known is None:
+        cure = {"c": "complex numbers are not supported yet", "f": "x.astype(np.float64)"}.get(
+            found.kind, "x.astype(np.int64)" if found.kind in "iu" else "pass a number or an array"
+        )
+        raise DTypeError(
+            f"dtype {found} is not supported",
+            found="supported: float64, float32, int64, int32, bool",
+            help=f"cast it first: {cure}" if "astype" in cure else cure,
+        )
+    return known
+
+
+class Type(NamedTuple):
+    """The type of one value, written ``f64[n,3]``; a scalar is ``f64``."""
+
+    dtype: DType
+    shape: tuple[Size, ...] = ()
+
+    @property
+    def rank(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def count(self) -> Size:
+        """The number of elements."""
+        return sizes.product(self.shape)
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The names of the symbolic sizes, in order of appearance."""
+        return tuple(dict.fromkeys(name for size in self.shape for name in sizes.symbols(size)))
+
+    def with_shape(self, shape: tuple[Size, ...]) -> Type:
+        """Return the type with the same dtype and another shape."""
+        return Type(self.dtype, shape)
+
+    def with_dtype(self, dtype: DType) -> Type:
+        """Return the type with the same shape and another dtype."""
+        return Type(dtype, self.shape)
+
+    def __str__(self) -> str:
+        if not self.shape:
+            return str(self.dtype)
+        return f"{self.dtype}[{','.join(str(size).replace(' ', '') for size in self.shape)}]"

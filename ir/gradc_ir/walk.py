@@ -1,0 +1,53 @@
+"""Orders and relations of a graph: operands before users, and who uses what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gradc_ir.graph import Function, Node, Value
+
+
+def topological(params: Iterable[Value], results: Iterable[Value]) -> tuple[Node, ...]:
+    """Return parameters, then all nodes the results need, operands first, in a fixed order.
+
+    The order is depth first from the results, so it depends on the structure alone. No recursion: a
+    straight-line program is as deep as it is long.
+    """
+    order: dict[Node, None] = {param.node: None for param in params}
+    for result in results:
+        stack: list[tuple[Node, int]] = [(result.node, 0)]
+        while stack:
+            node, position = stack.pop()
+            if node in order:
+                continue
+            operands = node.operands
+            while position < len(operands) and operands[position].node in order:
+                position += 1
+            if position < len(operands):
+                stack.append((node, position))
+                stack.append((operands[position].node, 0))
+            else:
+                order[node] = None
+    return tuple(order)
+
+
+def users(function: Function) -> dict[Value, list[Node]]:
+    """Return for each value the nodes that read it, in order, each as often as it reads."""
+    found: dict[Value, list[Node]] = {
+        value: [] for node in function.nodes for value in node.results
+    }
+    for node in function.nodes:
+        for operand in node.operands:
+            found[operand].append(node)
+    return found
+
+
+def depends_on(function: Function, sources: Iterable[Value]) -> set[Node]:
+    """Return the nodes of the function whose values depend on one of the sources."""
+    reached = {source.node for source in sources}
+    for node in function.nodes:
+        if any(operand.node in reached for operand in node.operands):
+            reached.add(node)
+    return reached

@@ -1,0 +1,125 @@
+"""Runs what the documents show: every example of README.md and docs/ does what is printed below it.
+
+In each document, from top to bottom, in one scratch folder and one namespace:
+
+- a ``python`` block is executed; if its first line is ``# name.py`` it is also saved as that;
+- a ``pycon`` block is a doctest (``...`` stands for anything);
+- a ``c`` block whose first line is ``/* name.c */`` is saved under that name;
+- in a ``console`` block a line ``$ command`` is run and must print the lines under it, where a line
+  ``...`` stands for any lines. Only gradc, cc, nm and programs built there (``./name``) are run.
+
+Other blocks (``text``, ``sh`` …) are only read. ``make golden`` rewrites what console blocks print.
+"""
+
+from __future__ import annotations
+
+import doctest
+import linecache
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SAVED_AS = re.compile(r"^(?:# |/\* )([\w.]+\.(?:py|c|h))(?: \*/)?$")
+RUNNABLE = re.compile(r"^(gradc|cc|nm|\./\w+)\b")
+REWRITE = os.environ.get("GRADC_GOLDEN") == "rewrite"
+
+
+class Block(NamedTuple):
+    """A fenced block: its language, its text, and the line of the document its text begins at."""
+
+    language: str
+    text: str
+    line: int
+
+
+def blocks_of(document: str) -> Iterator[Block]:
+    for match in FENCE.finditer(document):
+        line = document.count("\n", 0, match.start(2)) + 1
+        yield Block(match.group(1), match.group(2), line)
+
+
+def test_blocks_are_found() -> None:
+    document = "text\n```python\nx = 1\n```\nmore\n```\ny\n```\n"
+    assert list(blocks_of(document)) == [Block("python", "x = 1\n", 3), Block("", "y\n", 7)]
+
+
+@pytest.mark.parametrize("path", [pytest.param(p, id=str(p.relative_to(ROOT))) for p in DOCUMENTS])
+def test_document(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    document = path.read_text(encoding="utf-8")
+    namespace: dict[str, object] = {"__name__": path.stem}
+    for block in blocks_of(document):
+        where = f"{path.relative_to(ROOT)}:{block.line}"
+        if saved_as := SAVED_AS.match(block.text.split("\n", 1)[0]):
+            Path(saved_as.group(1)).write_text(block.text, encoding="utf-8")
+        if block.language == "python":
+            run_python(block, saved_as.group(1) if saved_as else where, namespace)
+        elif block.language == "pycon":
+            run_doctest(block, where, namespace)
+        elif block.language == "console":
+            found = run_console(block, where)
+            if REWRITE and not same_lines(block.text, found):
+                document = document.replace(block.text, found)
+                path.write_text(document, encoding="utf-8")
+            else:
+                assert_same_lines(found, block.text, where)
+
+
+def run_python(block: Block, file: str, namespace: dict[str, object]) -> None:
+    lines = block.text.splitlines(keepends=True)
+    if not Path(file).exists():  # so that tracebacks, and gradc, can show the lines
+        lines = ["\n"] * (block.line - 1) + lines
+        linecache.cache[file] = (len(block.text), None, lines, file)
+    exec(compile("".join(lines), file, "exec"), namespace)
+
+
+def run_doctest(block: Block, where: str, namespace: dict[str, object]) -> None:
+    test = doctest.DocTestParser().get_doctest(block.text, namespace, where, where, block.line - 1)
+    report: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    runner.run(test, out=report.append, clear_globs=False)
+    namespace.update(test.globs)
+    assert not runner.failures, "".join(report)
+
+
+def run_console(block: Block, where: str) -> str:
+    """Run the commands of a block and return the block as it looks when they print what they do."""
+    tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": tools, "COLUMNS": "100", "NO_COLOR": "1"}
+    shown: list[str] = []
+    for piece in re.split(r"^(?=\$ )", block.text, flags=re.MULTILINE):
+        command = piece.split("\n", 1)[0].removeprefix("$ ")
+        if not piece.startswith("$ ") or not RUNNABLE.match(command):
+            shown.append(piece)
+            continue
+        done = subprocess.run(
+            command, shell=True, capture_output=True, text=True, env=environment, timeout=300
+        )
+        output = done.stdout + done.stderr
+        assert done.returncode == 0, f"{where}: {command}\n{output}"
+        shown.append(f"$ {command}\n{output}")
+    return "".join(shown)
+
+
+def same_lines(expected: str, found: str) -> bool:
+    """Whether two texts are equal but for blanks at line ends and lines ``...`` in the expected."""
+    pattern = "".join(
+        r"(?:.*\n)*?" if line.strip() == "..." else re.escape(line.rstrip()) + "\n"
+        for line in expected.splitlines()
+    )
+    return re.fullmatch(pattern, "".join(f"{s.rstrip()}\n" for s in found.splitlines())) is not None
+
+
+def assert_same_lines(found: str, expected: str, where: str) -> None:
+    if not same_lines(expected, found):
+        assert found == expected, f"{where} prints something else; `make golden` rewrites it"

@@ -1,0 +1,135 @@
+"""The house rules that a machine can check: arrows between rooms, lengths, words, imports."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = {
+    "gradc_ir": ROOT / "ir" / "gradc_ir",
+    "gradc_codegen": ROOT / "codegen" / "gradc_codegen",
+    "gradc": ROOT / "gradc",
+}
+# What each room must not import: the rooms above it, and the libraries that belong to those.
+FORBIDDEN_IMPORTS = {
+    "gradc_ir": {"gradc", "gradc_codegen", "llvmlite", "scipy", "optree", "click", "rich"},
+    "gradc_codegen": {"gradc", "sympy", "optree", "click", "rich"},
+    "gradc": set(),
+}
+# What `import gradc` must not load; each is loaded by the first thing that needs it.
+LAZY_LIBRARIES = ("llvmlite", "sympy", "scipy", "rich", "click")
+MOST_LINES = 450
+# A longer file needs a reason: {"ir/gradc_ir/example.py": "one table that is read as a whole"}.
+LONG_FILES: dict[str, str] = {}
+# Words about how a line came to be, which tell its reader nothing; spelled so as not to match here.
+FORBIDDEN_WORDS = {
+    r"(?<![\w&/])#\d+\b": "the number of an issue: say what the issue says",
+    r"(?i)\bses[s]ions?\b": "who wrote it when is the history's business",
+    r"(?<![\w.:/-])/(?:hom[e]|roo[t]|wor[k]|User[s])/\w": "a path of one machine",
+    r"\.\./share[d]\b": "a path of one machine",
+    r"\b(?:FIXM[E]|XX[X]|TOD[O])\b": "do it, refuse it with an error, or note it in docs/design.md",
+}
+
+PYTHON_FOLDERS = [
+    *ROOMS.values(),
+    *(ROOT / n for n in ("tests", "examples", "benchmarks", "tools")),
+]
+PYTHON_FILES = sorted(path for folder in PYTHON_FOLDERS for path in folder.rglob("*.py"))
+TEXT_FILES = sorted(
+    {
+        *PYTHON_FILES,
+        *ROOT.glob("*.md"),
+        *ROOT.glob("*.toml"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "examples").rglob("*.[ch]"),
+        *(ROOT / "tests").rglob("*.ir"),
+        *(ROOT / ".ci").iterdir(),
+        ROOT / "Makefile",
+    }
+)
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def each(paths: list[Path]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("path", [pytest.param(p, id=relative(p)) for p in paths])
+
+
+def imported_modules(tree: ast.AST) -> set[str]:
+    """Return the top-level names a file imports anywhere, inside functions too."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add((node.module or "").partition(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_arrows_point_one_way(room: str) -> None:
+    wrong = {
+        relative(path): names
+        for path in ROOMS[room].rglob("*.py")
+        if (names := imported_modules(ast.parse(path.read_bytes())) & FORBIDDEN_IMPORTS[room])
+    }
+    assert not wrong
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_folder_with_code_is_a_package(room: str) -> None:
+    """Otherwise a wheel would silently lack it."""
+    folders = {path.parent for path in ROOMS[room].rglob("*.py")}
+    assert not [relative(f) for f in sorted(folders) if not (f / "__init__.py").exists()]
+    assert (ROOMS[room] / "py.typed").exists()
+
+
+@each(PYTHON_FILES)
+def test_file_begins_with_one_sentence(path: Path) -> None:
+    docstring = ast.get_docstring(ast.parse(path.read_bytes()))
+    assert docstring, "no docstring on top of the file"
+    sentence = docstring.split("\n\n")[0]
+    assert sentence.endswith((".", "?")), f"not a sentence: {sentence!r}"
+
+
+def test_files_are_short() -> None:
+    lengths = {relative(path): len(path.read_bytes().splitlines()) for path in PYTHON_FILES}
+    long = {name: length for name, length in lengths.items() if length > MOST_LINES}
+    assert set(long) == set(LONG_FILES), f"split them, or list them with a reason: {long}"
+
+
+@each(TEXT_FILES)
+def test_words(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    found = [
+        f"{relative(path)}:{text.count(chr(10), 0, match.start()) + 1}: {match.group()!r}: {reason}"
+        for pattern, reason in FORBIDDEN_WORDS.items()
+        for match in re.finditer(pattern, text)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_every_family_of_ops_has_its_derivatives() -> None:
+    """An op and its derivative stand in files of the same name."""
+
+    def families(folder: Path) -> set[str]:
+        return {path.stem for path in folder.glob("*.py")} - {"__init__"}
+
+    assert families(ROOMS["gradc_ir"] / "ops") == families(ROOMS["gradc"] / "derivatives")
+
+
+def test_importing_gradc_loads_no_heavy_library() -> None:
+    code = "import sys, gradc; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout.split()
+    assert "gradc" in loaded
+    assert not [name for name in LAZY_LIBRARIES if name in loaded]
