@@ -1,1 +1,3 @@
 """The language of gradc: types, ops, graphs, their text, their meaning, and passes over them."""
+
+from gradc_ir import build as build

@@ -6,6 +6,7 @@ value is wanted, and leave out rearrangements that change nothing.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir import sizes
+from gradc_ir import operators, ops, sizes
 from gradc_ir.constant import Constant
 from gradc_ir.errors import ShapeError
 from gradc_ir.graph import Function, Node, Value
@@ -24,6 +25,7 @@ from gradc_ir.sizes import Size
 from gradc_ir.types import DType, Type
 
 _state = threading.local()
+operators.use(sys.modules[__name__])
 
 
 class Builder:
@@ -72,7 +74,7 @@ class Builder:
 
     def param(self, index: int, type: Type) -> Value:
         """Return the parameter of a function at a position."""
-        return self.apply(TABLE["param"], (), {"index": index, "type": type}).results[0]
+        return self.apply(ops.param, (), {"index": index, "type": type}).results[0]
 
     def function(
         self,

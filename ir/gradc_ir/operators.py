@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 if TYPE_CHECKING:
     from gradc_ir.graph import Value
 
 Operand: TypeAlias = Union["Value", int, float, bool]
+
+_constructors: Any = None
+
+
+def use(constructors: Any) -> None:
+    """Say which module holds the constructors; the builder does, since it needs Value first."""
+    global _constructors
+    _constructors = constructors
 
 
 class Operators:
@@ -16,34 +24,31 @@ class Operators:
     __slots__ = ()
 
     def __add__(self: Value, other: Operand) -> Value:  # type: ignore[misc]
-        return _build.add(self, other)
+        return _constructors.add(self, other)
 
     def __radd__(self: Value, other: Operand) -> Value:  # type: ignore[misc]
-        return _build.add(other, self)
+        return _constructors.add(other, self)
 
     def __sub__(self: Value, other: Operand) -> Value:  # type: ignore[misc]
-        return _build.sub(self, other)
+        return _constructors.sub(self, other)
 
     def __rsub__(self: Value, other: Operand) -> Value:  # type: ignore[misc]
-        return _build.sub(other, self)
+        return _constructors.sub(other, self)
 
     def __mul__(self: Value, other: Operand) -> Value:  # type: ignore[misc]
-        return _build.mul(self, other)
+        return _constructors.mul(self, other)
 
     def __rmul__(self: Value, other: Operand) -> Value:  # type: ignore[misc]
-        return _build.mul(other, self)
+        return _constructors.mul(other, self)
 
     def __truediv__(self: Value, other: Operand) -> Value:  # type: ignore[misc]
-        return _build.div(self, other)
+        return _constructors.div(self, other)
 
     def __rtruediv__(self: Value, other: Operand) -> Value:  # type: ignore[misc]
-        return _build.div(other, self)
+        return _constructors.div(other, self)
 
     def __pow__(self: Value, other: Operand) -> Value:  # type: ignore[misc]
-        return _build.power(self, other)
+        return _constructors.power(self, other)
 
     def __neg__(self: Value) -> Value:  # type: ignore[misc]
-        return _build.neg(self)
-
-
-from gradc_ir import build as _build  # noqa: E402 - the builder needs Value, which needs this class
+        return _constructors.neg(self)
