@@ -30,7 +30,7 @@ def logistic(w, x, y):
 
 
 def read_table():
-    """Return the features, each with mean 0 and variance 1, and the labels: 1 for benign, else -1."""
+    """Return the features, each with mean 0 and variance 1, and the labels: 1 benign, -1 not."""
     table = np.loadtxt(HERE / "data" / "breast_cancer.csv", delimiter=",", skiprows=1)
     features, benign = table[:, :-1], table[:, -1]
     return (features - features.mean(axis=0)) / features.std(axis=0), 2 * benign - 1
@@ -63,15 +63,17 @@ class Report:
         self.failures = 0
 
     def heading(self, text):
+        """Begin a part."""
         print(f"\n== {text}\n", flush=True)
 
     def check(self, what, holds):
+        """Print one finding and count it when it is wrong."""
         print(f"{'ok  ' if holds else 'FAIL'}  {what}", flush=True)
         self.failures += not holds
 
 
 def fit(report, x, y):
-    """Fit by two optimisers on compiled derivatives, compare with the reference, return the weights."""
+    """Fit with two optimisers, compare with the reference, and return the weights."""
     report.heading("the fit, with derivatives by gradc")
     reference, start = reference_fit(x, y), np.zeros(1 + x.shape[1])
     first_order = minimize(
@@ -90,13 +92,13 @@ def fit(report, x, y):
         )
     w = second_order.x
     right = np.mean(np.sign(w[0] + x @ w[1:]) == y)
-    print(f"      value {logistic(w, x, y):.12f}, {right:.1%} of {len(y)} labels right, intercept {w[0]:.6f}")
+    print(f"      minimum {logistic(w, x, y):.12f}, {right:.1%} of {len(y)} labels right")
     print(f"      kernels: {'; '.join(str(signature) for signature in logistic.signatures)}")
     return w
 
 
 def far_away(report, w, x, y):
-    """Compare with the same lines in NumPy where exp overflows: weights a thousand times too large."""
+    """Compare with the same lines in NumPy at weights so large that exp overflows."""
     report.heading("far from the optimum, where exp(-margin) overflows")
     far = 1000 * w
     with np.errstate(over="ignore"):
@@ -106,7 +108,7 @@ def far_away(report, w, x, y):
     error = np.abs(gradient - expected).max() / np.abs(expected).max()
     print(f"      value by NumPy: {naive}")
     report.check(f"value by gradc: {value}", bool(np.isfinite(value)))
-    report.check(f"gradient against the textbook's: relative error {error:.1e} (1e-12)", error <= 1e-12)
+    report.check(f"gradient: {error:.1e} relative error (1e-12)", error <= 1e-12)
 
 
 def explain(report):
@@ -117,7 +119,8 @@ def explain(report):
     command = [sys.executable, "-m", "gradc", "explain", f"{__file__}:logistic", "--spec", SPEC]
     done = subprocess.run(command, capture_output=True, text=True)
     print(done.stdout + done.stderr)
-    report.check("a rule replaced log(1 + exp(...))", done.returncode == 0 and "softplus" in done.stdout)
+    fired = done.returncode == 0 and "softplus" in done.stdout
+    report.check("a rule made softplus of log(1 + exp(...))", fired)
 
 
 def call_from_c(report, w, x, y):
@@ -138,8 +141,8 @@ def call_from_c(report, w, x, y):
             check=True,
         )  # fmt: skip
         inputs.write_bytes(np.int64(len(y)).tobytes() + w.tobytes() + x.tobytes() + y.tobytes())
-        printed = subprocess.run([program, inputs], capture_output=True, text=True, check=True).stdout
-    from_c = np.array([float.fromhex(line) for line in printed.split()])
+        done = subprocess.run([program, inputs], capture_output=True, text=True, check=True)
+    from_c = np.array([float.fromhex(line) for line in done.stdout.split()])
     value, gradient = logistic.value_and_grad(w, x, y)
     from_python = np.array([logistic(w, x, y), value, *gradient])
     print(f"      value in C {from_c[0].hex()}\n      in Python  {float(value).hex()}")

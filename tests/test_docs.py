@@ -2,13 +2,14 @@
 
 In each document, from top to bottom, in one scratch folder and one namespace:
 
-- a ``python`` block is executed; if its first line is ``# name.py`` it is also saved as that;
+- a ``python`` block is executed; if its first line is ``# name.py`` it is also saved as that; if a
+  ``text`` block that begins with ``SomeError:`` follows, it must raise that, message and all;
 - a ``pycon`` block is a doctest (``...`` stands for anything);
 - a ``c`` block whose first line is ``/* name.c */`` is saved under that name;
 - in a ``console`` block a line ``$ command`` is run and must print the lines under it, where a line
   ``...`` stands for any lines. Only gradc, cc, nm and programs built there (``./name``) are run.
 
-Other blocks (``text``, ``sh`` …) are only read. ``make golden`` rewrites what console blocks print.
+Other blocks (``text``, ``sh`` …) are only read. ``make golden`` rewrites outputs and messages.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import doctest
 import linecache
 import os
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SAVED_AS = re.compile(r"^(?:# |/\* )([\w.]+\.(?:py|c|h))(?: \*/)?$")
+ERROR = re.compile(r"^\w+Error:")
 RUNNABLE = re.compile(r"^(gradc|cc|nm|\./\w+)\b")
 REWRITE = os.environ.get("GRADC_GOLDEN") == "rewrite"
 
@@ -39,6 +43,9 @@ class Block(NamedTuple):
     language: str
     text: str
     line: int
+
+
+END = Block("", "", 0)
 
 
 def blocks_of(document: str) -> Iterator[Block]:
@@ -58,29 +65,53 @@ def test_document(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.syspath_prepend(str(tmp_path))
     document = path.read_text(encoding="utf-8")
     namespace: dict[str, object] = {"__name__": path.stem}
-    for block in blocks_of(document):
+    for block, following in pairwise([*blocks_of(document), END]):
         where = f"{path.relative_to(ROOT)}:{block.line}"
         if saved_as := SAVED_AS.match(block.text.split("\n", 1)[0]):
             Path(saved_as.group(1)).write_text(block.text, encoding="utf-8")
+        expected, found = "", ""
         if block.language == "python":
-            run_python(block, saved_as.group(1) if saved_as else where, namespace)
+            file = saved_as.group(1) if saved_as else where
+            if following.language == "text" and ERROR.match(following.text):
+                expected, found = following.text, error_of(block, file, namespace)
+            else:
+                run_python(block, file, namespace)
         elif block.language == "pycon":
             run_doctest(block, where, namespace)
         elif block.language == "console":
-            found = run_console(block, where)
-            if REWRITE and not same_lines(block.text, found):
-                document = document.replace(block.text, found)
-                path.write_text(document, encoding="utf-8")
-            else:
-                assert_same_lines(found, block.text, where)
+            expected, found = block.text, run_console(block, where)
+        if REWRITE and not same_lines(expected, found):
+            document = document.replace(f"\n{expected}```", f"\n{found}```", 1)
+            path.write_text(document, encoding="utf-8")
+        elif not same_lines(expected, found):
+            assert found == expected, f"{where} prints something else; `make golden` rewrites it"
+
+
+@pytest.mark.parametrize("name", ["ops.md", "rules.md"])
+def test_tables_are_current(name: str) -> None:
+    """`make docs` renews them."""
+    write_tables = runpy.run_path(str(ROOT / "tools" / "write_tables.py"))
+    found = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    assert found == write_tables["PAGES"][name]()
 
 
 def run_python(block: Block, file: str, namespace: dict[str, object]) -> None:
     lines = block.text.splitlines(keepends=True)
-    if not Path(file).exists():  # so that tracebacks, and gradc, can show the lines
+    if Path(file).exists():
+        linecache.checkcache(file)
+    else:  # so that tracebacks, and gradc, can show the lines
         lines = ["\n"] * (block.line - 1) + lines
         linecache.cache[file] = (len(block.text), None, lines, file)
     exec(compile("".join(lines), file, "exec"), namespace)
+
+
+def error_of(block: Block, file: str, namespace: dict[str, object]) -> str:
+    """Execute a block and return the error it raises, as a traceback ends with it."""
+    try:
+        run_python(block, file, namespace)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}\n"
+    pytest.fail(f"{file} raises nothing:\n{block.text}")
 
 
 def run_doctest(block: Block, where: str, namespace: dict[str, object]) -> None:
@@ -118,8 +149,3 @@ def same_lines(expected: str, found: str) -> bool:
         for line in expected.splitlines()
     )
     return re.fullmatch(pattern, "".join(f"{s.rstrip()}\n" for s in found.splitlines())) is not None
-
-
-def assert_same_lines(found: str, expected: str, where: str) -> None:
-    if not same_lines(expected, found):
-        assert found == expected, f"{where} prints something else; `make golden` rewrites it"

@@ -1,7 +1,7 @@
 """Building graphs: the hash-consing builder, and one smart constructor for each op.
 
-Constructors work in the *active* builder (``with builder: …``), infer types, take plain numbers where a
-value is wanted, and leave out rearrangements that change nothing.
+Constructors work in the *active* builder (``with builder: …``), infer types, take plain numbers
+where a value is wanted, and leave out rearrangements that change nothing.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def apply_all(name: str, *operands: Value, **attributes: Any) -> tuple[Value, ..
     return active().apply(TABLE[name], operands, attributes).results
 
 
-# -- sources --------------------------------------------------------------------------------------------
+# -- sources ---------------------------------------------------------------------------------------
 
 
 def constant(array: Any, dtype: DType | None = None) -> Value:
@@ -181,7 +181,7 @@ def size_value(size: Size, dtype: DType = DType.I64) -> Value:
     return cast(apply("size", size=size), dtype)
 
 
-# -- elementwise ----------------------------------------------------------------------------------------
+# -- elementwise -----------------------------------------------------------------------------------
 
 
 def _values(*operands: Operand) -> tuple[Value, ...]:
@@ -273,7 +273,7 @@ def cast(x: Value, dtype: DType) -> Value:
     return x if x.type.dtype is dtype else apply("cast", x, dtype=dtype)
 
 
-# -- shape ----------------------------------------------------------------------------------------------
+# -- shape -----------------------------------------------------------------------------------------
 
 
 def broadcast(x: Value, shape: tuple[Size, ...], axes: tuple[int, ...]) -> Value:
@@ -355,7 +355,7 @@ def set_slice(x: Value, part: Value, starts: tuple[Size, ...], steps: tuple[int,
     return apply("set_slice", x, part, starts=starts, steps=steps)
 
 
-# -- index, reduce, contract ------------------------------------------------------------------------------
+# -- index, reduce, contract -----------------------------------------------------------------------
 
 
 def gather(x: Value, indices: Sequence[Value], axes: tuple[int, ...]) -> Value:
@@ -405,7 +405,7 @@ def count(x: Value, axes: Iterable[int], dtype: DType) -> Value:
     return size_value(sizes.product(x.type.shape[axis] for axis in axes), dtype)
 
 
-# -- control ----------------------------------------------------------------------------------------------
+# -- control ---------------------------------------------------------------------------------------
 
 
 def call(

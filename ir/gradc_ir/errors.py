@@ -72,7 +72,7 @@ class DTypeError(GradcError, TypeError):
     """A dtype is not supported, or not where it was given."""
 
 
-class IndexError(GradcError, builtins.IndexError):  # noqa: A001 - the public name is gradc.IndexError
+class IndexError(GradcError, builtins.IndexError):
     """An index lies outside its axis."""
 
 

@@ -1,9 +1,9 @@
 """Fused multiply-add in NumPy, correctly rounded, for the reference meaning of ``contract``.
 
-For doubles: error-free product and sums, then the low parts are added with rounding to odd, which makes
-the last addition round as if once (Boldo and Melquiond, *Emulation of a FMA and correctly rounded sums:
-proved algorithms using rounding to odd*, IEEE Transactions on Computers 57, 2008). Where magnitudes could
-overflow or underflow on the way, exact rational arithmetic decides.
+For doubles: error-free product and sums, then the low parts are added with rounding to odd, which
+makes the last addition round as if once (Boldo and Melquiond, *Emulation of a FMA and correctly
+rounded sums: proved algorithms using rounding to odd*, IEEE Transactions on Computers 57, 2008).
+Where magnitudes could overflow or underflow on the way, exact rational arithmetic decides.
 """
 
 from __future__ import annotations

@@ -81,7 +81,9 @@ class Function:
         self.name = name
         self.params = tuple(params)
         self.results = tuple(results)
-        self.names = tuple(names) if names is not None else tuple(f"p{i}" for i in range(len(self.params)))
+        self.names = (
+            tuple(names) if names is not None else tuple(f"p{i}" for i in range(len(self.params)))
+        )
         self.location = location
         self._nodes: tuple[Node, ...] | None = None
         self._key: tuple[Any, ...] | None = None

@@ -1,10 +1,11 @@
 """The defined order of reduction: the same bits from every schedule, lane width and thread count.
 
-A reduction of length up to 32 goes left to right. A longer one is cut into groups of 32: in a group,
-element ``i`` joins partial ``i mod lanes`` (8 lanes for 8-byte elements, 16 for 4-byte ones), the
-partials fold by halving (``p[j] + p[j + half]``), groups join left to right into chunks of 4096
-elements, and chunks join left to right. Missing elements of the last group count as the identity, which
-changes no bit (the identity of a sum is -0.0). Several axes are reduced one at a time, last axis first.
+A reduction of length up to 32 goes left to right. A longer one is cut into groups of 32: in a
+group, element ``i`` joins partial ``i mod lanes`` (8 lanes for 8-byte elements, 16 for 4-byte
+ones), the partials fold by halving (``p[j] + p[j + half]``), groups join left to right into chunks
+of 4096 elements, and chunks join left to right. Missing elements of the last group count as the
+identity, which changes no bit (the identity of a sum is -0.0). Several axes are reduced one at a
+time, last axis first.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def lanes(dtype: np.dtype[Any]) -> int:
 def reduce_in_order(
     values: Array, axes: Sequence[int], combine: Callable[..., Array], identity: Any, empty: Any
 ) -> Array:
-    """Reduce ``values`` over ``axes`` by ``combine`` in the defined order; ``empty`` for length 0."""
+    """Reduce ``values`` over ``axes`` by ``combine`` in the defined order."""
     for axis in sorted(axes, reverse=True):
         moved = np.moveaxis(values, axis, 0)
         join = _join_first if moved.shape[0] > GROUP else _left_to_right

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -75,11 +74,29 @@ def dtype_of(dtype: npt.DTypeLike) -> DType:
     return known
 
 
-class Type(NamedTuple):
-    """The type of one value, written ``f64[n,3]``; a scalar is ``f64``."""
+class Type:
+    """The type of one value, written ``f64[n,3]``; a scalar is ``f64``. Immutable and hashable."""
 
-    dtype: DType
-    shape: tuple[Size, ...] = ()
+    # not a tuple: a nest of types must not take a type for a container
+    __slots__ = ("_hash", "dtype", "shape")
+
+    def __init__(self, dtype: DType, shape: tuple[Size, ...] = ()) -> None:
+        self.dtype = dtype
+        self.shape = shape
+        self._hash: int | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Type) and self.dtype is other.dtype and self.shape == other.shape
+        )
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((self.dtype, self.shape))
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"Type({self})"
 
     @property
     def rank(self) -> int:

@@ -38,11 +38,19 @@ def _infer_call(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ..
     return body.result_types
 
 
-call = declare(Op("call", "control", None, _infer_call, None,
-                  attributes=("name", "body", "vjp", "jvp"),
-                  summary="A function with derivatives of its own: vjp takes the operands and the "
-                  "results' cotangents to the operands' cotangents, jvp takes operands and tangents to "
-                  "the results' tangents; None where none is given."))
+call = declare(
+    Op(
+        "call",
+        "control",
+        None,
+        _infer_call,
+        None,
+        attributes=("name", "body", "vjp", "jvp"),
+        summary="A function with derivatives of its own: vjp takes the operands and the "
+        "results' cotangents to the operands' cotangents, jvp takes operands and tangents to "
+        "the results' tangents; None where none is given.",
+    )
+)
 
 
 def _infer_scan(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -60,10 +68,18 @@ def _infer_scan(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ..
     )
 
 
-scan = declare(Op("scan", "control", None, _infer_scan, None,
-                  attributes=("body", "consts", "carries", "length", "reverse"),
-                  summary="A loop: body takes consts, carries and one row of each further operand to "
-                  "carries and one row of each further result; last carries and stacked rows."))
+scan = declare(
+    Op(
+        "scan",
+        "control",
+        None,
+        _infer_scan,
+        None,
+        attributes=("body", "consts", "carries", "length", "reverse"),
+        summary="A loop: body takes consts, carries and one row of each further operand to "
+        "carries and one row of each further result; last carries and stacked rows.",
+    )
+)
 
 
 def _infer_while(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -79,9 +95,17 @@ def _infer_while(types: Sequence[Type], attributes: Attributes) -> tuple[Type, .
     return init
 
 
-while_ = declare(Op("while", "control", None, _infer_while, None,
-                    attributes=("condition", "body", "condition_consts", "body_consts"),
-                    summary="A loop that runs body on the carries as long as condition holds."))
+while_ = declare(
+    Op(
+        "while",
+        "control",
+        None,
+        _infer_while,
+        None,
+        attributes=("condition", "body", "condition_consts", "body_consts"),
+        summary="A loop that runs body on the carries as long as condition holds.",
+    )
+)
 
 
 def _infer_cond(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -95,5 +119,14 @@ def _infer_cond(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ..
     return then.result_types
 
 
-cond = declare(Op("cond", "control", None, _infer_cond, None, attributes=("then", "otherwise"),
-                  summary="The results of then or of otherwise; only that one runs."))
+cond = declare(
+    Op(
+        "cond",
+        "control",
+        None,
+        _infer_cond,
+        None,
+        attributes=("then", "otherwise"),
+        summary="The results of then or of otherwise; only that one runs.",
+    )
+)

@@ -1,6 +1,7 @@
 """Elementwise ops: every result element is a function of the operands' elements at its own index.
 
-Operands have one shape; broadcasting is an op of its own. The references compute in the operands' dtype.
+Operands have one shape; broadcasting is an op of its own. The references compute in the operands'
+dtype.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def same_shape(name: str, operands: Sequence[Type]) -> None:
 
 
 def same_dtype(name: str, operands: Sequence[Type], allowed: Callable[[DType], bool]) -> DType:
-    """Return the operands' common dtype; raise DTypeError when there is none or it is not allowed."""
+    """Return the operands' common dtype; raise DTypeError when none is common or allowed."""
     dtype = operands[0].dtype
     if any(operand.dtype != dtype for operand in operands) or not allowed(dtype):
         raise DTypeError(
@@ -95,18 +96,53 @@ def elementwise(
     )
 
 
-# -- arithmetic ---------------------------------------------------------------------------------------
+# -- arithmetic ------------------------------------------------------------------------------------
 
-neg = elementwise("neg", operands=1, reference=np.negative, scalar="neg", allowed=_numbers,
-                  linear=(0,), summary="Minus x.")
-add = elementwise("add", operands=2, reference=np.add, scalar="add", allowed=_numbers,
-                  commutative=True, linear=(0, 1), summary="x plus y.")
-sub = elementwise("sub", operands=2, reference=np.subtract, scalar="sub", allowed=_numbers,
-                  linear=(0, 1), summary="x minus y.")
-mul = elementwise("mul", operands=2, reference=np.multiply, scalar="mul", allowed=_numbers,
-                  commutative=True, summary="x times y.")
-div = elementwise("div", operands=2, reference=np.divide, scalar="div",
-                  domain=(REALS, POSITIVE), summary="x divided by y, in floating point.")
+neg = elementwise(
+    "neg",
+    operands=1,
+    reference=np.negative,
+    scalar="neg",
+    allowed=_numbers,
+    linear=(0,),
+    summary="Minus x.",
+)
+add = elementwise(
+    "add",
+    operands=2,
+    reference=np.add,
+    scalar="add",
+    allowed=_numbers,
+    commutative=True,
+    linear=(0, 1),
+    summary="x plus y.",
+)
+sub = elementwise(
+    "sub",
+    operands=2,
+    reference=np.subtract,
+    scalar="sub",
+    allowed=_numbers,
+    linear=(0, 1),
+    summary="x minus y.",
+)
+mul = elementwise(
+    "mul",
+    operands=2,
+    reference=np.multiply,
+    scalar="mul",
+    allowed=_numbers,
+    commutative=True,
+    summary="x times y.",
+)
+div = elementwise(
+    "div",
+    operands=2,
+    reference=np.divide,
+    scalar="div",
+    domain=(REALS, POSITIVE),
+    summary="x divided by y, in floating point.",
+)
 
 
 def _integer_safe(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -121,12 +157,24 @@ def _integer_safe(function: Callable[..., Any]) -> Callable[..., Any]:
     return meaning
 
 
-floor_divide = elementwise("floor_divide", operands=2, reference=_integer_safe(np.floor_divide),
-                           scalar="floor_divide", domain=(REALS, POSITIVE), allowed=_numbers,
-                           summary="x divided by y, rounded down; integers: 0 when y is 0.")
-remainder = elementwise("remainder", operands=2, reference=_integer_safe(np.remainder),
-                        scalar="remainder", domain=(REALS, POSITIVE), allowed=_numbers,
-                        summary="The remainder of floor_divide, with the sign of y.")
+floor_divide = elementwise(
+    "floor_divide",
+    operands=2,
+    reference=_integer_safe(np.floor_divide),
+    scalar="floor_divide",
+    domain=(REALS, POSITIVE),
+    allowed=_numbers,
+    summary="x divided by y, rounded down; integers: 0 when y is 0.",
+)
+remainder = elementwise(
+    "remainder",
+    operands=2,
+    reference=_integer_safe(np.remainder),
+    scalar="remainder",
+    domain=(REALS, POSITIVE),
+    allowed=_numbers,
+    summary="The remainder of floor_divide, with the sign of y.",
+)
 
 
 def _power(x: Array, y: Array) -> Any:
@@ -139,14 +187,38 @@ def _power(x: Array, y: Array) -> Any:
     return np.where(negative, inverse, positive)
 
 
-power = elementwise("power", operands=2, reference=_power, scalar="math.pow",
-                    domain=(POSITIVE, REALS), allowed=_numbers, summary="x to the power y.")
-abs = elementwise("abs", operands=1, reference=np.abs, scalar="abs", allowed=_numbers,
-                  summary="The absolute value; its derivative at 0 is 0.")
-sign = elementwise("sign", operands=1, reference=np.sign, scalar="sign", allowed=_numbers,
-                   summary="-1, 0 or 1; 0 for both zeros, nan for nan.")
-floor = elementwise("floor", operands=1, reference=np.floor, scalar="floor",
-                    summary="The largest integer not above x.")
+power = elementwise(
+    "power",
+    operands=2,
+    reference=_power,
+    scalar="math.pow",
+    domain=(POSITIVE, REALS),
+    allowed=_numbers,
+    summary="x to the power y.",
+)
+abs = elementwise(
+    "abs",
+    operands=1,
+    reference=np.abs,
+    scalar="abs",
+    allowed=_numbers,
+    summary="The absolute value; its derivative at 0 is 0.",
+)
+sign = elementwise(
+    "sign",
+    operands=1,
+    reference=np.sign,
+    scalar="sign",
+    allowed=_numbers,
+    summary="-1, 0 or 1; 0 for both zeros, nan for nan.",
+)
+floor = elementwise(
+    "floor",
+    operands=1,
+    reference=np.floor,
+    scalar="floor",
+    summary="The largest integer not above x.",
+)
 
 
 def _maximum(x: Array, y: Array) -> Any:
@@ -159,35 +231,84 @@ def _minimum(x: Array, y: Array) -> Any:
     return np.where(zeros, -(-x - y), np.minimum(x, y)) if x.dtype.kind == "f" else np.minimum(x, y)
 
 
-maximum = elementwise("maximum", operands=2, reference=_maximum, scalar="maximum", allowed=_anything,
-                      commutative=True,
-                      summary="The larger of x and y; nan if either is, +0 above -0.")
-minimum = elementwise("minimum", operands=2, reference=_minimum, scalar="minimum", allowed=_anything,
-                      commutative=True,
-                      summary="The smaller of x and y; nan if either is, -0 below +0.")
+maximum = elementwise(
+    "maximum",
+    operands=2,
+    reference=_maximum,
+    scalar="maximum",
+    allowed=_anything,
+    commutative=True,
+    summary="The larger of x and y; nan if either is, +0 above -0.",
+)
+minimum = elementwise(
+    "minimum",
+    operands=2,
+    reference=_minimum,
+    scalar="minimum",
+    allowed=_anything,
+    commutative=True,
+    summary="The smaller of x and y; nan if either is, -0 below +0.",
+)
 
-# -- functions ----------------------------------------------------------------------------------------
+# -- functions -------------------------------------------------------------------------------------
 
-sqrt = elementwise("sqrt", operands=1, reference=np.sqrt, scalar="sqrt", domain=POSITIVE,
-                   summary="The square root.")
-exp = elementwise("exp", operands=1, reference=np.exp, scalar="math.exp", summary="e to the power x.")
-expm1 = elementwise("expm1", operands=1, reference=np.expm1, scalar="math.expm1",
-                    summary="exp(x) - 1, accurate near zero.")
-log = elementwise("log", operands=1, reference=np.log, scalar="math.log", domain=POSITIVE,
-                  summary="The natural logarithm.")
-log1p = elementwise("log1p", operands=1, reference=np.log1p, scalar="math.log1p",
-                    domain=greater_than(-1),
-                    summary="The natural logarithm of one plus x, accurate near zero.")
+sqrt = elementwise(
+    "sqrt",
+    operands=1,
+    reference=np.sqrt,
+    scalar="sqrt",
+    domain=POSITIVE,
+    summary="The square root.",
+)
+exp = elementwise(
+    "exp", operands=1, reference=np.exp, scalar="math.exp", summary="e to the power x."
+)
+expm1 = elementwise(
+    "expm1",
+    operands=1,
+    reference=np.expm1,
+    scalar="math.expm1",
+    summary="exp(x) - 1, accurate near zero.",
+)
+log = elementwise(
+    "log",
+    operands=1,
+    reference=np.log,
+    scalar="math.log",
+    domain=POSITIVE,
+    summary="The natural logarithm.",
+)
+log1p = elementwise(
+    "log1p",
+    operands=1,
+    reference=np.log1p,
+    scalar="math.log1p",
+    domain=greater_than(-1),
+    summary="The natural logarithm of one plus x, accurate near zero.",
+)
 sin = elementwise("sin", operands=1, reference=np.sin, scalar="math.sin", summary="The sine.")
 cos = elementwise("cos", operands=1, reference=np.cos, scalar="math.cos", summary="The cosine.")
-tan = elementwise("tan", operands=1, reference=np.tan, scalar="math.tan",
-                  domain=Domain(-1.5, 1.5), summary="The tangent.")
-tanh = elementwise("tanh", operands=1, reference=np.tanh, scalar="math.tanh",
-                   summary="The hyperbolic tangent.")
-arctan2 = elementwise("arctan2", operands=2, reference=np.arctan2, scalar="math.atan2",
-                      domain=(REALS, POSITIVE), summary="The angle of the point (y, x), y first.")
+tan = elementwise(
+    "tan",
+    operands=1,
+    reference=np.tan,
+    scalar="math.tan",
+    domain=Domain(-1.5, 1.5),
+    summary="The tangent.",
+)
+tanh = elementwise(
+    "tanh", operands=1, reference=np.tanh, scalar="math.tanh", summary="The hyperbolic tangent."
+)
+arctan2 = elementwise(
+    "arctan2",
+    operands=2,
+    reference=np.arctan2,
+    scalar="math.atan2",
+    domain=(REALS, POSITIVE),
+    summary="The angle of the point (y, x), y first.",
+)
 
-# -- stable functions: what naive spellings become ------------------------------------------------------
+# -- stable functions: what naive spellings become -------------------------------------------------
 
 
 def _softplus(x: Array) -> Any:
@@ -210,36 +331,116 @@ def _log1mexp(x: Array) -> Any:
     return np.where(x > -0.6931471805599453, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
 
 
-softplus = elementwise("softplus", operands=1, reference=_softplus, scalar="softplus",
-                       summary="log(1 + exp(x)) without overflow.")
-sigmoid = elementwise("sigmoid", operands=1, reference=_sigmoid, scalar="sigmoid",
-                      summary="1 / (1 + exp(-x)), accurate on both sides.")
-logaddexp = elementwise("logaddexp", operands=2, reference=_logaddexp, scalar="logaddexp",
-                        commutative=True, summary="log(exp(x) + exp(y)) without overflow.")
-log1mexp = elementwise("log1mexp", operands=1, reference=_log1mexp, scalar="log1mexp",
-                       domain=Domain(high=0.0), summary="log(1 - exp(x)) for negative x.")
+softplus = elementwise(
+    "softplus",
+    operands=1,
+    reference=_softplus,
+    scalar="softplus",
+    summary="log(1 + exp(x)) without overflow.",
+)
+sigmoid = elementwise(
+    "sigmoid",
+    operands=1,
+    reference=_sigmoid,
+    scalar="sigmoid",
+    summary="1 / (1 + exp(-x)), accurate on both sides.",
+)
+logaddexp = elementwise(
+    "logaddexp",
+    operands=2,
+    reference=_logaddexp,
+    scalar="logaddexp",
+    commutative=True,
+    summary="log(exp(x) + exp(y)) without overflow.",
+)
+log1mexp = elementwise(
+    "log1mexp",
+    operands=1,
+    reference=_log1mexp,
+    scalar="log1mexp",
+    domain=Domain(high=0.0),
+    summary="log(1 - exp(x)) for negative x.",
+)
 
-# -- comparisons and logic ------------------------------------------------------------------------------
+# -- comparisons and logic -------------------------------------------------------------------------
 
-eq = elementwise("eq", operands=2, reference=np.equal, scalar="eq", allowed=_anything,
-                 result=DType.BOOL, commutative=True, summary="Whether x equals y.")
-ne = elementwise("ne", operands=2, reference=np.not_equal, scalar="ne", allowed=_anything,
-                 result=DType.BOOL, commutative=True, summary="Whether x differs from y.")
-lt = elementwise("lt", operands=2, reference=np.less, scalar="lt", allowed=_anything,
-                 result=DType.BOOL, summary="Whether x is below y.")
-le = elementwise("le", operands=2, reference=np.less_equal, scalar="le", allowed=_anything,
-                 result=DType.BOOL, summary="Whether x is at most y.")
-logical_not = elementwise("logical_not", operands=1, reference=np.logical_not, scalar="not",
-                          allowed=_bools, result=DType.BOOL, summary="Whether x is false.")
-logical_and = elementwise("logical_and", operands=2, reference=np.logical_and, scalar="and",
-                          allowed=_bools, result=DType.BOOL, commutative=True,
-                          summary="Whether both are true.")
-logical_or = elementwise("logical_or", operands=2, reference=np.logical_or, scalar="or",
-                         allowed=_bools, result=DType.BOOL, commutative=True,
-                         summary="Whether one is true.")
-logical_xor = elementwise("logical_xor", operands=2, reference=np.logical_xor, scalar="xor",
-                          allowed=_bools, result=DType.BOOL, commutative=True,
-                          summary="Whether exactly one is true.")
+eq = elementwise(
+    "eq",
+    operands=2,
+    reference=np.equal,
+    scalar="eq",
+    allowed=_anything,
+    result=DType.BOOL,
+    commutative=True,
+    summary="Whether x equals y.",
+)
+ne = elementwise(
+    "ne",
+    operands=2,
+    reference=np.not_equal,
+    scalar="ne",
+    allowed=_anything,
+    result=DType.BOOL,
+    commutative=True,
+    summary="Whether x differs from y.",
+)
+lt = elementwise(
+    "lt",
+    operands=2,
+    reference=np.less,
+    scalar="lt",
+    allowed=_anything,
+    result=DType.BOOL,
+    summary="Whether x is below y.",
+)
+le = elementwise(
+    "le",
+    operands=2,
+    reference=np.less_equal,
+    scalar="le",
+    allowed=_anything,
+    result=DType.BOOL,
+    summary="Whether x is at most y.",
+)
+logical_not = elementwise(
+    "logical_not",
+    operands=1,
+    reference=np.logical_not,
+    scalar="not",
+    allowed=_bools,
+    result=DType.BOOL,
+    summary="Whether x is false.",
+)
+logical_and = elementwise(
+    "logical_and",
+    operands=2,
+    reference=np.logical_and,
+    scalar="and",
+    allowed=_bools,
+    result=DType.BOOL,
+    commutative=True,
+    summary="Whether both are true.",
+)
+logical_or = elementwise(
+    "logical_or",
+    operands=2,
+    reference=np.logical_or,
+    scalar="or",
+    allowed=_bools,
+    result=DType.BOOL,
+    commutative=True,
+    summary="Whether one is true.",
+)
+logical_xor = elementwise(
+    "logical_xor",
+    operands=2,
+    reference=np.logical_xor,
+    scalar="xor",
+    allowed=_bools,
+    result=DType.BOOL,
+    commutative=True,
+    summary="Whether exactly one is true.",
+)
 
 
 def _infer_select(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -248,11 +449,21 @@ def _infer_select(types: Sequence[Type], attributes: Attributes) -> tuple[Type, 
     return (Type(same_dtype("select", types[1:], _anything), types[0].shape),)
 
 
-select = declare(Op("select", "elementwise", 3, _infer_select, np.where, scalar="select",
-                    domain=(REALS, REALS, REALS), linear=(1, 2),
-                    summary="x where the condition holds, y elsewhere; the other one is not read."))
+select = declare(
+    Op(
+        "select",
+        "elementwise",
+        3,
+        _infer_select,
+        np.where,
+        scalar="select",
+        domain=(REALS, REALS, REALS),
+        linear=(1, 2),
+        summary="x where the condition holds, y elsewhere; the other one is not read.",
+    )
+)
 
-# -- fences and conversions -----------------------------------------------------------------------------
+# -- fences and conversions ------------------------------------------------------------------------
 
 
 def _infer_same(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -263,12 +474,31 @@ def _identity(x: Array) -> Array:
     return x
 
 
-stop_gradient = declare(Op("stop_gradient", "elementwise", 1, _infer_same, _identity,
-                           scalar="identity", domain=(REALS,),
-                           summary="x, treated as a constant by differentiation."))
-exactly = declare(Op("exactly", "elementwise", 1, _infer_same, _identity, scalar="identity",
-                     domain=(REALS,), linear=(0,),
-                     summary="x, a fence that no rewrite rule looks through."))
+stop_gradient = declare(
+    Op(
+        "stop_gradient",
+        "elementwise",
+        1,
+        _infer_same,
+        _identity,
+        scalar="identity",
+        domain=(REALS,),
+        summary="x, treated as a constant by differentiation.",
+    )
+)
+exactly = declare(
+    Op(
+        "exactly",
+        "elementwise",
+        1,
+        _infer_same,
+        _identity,
+        scalar="identity",
+        domain=(REALS,),
+        linear=(0,),
+        summary="x, a fence that no rewrite rule looks through.",
+    )
+)
 
 
 def _infer_cast(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -289,6 +519,16 @@ def _cast(x: Array, *, dtype: DType) -> Array:
         return x.astype(dtype.numpy)
 
 
-cast = declare(Op("cast", "elementwise", 1, _infer_cast, _cast, attributes=("dtype",), scalar="cast",
-                  domain=(REALS,),
-                  summary="x in another dtype; floats out of range saturate, nan becomes 0."))
+cast = declare(
+    Op(
+        "cast",
+        "elementwise",
+        1,
+        _infer_cast,
+        _cast,
+        attributes=("dtype",),
+        scalar="cast",
+        domain=(REALS,),
+        summary="x in another dtype; floats out of range saturate, nan becomes 0.",
+    )
+)

@@ -1,7 +1,7 @@
 """Ops that read and write at integer-array indices; an index wraps once, then is checked.
 
-All index operands have one shape. The result of gather, and the part that scatters write, has the index
-shape first and then the axes of x that are not indexed, in order.
+All index operands have one shape. The result of gather, and the part that scatters write, has the
+index shape first and then the axes of x that are not indexed, in order.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def checked(x: Array, indices: Sequence[Array], axes: tuple[int, ...]) -> list[A
     return wrapped
 
 
-def _key(x: Array, indices: Sequence[Array], axes: tuple[int, ...]) -> tuple[Array, tuple[Any, ...]]:
+def _key(
+    x: Array, indices: Sequence[Array], axes: tuple[int, ...]
+) -> tuple[Array, tuple[Any, ...]]:
     """Return x as a view with the indexed axes first, and the index for it."""
     return np.moveaxis(x, axes, range(len(axes))), tuple(checked(x, indices, axes))
 
@@ -62,9 +64,19 @@ def _gather(x: Array, *indices: Array, axes: tuple[int, ...]) -> Array:
     return np.asarray(view[key])
 
 
-gather = declare(Op("gather", "index", None, _infer_gather, _gather, attributes=("axes",),
-                    domain=(REALS,), linear=(0,),
-                    summary="Elements of x at integer indices along axes."))
+gather = declare(
+    Op(
+        "gather",
+        "index",
+        None,
+        _infer_gather,
+        _gather,
+        attributes=("axes",),
+        domain=(REALS,),
+        linear=(0,),
+        summary="Elements of x at integer indices along axes.",
+    )
+)
 
 
 def _infer_scatter(name: str) -> Any:
@@ -100,9 +112,29 @@ def _scatter_add(x: Array, part: Array, *indices: Array, axes: tuple[int, ...]) 
     return out
 
 
-scatter_set = declare(Op("scatter_set", "index", None, _infer_scatter("scatter_set"), _scatter_set,
-                         attributes=("axes",), domain=(REALS, REALS), linear=(0, 1),
-                         summary="x with elements replaced; of equal indices the last wins."))
-scatter_add = declare(Op("scatter_add", "index", None, _infer_scatter("scatter_add"), _scatter_add,
-                         attributes=("axes",), domain=(REALS, REALS), linear=(0, 1),
-                         summary="x with elements added to, in row-major order of the indices."))
+scatter_set = declare(
+    Op(
+        "scatter_set",
+        "index",
+        None,
+        _infer_scatter("scatter_set"),
+        _scatter_set,
+        attributes=("axes",),
+        domain=(REALS, REALS),
+        linear=(0, 1),
+        summary="x with elements replaced; of equal indices the last wins.",
+    )
+)
+scatter_add = declare(
+    Op(
+        "scatter_add",
+        "index",
+        None,
+        _infer_scatter("scatter_add"),
+        _scatter_add,
+        attributes=("axes",),
+        domain=(REALS, REALS),
+        linear=(0, 1),
+        summary="x with elements added to, in row-major order of the indices.",
+    )
+)

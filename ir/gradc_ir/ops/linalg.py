@@ -56,7 +56,9 @@ def _contract(x: Array, y: Array, *, spec: str) -> Array:
 
     def aligned(array: Array, labels: str) -> Array:
         moved = np.transpose(array, [labels.index(label) for label in order if label in labels])
-        return np.expand_dims(moved, tuple(i for i, label in enumerate(order) if label not in labels))
+        return np.expand_dims(
+            moved, tuple(i for i, label in enumerate(order) if label not in labels)
+        )
 
     with np.errstate(all="ignore"):
         a, b = np.broadcast_arrays(aligned(x, left), aligned(y, right))

@@ -15,7 +15,7 @@ from gradc_ir.reduction import Array
 from gradc_ir.sizes import Size
 from gradc_ir.types import DType, Type
 
-# -- sources --------------------------------------------------------------------------------------------
+# -- sources ---------------------------------------------------------------------------------------
 
 
 def _infer_param(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -23,8 +23,17 @@ def _infer_param(types: Sequence[Type], attributes: Attributes) -> tuple[Type, .
     return (type_,)
 
 
-param = declare(Op("param", "shape", 0, _infer_param, None, attributes=("index", "type"),
-                   summary="A parameter of the function."))
+param = declare(
+    Op(
+        "param",
+        "shape",
+        0,
+        _infer_param,
+        None,
+        attributes=("index", "type"),
+        summary="A parameter of the function.",
+    )
+)
 
 
 def _infer_constant(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -36,8 +45,17 @@ def _constant(*, value: Constant) -> Array:
     return value.array
 
 
-constant = declare(Op("constant", "shape", 0, _infer_constant, _constant, attributes=("value",),
-                      summary="A constant array, held by its bits."))
+constant = declare(
+    Op(
+        "constant",
+        "shape",
+        0,
+        _infer_constant,
+        _constant,
+        attributes=("value",),
+        summary="A constant array, held by its bits.",
+    )
+)
 
 
 def _infer_iota(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -48,8 +66,17 @@ def _iota(*, dtype: DType, size: int) -> Array:
     return np.arange(size).astype(dtype.numpy)
 
 
-iota = declare(Op("iota", "shape", 0, _infer_iota, _iota, attributes=("dtype", "size"),
-                  summary="0, 1, 2 … up to size, exclusive."))
+iota = declare(
+    Op(
+        "iota",
+        "shape",
+        0,
+        _infer_iota,
+        _iota,
+        attributes=("dtype", "size"),
+        summary="0, 1, 2 … up to size, exclusive.",
+    )
+)
 
 
 def _infer_size(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -60,10 +87,19 @@ def _size(*, size: int) -> Array:
     return np.asarray(size, dtype=np.int64)
 
 
-size = declare(Op("size", "shape", 0, _infer_size, _size, attributes=("size",),
-                  summary="A symbolic size as a number."))
+size = declare(
+    Op(
+        "size",
+        "shape",
+        0,
+        _infer_size,
+        _size,
+        attributes=("size",),
+        summary="A symbolic size as a number.",
+    )
+)
 
-# -- rearrangement --------------------------------------------------------------------------------------
+# -- rearrangement ---------------------------------------------------------------------------------
 
 
 def _infer_broadcast(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -82,9 +118,19 @@ def _broadcast(x: Array, *, shape: tuple[int, ...], axes: tuple[int, ...]) -> Ar
     return np.broadcast_to(expanded, shape)
 
 
-broadcast = declare(Op("broadcast", "shape", 1, _infer_broadcast, _broadcast,
-                       attributes=("shape", "axes"), domain=(REALS,), linear=(0,),
-                       summary="x repeated: its axis i becomes axis axes[i] of shape."))
+broadcast = declare(
+    Op(
+        "broadcast",
+        "shape",
+        1,
+        _infer_broadcast,
+        _broadcast,
+        attributes=("shape", "axes"),
+        domain=(REALS,),
+        linear=(0,),
+        summary="x repeated: its axis i becomes axis axes[i] of shape.",
+    )
+)
 
 
 def _infer_reshape(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -99,8 +145,19 @@ def _reshape(x: Array, *, shape: tuple[int, ...]) -> Array:
     return x.reshape(shape)
 
 
-reshape = declare(Op("reshape", "shape", 1, _infer_reshape, _reshape, attributes=("shape",),
-                     domain=(REALS,), linear=(0,), summary="x in another shape, row-major order."))
+reshape = declare(
+    Op(
+        "reshape",
+        "shape",
+        1,
+        _infer_reshape,
+        _reshape,
+        attributes=("shape",),
+        domain=(REALS,),
+        linear=(0,),
+        summary="x in another shape, row-major order.",
+    )
+)
 
 
 def _infer_transpose(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -115,9 +172,19 @@ def _transpose(x: Array, *, permutation: tuple[int, ...]) -> Array:
     return np.transpose(x, permutation)
 
 
-transpose = declare(Op("transpose", "shape", 1, _infer_transpose, _transpose,
-                       attributes=("permutation",), domain=(REALS,), linear=(0,),
-                       summary="x with its axes permuted: result axis i is axis permutation[i]."))
+transpose = declare(
+    Op(
+        "transpose",
+        "shape",
+        1,
+        _infer_transpose,
+        _transpose,
+        attributes=("permutation",),
+        domain=(REALS,),
+        linear=(0,),
+        summary="x with its axes permuted: result axis i is axis permutation[i].",
+    )
+)
 
 
 def _infer_concatenate(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -129,10 +196,14 @@ def _infer_concatenate(types: Sequence[Type], attributes: Attributes) -> tuple[T
         raise ShapeError(f"concatenate: no axis {axis} in {first}")
     total: Size = 0
     for x in types:
-        if x.dtype != first.dtype or x.rank != first.rank or any(
-            a != b for i, (a, b) in enumerate(zip(x.shape, first.shape)) if i != axis
+        if (
+            x.dtype != first.dtype
+            or x.rank != first.rank
+            or any(a != b for i, (a, b) in enumerate(zip(x.shape, first.shape)) if i != axis)
         ):
-            raise ShapeError("concatenate: operands do not fit", found=" and ".join(map(str, types)))
+            raise ShapeError(
+                "concatenate: operands do not fit", found=" and ".join(map(str, types))
+            )
         total = total + x.shape[axis]
     return (first.with_shape((*first.shape[:axis], total, *first.shape[axis + 1 :])),)
 
@@ -141,21 +212,31 @@ def _concatenate(*arrays: Array, axis: int) -> Array:
     return np.concatenate(arrays, axis=axis)
 
 
-concatenate = declare(Op("concatenate", "shape", None, _infer_concatenate, _concatenate,
-                         attributes=("axis",), domain=(REALS,), linear=(0,),
-                         summary="The operands one after another along an axis."))
+concatenate = declare(
+    Op(
+        "concatenate",
+        "shape",
+        None,
+        _infer_concatenate,
+        _concatenate,
+        attributes=("axis",),
+        domain=(REALS,),
+        linear=(0,),
+        summary="The operands one after another along an axis.",
+    )
+)
 
-# -- windows: element i of the window is element start + i * step of the whole --------------------------
+# -- windows: element i of the window is element start + i * step of the whole ---------------------
 
 
 def window(starts: Sequence[int], shape: Sequence[int], steps: Sequence[int]) -> tuple[Any, ...]:
     """Return the index arrays of a window, for use with ``x[np.ix_(…)]``."""
-    return np.ix_(*(start + step * np.arange(size) for start, size, step in zip(starts, shape, steps)))
+    return np.ix_(
+        *(start + step * np.arange(size) for start, size, step in zip(starts, shape, steps))
+    )
 
 
-def _check_window(
-    name: str, whole: Type, part: Sequence[Size], attributes: Attributes
-) -> None:
+def _check_window(name: str, whole: Type, part: Sequence[Size], attributes: Attributes) -> None:
     starts: tuple[Size, ...] = attributes["starts"]
     steps: tuple[int, ...] = attributes["steps"]
     if not len(starts) == len(steps) == len(part) == whole.rank or 0 in steps:
@@ -177,9 +258,19 @@ def _slice(x: Array, *, starts: Any, shape: Any, steps: Any) -> Array:
     return x[window(starts, shape, steps)] if x.ndim else x
 
 
-slice = declare(Op("slice", "shape", 1, _infer_slice, _slice,
-                   attributes=("starts", "shape", "steps"), domain=(REALS,), linear=(0,),
-                   summary="A window of x."))
+slice = declare(
+    Op(
+        "slice",
+        "shape",
+        1,
+        _infer_slice,
+        _slice,
+        attributes=("starts", "shape", "steps"),
+        domain=(REALS,),
+        linear=(0,),
+        summary="A window of x.",
+    )
+)
 
 
 def _infer_pad(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -195,8 +286,19 @@ def _pad(x: Array, *, starts: Any, shape: Any, steps: Any) -> Array:
     return out
 
 
-pad = declare(Op("pad", "shape", 1, _infer_pad, _pad, attributes=("starts", "shape", "steps"),
-                 domain=(REALS,), linear=(0,), summary="x as a window of zeros: undoes slice."))
+pad = declare(
+    Op(
+        "pad",
+        "shape",
+        1,
+        _infer_pad,
+        _pad,
+        attributes=("starts", "shape", "steps"),
+        domain=(REALS,),
+        linear=(0,),
+        summary="x as a window of zeros: undoes slice.",
+    )
+)
 
 
 def _infer_set_slice(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -213,6 +315,16 @@ def _set_slice(x: Array, part: Array, *, starts: Any, steps: Any) -> Array:
     return out
 
 
-set_slice = declare(Op("set_slice", "shape", 2, _infer_set_slice, _set_slice,
-                       attributes=("starts", "steps"), domain=(REALS, REALS), linear=(0, 1),
-                       summary="x with a window replaced by the second operand."))
+set_slice = declare(
+    Op(
+        "set_slice",
+        "shape",
+        2,
+        _infer_set_slice,
+        _set_slice,
+        attributes=("starts", "steps"),
+        domain=(REALS, REALS),
+        linear=(0, 1),
+        summary="x with a window replaced by the second operand.",
+    )
+)

@@ -1,0 +1,259 @@
+"""The C signature of a kernel: which arguments it takes, in which order, with their C and LLVM types.
+
+``int32 name(sizes..., inputs..., outputs..., void *work)``: the size symbols as ``int64``, in order of
+appearance; the inputs in the order of the function's parameters, scalars by value, arrays as pointers to
+C-contiguous elements; the outputs as pointers, scalars too, where NULL means not wanted; then scratch of
+``name_worksize(sizes...)`` bytes at any alignment, NULL where that is 0.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gradc_ir.errors import VerifyError
+from gradc_ir.graph import Function
+from gradc_ir.types import DType, Type
+
+
+class Status(enum.IntEnum):
+    """What a kernel returns; anything but OK means that its outputs must not be used."""
+
+    OK = 0
+    SIZE = 1
+    WORK = 2
+    INDEX = 3
+    NONFINITE = 4
+    TAPE = 5
+
+
+STATUS_MEANING: dict[Status, str] = {
+    Status.OK: "the outputs are written",
+    Status.SIZE: "a size is negative or does not fit the function",
+    Status.WORK: "work is NULL although scratch is needed",
+    Status.INDEX: "an index lies outside its axis",
+    Status.NONFINITE: "a value is nan or infinite, in a kernel built to refuse that",
+    Status.TAPE: "a loop took more steps than its tape has room for",
+}
+
+# A size is an int64 in every kernel. Larger sizes than this cannot be the length of anything, and
+# products of a few of them with an element size must not wrap around.
+LARGEST_SIZE = 2**47 - 1
+
+C_TYPES: dict[DType, str] = {
+    DType.F64: "double",
+    DType.F32: "float",
+    DType.I64: "int64_t",
+    DType.I32: "int32_t",
+    DType.BOOL: "uint8_t",
+}
+LLVM_TYPES: dict[DType, str] = {
+    DType.F64: "double",
+    DType.F32: "float",
+    DType.I64: "i64",
+    DType.I32: "i32",
+    DType.BOOL: "i8",
+}
+
+
+class Role(enum.Enum):
+    """What an argument of a kernel is for."""
+
+    SIZE = "size"
+    INPUT = "input"
+    OUTPUT = "output"
+    WORK = "work"
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a kernel.
+
+    Parameters
+    ----------
+    role: a size, an input, an output or the scratch.
+    name: its name in the user's words, such as ``p.w``.
+    identifier: its name in C, distinct within the signature.
+    type: the type of the value; ``i64`` for a size, None for the scratch.
+    """
+
+    role: Role
+    name: str
+    identifier: str
+    type: Type | None
+
+    @property
+    def by_value(self) -> bool:
+        """Whether the number itself is passed: sizes and scalar inputs."""
+        return self.role is Role.SIZE or (
+            self.role is Role.INPUT and self.type is not None and self.type.rank == 0
+        )
+
+    @property
+    def c(self) -> str:
+        """The declaration in C, e.g. ``const double *x``."""
+        if self.type is None:
+            return f"void *{self.identifier}"
+        element = C_TYPES[self.type.dtype]
+        if self.by_value:
+            return f"{element} {self.identifier}"
+        const = "const " if self.role is Role.INPUT else ""
+        return f"{const}{element} *{self.identifier}"
+
+    @property
+    def llvm(self) -> str:
+        """The type in LLVM: ``i64``, ``double``, ``ptr`` …"""
+        if self.type is None or not self.by_value:
+            return "ptr"
+        return LLVM_TYPES[self.type.dtype]
+
+    @property
+    def llvm_attributes(self) -> str:
+        """The attributes a parameter of this kind has in LLVM, e.g. ``noalias readonly``."""
+        if self.by_value:
+            return ""
+        # outputs and scratch never overlap anything; inputs may overlap inputs, which noalias allows
+        # where nothing writes through them
+        return "noalias readonly" if self.role is Role.INPUT else "noalias"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The arguments of a kernel, by role, each group in the order of the call."""
+
+    sizes: tuple[Argument, ...]
+    inputs: tuple[Argument, ...]
+    outputs: tuple[Argument, ...]
+    work: Argument
+
+    @classmethod
+    def of(cls, function: Function, outputs: Sequence[str] | None = None) -> Signature:
+        """Return the signature of a function's kernel.
+
+        Parameters
+        ----------
+        function: the function the kernel computes.
+        outputs: names of the results; by default ``y``, or ``y0, y1, …`` for several.
+
+        Raises
+        ------
+        VerifyError: the shape of a result names a size that no parameter has.
+        """
+        symbols = function.size_symbols
+        for type_ in function.result_types:
+            unknown = [name for name in type_.symbols if name not in symbols]
+            if unknown:
+                raise VerifyError(
+                    f"{function.name}: a result is {type_}, but no parameter has a size {unknown[0]}"
+                )
+        count = len(function.results)
+        if outputs is None:
+            outputs = ("y",) if count == 1 else tuple(f"y{i}" for i in range(count))
+        elif len(outputs) != count:
+            raise ValueError(f"{len(outputs)} names for {count} results")
+        distinct = _Names()
+        return cls(
+            tuple(
+                Argument(Role.SIZE, name, distinct.take(name), Type(DType.I64)) for name in symbols
+            ),
+            tuple(
+                Argument(Role.INPUT, name, distinct.take(name), type_)
+                for name, type_ in zip(function.names, function.param_types, strict=True)
+            ),
+            tuple(
+                Argument(Role.OUTPUT, name, distinct.take(name), type_)
+                for name, type_ in zip(outputs, function.result_types, strict=True)
+            ),
+            Argument(Role.WORK, "work", distinct.take("work"), None),
+        )
+
+    @functools.cached_property
+    def arguments(self) -> tuple[Argument, ...]:
+        """All arguments in the order of the call."""
+        return (*self.sizes, *self.inputs, *self.outputs, self.work)
+
+    def c_declaration(self, name: str) -> str:
+        """Return ``int name(…)`` in C, without the semicolon."""
+        return f"int {name}({', '.join(argument.c for argument in self.arguments)})"
+
+    def c_worksize_declaration(self, name: str) -> str:
+        """Return ``size_t name_worksize(…)`` in C, without the semicolon."""
+        sizes = ", ".join(argument.c for argument in self.sizes) or "void"
+        return f"size_t {name}_worksize({sizes})"
+
+    @property
+    def llvm_names(self) -> tuple[str, ...]:
+        """The names of all arguments in LLVM text: ``%size0``, ``%in0``, ``%out0`` …, ``%work``."""
+        return (
+            *(f"%size{i}" for i in range(len(self.sizes))),
+            *(f"%in{i}" for i in range(len(self.inputs))),
+            *(f"%out{i}" for i in range(len(self.outputs))),
+            "%work",
+        )
+
+    @property
+    def llvm_parameters(self) -> str:
+        """The parameter list of the kernel's definition in LLVM text."""
+        return ", ".join(
+            " ".join(filter(None, (argument.llvm, argument.llvm_attributes, name)))
+            for argument, name in zip(self.arguments, self.llvm_names, strict=True)
+        )
+
+    @property
+    def llvm_sizes(self) -> str:
+        """The parameter list of the kernel's ``_worksize`` in LLVM text."""
+        return ", ".join(f"i64 %size{i}" for i in range(len(self.sizes)))
+
+
+def c_identifier(name: str) -> str:
+    """Return a name as an identifier of both C and C++: ``p.w`` becomes ``p_w``, ``λ`` ``lambda``."""
+    text = "".join(
+        character if character.isascii() and (character.isalnum() or character == "_") else spelled
+        for character in unicodedata.normalize("NFC", name)
+        for spelled in [_spell(character)]
+    )
+    text = text.strip("_") or "value"
+    if text[0].isdigit():
+        text = f"p{text}"
+    return f"{text}_" if text in RESERVED else text
+
+
+def _spell(character: str) -> str:
+    if character.isascii():
+        return "_"
+    words = unicodedata.name(character, "").split()
+    if words[:1] == ["GREEK"] and len(words) == 4 and words[2] == "LETTER":
+        return words[3].capitalize() if words[1] == "CAPITAL" else words[3].lower()
+    return f"u{ord(character):04x}"
+
+
+class _Names:
+    """Hands out identifiers, each once: a name that is taken gets underscores."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def take(self, name: str) -> str:
+        identifier = c_identifier(name)
+        while identifier in self._taken:
+            identifier += "_"
+        self._taken.add(identifier)
+        return identifier
+
+
+RESERVED = frozenset(
+    """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t
+    char32_t class compl complex concept const const_cast consteval constexpr constinit continue
+    co_await co_return co_yield decltype default delete do double dynamic_cast else enum explicit
+    export extern false float for friend goto if imaginary inline int long mutable namespace new
+    noexcept not not_eq nullptr operator or or_eq private protected public register
+    reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast
+    struct switch template this thread_local throw true try typedef typeid typename typeof union
+    unsigned using virtual void volatile wchar_t while xor xor_eq NULL I linux unix errno
+    size_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
+    """.split()
+)

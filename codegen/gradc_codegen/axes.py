@@ -1,0 +1,332 @@
+"""Index maps and axis labels: at which index a node reads each operand, and which axes run together.
+
+A node runs over its *own dims*: the axes of its result, then the axis it reduces. An index map says for
+each axis of an operand at which index it is read, as a function of the own dims. An axis that is read at
+one own dim, as it is, runs together with it: they share a label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, TypeAlias
+
+from gradc_ir.graph import Node, Value
+from gradc_ir.ops.linalg import contracted, parse_spec
+from gradc_ir.sizes import Size, product
+
+
+class Shifted(NamedTuple):
+    """The index ``start + step * dim``: a slice."""
+
+    dim: int
+    start: Size
+    step: int
+
+
+class Windowed(NamedTuple):
+    """The index ``(dim - start) / step`` where that is a whole number below ``size``: a pad."""
+
+    dim: int
+    start: Size
+    step: int
+    size: Size
+
+
+class Regrouped(NamedTuple):
+    """The index ``row-major(dims) // divisor % modulus``: a reshape that splits or merges."""
+
+    dims: tuple[int, ...]
+    dim_sizes: tuple[Size, ...]
+    divisor: Size
+    modulus: Size
+
+
+class Fixed(NamedTuple):
+    """The index 0 of an axis of size 1."""
+
+
+class Lookup(NamedTuple):
+    """The index held by an operand, checked: a gather."""
+
+    operand: int
+
+
+# An int is the own dim itself.
+Index: TypeAlias = int | Shifted | Windowed | Regrouped | Fixed | Lookup
+IndexMap: TypeAlias = tuple[Index, ...]
+
+_IDENTITY: list[IndexMap] = [tuple(range(rank)) for rank in range(16)]
+
+
+def identity(rank: int) -> IndexMap:
+    """Return the map that reads every axis at the own dim of the same position."""
+    return _IDENTITY[rank] if rank < len(_IDENTITY) else tuple(range(rank))
+
+
+def own_dims(node: Node) -> tuple[Size, ...]:
+    """Return the sizes of a node's own dims: its result's axes, then the reduced one if any."""
+    shape = node.results[0].type.shape
+    name = node.op.name
+    if node.op.family == "reduce":
+        x = node.operands[0].type
+        return shape + tuple(x.shape[axis] for axis in node.attributes["axes"])
+    if name == "contract":
+        spec = node.attributes["spec"]
+        left, _, _ = parse_spec(spec)
+        sizes = dict(zip(left, node.operands[0].type.shape))
+        return shape + tuple(sizes[label] for label in contracted(spec))
+    return shape
+
+
+def index_maps(node: Node) -> tuple[IndexMap, ...]:
+    """Return one index map for each operand of a node (for scatters: of the base alone)."""
+    op = node.op
+    if op.family == "elementwise":
+        return (identity(node.results[0].type.rank),) * len(node.operands)
+    return _MAPS[op.name](node)
+
+
+def _broadcast(node: Node) -> tuple[IndexMap, ...]:
+    axes: tuple[int, ...] = node.attributes["axes"]
+    return (axes,)
+
+
+def _transpose(node: Node) -> tuple[IndexMap, ...]:
+    permutation: tuple[int, ...] = node.attributes["permutation"]
+    return (tuple(permutation.index(axis) for axis in range(len(permutation))),)
+
+
+def _reduce(node: Node) -> tuple[IndexMap, ...]:
+    axes: tuple[int, ...] = node.attributes["axes"]
+    rank = node.operands[0].type.rank
+    kept = iter(range(rank))
+    reduced = iter(range(rank - len(axes), rank))
+    return (tuple(next(reduced) if axis in axes else next(kept) for axis in range(rank)),)
+
+
+def _contract(node: Node) -> tuple[IndexMap, ...]:
+    spec = node.attributes["spec"]
+    left, right, result = parse_spec(spec)
+    dims = {label: dim for dim, label in enumerate(result + contracted(spec))}
+    return tuple(dims[x] for x in left), tuple(dims[x] for x in right)
+
+
+def _slice(node: Node) -> tuple[IndexMap, ...]:
+    (x,) = node.operands
+    attributes = node.attributes
+    return (
+        tuple(
+            axis if start == 0 and step == 1 and whole == size else Shifted(axis, start, step)
+            for axis, (start, step, whole, size) in enumerate(
+                zip(attributes["starts"], attributes["steps"], x.type.shape, attributes["shape"])
+            )
+        ),
+    )
+
+
+def _window(part: Value, whole: tuple[Size, ...], node: Node) -> IndexMap:
+    return tuple(
+        axis
+        if start == 0 and step == 1 and have == size
+        else Windowed(axis, start, step, size)
+        for axis, (start, step, have, size) in enumerate(
+            zip(node.attributes["starts"], node.attributes["steps"], whole, part.type.shape)
+        )
+    )
+
+
+def _pad(node: Node) -> tuple[IndexMap, ...]:
+    return (_window(node.operands[0], node.attributes["shape"], node),)
+
+
+def _set_slice(node: Node) -> tuple[IndexMap, ...]:
+    x, part = node.operands
+    return identity(x.type.rank), _window(part, x.type.shape, node)
+
+
+def _concatenate(node: Node) -> tuple[IndexMap, ...]:
+    axis: int = node.attributes["axis"]
+    rank = node.results[0].type.rank
+    maps: list[IndexMap] = []
+    start: Size = 0
+    for operand in node.operands:
+        size = operand.type.shape[axis]
+        maps.append(
+            tuple(Windowed(axis, start, 1, size) if i == axis else i for i in range(rank))
+        )
+        start = start + size
+    return tuple(maps)
+
+
+def _reshape(node: Node) -> tuple[IndexMap, ...]:
+    (x,) = node.operands
+    return (regroup(node.results[0].type.shape, x.type.shape),)
+
+
+def regroup(outer: tuple[Size, ...], inner: tuple[Size, ...]) -> IndexMap:
+    """Return the index into shape ``inner`` of the element that shape ``outer`` has at its dims.
+
+    Axes are matched in the smallest groups of equal size; a group of one axis each is that axis.
+    """
+    result: list[Index] = [Fixed()] * len(inner)
+    outer_axes = [axis for axis, size in enumerate(outer) if size != 1]
+    inner_axes = [axis for axis, size in enumerate(inner) if size != 1]
+    i = j = 0
+    while j < len(inner_axes):
+        outer_group, inner_group = outer_axes[i : i + 1], inner_axes[j : j + 1]
+        have = product(outer[axis] for axis in outer_group)
+        want = product(inner[axis] for axis in inner_group)
+        i, j = i + 1, j + 1
+        while have != want and (i < len(outer_axes) or j < len(inner_axes)):
+            # without numbers to compare, one more axis of each side in turn
+            take_outer = j >= len(inner_axes) or (
+                i < len(outer_axes)
+                and (_below(have, want) if _comparable(have, want) else len(outer_group) <= len(inner_group))
+            )
+            if take_outer:
+                outer_group.append(outer_axes[i])
+                have, i = have * outer[outer_axes[i]], i + 1
+            else:
+                inner_group.append(inner_axes[j])
+                want, j = want * inner[inner_axes[j]], j + 1
+        if j == len(inner_axes):
+            outer_group += outer_axes[i:]
+        _fill(result, outer, inner, outer_group, inner_group)
+    return tuple(result)
+
+
+def _comparable(have: Size, want: Size) -> bool:
+    return isinstance(have, int) and isinstance(want, int)
+
+
+def _below(have: Size, want: Size) -> bool:
+    return isinstance(have, int) and isinstance(want, int) and have < want
+
+
+def _fill(
+    result: list[Index],
+    outer: tuple[Size, ...],
+    inner: tuple[Size, ...],
+    outer_group: list[int],
+    inner_group: list[int],
+) -> None:
+    if len(inner_group) == 1 and len(outer_group) == 1:
+        result[inner_group[0]] = outer_group[0]
+        return
+    dims, dim_sizes = tuple(outer_group), tuple(outer[axis] for axis in outer_group)
+    for position, axis in enumerate(inner_group):
+        divisor = product(inner[later] for later in inner_group[position + 1 :])
+        result[axis] = Regrouped(dims, dim_sizes, divisor, inner[axis])
+
+
+def _gather(node: Node) -> tuple[IndexMap, ...]:
+    x, *indices = node.operands
+    axes: tuple[int, ...] = node.attributes["axes"]
+    index_rank = indices[0].type.rank
+    rest = iter(range(index_rank, node.results[0].type.rank))
+    own = tuple(
+        Lookup(1 + axes.index(axis)) if axis in axes else next(rest) for axis in range(x.type.rank)
+    )
+    return (own, *((identity(index_rank),) * len(indices)))
+
+
+def _scatter(node: Node) -> tuple[IndexMap, ...]:
+    return (identity(node.results[0].type.rank),)
+
+
+def scatter_dims(node: Node) -> tuple[int, ...]:
+    """Return for each axis of a scatter's result the dim of the written part, -1 if it is indexed."""
+    x, _, *indices = node.operands
+    axes: tuple[int, ...] = node.attributes["axes"]
+    rest = iter(range(indices[0].type.rank, indices[0].type.rank + x.type.rank))
+    return tuple(-1 if axis in axes else next(rest) for axis in range(x.type.rank))
+
+
+def _none(node: Node) -> tuple[IndexMap, ...]:
+    return ()
+
+
+_MAPS = {
+    "param": _none,
+    "constant": _none,
+    "iota": _none,
+    "size": _none,
+    "broadcast": _broadcast,
+    "transpose": _transpose,
+    "reshape": _reshape,
+    "slice": _slice,
+    "pad": _pad,
+    "set_slice": _set_slice,
+    "concatenate": _concatenate,
+    "gather": _gather,
+    "scatter_set": _scatter,
+    "scatter_add": _scatter,
+    "reduce_sum": _reduce,
+    "reduce_prod": _reduce,
+    "reduce_max": _reduce,
+    "reduce_min": _reduce,
+    "contract": _contract,
+}
+
+
+class Labels:
+    """The labels of all axes of a graph, by union-find: axes that run together have one label."""
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self._parent: list[int] = []
+        self._first: dict[Value, int] = {}
+        for node in nodes:
+            self._add(node)
+
+    def of(self, value: Value, axis: int) -> int:
+        """Return the label of an axis of a value."""
+        return self._find(self._first[value] + axis)
+
+    def of_dims(self, node: Node) -> tuple[int, ...]:
+        """Return the labels of a node's own dims."""
+        result = node.results[0]
+        rank = result.type.rank
+        labels = [self.of(result, axis) for axis in range(rank)]
+        for dim in range(rank, len(own_dims(node))):
+            map_ = index_maps(node)[0]
+            labels.append(self.of(node.operands[0], map_.index(dim)))
+        return tuple(labels)
+
+    def _add(self, node: Node) -> None:
+        for value in node.results:
+            if value.type.shape:
+                self._first[value] = len(self._parent)
+                self._parent.extend(range(len(self._parent), len(self._parent) + value.type.rank))
+        if not any(operand.type.shape for operand in node.operands):
+            return
+        dims: dict[int, int] = {}
+        result = node.results[0]
+        for axis in range(result.type.rank):
+            dims[axis] = self._first[result] + axis
+        for operand, map_ in zip(node.operands, index_maps(node)):
+            for axis, index in enumerate(map_):
+                if isinstance(index, int):
+                    self._unite(dims.setdefault(index, self._first[operand] + axis), self._first[operand] + axis)
+        if node.op.name in ("scatter_set", "scatter_add"):
+            part = node.operands[1]
+            for axis, dim in enumerate(scatter_dims(node)):
+                if dim >= 0:
+                    self._unite(dims[axis], self._first[part] + dim)
+            for indices in node.operands[2:]:
+                for axis in range(indices.type.rank):
+                    self._unite(self._first[part] + axis, self._first[indices] + axis)
+
+    def _find(self, label: int) -> int:
+        parent = self._parent
+        while parent[label] != label:
+            parent[label] = parent[parent[label]]
+            label = parent[label]
+        return label
+
+    def _unite(self, a: int, b: int) -> None:
+        a, b = self._find(a), self._find(b)
+        if a != b:
+            # the older label stands, so that labels do not depend on the order of unions
+            if a > b:
+                a, b = b, a
+            self._parent[b] = a

@@ -1,0 +1,1 @@
+"""Mathematical functions of one number or two, behind one interface."""

@@ -1,0 +1,80 @@
+"""Object files, assembly and optimised LLVM text of a module, for any target LLVM knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import llvmlite.binding as llvm
+
+from gradc_codegen.optimize import effort, optimize, parse
+from gradc_codegen.target import LOCK, Target, require_fma, target
+
+
+def emit_object(
+    text: str,
+    cpu: str | None = None,
+    triple: str | None = None,
+    *,
+    level: int | None = None,
+    exported: Iterable[str] | None = None,
+) -> bytes:
+    """Return the object file of a module; the same text and target give the same bytes.
+
+    Parameters
+    ----------
+    text: LLVM text of a whole module.
+    cpu: LLVM's name of a CPU, ``native``, or None for the architecture's baseline (``x86-64-v3``).
+    triple: LLVM's name of the target; None for this machine's.
+    level: 0, 1 or 2; None chooses by size.
+    exported: the functions other objects may see; None for all that are not internal in the text.
+
+    Raises
+    ------
+    ExportError: no such target or CPU, or the code needs fma and the CPU has none.
+    """
+    with LOCK:
+        module, machine = _optimized(text, target(cpu, triple), level, exported)
+        return bytes(machine.emit_object(module))
+
+
+def emit_assembly(
+    text: str,
+    cpu: str | None = None,
+    triple: str | None = None,
+    *,
+    level: int | None = None,
+    exported: Iterable[str] | None = None,
+) -> str:
+    """Return the assembly of a module; parameters and errors as :func:`emit_object`."""
+    with LOCK:
+        module, machine = _optimized(text, target(cpu, triple), level, exported)
+        return str(machine.emit_assembly(module))
+
+
+def optimized_ir(
+    text: str,
+    cpu: str | None = None,
+    triple: str | None = None,
+    *,
+    level: int | None = None,
+    exported: Iterable[str] | None = None,
+) -> str:
+    """Return LLVM text after the optimiser; parameters and errors as :func:`emit_object`."""
+    with LOCK:
+        module, _ = _optimized(text, target(cpu, triple), level, exported)
+        return str(module)
+
+
+def _optimized(
+    text: str, machine_of: Target, level: int | None, exported: Iterable[str] | None
+) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
+    if "@llvm.fma." in text:
+        require_fma(machine_of)
+    how = effort(text, level)
+    module = parse(text, machine_of, how)
+    if exported is not None:
+        seen = set(exported)
+        for function in module.functions:
+            if not function.is_declaration and function.name not in seen:
+                function.linkage = "internal"
+    return module, optimize(module, machine_of, how)

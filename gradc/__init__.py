@@ -1,0 +1,90 @@
+"""gradc: a symbolic graph compiler that emits gradient code for functions written in plain NumPy.
+
+Nothing is imported until it is used: ``import gradc`` costs little more than ``import numpy``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from gradc import rules as rules
+    from gradc import special as special
+    from gradc import testing as testing
+    from gradc.compiled import Compiled as Compiled
+    from gradc.compiled import compile as compile
+    from gradc.custom import custom_gradient as custom_gradient
+    from gradc.custom import overrides as overrides
+    from gradc.custom import register_gradient as register_gradient
+    from gradc.rules.user import rule as rule
+    from gradc.tracing.primitives import exactly as exactly
+    from gradc.tracing.primitives import stop_gradient as stop_gradient
+    from gradc.transforms import grad as grad
+    from gradc.transforms import hessian as hessian
+    from gradc.transforms import hvp as hvp
+    from gradc.transforms import jacobian as jacobian
+    from gradc.transforms import jvp as jvp
+    from gradc.transforms import linearize as linearize
+    from gradc.transforms import value_and_grad as value_and_grad
+    from gradc.transforms import vjp as vjp
+    from gradc_ir.errors import DTypeError as DTypeError
+    from gradc_ir.errors import ExportError as ExportError
+    from gradc_ir.errors import GradcError as GradcError
+    from gradc_ir.errors import GradientArityError as GradientArityError
+    from gradc_ir.errors import IndexError as IndexError
+    from gradc_ir.errors import NoGradientError as NoGradientError
+    from gradc_ir.errors import ParseError as ParseError
+    from gradc_ir.errors import RuleError as RuleError
+    from gradc_ir.errors import ShapeError as ShapeError
+    from gradc_ir.errors import TraceError as TraceError
+
+_PLACES = {
+    "gradc.compiled": ("Compiled", "compile"),
+    "gradc.custom": ("custom_gradient", "overrides", "register_gradient"),
+    "gradc.rules.user": ("rule",),
+    "gradc.tracing.primitives": ("exactly", "stop_gradient"),
+    "gradc.transforms": (
+        "grad",
+        "hessian",
+        "hvp",
+        "jacobian",
+        "jvp",
+        "linearize",
+        "value_and_grad",
+        "vjp",
+    ),
+    "gradc_ir.errors": (
+        "DTypeError",
+        "ExportError",
+        "GradcError",
+        "GradientArityError",
+        "IndexError",
+        "NoGradientError",
+        "ParseError",
+        "RuleError",
+        "ShapeError",
+        "TraceError",
+    ),
+}
+_MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
+_SUBMODULES = ("rules", "special", "testing")
+
+__all__ = [*_MODULE_OF, *_SUBMODULES, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return importlib.import_module(f"gradc.{name}")
+    module = _MODULE_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module 'gradc' has no attribute {name!r}")
+    found = getattr(importlib.import_module(module), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,110 @@
+"""Jacobians: forward or reverse mode on all unit seeds at once, as an axis of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradc.autodiff.batch import batch
+from gradc.autodiff.forward import jvp
+from gradc.autodiff.reverse import vjp
+from gradc_ir import build
+from gradc_ir.build import Builder
+from gradc_ir.graph import Function, Value
+from gradc_ir.sizes import Size, at_least
+from gradc_ir.types import DType, Type
+
+
+def jacobian(function: Function, wrt: Sequence[int], mode: str = "auto") -> Function:
+    """Return the function of the Jacobians of every float result by every parameter in ``wrt``.
+
+    The new function has the same parameters; its results are, for each result r in order and each
+    parameter w of ``wrt`` in order, an array of r's shape followed by w's shape. ``mode`` is
+    ``"forward"`` (one tangent an input element), ``"reverse"`` (one cotangent a result element), or
+    ``"auto"``: forward where inputs are certainly not more than results.
+    """
+    results = [i for i, type_ in enumerate(function.result_types) if type_.dtype.is_float]
+    inputs = sum((function.param_types[i].count for i in wrt), start=0)
+    outputs = sum((function.result_types[i].count for i in results), start=0)
+    if mode == "auto":
+        mode = "forward" if at_least(outputs, inputs) else "reverse"
+    rows = _by_columns if mode == "forward" else _by_rows
+    with Builder() as builder:
+        params = [builder.param(i, type_) for i, type_ in enumerate(function.param_types)]
+        blocks = rows(builder, function, params, wrt, results)
+        found = [blocks[r, w] for r in results for w in wrt]
+        return builder.function(
+            function.name, params, found, names=function.names, location=function.location
+        )
+
+
+def unit_seeds(type_: Type) -> Value:
+    """Return all unit arrays of a type, one a row: shape ``(count, *shape)``."""
+    count = type_.count
+    numbers = build.iota(DType.I64, count)
+    rows = build.broadcast(numbers, (count, count), (0,))
+    columns = build.broadcast(numbers, (count, count), (1,))
+    ones = build.full((count, count), 1, type_.dtype)
+    unit = build.select(build.eq(rows, columns), ones, 0)
+    return build.reshape(unit, (count, *type_.shape))
+
+
+def _by_columns(
+    builder: Builder,
+    function: Function,
+    params: list[Value],
+    wrt: Sequence[int],
+    results: list[int],
+) -> dict[tuple[int, int], Value]:
+    blocks: dict[tuple[int, int], Value] = {}
+    for w in wrt:
+        pushed = _keep(jvp(function, [w]), len(function.results))
+        seeds = unit_seeds(function.param_types[w])
+        count: Size = seeds.type.shape[0]
+        wide = batch(pushed, [False] * len(params) + [True], count)
+        for r, tangents in zip(results, builder.inline(wide, [*params, seeds])):
+            rank = tangents.type.rank
+            last = build.transpose(tangents, (*range(1, rank), 0))
+            shape = function.result_types[r].shape + function.param_types[w].shape
+            blocks[r, w] = build.reshape(last, shape)
+    return blocks
+
+
+def _by_rows(
+    builder: Builder,
+    function: Function,
+    params: list[Value],
+    wrt: Sequence[int],
+    results: list[int],
+) -> dict[tuple[int, int], Value]:
+    blocks: dict[tuple[int, int], Value] = {}
+    for position, r in enumerate(results):
+        pulled = _keep(vjp(function, list(wrt)), len(function.results))
+        seeds = unit_seeds(function.result_types[r])
+        count: Size = seeds.type.shape[0]
+        # the other results' cotangents are zero, the same for every seed
+        cotangents = [
+            seeds
+            if i == position
+            else build.full(
+                function.result_types[other].shape, 0, function.result_types[other].dtype
+            )
+            for i, other in enumerate(results)
+        ]
+        flags = [False] * len(params) + [i == position for i in range(len(results))]
+        wide = batch(pulled, flags, count)
+        for w, rows in zip(wrt, builder.inline(wide, [*params, *cotangents])):
+            shape = function.result_types[r].shape + function.param_types[w].shape
+            blocks[r, w] = build.reshape(rows, shape)
+    return blocks
+
+
+def _keep(function: Function, first: int) -> Function:
+    """Return the function without its first results."""
+    return Function(
+        function.name,
+        function.params,
+        function.results[first:],
+        names=function.names,
+        locations=function.locations,
+        location=function.location,
+    )

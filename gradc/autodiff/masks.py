@@ -1,0 +1,201 @@
+"""Masked cotangents: a zero that is zero because a branch was not taken stays zero through inf and nan.
+
+A :class:`Cotangent` is a value and, perhaps, a mask. Where the mask does not hold the cotangent *is* zero,
+whatever the value has there; so partials are multiplied without looking, rearrangements move the mask
+along, and only a sum over elements, a sum of cotangents or the end selects. Masks are built when they
+are first needed: most never are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias, Union
+
+from gradc.autodiff import zeros
+from gradc_ir import build
+from gradc_ir.graph import Value
+from gradc_ir.types import DType
+
+Rearrange: TypeAlias = Callable[[Value], Value]
+Partial: TypeAlias = Union[Value, int, float, "Under", Callable[[], "Partial"], None]
+
+
+class Under(NamedTuple):
+    """A partial derivative that holds where a condition does (or does not), and is zero elsewhere."""
+
+    condition: Value
+    partial: Partial
+    holds: bool = True
+
+
+class Mask:
+    """A bool of a cotangent's shape, made on demand: either ``outer and condition``, or derived."""
+
+    __slots__ = ("_build", "_sources", "_value", "condition", "holds", "outer")
+
+    def __init__(
+        self,
+        *,
+        outer: Mask | None = None,
+        condition: Value | None = None,
+        holds: bool = True,
+        sources: Sequence[Mask] = (),
+        build: Callable[..., Value] | None = None,
+    ) -> None:
+        self.outer = outer
+        self.condition = condition
+        self.holds = holds
+        self._sources = (outer,) if outer is not None else tuple(sources)
+        self._build = build
+        self._value: Value | None = None
+
+    def value(self) -> Value:
+        """Return the mask as a graph value; no recursion, since masks nest as deep as programs."""
+        pending = [self]
+        while pending:
+            mask = pending[-1]
+            missing = [source for source in mask._sources if source._value is None]
+            if missing:
+                pending.extend(missing)
+                continue
+            pending.pop()
+            if mask._value is None:
+                mask._value = mask._make([source.value() for source in mask._sources])
+        assert self._value is not None
+        return self._value
+
+    def _make(self, sources: list[Value]) -> Value:
+        if self._build is not None:
+            return self._build(*sources)
+        assert self.condition is not None
+        here = self.condition if self.holds else build.logical_not(self.condition)
+        return build.logical_and(sources[0], here) if sources else here
+
+    def select(self, value: Value) -> Value:
+        """Return the value where the mask holds, and zeros elsewhere."""
+        if self.condition is not None and self.outer is None:
+            zero = zeros.zeros(value.type)
+            chosen = (value, zero) if self.holds else (zero, value)
+            return build.select(self.condition, *chosen)
+        return build.select(self.value(), value, zeros.zeros(value.type))
+
+    def equals(self, other: Mask) -> bool:
+        """Whether both are certainly the same mask."""
+        return self is other or (
+            self.condition is not None
+            and self.condition is other.condition
+            and self.holds == other.holds
+            and self.outer is other.outer
+        )
+
+    def complements(self, other: Mask) -> bool:
+        """Whether the masks are the two sides of one condition, within the same outer mask."""
+        return (
+            self.condition is not None
+            and self.condition is other.condition
+            and self.holds != other.holds
+            and self.outer is other.outer
+        )
+
+    def moved(self, rearrange: Rearrange) -> Mask:
+        """Return the mask of a rearranged cotangent."""
+        return Mask(sources=(self,), build=rearrange)
+
+
+def everywhere(like: Value) -> Mask:
+    """Return the mask that holds everywhere, of a value's shape."""
+    shape = like.type.shape
+    return Mask(build=lambda: build.full(shape, True, DType.BOOL))
+
+
+class Cotangent:
+    """A value and an optional mask; ``clean`` when the value is known to be zero outside the mask."""
+
+    __slots__ = ("clean", "mask", "value")
+
+    def __init__(self, value: Value, mask: Mask | None = None, clean: bool = True) -> None:
+        self.value = value
+        self.mask = mask
+        self.clean = clean or mask is None
+
+    def solid(self) -> Value:
+        """Return the plain value: zeros where the mask does not hold."""
+        if self.mask is None or self.clean:
+            return self.value
+        return self.mask.select(self.value)
+
+    def under(self, condition: Value, holds: bool = True) -> Cotangent:
+        """Return the cotangent where a condition holds (or does not), zero elsewhere."""
+        return Cotangent(
+            self.value, Mask(outer=self.mask, condition=condition, holds=holds), clean=False
+        )
+
+    def times(self, partial: Partial) -> Cotangent | None:
+        """Return the cotangent times a partial derivative of its shape, None for a symbolic zero."""
+        result = self
+        while not isinstance(partial, Value):
+            if isinstance(partial, Under):
+                result = result.under(partial.condition, partial.holds)
+                partial = partial.partial
+            elif callable(partial):
+                partial = partial()
+            elif partial is None or partial == 0:
+                return None
+            else:
+                return Cotangent(_scale(result.value, partial), result.mask, result.clean)
+        if zeros.is_number(partial, 0):
+            return None
+        return Cotangent(_multiply(result.value, partial), result.mask, clean=False)
+
+    def moved(self, rearrange: Rearrange) -> Cotangent:
+        """Return the cotangent with its elements rearranged (perhaps repeated or left out)."""
+        mask = self.mask and self.mask.moved(rearrange)
+        return Cotangent(rearrange(self.value), mask, self.clean)
+
+    def spread(self, rearrange: Rearrange) -> Cotangent:
+        """Return the cotangent with its elements put among zeros, which the mask then excludes."""
+        mask = (self.mask or everywhere(self.value)).moved(rearrange)
+        return Cotangent(rearrange(self.value), mask, self.clean)
+
+    def summed(self, axes: Sequence[int]) -> Cotangent:
+        """Return the sum over axes; its mask holds where one of the summed elements' does."""
+        if not axes:
+            return self
+        mask = self.mask and self.mask.moved(lambda bits: build.reduce_max(bits, axes))
+        return Cotangent(build.reduce_sum(self.solid(), axes), mask)
+
+
+def add(left: Cotangent | None, right: Cotangent | None) -> Cotangent | None:
+    """Return the sum of two cotangents of one type; None is zero."""
+    if left is None or right is None:
+        return left or right
+    if left.mask is None and right.mask is None:
+        return Cotangent(build.add(left.value, right.value))
+    if left.mask is not None and right.mask is not None:
+        clean = left.clean and right.clean
+        if left.mask.equals(right.mask):
+            return Cotangent(build.add(left.value, right.value), left.mask, clean)
+        if left.mask.complements(right.mask):
+            # the two branches of one `where`: one select serves both
+            assert left.mask.condition is not None
+            first, second = (left, right) if left.mask.holds else (right, left)
+            chosen = build.select(left.mask.condition, first.value, second.value)
+            return Cotangent(chosen, left.mask.outer, clean)
+        mask = Mask(sources=(left.mask, right.mask), build=build.logical_or)
+        return Cotangent(build.add(left.solid(), right.solid()), mask)
+    return Cotangent(build.add(left.solid(), right.solid()))
+
+
+def _scale(value: Value, number: float) -> Value:
+    if number == 1:
+        return value
+    return build.neg(value) if number == -1 else build.mul(value, number)
+
+
+def _multiply(value: Value, partial: Value) -> Value:
+    """Return the product, with one rounding where the partial is a reciprocal."""
+    if zeros.is_number(value, 1):
+        return partial
+    if partial.op.name == "div" and zeros.is_number(partial.operands[0], 1):
+        return build.div(value, partial.operands[1])
+    return build.mul(value, partial)

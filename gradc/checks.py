@@ -1,0 +1,59 @@
+"""What has to hold before a derivative is taken, with errors in the user's words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from gradc import nest
+from gradc.signature import Array, Bound
+from gradc_ir.errors import DTypeError, ShapeError
+from gradc_ir.graph import Function
+
+
+class TracedLike(Protocol):
+    """A traced function and the nest of its results."""
+
+    @property
+    def function(self) -> Function:
+        """The traced function."""
+
+    @property
+    def out_tree(self) -> Any:
+        """The nest of its results."""
+
+
+def check_value(traced: TracedLike, has_aux: bool) -> None:
+    """Raise ShapeError unless the function returns one value; ``(value, aux)`` with has_aux."""
+    name = traced.function.name
+    if has_aux:
+        whole = nest.unflatten(traced.out_tree, list(traced.function.results))
+        if not isinstance(whole, tuple) or len(whole) != 2:
+            raise ShapeError(
+                f"has_aux: {name} must return (value, aux), a tuple of two",
+                at=traced.function.location,
+            )
+    elif len(traced.function.results) != 1:
+        raise ShapeError(
+            f"the gradient of {name} needs one scalar value, not {len(traced.function.results)}",
+            at=traced.function.location,
+            help="return one value, or (value, aux) with has_aux=True",
+        )
+
+
+def check_floats(name: str, bound: Bound, positions: Sequence[int]) -> None:
+    """Raise DTypeError unless all leaves at these positions are floating point."""
+    for position in positions:
+        for leaf in bound.spans[position]:
+            array = bound.leaves[leaf]
+            if array.dtype.kind != "f":
+                argument = bound.names[position]
+                raise DTypeError(
+                    f"the gradient of {name} with respect to {argument} needs floating point, "
+                    f"not {array.dtype}",
+                    help=f"pass {argument} as float: {_float_example(array)}",
+                )
+
+
+def _float_example(array: Array) -> str:
+    return f"{float(array):.1f}" if array.ndim == 0 else "x.astype(np.float64)"

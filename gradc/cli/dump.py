@@ -1,0 +1,51 @@
+"""``gradc dump``: print a function or its derivative at any stage."""
+
+from __future__ import annotations
+
+import click
+
+from gradc.cli.target import (
+    load,
+    of_option,
+    output_option,
+    parse_wrt,
+    spec_option,
+    target_argument,
+    write,
+    wrt_option,
+)
+from gradc.dump import STAGES
+
+
+@click.command(short_help="Print a function or its derivative at any stage.")
+@target_argument
+@spec_option
+@of_option
+@wrt_option
+@click.option("--stage", type=click.Choice(STAGES), default="final", help="How far on its way.")
+@click.option("--after", default=None, metavar="PASS", help="After this pass, or 'all' of them.")
+@click.option("--no-locations", is_flag=True, help="Leave out the user's lines.")
+@click.option("--cpu", default="native", help="The CPU whose code --stage asm shows.")
+@output_option("A file to write to.")
+def dump(
+    target: str,
+    spec: str | None,
+    of: str,
+    wrt: str | None,
+    stage: str,
+    after: str | None,
+    no_locations: bool,
+    cpu: str,
+    output: str,
+) -> None:
+    """Print a function, or the derivative --of names, at a stage of its way to machine code."""
+    text = load(target).dump(
+        of=of,
+        stage=stage,
+        spec=spec,
+        wrt=parse_wrt(wrt),
+        after=after,
+        locations=not no_locations,
+        cpu=cpu,
+    )
+    write(text, output)

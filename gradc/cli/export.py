@@ -1,0 +1,37 @@
+"""``gradc export``: write a C-callable kernel, an object and its header."""
+
+from __future__ import annotations
+
+import click
+
+from gradc.cli.target import load, parse_wrt, spec_option, target_argument, wrt_option
+
+
+@click.command(short_help="Write value and gradient as an object and a C header.")
+@target_argument
+@spec_option
+@wrt_option
+@click.option("--name", default=None, help="The C name; the function's by default.")
+@click.option(
+    "--out", default=".", type=click.Path(file_okay=False), help="The folder to write to."
+)
+@click.option("--cpu", default="x86-64-v3", show_default=True, help="The CPU, or 'native'.")
+@click.option(
+    "--target", "triple", default=None, help="The LLVM triple; this machine's by default."
+)
+def export(
+    target: str,
+    spec: str | None,
+    wrt: str | None,
+    name: str | None,
+    out: str,
+    cpu: str,
+    triple: str | None,
+) -> None:
+    """Write NAME.o and NAME.h with the value (NAME) and the value with its gradient (NAME_vg)."""
+    compiled = load(target)
+    paths = compiled.export(
+        name or compiled.__name__, spec=spec, wrt=parse_wrt(wrt), out=out, cpu=cpu, triple=triple
+    )
+    for path in paths:
+        click.echo(str(path))

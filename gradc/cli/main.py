@@ -1,0 +1,46 @@
+"""The command ``gradc``: dump, explain, check, export, passes, rules."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from gradc.cli.check import check
+from gradc.cli.dump import dump
+from gradc.cli.explain import explain
+from gradc.cli.export import export
+from gradc.cli.passes import passes
+from gradc.cli.rules import rules
+from gradc_ir.errors import GradcError
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    help="Compile NumPy functions and their gradients to native code, and look inside.",
+)
+@click.version_option(package_name="gradc")
+def group() -> None:
+    """Hold the subcommands."""
+
+
+for command in (dump, explain, check, export, passes, rules):
+    group.add_command(command)
+
+
+def main() -> None:
+    """Run the command line: exit 0 when all is well, 1 when a check fails, 2 for a wrong use."""
+    try:
+        group.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except click.Abort:
+        sys.exit(130)
+    except GradcError as error:
+        click.echo(f"{type(error).__name__}: {error}", err=True)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

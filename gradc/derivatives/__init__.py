@@ -1,0 +1,31 @@
+"""Derivatives of the ops, in files of the same names; importing this package fills the table."""
+
+from gradc.derivatives import control, elementwise, index, linalg, reduce, shape
+from gradc.derivatives.registry import (
+    TABLE,
+    Derivative,
+    Site,
+    forward_rule,
+    masked_transpose,
+    nondifferentiable,
+    partials,
+    reverse_rule,
+    transpose,
+    zero_derivative,
+)
+
+FAMILIES = (elementwise, reduce, shape, index, linalg, control)
+
+__all__ = [
+    "FAMILIES",
+    "TABLE",
+    "Derivative",
+    "Site",
+    "forward_rule",
+    "masked_transpose",
+    "nondifferentiable",
+    "partials",
+    "reverse_rule",
+    "transpose",
+    "zero_derivative",
+]

@@ -1,0 +1,238 @@
+"""Partial derivatives of the elementwise ops, in forms that stay accurate and do not overflow."""
+
+from __future__ import annotations
+
+from gradc.autodiff.masks import Partial, Under
+from gradc.autodiff.zeros import is_number
+from gradc.derivatives.registry import nondifferentiable, partials, transpose, zero_derivative
+from gradc_ir import build, ops
+from gradc_ir.graph import Value
+from gradc_ir.types import DType
+
+# -- arithmetic ---------------------------------------------------------------------------------------
+
+
+@partials(ops.neg)
+def neg(out: Value, x: Value) -> list[Partial]:
+    """-x."""
+    return [-1]
+
+
+@partials(ops.add)
+def add(out: Value, x: Value, y: Value) -> list[Partial]:
+    """x + y."""
+    return [1, 1]
+
+
+@partials(ops.sub)
+def sub(out: Value, x: Value, y: Value) -> list[Partial]:
+    """x - y."""
+    return [1, -1]
+
+
+@partials(ops.mul)
+def mul(out: Value, x: Value, y: Value) -> list[Partial]:
+    """x * y."""
+    return [y, x]
+
+
+@partials(ops.div)
+def div(out: Value, x: Value, y: Value) -> list[Partial]:
+    """x / y."""
+    return [lambda: 1 / y, lambda: -(out / y)]
+
+
+nondifferentiable(ops.floor_divide, why="is piecewise constant")
+
+
+@partials(ops.remainder)
+def remainder(out: Value, x: Value, y: Value) -> list[Partial]:
+    """x - y * floor(x / y), between its jumps."""
+    return [1, lambda: -build.stop_gradient(build.floor_divide(x, y))]
+
+
+@partials(ops.power)
+def power(out: Value, x: Value, y: Value) -> list[Partial]:
+    """x ** y; 0 ** y has the slope of a polynomial for y = 0, 1, 2 …, and none in y for y > 0."""
+
+    def base() -> Partial:
+        for exponent in (0, 1, 2):
+            if is_number(y, exponent):
+                return (None, 1, lambda: 2 * x)[exponent]
+        slope = y * x ** (y - 1)
+        return slope if _is_constant(y) else Under(build.eq(y, 0), slope, holds=False)
+
+    def exponent() -> Partial:
+        # 0 * log(0) is nan although 0 ** y is flat in y
+        flat = build.logical_and(build.eq(x, 0), build.lt(build.zeros_like(y), y))
+        return Under(flat, out * build.log(x), holds=False)
+
+    return [base, exponent]
+
+
+def _is_constant(value: Value) -> bool:
+    while value.op.name in ("broadcast", "reshape"):
+        value = value.operands[0]
+    return value.op.name == "constant" and value.node.attributes["value"].array.ndim == 0
+
+
+@partials(ops.abs)
+def abs(out: Value, x: Value) -> list[Partial]:
+    """|x|, with slope 0 at 0."""
+    return [lambda: build.sign(x)]
+
+
+zero_derivative(ops.sign, why="is constant but for its jump at 0, where its slope is 0 by convention")
+nondifferentiable(ops.floor, why="is piecewise constant")
+
+
+@partials(ops.maximum)
+def maximum(out: Value, x: Value, y: Value) -> list[Partial]:
+    """max(x, y): the larger has slope 1, equal ones 1/2 each."""
+    return _extremum(out, build.lt(x, y), build.lt(y, x), build.eq(x, y))
+
+
+@partials(ops.minimum)
+def minimum(out: Value, x: Value, y: Value) -> list[Partial]:
+    """min(x, y): the smaller has slope 1, equal ones 1/2 each."""
+    return _extremum(out, build.lt(y, x), build.lt(x, y), build.eq(x, y))
+
+
+def _extremum(out: Value, second: Value, first: Value, tie: Value) -> list[Partial]:
+    """Each operand's share, where not the other one wins; so a nan is shared too, not dropped."""
+
+    def share() -> Value:
+        return build.select(tie, build.full_like(out, 0.5), build.ones_like(out))
+
+    return [Under(second, share, holds=False), Under(first, share, holds=False)]
+
+
+# -- functions ----------------------------------------------------------------------------------------
+
+
+@partials(ops.sqrt)
+def sqrt(out: Value, x: Value) -> list[Partial]:
+    """The square root."""
+    return [0.5 / out]
+
+
+@partials(ops.exp)
+def exp(out: Value, x: Value) -> list[Partial]:
+    """e to the power x."""
+    return [out]
+
+
+@partials(ops.expm1)
+def expm1(out: Value, x: Value) -> list[Partial]:
+    """exp(x) - 1; not out + 1, which loses every digit for x far below 0."""
+    return [build.exp(x)]
+
+
+@partials(ops.log)
+def log(out: Value, x: Value) -> list[Partial]:
+    """The natural logarithm."""
+    return [1 / x]
+
+
+@partials(ops.log1p)
+def log1p(out: Value, x: Value) -> list[Partial]:
+    """log(1 + x)."""
+    return [1 / (1 + x)]
+
+
+@partials(ops.sin)
+def sin(out: Value, x: Value) -> list[Partial]:
+    """The sine."""
+    return [build.cos(x)]
+
+
+@partials(ops.cos)
+def cos(out: Value, x: Value) -> list[Partial]:
+    """The cosine."""
+    return [-build.sin(x)]
+
+
+@partials(ops.tan)
+def tan(out: Value, x: Value) -> list[Partial]:
+    """The tangent."""
+    return [1 + out * out]
+
+
+@partials(ops.tanh)
+def tanh(out: Value, x: Value) -> list[Partial]:
+    """The hyperbolic tangent; not 1 - out * out, which is 0 from |x| = 19 on."""
+    twice = 2 * x
+    return [4 * (build.sigmoid(twice) * build.sigmoid(-twice))]
+
+
+@partials(ops.arctan2)
+def arctan2(out: Value, y: Value, x: Value) -> list[Partial]:
+    """The angle of the point (y, x), whose squared distance may overflow: so scale first."""
+    # the derivative does not depend on the scale, so nothing flows through it
+    scale = build.stop_gradient(build.maximum(build.abs(y), build.abs(x)))
+    y, x = y / scale, x / scale
+    square = y * y + x * x
+    return [lambda: x / square / scale, lambda: -(y / square / scale)]
+
+
+# -- stable functions -----------------------------------------------------------------------------------
+
+
+@partials(ops.softplus)
+def softplus(out: Value, x: Value) -> list[Partial]:
+    """log(1 + exp(x))."""
+    return [build.sigmoid(x)]
+
+
+@partials(ops.sigmoid)
+def sigmoid(out: Value, x: Value) -> list[Partial]:
+    """1 / (1 + exp(-x)); not out * (1 - out), which is 0 from x = 37 on."""
+    return [out * build.sigmoid(-x)]
+
+
+@partials(ops.logaddexp)
+def logaddexp(out: Value, x: Value, y: Value) -> list[Partial]:
+    """log(exp(x) + exp(y)); two equal infinities have slope 1/2 each."""
+    infinite = build.logical_and(build.eq(x, y), build.eq(build.abs(x), float("inf")))
+    distance = build.select(infinite, 0, x - y)
+    return [lambda: build.sigmoid(distance), lambda: build.sigmoid(-distance)]
+
+
+@partials(ops.log1mexp)
+def log1mexp(out: Value, x: Value) -> list[Partial]:
+    """log(1 - exp(x)); neither factor overflows for negative x, nor do their derivatives."""
+    return [build.exp(x) / build.expm1(x)]
+
+
+# -- comparisons and logic ------------------------------------------------------------------------------
+
+zero_derivative(
+    ops.eq, ops.ne, ops.lt, ops.le,
+    ops.logical_not, ops.logical_and, ops.logical_or, ops.logical_xor,
+    why="is a truth value, which has no tangent",
+)  # fmt: skip
+
+
+@partials(ops.select)
+def select(out: Value, condition: Value, x: Value, y: Value) -> list[Partial]:
+    """x or y; the derivative of the one not chosen is not read either."""
+    return [None, Under(condition, 1), Under(condition, 1, holds=False)]
+
+
+# -- fences and conversions -----------------------------------------------------------------------------
+
+zero_derivative(ops.stop_gradient, why="is a constant for differentiation: that is what it is for")
+
+
+@partials(ops.exactly)
+def exactly(out: Value, x: Value) -> list[Partial]:
+    """x itself."""
+    return [1]
+
+
+@transpose(ops.cast)
+def cast(cotangent: Value, x: Value, *, dtype: DType) -> Value:
+    """x in another float dtype; integers have no tangents."""
+    # a mask stays a mask
+    back = cotangent.type.dtype if cotangent.type.dtype is DType.BOOL else x.type.dtype
+    return build.cast(cotangent, back)

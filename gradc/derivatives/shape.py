@@ -1,0 +1,102 @@
+"""Derivatives of the ops that make values and move elements about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradc.autodiff.masks import Cotangent
+from gradc.derivatives.registry import masked_transpose, transpose, zero_derivative
+from gradc_ir import build, ops
+from gradc_ir.graph import Value
+from gradc_ir.sizes import Size
+
+zero_derivative(ops.param, why="is where differentiation starts")
+zero_derivative(ops.constant, ops.iota, ops.size, why="is a constant")
+
+
+@masked_transpose(ops.broadcast)
+def broadcast(
+    cotangent: Cotangent,
+    x: Value,
+    *,
+    wanted: Sequence[bool],
+    shape: tuple[Size, ...],
+    axes: tuple[int, ...],
+) -> list[Cotangent]:
+    """Repetition: the sum over the repeats."""
+    return [cotangent.summed(tuple(axis for axis in range(len(shape)) if axis not in axes))]
+
+
+@transpose(ops.reshape)
+def reshape(cotangent: Value, x: Value, *, shape: tuple[Size, ...]) -> Value:
+    """Another shape: the shape it had."""
+    return build.reshape(cotangent, x.type.shape)
+
+
+@transpose(ops.transpose)
+def permute(cotangent: Value, x: Value, *, permutation: tuple[int, ...]) -> Value:
+    """Permuted axes: the inverse permutation."""
+    return build.transpose(cotangent, tuple(map(permutation.index, range(len(permutation)))))
+
+
+@transpose(ops.concatenate)
+def concatenate(cotangent: Value, *parts: Value, axis: int) -> list[Value]:
+    """Parts in a row: each part's window."""
+    found = []
+    start: Size = 0
+    for part in parts:
+        starts = tuple(start if i == axis else 0 for i in range(part.type.rank))
+        found.append(build.slice(cotangent, starts, part.type.shape, (1,) * part.type.rank))
+        start = start + part.type.shape[axis]
+    return found
+
+
+@transpose(ops.slice, among_zeros=True)
+def slice(
+    cotangent: Value,
+    x: Value,
+    *,
+    starts: tuple[Size, ...],
+    shape: tuple[Size, ...],
+    steps: tuple[int, ...],
+) -> Value:
+    """A window: the window among zeros. Reverse mode joins many windows of one x itself."""
+    return build.pad(cotangent, starts, x.type.shape, steps)
+
+
+@transpose(ops.pad)
+def pad(
+    cotangent: Value,
+    x: Value,
+    *,
+    starts: tuple[Size, ...],
+    shape: tuple[Size, ...],
+    steps: tuple[int, ...],
+) -> Value:
+    """A window among zeros: the window."""
+    return build.slice(cotangent, starts, x.type.shape, steps)
+
+
+@masked_transpose(ops.set_slice)
+def set_slice(
+    cotangent: Cotangent,
+    x: Value,
+    part: Value,
+    *,
+    wanted: Sequence[bool],
+    starts: tuple[Size, ...],
+    steps: tuple[int, ...],
+) -> list[Cotangent | None]:
+    """A replaced window: the window, and what is left without it."""
+
+    def without(value: Value) -> Value:
+        hole = build.full(part.type.shape, 0, value.type.dtype)
+        return build.set_slice(value, hole, starts, steps)
+
+    def window(value: Value) -> Value:
+        return build.slice(value, starts, part.type.shape, steps)
+
+    return [
+        cotangent.spread(without) if wanted[0] else None,
+        cotangent.moved(window) if wanted[1] else None,
+    ]

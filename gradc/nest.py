@@ -1,0 +1,125 @@
+"""Nests of arguments and results: dict, list, tuple, namedtuple and dataclass, flattened by optree.
+
+None is an empty nest. Everything that is not one of these containers is a leaf. Keys of a dict are
+visited in sorted order, so two dicts with the same keys have one structure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from gradc_ir.errors import TraceError
+
+_NAMESPACE = "gradc"
+_registered: set[type] = set()
+
+
+class Structure(NamedTuple):
+    """The shape of a nest without its leaves; hashable, equal for equal nests."""
+
+    spec: Any
+
+    @property
+    def leaves(self) -> int:
+        """How many leaves the nest has."""
+        return int(self.spec.num_leaves)
+
+    def __str__(self) -> str:
+        return str(unflatten(self, [Star()] * self.leaves))
+
+
+class Star:
+    """A stand-in for a leaf when a structure is printed."""
+
+    def __repr__(self) -> str:
+        return "*"
+
+
+def flatten(nest: Any) -> tuple[list[Any], Structure]:
+    """Return the leaves of a nest, in a fixed order, and its structure."""
+    import optree
+
+    leaves, spec = optree.tree_flatten(nest, namespace=_NAMESPACE)
+    if _register_dataclasses(leaves):
+        return flatten(nest)
+    return leaves, Structure(spec)
+
+
+def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
+    """Return a nest of this structure with these leaves.
+
+    Raises TraceError when there are more or fewer leaves than the structure holds.
+    """
+    import optree
+
+    found = list(leaves)
+    if len(found) != structure.leaves:
+        raise TraceError(f"a nest with {structure.leaves} leaves was given {len(found)}")
+    return optree.tree_unflatten(structure.spec, found)
+
+
+def paths(nest: Any, root: str = "") -> list[str]:
+    """Return how each leaf of a nest is reached, such as ``"p.w"`` or ``"t[0]"``.
+
+    ``root`` is the name of the nest itself. Keys that are identifiers and fields are written with a
+    dot, positions and other keys in brackets.
+    """
+    import optree
+
+    leaves, _ = flatten(nest)
+    accessors = optree.tree_accessors(nest, namespace=_NAMESPACE)
+    del leaves
+    return [_path(root, accessor) for accessor in accessors]
+
+
+def _path(root: str, accessor: Iterable[Any]) -> str:
+    text = root
+    for entry in accessor:
+        name = getattr(entry, "field", getattr(entry, "name", entry.entry))
+        if isinstance(name, str) and name.isidentifier():
+            text = f"{text}.{name}" if text else name
+        else:
+            text = f"{text}[{name!r}]"
+    return text
+
+
+def _register_dataclasses(leaves: Iterable[Any]) -> bool:
+    """Make containers of the dataclasses that optree took for leaves; whether there were any."""
+    import optree
+
+    new = {
+        type(leaf)
+        for leaf in leaves
+        if dataclasses.is_dataclass(leaf) and type(leaf) not in _registered
+    } - {type}
+    for cls in new:
+        _registered.add(cls)
+        names = tuple(field.name for field in dataclasses.fields(cls))
+        optree.register_pytree_node(
+            cls,
+            _fields_of(names),
+            _maker_of(cls, names),
+            path_entry_type=optree.DataclassEntry,
+            namespace=_NAMESPACE,
+        )
+    return bool(new)
+
+
+def _fields_of(names: tuple[str, ...]) -> Any:
+    def take(instance: Any) -> tuple[tuple[Any, ...], None, tuple[str, ...]]:
+        return tuple(getattr(instance, name) for name in names), None, names
+
+    return take
+
+
+def _maker_of(cls: Any, names: tuple[str, ...]) -> Any:
+    def make(metadata: None, children: Iterable[Any]) -> Any:
+        # not cls(...): __post_init__ may check or convert what is a traced value here
+        instance = object.__new__(cls)
+        for name, child in zip(names, children):
+            object.__setattr__(instance, name, child)
+        return instance
+
+    return make

@@ -1,0 +1,227 @@
+"""The way of a function, as short lists of passes: the page to read first.
+
+    traced --BEFORE--> stable --differentiate--> derivative --AFTER--> final --codegen--> kernel
+
+``derive`` is the whole of it, from the traced function to the one that codegen and the interpreter
+take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+from gradc_ir.verify import verification_wanted, verify
+
+from gradc.autodiff.forward import jvp
+from gradc.autodiff.jacobian import jacobian
+from gradc.autodiff.open_calls import OpenCalls
+from gradc.autodiff.reverse import vjp
+from gradc.rules import EXACT, FAST, STABLE, Simplify, Stabilise
+from gradc_ir.errors import DTypeError, ShapeError
+from gradc_ir.graph import Function
+from gradc_ir.passes import Canonicalize, FoldConstants, RemoveDeadNodes
+
+Watch: TypeAlias = Callable[[str, Function], None]
+
+KINDS = ("value", "grad", "value_and_grad", "jvp", "vjp", "hvp", "jacobian", "hessian")
+
+
+class Pass(Protocol):
+    """One step: a function in, an equal function out."""
+
+    @property
+    def name(self) -> str:
+        """How the command line calls it."""
+
+    @property
+    def summary(self) -> str:
+        """What it does, in one line."""
+
+    def __call__(self, function: Function) -> Function:
+        """Return the function after this step."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user chooses for a whole function.
+
+    ``stable=False`` turns the stable rules off; ``fast=True`` turns the fast ones on.
+    """
+
+    stable: bool = True
+    fast: bool = False
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A list of passes with a name."""
+
+    name: str
+    passes: tuple[Pass, ...]
+
+    def __call__(self, function: Function, watch: Watch | None = None) -> Function:
+        """Run the passes in order; ``watch`` is told the name and the result of each."""
+        for step in self.passes:
+            function = step(function)
+            if verification_wanted():
+                verify(function)
+            if watch is not None:
+                watch(f"{self.name}.{step.name}", function)
+        return function
+
+
+def before(options: Options) -> Pipeline:
+    """Return the passes before differentiation: the derivative must be of the stable form."""
+    rules: list[Pass] = [Stabilise()] if options.stable else []
+    return Pipeline("before", (Canonicalize(), FoldConstants(), *rules, Simplify(EXACT)))
+
+
+def after(options: Options) -> Pipeline:
+    """Return the passes after the outermost differentiation."""
+    stable: list[Pass] = [Stabilise()] if options.stable else []
+    fast: list[Pass] = [Simplify(FAST)] if options.fast else []
+    return Pipeline(
+        "after",
+        (
+            OpenCalls(),
+            Canonicalize(),
+            Simplify(EXACT),
+            FoldConstants(),
+            *stable,  # opening calls, folding and differentiation make new spellings
+            *fast,
+            Simplify(EXACT),
+            RemoveDeadNodes(),
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to make of a function: one of ``KINDS``, with respect to which flat parameters."""
+
+    of: str = "value"
+    wrt: tuple[int, ...] = ()
+    mode: str = "auto"
+    options: Options = field(default_factory=Options)
+
+
+def derive(function: Function, request: Request, watch: Watch | None = None) -> Function:
+    """Return the final function of a request, from a traced one.
+
+    The parameters are the function's, then: one tangent a parameter of ``wrt`` (jvp, hvp), or one
+    cotangent a float result (vjp). The results are: value and further results, then gradients
+    (value_and_grad), tangents (jvp) or cotangents (vjp); gradients alone (grad); the tangent of the
+    gradient (hvp); blocks as of :func:`gradc.autodiff.jacobian.jacobian` (jacobian, hessian).
+
+    Raises ShapeError or DTypeError when a gradient is asked of a value that is not one float.
+    """
+    ready = differentiate(stabilise(function, request.options, watch), request)
+    if watch is not None:
+        watch("derivative", ready)
+    return after(request.options)(ready, watch)
+
+
+def stabilise(function: Function, options: Options, watch: Watch | None = None) -> Function:
+    """Return the function after the passes that come before differentiation."""
+    if watch is not None:
+        watch("traced", function)
+    return before(options)(function, watch)
+
+
+def differentiate(function: Function, request: Request) -> Function:
+    """Return the derivative a request names of a stabilised function."""
+    wrt = request.wrt
+    match request.of:
+        case "value":
+            return function
+        case "value_and_grad":
+            return _value_and_grad(function, wrt)
+        case "grad":
+            return _gradient(function, wrt)
+        case "jvp":
+            return jvp(function, wrt)
+        case "vjp":
+            return vjp(function, wrt)
+        case "hvp":
+            gradient = stabilise(_gradient(function, wrt), request.options)
+            return drop_results(jvp(gradient, wrt), len(wrt))
+        case "jacobian":
+            return jacobian(function, wrt, request.mode)
+        case "hessian":
+            gradient = stabilise(_gradient(function, wrt), request.options)
+            return jacobian(gradient, wrt, request.mode)
+    raise ValueError(f"no such kind: {request.of}; one of {', '.join(KINDS)}")
+
+
+def drop_results(function: Function, count: int) -> Function:
+    """Return the function without its first ``count`` results."""
+    return Function(
+        function.name,
+        function.params,
+        function.results[count:],
+        names=function.names,
+        locations=function.locations,
+        location=function.location,
+    )
+
+
+def _value_and_grad(function: Function, wrt: tuple[int, ...]) -> Function:
+    value = function.result_types[0]
+    if value.shape:
+        raise ShapeError(
+            f"the gradient of {function.name} needs a scalar value, not {value}",
+            at=function.location,
+            help="reduce it (np.sum), take gradc.jacobian, or choose a cotangent with gradc.vjp",
+        )
+    if not value.dtype.is_float:
+        raise DTypeError(
+            f"the gradient of {function.name} needs a float value, not {value}",
+            at=function.location,
+            help="only floating-point values have derivatives",
+        )
+    return vjp(function, wrt, seeds="ones")
+
+
+def _gradient(function: Function, wrt: tuple[int, ...]) -> Function:
+    return drop_results(_value_and_grad(function, wrt), len(function.results))
+
+
+_DEFAULT = Options()
+_options: ContextVar[Options] = ContextVar("gradc_options", default=_DEFAULT)
+
+
+def current_options() -> Options:
+    """Return the options of the function that is being traced, for transforms inside it."""
+    return _options.get()
+
+
+@contextmanager
+def using(options: Options) -> Iterator[None]:
+    """Make options current for transforms inside a trace."""
+    token = _options.set(options)
+    try:
+        yield
+    finally:
+        _options.reset(token)
+
+
+__all__ = [
+    "FAST",
+    "KINDS",
+    "STABLE",
+    "Options",
+    "Pipeline",
+    "Request",
+    "after",
+    "before",
+    "current_options",
+    "derive",
+    "differentiate",
+    "drop_results",
+    "stabilise",
+    "using",
+]

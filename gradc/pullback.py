@@ -1,0 +1,87 @@
+"""The second half of reverse or forward mode, on the values that the first half kept."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradc import nest
+from gradc.autodiff.partition import split
+from gradc.pipeline import Request, derive
+from gradc.results import nest_floats, unflatten_parts
+from gradc.signature import Array, Bound, flatten_arguments
+from gradc.tangents import push_tangents
+from gradc_ir.errors import ShapeError
+from gradc_ir.graph import Function
+
+if TYPE_CHECKING:
+    from gradc.specialize import Specialization
+
+
+def halves(function: Function, request: Request) -> tuple[Function, Function]:
+    """Return the two halves of reverse mode (vjp) or of forward mode (linearize).
+
+    The first takes the function's parameters to its results and the residuals; the second takes the
+    residuals and the cotangents (or tangents) to the cotangents of ``wrt`` (or the results'
+    tangents).
+    """
+    of = "vjp" if request.of == "vjp" else "jvp"
+    whole = derive(function, dataclasses.replace(request, of=of))
+    return split(whole, list(range(len(function.params), len(whole.params))))
+
+
+class Pullback:
+    """The function from the cotangent of the value to the cotangents of the arguments."""
+
+    def __init__(self, made: Specialization, bound: Bound, residuals: Sequence[Array]) -> None:
+        self._made = made
+        self._bound = bound
+        self._residuals = list(residuals)
+
+    def __call__(self, cotangent: Any) -> tuple[Any, ...]:
+        """Return one cotangent per argument, in its nest; None where it is not floating point.
+
+        Raises ShapeError unless ``cotangent`` has the nest and the shapes of the value.
+        """
+        traced = self._made.traced
+        whole = nest.unflatten(traced.out_tree, list(traced.function.result_types))
+        given = flatten_arguments([("the cotangent", cotangent)]).leaves
+        if len(given) != len(traced.function.results):
+            raise ShapeError(
+                f"the cotangent has {len(given)} arrays, the value {len(traced.function.results)}",
+                found=f"value: {whole}",
+            )
+        pulled = []
+        for array, type_ in zip(given, traced.function.result_types):
+            if type_.dtype.is_float:
+                if array.ndim != type_.rank:
+                    raise ShapeError(f"the cotangent has shape {array.shape}, the value is {type_}")
+                pulled.append(array.astype(type_.dtype.numpy, copy=False))
+        found = iter(self._made.executables[1]([*self._residuals, *pulled]))
+        leaves = [next(found) if leaf.dtype.kind == "f" else None for leaf in self._bound.leaves]
+        return unflatten_parts(self._bound, range(len(self._bound.names)), leaves)
+
+
+class Linearized:
+    """The function from the tangents of the arguments to the tangent of the value."""
+
+    def __init__(self, made: Specialization, bound: Bound, residuals: Sequence[Array]) -> None:
+        self._made = made
+        self._bound = bound
+        self._residuals = list(residuals)
+
+    def __call__(self, *tangents: Any) -> Any:
+        """Return the tangent of the value, in its nest; None is a zero tangent.
+
+        Raises ShapeError unless there is one tangent per argument, of its nest and shapes.
+        """
+        zeroed = tuple(
+            nest.map(np.zeros_like, value) if tangent is None else tangent
+            for tangent, value in zip(tangents, self._bound.values)
+        )
+        _, pushed = push_tangents(self._bound, zeroed + tangents[len(zeroed) :])
+        results = self._made.executables[1]([*self._residuals, *pushed])
+        return nest_floats(self._made.traced, results)

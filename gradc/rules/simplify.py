@@ -1,0 +1,36 @@
+"""The passes that apply rules: ``Simplify`` a list of them, ``Stabilise`` the stable ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gradc.rules.engine import Rule, apply_rules
+from gradc_ir.graph import Function
+
+
+@dataclass(frozen=True)
+class Simplify:
+    """Apply rules everywhere until none fires."""
+
+    rules: Sequence[Rule]
+    name: str = "simplify"
+    summary: str = "Apply the given rules everywhere until none fires."
+
+    def __call__(self, function: Function) -> Function:
+        """Return the simplified function."""
+        return apply_rules(self.name, function, self.rules)
+
+
+@dataclass(frozen=True)
+class Stabilise:
+    """Apply the stable rules and, since they meet each other through it, the exact algebra."""
+
+    name: str = "stabilise"
+    summary: str = "Replace spellings that overflow or cancel by stable functions."
+
+    def __call__(self, function: Function) -> Function:
+        """Return the function in its stable form."""
+        from gradc.rules import EXACT, STABLE
+
+        return apply_rules(self.name, function, [*STABLE, *EXACT])

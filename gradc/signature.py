@@ -1,0 +1,276 @@
+"""Arguments of a call: bound to parameters, flattened to arrays, checked."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gradc import nest
+from gradc_ir.errors import DTypeError, TraceError
+from gradc_ir.types import Type, dtype_of
+
+Array: TypeAlias = npt.NDArray[Any]
+Wrt: TypeAlias = int | str | Sequence[int | str]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The arguments of one call.
+
+    ``names`` and ``values`` are the parameters and what was given for them, static ones left out;
+    ``static`` holds those. ``leaves`` are the arrays of all values in order, ``structure`` their
+    nest, ``spans`` the range of leaves of each value.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+    static: tuple[tuple[str, Any], ...]
+    leaves: tuple[Array, ...]
+    structure: Any
+    spans: tuple[range, ...]
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of the leaves."""
+        return tuple(leaf.shape for leaf in self.leaves)
+
+
+class Parameters:
+    """The parameters of a function, and how calls bind to them."""
+
+    def __init__(self, function: Callable[..., Any], static: Sequence[str | int] = ()) -> None:
+        self.name = getattr(function, "__name__", type(function).__name__)
+        self.signature = inspect.signature(function)
+        self.names = tuple(self.signature.parameters)
+        kinds = {p.kind for p in self.signature.parameters.values()}
+        self.plain = kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD}
+        self.static = frozenset(self._static_name(entry) for entry in _listed(static))
+
+    def _static_name(self, entry: str | int) -> str:
+        if isinstance(entry, int) and -len(self.names) <= entry < len(self.names):
+            return self.names[entry]
+        if entry in self.names:
+            return str(entry)
+        raise TraceError(
+            f"static: {self.name} has no parameter {entry!r}",
+            found=f"parameters: {', '.join(self.names)}",
+        )
+
+    def refuse(self, reserved: Sequence[str], method: str) -> None:
+        """Refuse the method form for a function with a parameter of a reserved name."""
+        for name in reserved:
+            if name in self.names:
+                raise TraceError(
+                    f"{self.name} has a parameter called {name!r}, which .{method} reads itself",
+                    help=f"use gradc.{method}({self.name}, …)(…) instead",
+                )
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
+        """Bind a call's arguments; raises TypeError as Python would, DTypeError for bad leaves."""
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TraceError(f"{self.name}(): {error}") from None
+        given = set(bound.arguments)
+        bound.apply_defaults()
+        pairs: list[tuple[str, Any]] = []
+        # a default that was not given and only steers the function (None, a flag, a count) is
+        # static
+        steering = {
+            name
+            for name, value in bound.arguments.items()
+            if name not in given and not isinstance(value, (float, np.ndarray, np.floating))
+        }
+        for name, value in bound.arguments.items():
+            kind = self.signature.parameters[name].kind
+            if kind is inspect.Parameter.VAR_POSITIONAL:
+                steering.discard(name)
+                pairs += [(f"{name}[{i}]", item) for i, item in enumerate(value)]
+            elif kind is inspect.Parameter.VAR_KEYWORD:
+                steering.discard(name)
+                pairs += list(value.items())
+            else:
+                pairs.append((name, value))
+        fixed = self.static | steering
+        static = tuple((name, value) for name, value in pairs if name in fixed)
+        dynamic = [(name, value) for name, value in pairs if name not in fixed]
+        return flatten_arguments(dynamic, static)
+
+    def call_form(
+        self, bound: Bound, values: Sequence[Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the values as positional and keyword arguments; static ones are bound by name."""
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        for name, value in zip(bound.names, values):
+            parameter = self.signature.parameters.get(name)
+            by_name = parameter is None and "[" not in name
+            by_name |= parameter is not None and parameter.kind is parameter.KEYWORD_ONLY
+            by_name |= (
+                bool(bound.static)
+                and parameter is not None
+                and (parameter.kind is parameter.POSITIONAL_OR_KEYWORD)
+            )
+            if by_name:
+                kwargs[name] = value
+            else:
+                args.append(value)
+        return tuple(args), kwargs
+
+    def positions(self, wrt: Wrt, bound: Bound) -> tuple[int, ...]:
+        """Return the positions, among the bound values, that ``wrt`` names."""
+        found = []
+        for entry in _listed(wrt):
+            if isinstance(entry, str):
+                if entry not in bound.names:
+                    raise TraceError(
+                        f"wrt: {self.name} has no parameter {entry!r} to differentiate by",
+                        found=f"parameters: {', '.join(bound.names)}",
+                    )
+                found.append(bound.names.index(entry))
+            elif isinstance(entry, (int, np.integer)) and not isinstance(entry, bool):
+                if not -len(bound.names) <= entry < len(bound.names):
+                    raise TraceError(
+                        f"wrt: {self.name} has {len(bound.names)} parameters, not position {entry}"
+                    )
+                found.append(int(entry) % len(bound.names))
+            else:
+                raise TraceError(
+                    f"wrt: {entry!r} is neither a position nor a parameter's name",
+                    help="pass a position, a name, or a tuple of them",
+                )
+        return tuple(found)
+
+
+def _listed(entries: Any) -> tuple[Any, ...]:
+    return tuple(entries) if isinstance(entries, (tuple, list)) else (entries,)
+
+
+def flatten_arguments(
+    pairs: Sequence[tuple[str, Any]], static: tuple[tuple[str, Any], ...] = ()
+) -> Bound:
+    """Flatten named values to arrays; raises DTypeError for a leaf that is no number or array."""
+    leaves: list[Array] = []
+    spans: list[range] = []
+    structures: list[Any] = []
+    for name, value in pairs:
+        if value is None:
+            raise not_an_array(name, None)
+        start = len(leaves)
+        if type(value) in _LEAF_TYPES:
+            leaves.append(as_array(name, value))
+            structures.append(None)
+        else:
+            flat, structure = nest.flatten(value)
+            paths = nest.paths(value, name) if flat else []
+            leaves += [as_array(path, leaf) for path, leaf in zip(paths, flat)]
+            structures.append(structure)
+        spans.append(range(start, len(leaves)))
+    names = tuple(name for name, _ in pairs)
+    values = tuple(value for _, value in pairs)
+    return Bound(names, values, static, tuple(leaves), tuple(structures), tuple(spans))
+
+
+_LEAF_TYPES = frozenset({np.ndarray, float, int, bool, np.float64, np.float32, np.int64, np.bool_})
+
+
+def as_array(name: str, leaf: Any) -> Array:
+    """Return a leaf as an array of a supported dtype, in native byte order.
+
+    Raises DTypeError, naming the argument, for strings, objects, masked arrays and other dtypes.
+    """
+    if isinstance(leaf, np.ma.MaskedArray):
+        raise DTypeError(
+            f"{name} is a masked array, whose mask would be lost",
+            help=f"pass {name}.filled(…) or the mask as an array of its own",
+        )
+    if isinstance(leaf, int) and not isinstance(leaf, bool):
+        try:
+            return np.asarray(leaf, dtype=np.int64)
+        except OverflowError:
+            raise DTypeError(
+                f"{name} = {leaf} does not fit into int64", help="pass a float"
+            ) from None
+    if not isinstance(leaf, (np.ndarray, np.generic, float, bool)):
+        if hasattr(leaf, "__array__"):
+            leaf = np.asarray(leaf)
+        else:
+            raise not_an_array(name, leaf)
+    array = np.asarray(leaf)
+    if array.dtype.kind in "OSUVMm":
+        raise not_an_array(name, leaf)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    try:
+        dtype_of(array.dtype)
+    except DTypeError as error:
+        raise DTypeError(f"{name}: {error.what}", found=error.found, help=error.help) from None
+    return array
+
+
+def not_an_array(name: str, value: Any) -> DTypeError:
+    """Return the error for an argument that is neither a number nor an array."""
+    kind = "None" if value is None else f"{type(value).__name__} {_short(value)}"
+    return DTypeError(
+        f"{name} is neither a number nor an array: {kind}",
+        found="arguments are numbers, arrays, or nests of them (dict, list, tuple, dataclass)",
+        help=f"say static={name.split('.')[0].split('[')[0]!r} for an argument that only steers "
+        "the function, or pass a number",
+    )
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "…"
+
+
+def type_of(array: Array) -> Type:
+    """Return the type of an array, all sizes numbers."""
+    return Type(dtype_of(array.dtype), array.shape)
+
+
+def choose_wrt(wrt: Wrt | None, kwargs: dict[str, Any]) -> Wrt:
+    """Return ``wrt``, or ``argnums`` taken out of the keywords, or 0; both at once is an error."""
+    if "argnums" not in kwargs:
+        return 0 if wrt is None else wrt
+    argnums: Wrt = kwargs.pop("argnums")
+    if wrt is not None:
+        raise TraceError("wrt and argnums are the same thing: give one of them")
+    return argnums
+
+
+def bind_types(names: Sequence[str], given: Sequence[Any]) -> tuple[Bound, list[Type]]:
+    """Return arguments given as nests of types: bound as if by arrays, and the flat types."""
+    types: list[Type] = []
+    spans: list[range] = []
+    structures: list[Any] = []
+    for value in given:
+        start = len(types)
+        if isinstance(value, Type):
+            types.append(value)
+            structures.append(None)
+        else:
+            flat, structure = nest.flatten(value)
+            types += flat
+            structures.append(structure)
+        spans.append(range(start, len(types)))
+    leaves = tuple(np.empty((0,) * type_.rank, dtype=type_.dtype.numpy) for type_ in types)
+    bound = Bound(
+        tuple(names[: len(given)]), tuple(given), (), leaves, tuple(structures), tuple(spans)
+    )
+    return bound, types
+
+
+def leaves_of(bound: Bound, positions: Sequence[int], floats: bool = False) -> tuple[int, ...]:
+    """Return the leaves of the values at these positions; with ``floats`` only floating ones."""
+    return tuple(
+        leaf
+        for position in positions
+        for leaf in bound.spans[position]
+        if not floats or bound.leaves[leaf].dtype.kind == "f"
+    )

@@ -1,0 +1,201 @@
+"""Which kernel serves which sizes: static on the first call, symbolic when a second size arrives.
+
+A *family* is all calls that differ in sizes only. Its first shapes get a kernel with static sizes.
+When other shapes arrive, the sizes that ever changed become symbols and one kernel serves them all;
+sizes of 1 stay static, because they broadcast. A function whose trace needs a size as a number gets
+one kernel a size instead.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gradc.executable import Executable
+from gradc.signature import Array
+from gradc.tracing import NeedsConcreteSize, Traced
+from gradc_ir.errors import ShapeError
+from gradc_ir.graph import Function
+from gradc_ir.sizes import Size, symbol
+from gradc_ir.types import Type, dtype_of
+
+Shapes = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Signature:
+    """One compilation, as listed by ``f.signatures``."""
+
+    of: str
+    spec: str
+    reason: str
+    seconds: float
+    native: bool
+
+    def __str__(self) -> str:
+        how = "native" if self.native else "interpreted"
+        return f"{self.of}({self.spec})  {how}, {self.seconds * 1e3:.1f} ms: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Specialization:
+    """A traced function made executable for static or symbolic sizes."""
+
+    traced: Traced
+    executables: tuple[Executable, ...]
+
+    def arrays(self, leaves: Sequence[Array]) -> list[Array]:
+        """Return the leaves followed by the hidden inputs, read now."""
+        return [*leaves, *(capture.read() for capture in self.traced.captures)]
+
+
+class Family:
+    """The specializations of one request on one structure of arguments.
+
+    Parameters
+    ----------
+    of: the kind of request, for the log.
+    name: the function's name, for the log.
+    trace: from the leaves' types to a traced function.
+    finish: from a traced function to the final ones: one, or the two halves of a pullback.
+    record: is told of each compilation.
+    """
+
+    def __init__(
+        self,
+        of: str,
+        name: str,
+        trace: Callable[[Sequence[Type]], Traced],
+        finish: Callable[[Traced], Sequence[Function]],
+        record: Callable[[Signature], None],
+    ) -> None:
+        self.of = of
+        self.name = name
+        self._trace = trace
+        self._finish = finish
+        self._record = record
+        self._seen: list[Shapes] = []
+        self._by_shapes: dict[Shapes, Specialization] = {}
+        self._made: list[Specialization] = []
+        self._per_size = ""
+
+    def find(self, leaves: Sequence[Array]) -> Specialization:
+        """Return the specialization for these leaves, compiling one when there is none."""
+        shapes = tuple(leaf.shape for leaf in leaves)
+        found = self._by_shapes.get(shapes)
+        if found is not None and self._captures_fit(found, shapes):
+            return found
+        for made in self._made:
+            if self._captures_fit(made, shapes):
+                self._by_shapes[shapes] = made
+                return made
+        made = self._specialize(leaves, shapes)
+        self._by_shapes[shapes] = made
+        return made
+
+    def _captures_fit(self, made: Specialization, shapes: Shapes) -> bool:
+        types = made.traced.function.param_types
+        captured = [capture.read() for capture in made.traced.captures]
+        if not captured and shapes in self._by_shapes and self._by_shapes[shapes] is made:
+            return True
+        same = all(
+            dtype_of(array.dtype) is type_.dtype and array.ndim == type_.rank
+            for array, type_ in zip(captured, types[len(shapes) :])
+        )
+        if not same:
+            return False
+        return _fits(made.traced.function, [*shapes, *(array.shape for array in captured)])
+
+    def _specialize(self, leaves: Sequence[Array], shapes: Shapes) -> Specialization:
+        start = time.perf_counter()
+        concrete = [Type(dtype_of(leaf.dtype), leaf.shape) for leaf in leaves]
+        self._seen.append(shapes)
+        reason = "first call" if len(self._seen) == 1 else "a new size"
+        traced = None
+        if len(self._seen) > 1 and not self._per_size:
+            general = list(generalize(concrete, self._seen))
+            if general != concrete:
+                try:
+                    traced = self._trace(general)
+                    reason = "a second size: sizes that changed are symbols"
+                except NeedsConcreteSize as why:
+                    self._per_size = str(why) or "a size is needed as a number"
+                except ShapeError:
+                    traced = None  # the trace with numbers decides, and shows them in its message
+                if traced is not None and not _fits_leaves(traced, shapes):
+                    traced = None
+        if traced is None:
+            traced = self._trace(concrete)
+            if self._per_size:
+                reason = f"one kernel per size: {self._per_size}"
+        executables = tuple(Executable(function) for function in self._finish(traced))
+        made = Specialization(traced, executables)
+        self._made.append(made)
+        seconds = time.perf_counter() - start
+        signature = Signature(
+            self.of,
+            spec_of(traced),
+            "; ".join([reason, *(each.reason for each in executables if each.reason)]),
+            seconds,
+            all(each.kernel is not None for each in executables),
+        )
+        self._record(signature)
+        log("compile", "%s: %s", self.name, signature)
+        return made
+
+
+def spec_of(traced: Traced) -> str:
+    """Return the parameters as a spec, hidden inputs last."""
+    function = traced.function
+    pairs = zip(function.names, function.param_types)
+    return ", ".join(f"{name}: {type_}" for name, type_ in pairs)
+
+
+def generalize(types: Sequence[Type], seen: Sequence[Shapes]) -> Iterator[Type]:
+    """Yield the types with every size that changed over the seen shapes as a symbol of its own."""
+    names = _symbol_names()
+    for leaf, type_ in enumerate(types):
+        shape: list[Size] = []
+        for axis, size in enumerate(type_.shape):
+            sizes_seen = {shapes[leaf][axis] for shapes in seen}
+            changed = len(sizes_seen) > 1 and 1 not in sizes_seen
+            shape.append(symbol(next(names)) if changed else size)
+        yield type_.with_shape(tuple(shape))
+
+
+def _symbol_names() -> Iterator[str]:
+    yield from "nmklpqrst"
+    number = 0
+    while True:
+        yield f"n{number}"
+        number += 1
+
+
+def _fits(function: Function, shapes: Sequence[tuple[int, ...]]) -> bool:
+    from gradc_ir.binding import bind_sizes
+
+    try:
+        bind_sizes(function.param_types, shapes)
+    except ShapeError:
+        return False
+    return True
+
+
+def _fits_leaves(traced: Traced, shapes: Shapes) -> bool:
+    captured = [capture.read().shape for capture in traced.captures]
+    return _fits(traced.function, [*shapes, *captured])
+
+
+_logger = logging.getLogger("gradc")
+
+
+def log(topic: str, message: str, *values: Any) -> None:
+    """Log to the logger ``gradc``, and to standard error when ``GRADC_LOG`` names the topic."""
+    _logger.debug(message, *values)
+    if topic in os.environ.get("GRADC_LOG", "").split(","):
+        print("gradc: " + message % values, file=sys.stderr)

@@ -1,0 +1,50 @@
+"""Tangents and vectors: checked against the arguments they belong to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradc.signature import Array, Bound, as_array, flatten_arguments
+from gradc_ir.errors import ShapeError, TraceError
+
+
+def as_tuple(values: Any, name: str) -> tuple[Any, ...]:
+    """Return a tuple or list as a tuple; raises TraceError for anything else."""
+    if not isinstance(values, (tuple, list)):
+        raise TraceError(f"{name} is a tuple, one entry per argument", help=f"write {name}=(x,)")
+    return tuple(values)
+
+
+def push_tangents(bound: Bound, tangents: tuple[Any, ...]) -> tuple[tuple[int, ...], list[Array]]:
+    """Return the positions that have a tangent, and the tangents of their float leaves."""
+    if len(tangents) != len(bound.names):
+        raise ShapeError(
+            f"{len(bound.names)} primals but {len(tangents)} tangents",
+            help="give one tangent per argument; None is a zero tangent",
+        )
+    wrt = tuple(i for i, tangent in enumerate(tangents) if tangent is not None)
+    pushed = [
+        array for i in wrt for array in like_argument(bound, i, tangents[i], "tangent", floats=True)
+    ]
+    return wrt, pushed
+
+
+def like_argument(
+    bound: Bound, position: int, given: Any, what: str, floats: bool = False
+) -> list[Array]:
+    """Flatten a tangent or vector; raises ShapeError unless it has the nest and shapes of the value."""
+    name = bound.names[position]
+    part = flatten_arguments([(f"{what} of {name}", given)])
+    wanted = [bound.leaves[leaf] for leaf in bound.spans[position]]
+    if len(part.leaves) != len(wanted) or part.structure[0] != bound.structure[position]:
+        raise ShapeError(f"the {what} of {name} has not the nest of {name}")
+    arrays = []
+    for have, want in zip(part.leaves, wanted):
+        if floats and want.dtype.kind != "f":
+            continue
+        if have.shape != want.shape:
+            raise ShapeError(
+                f"the {what} of {name} has shape {have.shape}, wanted {want.shape}, the shape of {name}"
+            )
+        arrays.append(as_array(name, have).astype(want.dtype, copy=False))
+    return arrays

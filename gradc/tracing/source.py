@@ -1,0 +1,163 @@
+"""Where the user's program is: the line of an operation, and its text for error messages."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import os
+import sys
+import sysconfig
+from bisect import bisect_right
+from types import CodeType, FrameType
+from typing import NamedTuple
+
+import numpy as np
+
+import gradc_ir
+from gradc_ir.location import Location
+
+
+def _folder(path: str) -> str:
+    return os.path.join(os.path.abspath(path), "")
+
+
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_IR = os.path.dirname(os.path.abspath(gradc_ir.__file__))
+_CODEGEN = os.path.join(os.path.dirname(os.path.dirname(_IR)), "codegen", "gradc_codegen")
+_OURS = tuple({
+    _folder(_HERE),
+    _folder(_IR),
+    _folder(_CODEGEN),
+    _folder(os.path.join(os.path.dirname(_HERE), "gradc_codegen")),
+})  # fmt: skip
+_INTERNAL = (*_OURS, _folder(os.path.dirname(np.__file__)))
+_LIBRARIES = (
+    *_INTERNAL,
+    *{_folder(path) for name, path in sysconfig.get_paths().items() if name.endswith("lib")},
+    "<frozen",
+)
+
+
+def is_library(filename: str) -> bool:
+    """Whether a file belongs to Python, to an installed package or to gradc, not to the user."""
+    return filename.startswith(_LIBRARIES)
+
+
+class _Lines:
+    """The lines of one code object: found from the position of an instruction, remembered."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code  # keeps the code alive, whose id is the key
+        self.internal = code.co_filename.startswith(_INTERNAL)
+        self._known: dict[int, tuple[Location, ...]] = {}
+        self._starts: list[int] | None = None
+        self._locations: list[tuple[Location, ...]] = []
+
+    def at(self, position: int) -> tuple[Location, ...]:
+        """Return the location of an instruction, the same tuple for the same line."""
+        found = self._known.get(position)
+        if found is None:
+            if self._starts is None:
+                self._read()
+            assert self._starts is not None
+            index = bisect_right(self._starts, position) - 1
+            found = self._known[position] = self._locations[index]
+        return found
+
+    def _read(self) -> None:
+        # frame.f_lineno walks this table from its start at every call
+        code = self.code
+        by_line: dict[int, tuple[Location, ...]] = {}
+        name = _function_name(code)
+        self._starts = []
+        line = code.co_firstlineno
+        for start, _, number in code.co_lines():
+            line = number if number is not None else line
+            if line not in by_line:
+                by_line[line] = (Location(code.co_filename, line, name),)
+            self._starts.append(start)
+            self._locations.append(by_line[line])
+
+
+def _function_name(code: CodeType) -> str:
+    parts = [part for part in code.co_qualname.split(".") if part != "<locals>"]
+    while len(parts) > 1 and parts[-1] in ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>"):
+        parts.pop()
+    return "" if parts[-1] == "<module>" else parts[-1]
+
+
+_lines: dict[int, _Lines] = {}
+
+
+def user_frame() -> FrameType | None:
+    """Return the innermost running frame that is neither gradc's nor NumPy's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        lines = _lines.get(id(code))
+        if lines is None:
+            lines = _lines[id(code)] = _Lines(code)
+        if not lines.internal:
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def here() -> tuple[Location, ...]:
+    """Return the user's current line as a tuple of one location, empty when there is none."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        code = frame.f_code
+        lines = _lines.get(id(code))
+        if lines is None:
+            lines = _lines[id(code)] = _Lines(code)
+        if not lines.internal:
+            return lines.at(frame.f_lasti)
+        frame = frame.f_back
+    return ()
+
+
+def location() -> Location | None:
+    """Return the user's current line."""
+    found = here()
+    return found[0] if found else None
+
+
+class Expression(NamedTuple):
+    """The text of the operation the user's line is in, and of its operands."""
+
+    text: str
+    operands: tuple[str, ...]
+
+
+def expression() -> Expression | None:
+    """Return what the user wrote for the operation that is running, when the source is at hand."""
+    frame = user_frame()
+    if frame is None:
+        return None
+    positions = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+    start, end, column, end_column = positions
+    if start is None or start != end or column is None or end_column is None:
+        return None
+    line = linecache.getline(frame.f_code.co_filename, start, frame.f_globals)
+    text = line.encode()[column:end_column].decode(errors="replace").strip()
+    try:
+        node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    return Expression(text, tuple(ast.unparse(operand) for operand in _operands(node)))
+
+
+def _operands(node: ast.expr) -> list[ast.expr]:
+    match node:
+        case ast.BinOp(left=left, right=right):
+            return [left, right]
+        case ast.Compare(left=left, comparators=[right]):
+            return [left, right]
+        case ast.UnaryOp(operand=operand):
+            return [operand]
+        case ast.Call(args=arguments):
+            return list(arguments)
+        case ast.Subscript(value=value, slice=key):
+            return [value, key]
+    return []

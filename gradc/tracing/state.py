@@ -1,0 +1,182 @@
+"""The trace that is running: its builder, its parameters, and what it captured from outside."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gradc.tracing import source
+from gradc_ir import sizes
+from gradc_ir.build import Builder
+from gradc_ir.errors import TraceError
+from gradc_ir.graph import Function, Value
+from gradc_ir.location import Location
+from gradc_ir.types import Type
+
+if TYPE_CHECKING:
+    from gradc.tracing.lens import Lens
+
+
+class _State(threading.local):
+    top: Trace | None = None
+
+
+state = _State()
+
+
+@dataclass(frozen=True, eq=False)
+class Capture:
+    """A hidden input: an array the function reaches by a name, read again at every call."""
+
+    name: str
+    type: Type
+    fetch: Callable[[], Any]
+
+    def read(self) -> npt.NDArray[Any]:
+        """Return the array the name stands for now.
+
+        Raises TraceError when its dtype or rank is no longer the one that was traced.
+        """
+        array = np.asarray(self.fetch())
+        if array.dtype != self.type.dtype.numpy or array.ndim != self.type.rank:
+            raise TraceError(
+                f"the captured array {self.name} changed its dtype or its number of axes",
+                found=f"traced as {self.type}, now {array.dtype} with {array.ndim} axes",
+                help=f"make {self.name} an argument of the function",
+            )
+        return array
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """A number, string or flag read by name from outside while tracing; the graph is made for it."""
+
+    name: str
+    value: Any
+    fetch: Callable[[], Any]
+
+    def holds(self) -> bool:
+        """Whether the name still stands for the same value."""
+        try:
+            now = self.fetch()
+        except (LookupError, ValueError, AttributeError):
+            return False
+        return type(now) is type(self.value) and (now is self.value or bool(now == self.value))
+
+
+class Trace:
+    """One function being recorded. Traces nest: an inner one takes outer values as parameters."""
+
+    def __init__(self, outer: Trace | None, lens: Lens) -> None:
+        self.outer = outer
+        self.root: Trace = outer.root if outer else self
+        self.lens = lens
+        self.builder = Builder()
+        self.params: list[Value] = []
+        self.lifted: dict[Value, Value] = {}
+        self.constants: dict[tuple[Any, ...], Value] = {}
+        self.captures: list[Capture] = []
+        self.guards: dict[tuple[int, str], Guard] = {}
+        self.log: dict[str, None] = {}
+
+    def __enter__(self) -> Trace:
+        self._before = state.top
+        state.top = self
+        self.builder.__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.builder.__exit__(*exception)
+        state.top = self._before
+
+    def param(self, type: Type) -> Value:
+        """Return a new parameter, after those there are."""
+        value = self.builder.param(len(self.params), type)
+        self.params.append(value)
+        return value
+
+    def hidden_input(self, capture: Capture) -> Value:
+        """Return the parameter that a captured array is; only the outermost trace has these."""
+        value = self.param(capture.type)
+        self.captures.append(capture)
+        return value
+
+    def lift(self, value: Value, owner: Trace) -> Value:
+        """Return the value of an outer trace here, as an operand passed down level by level."""
+        if owner is self:
+            return value
+        if self.outer is None:
+            raise TraceError(
+                "a traced value outlived the function it was traced in",
+                at=source.location(),
+                help="return it from the function instead of storing it elsewhere",
+            )
+        outer_value = self.outer.lift(value, owner)
+        found = self.lifted.get(outer_value)
+        if found is None:
+            found = self.lifted[outer_value] = self.param(outer_value.type)
+        return found
+
+    def note(self, message: str) -> None:
+        """Add a line to the log of what tracing decided; each line once."""
+        self.root.log[message] = None
+
+    def lift_sizes(self, results: list[Value]) -> None:
+        """Take outer arrays as operands until every size used here can be read off a parameter.
+
+        A body may use the size ``n`` of an array it does not take; a closed function must.
+        """
+        if self.outer is None:
+            return
+        probe = Function("probe", self.params, results)
+        used = {
+            name
+            for node in probe.nodes
+            for size in _sizes_of(node.results, node.attributes)
+            for name in sizes.symbols(size)
+        }
+        bound = {name for param in self.params for name in _bare_symbols(param.type)}
+        for name in sorted(used - bound):
+            carrier = next((p for p in self.root.params if name in _bare_symbols(p.type)), None)
+            if carrier is not None and name not in bound:
+                lifted = self.lift(carrier, self.root)
+                bound.update(_bare_symbols(lifted.type))
+
+
+def _bare_symbols(type: Type) -> list[str]:
+    return [str(size) for size in type.shape if str(size).isidentifier()]
+
+
+def _sizes_of(results: tuple[Value, ...], attributes: Any) -> list[sizes.Expr]:
+    found = [size for value in results for size in value.type.shape]
+    for attribute in attributes.values():
+        found += attribute if isinstance(attribute, tuple) else (attribute,)
+    return [size for size in found if isinstance(size, sizes.Expr)]
+
+
+def current() -> Trace | None:
+    """Return the innermost running trace, None outside of tracing."""
+    return state.top
+
+
+def running() -> Trace:
+    """Return the innermost running trace and mark the user's line for the nodes built next."""
+    trace = state.top
+    if trace is None:
+        raise TraceError(
+            "a traced value was used after its trace ended",
+            at=source.location(),
+            help="return it from the function instead of storing it elsewhere",
+        )
+    trace.builder.here = source.here()
+    return trace
+
+
+def user_line() -> Location | None:
+    """Return the user's current line."""
+    return source.location()

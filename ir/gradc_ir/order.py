@@ -1,0 +1,98 @@
+"""The canonical order of operands of commutative ops, a function of the graph's structure alone.
+
+Parameters come first, then computed values, the shallower first, then constants. Ties are broken by a
+hash of the structure, which is the same in every process.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, TypeAlias
+from zlib import crc32
+
+from gradc_ir import build
+from gradc_ir.graph import Function, Node, Value
+from gradc_ir.rearrange import scalar_constant
+from gradc_ir.rewrite import FunctionRule
+
+Key: TypeAlias = tuple[int, int, int]
+
+_MASK = (1 << 64) - 1
+
+
+class OperandOrder:
+    """Keys of the values of one graph, by which operands are sorted."""
+
+    def __init__(self) -> None:
+        self._keys: dict[Node, Key] = {}
+
+    def key(self, value: Value) -> Key:
+        """Return the key of a value: its class, its height above the sources, its hash."""
+        node = value.node
+        found = self._keys.get(node)
+        if found is None:
+            found = self._walk(node)
+        return found if value.index == 0 else (*found[:2], found[2] + value.index)
+
+    def _walk(self, node: Node) -> Key:
+        stack = [node]
+        while stack:
+            top = stack[-1]
+            pending = [x.node for x in top.operands if x.node not in self._keys]
+            if pending:
+                stack += pending
+                continue
+            self._keys[top] = self._made(top)
+            stack.pop()
+        return self._keys[node]
+
+    def _made(self, node: Node) -> Key:
+        if node.op.name == "param":
+            return (0, 0, node.attributes["index"])
+        height = 0
+        mixed = _word_hash(node.op.name)
+        for operand in node.operands:
+            _, below, inner = self._keys[operand.node]
+            height = max(height, below)
+            mixed = (mixed * 6364136223846793005 + inner + operand.index + 1) & _MASK
+        for attribute in node.attributes.values():
+            mixed = (mixed * 2862933555777941757 + _attribute_hash(attribute)) & _MASK
+        spread = scalar_constant(node.results[0]) is not None
+        return (2 if spread or node.op.name == "constant" else 1, height + 1, mixed ^ (mixed >> 31))
+
+
+@lru_cache(maxsize=1024)
+def _word_hash(word: str) -> int:
+    return crc32(word.encode())
+
+
+def _attribute_hash(attribute: Any) -> int:
+    if isinstance(attribute, Function):
+        # bodies that differ only inside may tie: then their order is the user's
+        return _word_hash(" ".join(node.op.name for node in attribute.nodes))
+    if isinstance(attribute, int):
+        return attribute & _MASK
+    return crc32(repr(attribute).encode())
+
+
+def order_operands() -> FunctionRule:
+    """Return a rule that puts operands of commutative ops in order; to be used for one graph."""
+    order = OperandOrder()
+
+    def apply(value: Value) -> Value | None:
+        node = value.node
+        if not node.op.commutative or len(node.operands) != 2:
+            return None
+        left, right = node.operands
+        if left is right or order.key(left) <= order.key(right):
+            return None
+        return build.apply(node.op.name, right, left, **node.attributes)
+
+    return FunctionRule("order-operands", commutative_ops(), apply)
+
+
+def commutative_ops() -> frozenset[str]:
+    """Return the names of the ops whose operands may be exchanged."""
+    from gradc_ir.op import TABLE
+
+    return frozenset(name for name, op in TABLE.items() if op.commutative)

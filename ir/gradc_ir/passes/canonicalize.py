@@ -1,0 +1,118 @@
+"""Brings every value to one spelling: what later passes and rules then need to know of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradc_ir import build
+from gradc_ir.graph import Function, Node, Value
+from gradc_ir.op import TABLE
+from gradc_ir.order import order_operands
+from gradc_ir.ops.linalg import parse_spec
+from gradc_ir.rearrange import apply as rearranged
+from gradc_ir.rearrange import scalar_constant
+from gradc_ir.rewrite import FunctionRule, rewrite
+
+_LABELS = "ijklmnopqrstuvwxyzabcdefghIJKLMNOPQRSTUVWXYZABCDEFGH"
+# A fence keeps what it is put around; a slice is not moved, since it leaves elements out.
+_FENCED = frozenset({"exactly", "stop_gradient"})
+_HOISTED = frozenset({"broadcast", "reshape", "transpose"})
+
+
+@dataclass(frozen=True)
+class Canonicalize:
+    """Changes no bit of any result.
+
+    Constants are spread scalars where all their elements are the same. Rearrangements of rearrangements
+    are one; they come after elementwise ops, which so work on the smaller array. Operands of commutative
+    ops are in order; labels of contractions are named by where they first stand.
+    """
+
+    name = "canonicalize"
+    summary = "bring every value to one spelling"
+
+    def __call__(self, function: Function) -> Function:
+        """Return the function in its canonical spelling."""
+        return rewrite(function, [*RULES, order_operands()])
+
+
+def spread_constant(value: Value) -> Value | None:
+    """Turn a constant array of equal elements into a spread scalar."""
+    array = value.node.attributes["value"].array
+    made = build.constant(array) if array.ndim else value
+    return None if made is value else made
+
+
+def join_rearrangements(value: Value) -> Value | None:
+    """Join a rearrangement with the one before it, and leave out what changes nothing."""
+    node = value.node
+    operand = node.operands[0]
+    number = scalar_constant(operand)
+    if number is not None:
+        made = build.full(value.type.shape, number, value.type.dtype)
+        return None if made is value else made
+    if node.op is operand.op and node.op.name == "transpose":
+        inner = operand.node.attributes["permutation"]
+        outer = node.attributes["permutation"]
+        return build.transpose(operand.operands[0], tuple(inner[axis] for axis in outer))
+    if node.op.name == "transpose" and operand.op.name == "broadcast":
+        permutation = node.attributes["permutation"]
+        axes = tuple(permutation.index(axis) for axis in operand.node.attributes["axes"])
+        if list(axes) == sorted(axes):
+            return build.broadcast(operand.operands[0], value.type.shape, axes)
+    made = rearranged(node, operand)
+    return None if made is value else made
+
+
+def hoist_rearrangement(value: Value) -> Value | None:
+    """Turn ``f(broadcast(x), 2)`` into ``broadcast(f(x, 2))``: the same elements, computed once."""
+    node = value.node
+    moves = [x.node for x in node.operands if scalar_constant(x) is None]
+    if not moves or node.op.name in _FENCED:
+        return None
+    first = moves[0]
+    if first.op.name not in _HOISTED or any(not _same_move(first, move) for move in moves):
+        return None
+    shape = first.operands[0].type.shape
+    operands = []
+    for operand in node.operands:
+        number = scalar_constant(operand)
+        if number is None:
+            operands.append(operand.operands[0])
+        else:
+            operands.append(build.full(shape, number, operand.type.dtype))
+    return rearranged(first, build.apply(node.op.name, *operands, **node.attributes))
+
+
+def _same_move(first: Node, second: Node) -> bool:
+    return (
+        first.op is second.op
+        and first.attributes == second.attributes
+        and first.operands[0].type.shape == second.operands[0].type.shape
+    )
+
+
+def cast_nothing(value: Value) -> Value | None:
+    """Leave out a cast to the dtype a value has."""
+    operand = value.operands[0]
+    return operand if operand.type == value.type else None
+
+
+def name_labels(value: Value) -> Value | None:
+    """Name the labels of a contraction i, j, k … as they appear."""
+    spec = value.node.attributes["spec"]
+    left, right, result = parse_spec(spec)
+    names = dict(zip(dict.fromkeys(left + right), _LABELS))
+    named = f"{left},{right}->{result}".translate(str.maketrans(names))
+    return None if named == spec else build.contract(*value.operands, named)
+
+
+_ELEMENTWISE = frozenset(name for name, op in TABLE.items() if op.is_elementwise)
+
+RULES = (
+    FunctionRule("spread-constant", {"constant"}, spread_constant),
+    FunctionRule("join-rearrangements", {*_HOISTED, "slice"}, join_rearrangements),
+    FunctionRule("cast-nothing", {"cast"}, cast_nothing),
+    FunctionRule("hoist-rearrangement", _ELEMENTWISE, hoist_rearrangement),
+    FunctionRule("name-labels", {"contract"}, name_labels),
+)

@@ -1,0 +1,24 @@
+"""Merges values with the same op, operands and attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradc_ir.graph import Function
+from gradc_ir.order import order_operands
+from gradc_ir.rewrite import rewrite
+
+
+@dataclass(frozen=True)
+class MergeCommonSubexpressions:
+    """Computes once what is written more than once; operands of commutative ops count in any order.
+
+    The builder never makes a node twice, so rebuilding with ordered operands is all it takes.
+    """
+
+    name = "cse"
+    summary = "merge values with the same op, operands and attributes"
+
+    def __call__(self, function: Function) -> Function:
+        """Return the function with equal values merged; every result keeps its bits."""
+        return rewrite(function, [order_operands()])

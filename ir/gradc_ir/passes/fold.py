@@ -1,0 +1,101 @@
+"""Evaluates at compile time what depends on constants only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradc_ir import build
+from gradc_ir.errors import GradcError
+from gradc_ir.graph import Function, Value
+from gradc_ir.rearrange import scalar_constant
+from gradc_ir.reduction import Array
+from gradc_ir.rewrite import FunctionRule, rewrite
+from gradc_ir.sizes import Expr
+
+# A fence stays a fence; sources are constants already, or made where they are used.
+_KEPT = frozenset({"constant", "exactly", "iota", "param", "size"})
+
+
+@dataclass(frozen=True)
+class FoldConstants:
+    """Evaluates by the reference, hence to the bits of the interpreter, nan and infinities included.
+
+    Parameters
+    ----------
+    limit: the most elements of an array that is read or made; a constant spread over an array of any
+        size counts as one element in elementwise ops.
+    """
+
+    limit: int = 4096
+
+    name = "fold"
+    summary = "evaluate what depends on constants only"
+
+    def __call__(self, function: Function) -> Function:
+        """Return the function with constant values evaluated."""
+        return rewrite(function, [FunctionRule("fold", None, self.fold)])
+
+    def fold(self, value: Value) -> Value | None:
+        """Return the constant that a value is, built in the active builder, or None."""
+        node = value.node
+        if node.op.name in _KEPT or node.op.reference is None or not node.operands:
+            return None
+        if node.op.is_elementwise:
+            spread = [scalar_constant(operand) for operand in node.operands]
+            if None not in spread:
+                return self._spread(value)
+        if node.op.name == "broadcast" or not self._small(value):
+            return None
+        arrays = [self._array(operand) for operand in node.operands]
+        if any(array is None for array in arrays):
+            return None
+        return _evaluated(value, arrays)
+
+    def _spread(self, value: Value) -> Value | None:
+        """Fold an elementwise op of spread constants, whatever its shape."""
+        node = value.node
+        scalars = [
+            np.asarray(scalar_constant(operand), dtype=operand.type.dtype.numpy)
+            for operand in node.operands
+        ]
+        made = np.asarray(node.op.reference(*scalars, **node.attributes))  # type: ignore[misc]
+        return build.full(value.type.shape, made, value.type.dtype)
+
+    def _array(self, value: Value) -> Array | None:
+        """Return the array of a constant, spread or not, if it is small enough to make."""
+        if not self._small(value):
+            return None
+        if value.op.name == "constant":
+            array: Array = value.node.attributes["value"].array
+            return array
+        number = scalar_constant(value)
+        if number is None:
+            return None
+        return np.full(value.type.shape, number, dtype=value.type.dtype.numpy)
+
+    def _small(self, value: Value) -> bool:
+        count = value.type.count
+        return isinstance(count, int) and count <= self.limit
+
+
+def _evaluated(value: Value, arrays: Sequence[Array | None]) -> Value | None:
+    node = value.node
+    if any(_symbolic(attribute) for attribute in node.attributes.values()):
+        return None
+    try:
+        made = node.op.reference(*arrays, **node.attributes)  # type: ignore[misc]
+    except GradcError:
+        # an index out of range is the running program's error, if it gets there at all
+        return None
+    array = np.asarray(made).astype(value.type.dtype.numpy, copy=False)
+    return build.constant(array)
+
+
+def _symbolic(attribute: Any) -> bool:
+    if isinstance(attribute, tuple):
+        return any(isinstance(item, Expr) for item in attribute)
+    return isinstance(attribute, Expr)

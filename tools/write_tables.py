@@ -1,0 +1,63 @@
+"""Writes docs/ops.md and docs/rules.md from the declarations: ``python tools/write_tables.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+NOTICE = "<!-- Written by tools/write_tables.py from the declarations; `make docs` renews it. -->"
+
+
+def table(*heading: str, rows: Iterable[tuple[str, ...]]) -> str:
+    """Return a Markdown table; bars inside cells are escaped."""
+    lines = [heading, ("---",) * len(heading), *rows]
+    escaped = ([cell.replace("|", "\\|") for cell in cells] for cells in lines)
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in escaped)
+
+
+def ops() -> str:
+    """Return the page of all ops, a table for each family."""
+    from gradc_ir.ops import TABLE
+
+    page = f"# The ops\n\n{NOTICE}\n\nThe closed set of ops, by family: {len(TABLE)} in all.\n"
+    for family, members in groupby(TABLE.values(), key=lambda op: op.family):
+        rows = (
+            (
+                f"`{op.name}`",
+                "any" if op.operands is None else str(op.operands),
+                ", ".join(f"`{name}`" for name in op.attributes),
+                op.summary,
+            )
+            for op in members
+        )
+        page += f"\n## {family}\n\n{table('op', 'operands', 'attributes', 'meaning', rows=rows)}"
+    return page
+
+
+def rules() -> str:
+    """Return the page of all rules, a table for each class."""
+    import gradc
+
+    listed = sorted(gradc.rules(), key=lambda r: ("exact", "stable", "fast").index(str(r.kind)))
+    page = (
+        f"# The rules\n\n{NOTICE}\n\n[add-a-rule.md](add-a-rule.md) says what a class promises.\n"
+    )
+    for kind, members in groupby(listed, key=lambda rule: str(rule.kind)):
+        rows = ((f"`{rule.name}`", f"`{rule.text}`", rule.reason) for rule in members)
+        page += f"\n## {kind}\n\n{table('rule', 'equation', 'why', rows=rows)}"
+    return page
+
+
+PAGES = {"ops.md": ops, "rules.md": rules}
+
+
+def main() -> None:
+    """Write every page."""
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
