@@ -14,7 +14,7 @@ from gradc.results import nest_floats, nest_value, unflatten_parts
 from gradc.signature import Bound, Parameters, Wrt, bind_types, choose_wrt, leaves_of
 from gradc.specialize import Family, Signature
 from gradc.tangents import as_tuple, like_argument, push_tangents
-from gradc.tracing import Traced, trace
+from gradc.tracing import PythonNumber, Traced, call, trace
 from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.graph import Function
 from gradc_ir.types import Type, dtype_of
@@ -283,9 +283,7 @@ class Compiled:
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Inline the function into the trace that calls it."""
-        from gradc.tracing import call_traced
-
-        return call_traced(self.__wrapped__, args, kwargs)
+        return call(self.__wrapped__, *args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<gradc.compile {self.__name__}{self._parameters.signature}>"
@@ -312,6 +310,7 @@ class Compiled:
             bound.names,
             bound.structure,
             bound.static,
+            bound.numbers,
             tuple(
                 [(leaf.dtype.char, *(size == 1 for size in leaf.shape)) for leaf in bound.leaves]
             ),
@@ -336,10 +335,15 @@ class Compiled:
         return family
 
     def _trace(self, bound: Bound, types: Sequence[Type]) -> Traced:
+        # a Python number keeps its weak dtype: f32 array * 2.0 stays f32
+        leaves = [
+            PythonNumber(type_.dtype) if number else type_
+            for type_, number in zip(types, bound.numbers)
+        ]
         values = [
-            types[span.start]
+            leaves[span.start]
             if structure is None
-            else nest.unflatten(structure, types[span.start : span.stop])
+            else nest.unflatten(structure, leaves[span.start : span.stop])
             for structure, span in zip(bound.structure, bound.spans)
         ]
         args, kwargs = self._parameters.call_form(bound, values)

@@ -7,7 +7,7 @@ visited in sorted order, so two dicts with the same keys have one structure.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from gradc_ir.errors import TraceError
@@ -60,6 +60,12 @@ def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
     return optree.tree_unflatten(structure.spec, found)
 
 
+def map_leaves(function: Callable[[Any], Any], nest: Any) -> Any:
+    """Return the nest with a function applied to each leaf."""
+    leaves, structure = flatten(nest)
+    return unflatten(structure, [function(leaf) for leaf in leaves])
+
+
 def paths(nest: Any, root: str = "") -> list[str]:
     """Return how each leaf of a nest is reached, such as ``"p.w"`` or ``"t[0]"``.
 
@@ -86,13 +92,18 @@ def _path(root: str, accessor: Iterable[Any]) -> str:
 
 
 def _register_dataclasses(leaves: Iterable[Any]) -> bool:
-    """Make containers of the dataclasses that optree took for leaves; whether there were any."""
+    """Make containers of the dataclasses that optree took for leaves; whether there were any.
+
+    A class that says ``__gradc_leaf__`` stays a leaf.
+    """
     import optree
 
     new = {
         type(leaf)
         for leaf in leaves
-        if dataclasses.is_dataclass(leaf) and type(leaf) not in _registered
+        if dataclasses.is_dataclass(leaf)
+        and type(leaf) not in _registered
+        and not hasattr(leaf, "__gradc_leaf__")
     } - {type}
     for cls in new:
         _registered.add(cls)

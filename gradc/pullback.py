@@ -30,7 +30,8 @@ def halves(function: Function, request: Request) -> tuple[Function, Function]:
     """
     of = "vjp" if request.of == "vjp" else "jvp"
     whole = derive(function, dataclasses.replace(request, of=of))
-    return split(whole, list(range(len(function.params), len(whole.params))))
+    later = len(whole.results) - len(function.results)
+    return split(whole, list(range(len(function.params), len(whole.params))), later)
 
 
 class Pullback:
@@ -79,7 +80,7 @@ class Linearized:
         Raises ShapeError unless there is one tangent per argument, of its nest and shapes.
         """
         zeroed = tuple(
-            nest.map(np.zeros_like, value) if tangent is None else tangent
+            nest.map_leaves(np.zeros_like, value) if tangent is None else tangent
             for tangent, value in zip(tangents, self._bound.values)
         )
         _, pushed = push_tangents(self._bound, zeroed + tangents[len(zeroed) :])

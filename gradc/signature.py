@@ -31,6 +31,7 @@ class Bound:
     values: tuple[Any, ...]
     static: tuple[tuple[str, Any], ...]
     leaves: tuple[Array, ...]
+    numbers: tuple[bool, ...]
     structure: Any
     spans: tuple[range, ...]
 
@@ -156,6 +157,7 @@ def flatten_arguments(
 ) -> Bound:
     """Flatten named values to arrays; raises DTypeError for a leaf that is no number or array."""
     leaves: list[Array] = []
+    numbers: list[bool] = []
     spans: list[range] = []
     structures: list[Any] = []
     for name, value in pairs:
@@ -164,18 +166,23 @@ def flatten_arguments(
         start = len(leaves)
         if type(value) in _LEAF_TYPES:
             leaves.append(as_array(name, value))
+            numbers.append(type(value) in _NUMBER_TYPES)
             structures.append(None)
         else:
             flat, structure = nest.flatten(value)
             paths = nest.paths(value, name) if flat else []
             leaves += [as_array(path, leaf) for path, leaf in zip(paths, flat)]
+            numbers += [type(leaf) in _NUMBER_TYPES for leaf in flat]
             structures.append(structure)
         spans.append(range(start, len(leaves)))
     names = tuple(name for name, _ in pairs)
     values = tuple(value for _, value in pairs)
-    return Bound(names, values, static, tuple(leaves), tuple(structures), tuple(spans))
+    return Bound(
+        names, values, static, tuple(leaves), tuple(numbers), tuple(structures), tuple(spans)
+    )
 
 
+_NUMBER_TYPES = frozenset({float, int, bool})
 _LEAF_TYPES = frozenset({np.ndarray, float, int, bool, np.float64, np.float32, np.int64, np.bool_})
 
 
@@ -261,7 +268,13 @@ def bind_types(names: Sequence[str], given: Sequence[Any]) -> tuple[Bound, list[
         spans.append(range(start, len(types)))
     leaves = tuple(np.empty((0,) * type_.rank, dtype=type_.dtype.numpy) for type_ in types)
     bound = Bound(
-        tuple(names[: len(given)]), tuple(given), (), leaves, tuple(structures), tuple(spans)
+        tuple(names[: len(given)]),
+        tuple(given),
+        (),
+        leaves,
+        (False,) * len(leaves),
+        tuple(structures),
+        tuple(spans),
     )
     return bound, types
 

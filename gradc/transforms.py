@@ -16,7 +16,7 @@ from gradc.checks import check_value
 from gradc.compiled import Compiled, compile
 from gradc.pipeline import Request, current_options, differentiate, stabilise
 from gradc.signature import Parameters, Wrt, choose_wrt
-from gradc.tracing import Subtrace, Tracer, inline, is_tracing, subtrace
+from gradc.tracing import Subtrace, Tracer, current, inline, subtrace
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
 from gradc_ir.graph import Function
 
@@ -63,7 +63,7 @@ def hessian(fn: Function_, wrt: Wrt | None = None, **options: Any) -> Function_:
 
 def hvp(fn: Function_, args: Sequence[Any], vector: Any, wrt: Wrt = 0) -> Any:
     """Return the Hessian of a scalar-valued function at ``args`` times ``vector``."""
-    if not is_tracing():
+    if current() is None:
         return compiled(fn).hvp(args, vector, wrt)
     traced = _Traced(fn, tuple(args), {})
     leaves = traced.leaves(wrt)
@@ -76,7 +76,7 @@ def hvp(fn: Function_, args: Sequence[Any], vector: Any, wrt: Wrt = 0) -> Any:
 
 def jvp(fn: Function_, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """Return ``(value, tangent)``: forward mode. Both are tuples; None is a zero tangent."""
-    if not is_tracing():
+    if current() is None:
         return compiled(fn).jvp(primals, tangents)
     traced = _Traced(fn, tuple(primals), {})
     if len(tangents) != len(primals):
@@ -98,7 +98,7 @@ def jvp(fn: Function_, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple
 
 def vjp(fn: Function_, *args: Any) -> tuple[Any, Function_]:
     """Return ``(value, pullback)``; ``pullback(cotangent)`` is a tuple, one per argument."""
-    if not is_tracing():
+    if current() is None:
         return compiled(fn).vjp(*args)
     traced = _Traced(fn, args, {})
     leaves = tuple(leaf for leaf in traced.leaves(tuple(range(len(args)))) if traced.is_float(leaf))
@@ -130,7 +130,7 @@ def linearize(fn: Function_, *args: Any) -> tuple[Any, Function_]:
 
     The values that the tangents need are computed once.
     """
-    if is_tracing():
+    if current() is not None:
 
         def push_traced(*tangents: Any) -> Any:
             return jvp(fn, args, tangents)[1]
@@ -181,7 +181,7 @@ class _Derivative:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the derivative at these arguments."""
-        if is_tracing():
+        if current() is not None:
             return self.__gradc_trace__(*args, **kwargs)
         if self._compiled is None:
             self._compiled = compiled(self.fn)

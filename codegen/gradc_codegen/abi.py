@@ -1,9 +1,9 @@
-"""The C signature of a kernel: which arguments it takes, in which order, with their C and LLVM types.
+"""The C signature of a kernel: its arguments, in order, with their C and LLVM types.
 
-``int32 name(sizes..., inputs..., outputs..., void *work)``: the size symbols as ``int64``, in order of
-appearance; the inputs in the order of the function's parameters, scalars by value, arrays as pointers to
-C-contiguous elements; the outputs as pointers, scalars too, where NULL means not wanted; then scratch of
-``name_worksize(sizes...)`` bytes at any alignment, NULL where that is 0.
+``int32 name(sizes..., inputs..., outputs..., void *work)``: the size symbols as ``int64``, in order
+of appearance; the inputs in the order of the function's parameters, scalars by value, arrays as
+pointers to C-contiguous elements; the outputs as pointers, scalars too, where NULL means not
+wanted; then scratch of ``name_worksize(sizes...)`` bytes at any alignment, NULL where that is 0.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ class Argument:
         """The attributes a parameter of this kind has in LLVM, e.g. ``noalias readonly``."""
         if self.by_value:
             return ""
-        # outputs and scratch never overlap anything; inputs may overlap inputs, which noalias allows
-        # where nothing writes through them
+        # outputs and scratch never overlap anything; inputs may overlap inputs, which noalias
+        # allows where nothing writes through them
         return "noalias readonly" if self.role is Role.INPUT else "noalias"
 
 
@@ -147,7 +147,8 @@ class Signature:
             unknown = [name for name in type_.symbols if name not in symbols]
             if unknown:
                 raise VerifyError(
-                    f"{function.name}: a result is {type_}, but no parameter has a size {unknown[0]}"
+                    f"{function.name}: a result is {type_}, but no parameter has a "
+                    f"size {unknown[0]}"
                 )
         count = len(function.results)
         if outputs is None:
@@ -209,7 +210,7 @@ class Signature:
 
 
 def c_identifier(name: str) -> str:
-    """Return a name as an identifier of both C and C++: ``p.w`` becomes ``p_w``, ``λ`` ``lambda``."""
+    """Return a name as an identifier of C and C++: ``p.w`` becomes ``p_w``, ``λ`` ``lambda``."""
     text = "".join(
         character if character.isascii() and (character.isalnum() or character == "_") else spelled
         for character in unicodedata.normalize("NFC", name)
@@ -226,7 +227,8 @@ def _spell(character: str) -> str:
         return "_"
     words = unicodedata.name(character, "").split()
     if words[:1] == ["GREEK"] and len(words) == 4 and words[2] == "LETTER":
-        return words[3].capitalize() if words[1] == "CAPITAL" else words[3].lower()
+        letter = "lambda" if words[3] == "LAMDA" else words[3].lower()  # as Unicode spells it
+        return letter.capitalize() if words[1] == "CAPITAL" else letter
     return f"u{ord(character):04x}"
 
 
@@ -244,8 +246,7 @@ class _Names:
         return identifier
 
 
-RESERVED = frozenset(
-    """
+_WORDS = """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t
     char32_t class compl complex concept const const_cast consteval constexpr constinit continue
     co_await co_return co_yield decltype default delete do double dynamic_cast else enum explicit
@@ -255,5 +256,5 @@ RESERVED = frozenset(
     struct switch template this thread_local throw true try typedef typeid typename typeof union
     unsigned using virtual void volatile wchar_t while xor xor_eq NULL I linux unix errno
     size_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
-    """.split()
-)
+"""
+RESERVED = frozenset(_WORDS.split())

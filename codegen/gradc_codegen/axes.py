@@ -1,8 +1,8 @@
-"""Index maps and axis labels: at which index a node reads each operand, and which axes run together.
+"""Index maps and axis labels: where a node reads its operands, and which axes run together.
 
-A node runs over its *own dims*: the axes of its result, then the axis it reduces. An index map says for
-each axis of an operand at which index it is read, as a function of the own dims. An axis that is read at
-one own dim, as it is, runs together with it: they share a label.
+A node runs over its *own dims*: the axes of its result, then the axis it reduces. An index map
+says for each axis of an operand at which index it is read, as a function of the own dims. An axis
+that is read at one own dim, as it is, runs together with it: they share a label.
 """
 
 from __future__ import annotations
@@ -33,12 +33,15 @@ class Windowed(NamedTuple):
 
 
 class Regrouped(NamedTuple):
-    """The index ``row-major(dims) // divisor % modulus``: a reshape that splits or merges."""
+    """The index ``row-major(dims) // divisor % modulus``: a reshape that splits or merges.
+
+    Without a modulus the quotient is small enough as it is.
+    """
 
     dims: tuple[int, ...]
     dim_sizes: tuple[Size, ...]
     divisor: Size
-    modulus: Size
+    modulus: Size | None
 
 
 class Fixed(NamedTuple):
@@ -55,10 +58,10 @@ class Lookup(NamedTuple):
 Index: TypeAlias = int | Shifted | Windowed | Regrouped | Fixed | Lookup
 IndexMap: TypeAlias = tuple[Index, ...]
 
-_IDENTITY: list[IndexMap] = [tuple(range(rank)) for rank in range(16)]
+_IDENTITY: list[tuple[int, ...]] = [tuple(range(rank)) for rank in range(16)]
 
 
-def identity(rank: int) -> IndexMap:
+def identity(rank: int) -> tuple[int, ...]:
     """Return the map that reads every axis at the own dim of the same position."""
     return _IDENTITY[rank] if rank < len(_IDENTITY) else tuple(range(rank))
 
@@ -126,9 +129,7 @@ def _slice(node: Node) -> tuple[IndexMap, ...]:
 
 def _window(part: Value, whole: tuple[Size, ...], node: Node) -> IndexMap:
     return tuple(
-        axis
-        if start == 0 and step == 1 and have == size
-        else Windowed(axis, start, step, size)
+        axis if start == 0 and step == 1 and have == size else Windowed(axis, start, step, size)
         for axis, (start, step, have, size) in enumerate(
             zip(node.attributes["starts"], node.attributes["steps"], whole, part.type.shape)
         )
@@ -151,9 +152,7 @@ def _concatenate(node: Node) -> tuple[IndexMap, ...]:
     start: Size = 0
     for operand in node.operands:
         size = operand.type.shape[axis]
-        maps.append(
-            tuple(Windowed(axis, start, 1, size) if i == axis else i for i in range(rank))
-        )
+        maps.append(tuple(Windowed(axis, start, 1, size) if i == axis else i for i in range(rank)))
         start = start + size
     return tuple(maps)
 
@@ -179,10 +178,11 @@ def regroup(outer: tuple[Size, ...], inner: tuple[Size, ...]) -> IndexMap:
         i, j = i + 1, j + 1
         while have != want and (i < len(outer_axes) or j < len(inner_axes)):
             # without numbers to compare, one more axis of each side in turn
-            take_outer = j >= len(inner_axes) or (
-                i < len(outer_axes)
-                and (_below(have, want) if _comparable(have, want) else len(outer_group) <= len(inner_group))
-            )
+            if isinstance(have, int) and isinstance(want, int):
+                behind = have < want
+            else:
+                behind = len(outer_group) <= len(inner_group)
+            take_outer = i < len(outer_axes) and (behind or j >= len(inner_axes))
             if take_outer:
                 outer_group.append(outer_axes[i])
                 have, i = have * outer[outer_axes[i]], i + 1
@@ -193,14 +193,6 @@ def regroup(outer: tuple[Size, ...], inner: tuple[Size, ...]) -> IndexMap:
             outer_group += outer_axes[i:]
         _fill(result, outer, inner, outer_group, inner_group)
     return tuple(result)
-
-
-def _comparable(have: Size, want: Size) -> bool:
-    return isinstance(have, int) and isinstance(want, int)
-
-
-def _below(have: Size, want: Size) -> bool:
-    return isinstance(have, int) and isinstance(want, int) and have < want
 
 
 def _fill(
@@ -216,7 +208,8 @@ def _fill(
     dims, dim_sizes = tuple(outer_group), tuple(outer[axis] for axis in outer_group)
     for position, axis in enumerate(inner_group):
         divisor = product(inner[later] for later in inner_group[position + 1 :])
-        result[axis] = Regrouped(dims, dim_sizes, divisor, inner[axis])
+        modulus = inner[axis] if position else None
+        result[axis] = Regrouped(dims, dim_sizes, divisor, modulus)
 
 
 def _gather(node: Node) -> tuple[IndexMap, ...]:
@@ -235,7 +228,7 @@ def _scatter(node: Node) -> tuple[IndexMap, ...]:
 
 
 def scatter_dims(node: Node) -> tuple[int, ...]:
-    """Return for each axis of a scatter's result the dim of the written part, -1 if it is indexed."""
+    """Return for each axis of a scatter's result the dim of its part, -1 if it is indexed."""
     x, _, *indices = node.operands
     axes: tuple[int, ...] = node.attributes["axes"]
     rest = iter(range(indices[0].type.rank, indices[0].type.rank + x.type.rank))
@@ -306,7 +299,8 @@ class Labels:
         for operand, map_ in zip(node.operands, index_maps(node)):
             for axis, index in enumerate(map_):
                 if isinstance(index, int):
-                    self._unite(dims.setdefault(index, self._first[operand] + axis), self._first[operand] + axis)
+                    label = self._first[operand] + axis
+                    self._unite(dims.setdefault(index, label), label)
         if node.op.name in ("scatter_set", "scatter_add"):
             part = node.operands[1]
             for axis, dim in enumerate(scatter_dims(node)):

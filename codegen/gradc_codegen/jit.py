@@ -7,10 +7,10 @@ import itertools
 import sys
 
 import llvmlite.binding as llvm
-from gradc_ir.errors import GradcError
 
 from gradc_codegen.optimize import effort, optimize, parse
 from gradc_codegen.target import LOCK, Target, require_fma, target
+from gradc_ir.errors import GradcError, VerifyError
 
 
 class Compiled:
@@ -51,8 +51,8 @@ def compile_module(text: str, cpu: str = "native", level: int | None = None) -> 
         machine_of = target(cpu)
         if "@llvm.fma." in text:
             require_fma(machine_of, GradcError)
-        how = effort(text, level)
-        module = parse(text, machine_of, how)
+        how = effort([text], level)
+        module = parse([text], machine_of, how)
         names = tuple(
             function.name
             for function in module.functions
@@ -63,12 +63,20 @@ def compile_module(text: str, cpu: str = "native", level: int | None = None) -> 
 
 
 def load_object(code: bytes, names: tuple[str, ...]) -> Compiled:
-    """Return an object file's functions, loaded into this process."""
+    """Return an object file's functions, loaded into this process.
+
+    Raises VerifyError when it calls a function that the process does not have.
+    """
     with LOCK:
         builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name in names:
             builder.export_symbol(name)
-        library = builder.link(_engine(), f"gradc.{next(_serial)}")
+        try:
+            library = builder.link(_engine(), f"gradc.{next(_serial)}")
+        except RuntimeError as error:  # LLVM has written the names on stderr
+            raise VerifyError(
+                "the code calls a function this process does not have", found=str(error)
+            ) from None
         return Compiled(code, names, library)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import llvmlite.binding as llvm
 
@@ -11,7 +11,7 @@ from gradc_codegen.target import LOCK, Target, require_fma, target
 
 
 def emit_object(
-    text: str,
+    text: str | Sequence[str],
     cpu: str | None = None,
     triple: str | None = None,
     *,
@@ -22,7 +22,7 @@ def emit_object(
 
     Parameters
     ----------
-    text: LLVM text of a whole module.
+    text: LLVM text of a whole module, or several that become one object file.
     cpu: LLVM's name of a CPU, ``native``, or None for the architecture's baseline (``x86-64-v3``).
     triple: LLVM's name of the target; None for this machine's.
     level: 0, 1 or 2; None chooses by size.
@@ -38,7 +38,7 @@ def emit_object(
 
 
 def emit_assembly(
-    text: str,
+    text: str | Sequence[str],
     cpu: str | None = None,
     triple: str | None = None,
     *,
@@ -52,7 +52,7 @@ def emit_assembly(
 
 
 def optimized_ir(
-    text: str,
+    text: str | Sequence[str],
     cpu: str | None = None,
     triple: str | None = None,
     *,
@@ -66,12 +66,16 @@ def optimized_ir(
 
 
 def _optimized(
-    text: str, machine_of: Target, level: int | None, exported: Iterable[str] | None
+    text: str | Sequence[str],
+    machine_of: Target,
+    level: int | None,
+    exported: Iterable[str] | None,
 ) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
-    if "@llvm.fma." in text:
+    texts = [text] if isinstance(text, str) else text
+    if any("@llvm.fma." in text for text in texts):
         require_fma(machine_of)
-    how = effort(text, level)
-    module = parse(text, machine_of, how)
+    how = effort(texts, level)
+    module = parse(texts, machine_of, how)
     if exported is not None:
         seen = set(exported)
         for function in module.functions:

@@ -1,36 +1,39 @@
 """LLVM's optimiser over the text of a module: strict IEEE, no calls but those the text makes.
 
-Nothing here changes a bit of a result: without fast-math flags LLVM neither reassociates nor fuses, so the
-vectorisers only widen elementwise code, and ``no-builtins`` keeps it from knowing what ``exp`` or ``memset``
-are: a zero loop stays a loop, ``exp(1)`` stays a call.
+Nothing here changes a bit of a result: without fast-math flags LLVM neither reassociates nor fuses,
+so the vectorisers only widen elementwise code, and ``no-builtins`` keeps it from knowing what
+``exp`` or ``memset`` are: a zero loop stays a loop, ``exp(1)`` stays a call.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
-from gradc_ir.errors import VerifyError
 
 from gradc_codegen.target import LOCK, Target
+from gradc_ir.errors import VerifyError
 
-# What every function carries. Written here, not by those who write the text, so that none can forget it.
+# What every function carries. Added here, not by those who write the text: none can forget it.
 FUNCTION_ATTRIBUTES = 'nounwind "no-builtins"'
 
 # Attributes are added to the text: llvmlite 0.47 puts those added to a function on its result.
 _DEFINITION = re.compile(r"^(define [^\n]*?)[ \t]*\{[ \t]*(?:;[^\n]*)?$", re.MULTILINE)
-_DECLARATION = re.compile(r"^(declare [^\n;@]*@(?!\"?llvm\.)[^\n;]*?)[ \t]*(?:;[^\n]*)?$", re.MULTILINE)
+_DECLARATION = re.compile(
+    r"^(declare [^\n;@]*@(?!\"?llvm\.)[^\n;]*?)[ \t]*(?:;[^\n]*)?$", re.MULTILINE
+)
 
-# Straight-line modules of more lines than this are compiled with less effort and their internal functions
-# are kept apart: together they would be one function, and emitting is more than linear in its length.
+# Modules of more lines than this are compiled with less effort and their internal functions are
+# kept apart: in one function they would be slow, emitting is more than linear in its length.
 _LARGE_MODULE = 20_000
 _HUGE_MODULE = 200_000
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard LLVM tries: the level of its pipeline, of its code generator, and what to leave out."""
+    """How hard LLVM tries: levels of its pipeline and code generator, and what to leave out."""
 
     pipeline: int
     generator: int
@@ -44,22 +47,41 @@ HUGE = Effort(pipeline=0, generator=0, vectorize=False, keep_apart=True)
 _BY_LEVEL = (HUGE, LARGE, USUAL)
 
 
-def effort(text: str, level: int | None = None) -> Effort:
-    """Return how hard to try: by the size of the text, or a level 0, 1 or 2."""
+def effort(texts: Sequence[str], level: int | None = None) -> Effort:
+    """Return how hard to try: by the length of the texts, or a level 0, 1 or 2."""
     if level is not None:
         return _BY_LEVEL[level]
-    lines = text.count("\n")
+    lines = sum(text.count("\n") for text in texts)
     return USUAL if lines <= _LARGE_MODULE else LARGE if lines <= _HUGE_MODULE else HUGE
 
 
-def parse(text: str, target: Target, how: Effort) -> llvm.ModuleRef:
-    """Return the module of a text, laid out for a target, its functions with their attributes.
+def parse(texts: Sequence[str], target: Target, how: Effort) -> llvm.ModuleRef:
+    """Return the module of one or more texts, laid out for a target.
+
+    Functions get their attributes. What is internal to one text stays apart from the others.
 
     Raises
     ------
-    VerifyError: LLVM refuses the text, with its own words; a defect of what wrote it.
+    VerifyError: LLVM refuses a text, with its own words; a defect of what wrote it.
     """
+    with LOCK:
+        context = llvm.create_context()
+        layout = str(target.machine().target_data)
+        modules = []
+        for text in texts:
+            try:
+                module = llvm.parse_assembly(_with_attributes(text, how), context)
+                module.verify()
+            except RuntimeError as error:
+                raise VerifyError("LLVM refuses the text of a module", found=str(error)) from None
+            module.triple, module.data_layout = target.triple, layout
+            modules.append(module)
+        for other in modules[1:]:
+            modules[0].link_in(other)
+        return modules[0]
 
+
+def _with_attributes(text: str, how: Effort) -> str:
     def define(match: re.Match[str]) -> str:
         head = match[1]
         apart = how.keep_apart and head.startswith("define internal ")
@@ -67,16 +89,7 @@ def parse(text: str, target: Target, how: Effort) -> llvm.ModuleRef:
         return f"{head} {FUNCTION_ATTRIBUTES}{noinline} {{"
 
     # nobuiltin: or calls of constants are computed here, with the libm LLVM was built with
-    text = _DECLARATION.sub(r"\1 nobuiltin", _DEFINITION.sub(define, text))
-    with LOCK:
-        try:
-            module = llvm.parse_assembly(text, llvm.create_context())
-            module.triple = target.triple
-            module.data_layout = str(target.machine().target_data)
-            module.verify()
-        except RuntimeError as error:
-            raise VerifyError("LLVM refuses the text of a module", found=str(error)) from None
-        return module
+    return _DECLARATION.sub(r"\1 nobuiltin", _DEFINITION.sub(define, text))
 
 
 def optimize(module: llvm.ModuleRef, target: Target, how: Effort) -> llvm.TargetMachine:

@@ -10,10 +10,11 @@ import threading
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
+
 from gradc_ir.errors import ExportError, GradcError
 
-# Every use of LLVM holds this lock: contexts are fresh for each module, but llvmlite's registries and
-# the one engine are shared.
+# Every use of LLVM holds this lock: contexts are fresh for each module, but llvmlite's registries
+# and the one engine are shared.
 LOCK = threading.RLock()
 
 # The oldest CPU of each architecture that has fma in hardware, hence the same bits everywhere.
@@ -59,7 +60,7 @@ class Target:
 
     Parameters
     ----------
-    triple: LLVM's name of architecture, system and object format, e.g. ``x86_64-unknown-linux-gnu``.
+    triple: LLVM's name of architecture and system, e.g. ``x86_64-unknown-linux-gnu``.
     cpu: LLVM's name of the CPU.
     features: LLVM's feature string, e.g. ``+avx2,-avx512f``; empty for what the CPU has by name.
     """
@@ -72,6 +73,13 @@ class Target:
     def architecture(self) -> str:
         """The first part of the triple."""
         return self.triple.partition("-")[0]
+
+    @property
+    def pointer_bits(self) -> int:
+        """How wide a pointer is, and with it C's ``size_t``."""
+        with LOCK:
+            layout = str(self.machine().target_data)
+        return 32 if re.search(r"(?:^|-)p:32:", layout) else 64
 
     def machine(self, level: int = 2) -> llvm.TargetMachine:
         """Return a fresh target machine that makes position-independent code.
@@ -150,8 +158,8 @@ def require_fma(target: Target, error: type[GradcError] = ExportError) -> None:
     """Raise unless the machine has fma: the C library's would be slow and is never referred to."""
     if not has_fma(target):
         raise error(
-            f"{target.cpu} has no fused multiply-add, which sums of products need for the same bits "
-            "everywhere",
+            f"{target.cpu} has no fused multiply-add, which sums of products need for the same "
+            "bits everywhere",
             found=f"target {target.triple}",
             help="x86-64-v3 (2013 and later), aarch64 and riscv64 have it; "
             "in Python, GRADC_DISABLE_JIT=1 runs the interpreter",

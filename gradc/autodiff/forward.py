@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc.autodiff import zeros
+from gradc.autodiff.active import active_nodes
 from gradc.autodiff.open_calls import open_ruleless
-from gradc.autodiff.overrides import lookup
-from gradc.derivatives.registry import Site
+from gradc.derivatives.registry import Site, derivative_of
 from gradc_ir.build import Builder
 from gradc_ir.graph import Function, Value
 
@@ -15,15 +15,15 @@ from gradc_ir.graph import Function, Value
 def jvp(function: Function, wrt: Sequence[int]) -> Function:
     """Return the function that also pushes tangents forward.
 
-    Parameters: the function's, then one tangent for each position in ``wrt``, of the parameter's type.
-    Results: the function's, then the tangent of each float result, in order.
+    Parameters: the function's, then one tangent for each position in ``wrt``, of the parameter's
+    type. Results: the function's, then the tangent of each float result, in order.
 
     Raises DTypeError when a parameter of ``wrt`` is no float, NoGradientError when an op on the way
     from it to a float result has no derivative.
     """
     function = open_ruleless(function)
     zeros.check_wrt(function, wrt)
-    active = zeros.active(function, wrt, function.results)
+    active = active_nodes(function, wrt, function.results)
     builder = Builder()
     with builder:
         params = [builder.param(i, type_) for i, type_ in enumerate(function.param_types)]
@@ -45,7 +45,7 @@ def jvp(function: Function, wrt: Sequence[int]) -> Function:
             if all(tangent is None for tangent in incoming):
                 continue
             builder.here = locations
-            derivative = lookup(node, function)
+            derivative = derivative_of(node, function)
             wanted = tuple(tangent is not None for tangent in incoming)
             site = Site(node.op, made.results, made.operands, node.attributes, wanted)
             assert derivative.forward is not None

@@ -1,9 +1,9 @@
-"""Masked cotangents: a zero that is zero because a branch was not taken stays zero through inf and nan.
+"""Masked cotangents: the zero of a branch not taken stays zero through inf and nan.
 
-A :class:`Cotangent` is a value and, perhaps, a mask. Where the mask does not hold the cotangent *is* zero,
-whatever the value has there; so partials are multiplied without looking, rearrangements move the mask
-along, and only a sum over elements, a sum of cotangents or the end selects. Masks are built when they
-are first needed: most never are.
+A :class:`Cotangent` is a value and, perhaps, a mask. Where the mask does not hold the cotangent
+*is* zero, whatever the value has there; so partials are multiplied without looking, rearrangements
+move the mask along, and only a sum over elements, a sum of cotangents or the end selects. Masks are
+built when they are first needed: most never are.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Partial: TypeAlias = Union[Value, int, float, "Under", Callable[[], "Partial"], 
 
 
 class Under(NamedTuple):
-    """A partial derivative that holds where a condition does (or does not), and is zero elsewhere."""
+    """A partial derivative where a condition holds (or does not), zero elsewhere."""
 
     condition: Value
     partial: Partial
@@ -109,7 +109,7 @@ def everywhere(like: Value) -> Mask:
 
 
 class Cotangent:
-    """A value and an optional mask; ``clean`` when the value is known to be zero outside the mask."""
+    """A value and perhaps a mask; ``clean`` when the value is zero outside the mask for certain."""
 
     __slots__ = ("clean", "mask", "value")
 
@@ -131,7 +131,7 @@ class Cotangent:
         )
 
     def times(self, partial: Partial) -> Cotangent | None:
-        """Return the cotangent times a partial derivative of its shape, None for a symbolic zero."""
+        """Return the cotangent times a partial derivative of its shape, None for zero."""
         result = self
         while not isinstance(partial, Value):
             if isinstance(partial, Under):

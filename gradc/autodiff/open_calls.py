@@ -11,10 +11,10 @@ from gradc_ir.graph import Function, Node, Value
 
 @dataclass(frozen=True)
 class OpenCalls:
-    """After the outermost differentiation: no rule is needed any more, so calls become their bodies.
+    """After the outermost differentiation no rule is needed any more: calls become their bodies.
 
-    ``stop_gradient``, which only differentiation reads, goes as well. Both also inside the bodies of
-    control flow.
+    ``stop_gradient``, which only differentiation reads, goes as well. Both also inside the bodies
+    of control flow.
     """
 
     name: str = "open-calls"
@@ -94,7 +94,7 @@ def _inline(
         elif node.op.name == "stop_gradient":
             new[node.results[0]] = new[node.operands[0]]
         else:
-            # the lines inside the body are the user's own; the call's line serves where there is none
+            # the body has lines of its own; the call's line serves where there is none
             builder.here = locations
             body = node.attributes["body"]
             inner = dict(zip(body.params, [new[operand] for operand in node.operands]))

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Literal
 
 from gradc.autodiff import masks, windows, zeros
+from gradc.autodiff.active import active_nodes
 from gradc.autodiff.masks import Cotangent
 from gradc.autodiff.open_calls import open_ruleless
-from gradc.autodiff.overrides import lookup
 from gradc.autodiff.windows import Windows
-from gradc.derivatives.registry import Site
+from gradc.derivatives.registry import Site, derivative_of
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.errors import ShapeError
@@ -22,18 +22,19 @@ def vjp(
 ) -> Function:
     """Return the function that also pulls cotangents back.
 
-    Parameters: the function's, then, with ``seeds="params"``, the cotangent of each float result, in
-    order. Results: the function's, then the cotangent of each parameter in ``wrt``, of its type.
-    ``seeds="ones"`` is for gradients: the first result, a float scalar, has cotangent 1 and the others
-    have none.
+    Parameters: the function's, then, with ``seeds="params"``, the cotangent of each float result,
+    in order. Results: the function's, then the cotangent of each parameter in ``wrt``, of its type.
+    ``seeds="ones"`` is for gradients: the first result, a float scalar, has cotangent 1 and the
+    others have none.
 
-    Raises DTypeError when a parameter of ``wrt`` is no float, ShapeError when ``seeds="ones"`` and the
-    first result is no float scalar, NoGradientError when an op on the way to it has no derivative.
+    Raises DTypeError when a parameter of ``wrt`` is no float, ShapeError when ``seeds="ones"`` and
+    the first result is no float scalar, NoGradientError when an op on the way to it has no
+    derivative.
     """
     function = open_ruleless(function)
     zeros.check_wrt(function, wrt)
     seeded = _seeded(function, seeds)
-    active = zeros.active(function, wrt, seeded)
+    active = active_nodes(function, wrt, seeded)
     builder = Builder()
     with builder:
         params = [builder.param(i, type_) for i, type_ in enumerate(function.param_types)]
@@ -84,7 +85,7 @@ def _seeded(function: Function, seeds: str) -> list[Value]:
 
 
 class _Sums:
-    """The cotangents gathered so far; windows of one value are kept apart, to be joined at the end."""
+    """The cotangents so far; windows of one value are kept apart, to be joined at the end."""
 
     def __init__(self, active: set[Node]) -> None:
         self._active = active
@@ -121,7 +122,7 @@ def _pull(node: Node, function: Function, new: dict[Value, Value], sums: _Sums) 
         assert cotangents[0] is not None
         sums.add_window(node, cotangents[0])
         return
-    derivative = lookup(node, function)
+    derivative = derivative_of(node, function)
     wanted = tuple(sums.wants(operand) for operand in node.operands)
     operands = tuple(new[operand] for operand in node.operands)
     results = tuple(new[result] for result in node.results)

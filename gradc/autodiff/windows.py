@@ -70,10 +70,12 @@ def _padded(window: Window, whole: Type) -> Cotangent:
 
 
 def _apart(windows: list[Window]) -> tuple[list[Window], list[Window]]:
-    """Return windows that do not overlap, and the rest: greedily along the first axis that tells."""
+    """Return windows that do not overlap, and the rest; greedy, along the first axis that tells."""
     rank = len(windows[0].starts)
     for axis in range(rank):
-        chosen, rest, end = [], [], 0
+        chosen: list[Window] = []
+        rest: list[Window] = []
+        end = 0
         for window in sorted(windows, key=lambda w: (w.starts[axis], str(w.shape[axis]))):
             size = window.shape[axis]
             assert isinstance(size, int)

@@ -1,12 +1,12 @@
-"""Symbolic zeros: which values can carry a tangent at all; a zero tangent is None, not an array."""
+"""Symbolic zeros: a zero tangent or cotangent is None, and an array only where one is needed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from gradc_ir import build
 from gradc_ir.errors import DTypeError
-from gradc_ir.graph import Function, Node, Value
+from gradc_ir.graph import Function, Value
 from gradc_ir.types import Type
 
 
@@ -28,38 +28,6 @@ def is_number(value: Value, number: float) -> bool:
         return False
     array = value.node.attributes["value"].array
     return array.ndim == 0 and bool(array == number)
-
-
-def passes(node: Node) -> bool:
-    """Whether tangents of a node's operands reach its results, going by what is written there."""
-    name = node.op.name
-    if name == "mul" or name == "contract":
-        # a literal zero: grad(0 * sqrt(x)) at 0 is 0, not 0 * inf
-        return not any(is_number(operand, 0) for operand in node.operands)
-    from gradc.derivatives import registry
-
-    return not registry.is_zero(node.op)
-
-
-def active(function: Function, wrt: Sequence[int], results: Iterable[Value]) -> set[Node]:
-    """Return the nodes on a path of float values from the parameters at ``wrt`` to the results."""
-    varied = {function.params[position].node for position in wrt}
-    found = []
-    for node in function.nodes:
-        if (
-            any(operand.node in varied and operand.type.dtype.is_float for operand in node.operands)
-            and any(value.type.dtype.is_float for value in node.results)
-            and passes(node)
-        ):
-            varied.add(node)
-            found.append(node)
-    useful = {result.node for result in results if result.type.dtype.is_float}
-    for node in reversed(found):
-        if node in useful:
-            useful.update(
-                operand.node for operand in node.operands if operand.type.dtype.is_float
-            )
-    return varied & useful
 
 
 def check_wrt(function: Function, wrt: Sequence[int]) -> None:

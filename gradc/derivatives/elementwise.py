@@ -9,7 +9,7 @@ from gradc_ir import build, ops
 from gradc_ir.graph import Value
 from gradc_ir.types import DType
 
-# -- arithmetic ---------------------------------------------------------------------------------------
+# -- arithmetic -----------------------------------------------------------------------------------
 
 
 @partials(ops.neg)
@@ -82,7 +82,9 @@ def abs(out: Value, x: Value) -> list[Partial]:
     return [lambda: build.sign(x)]
 
 
-zero_derivative(ops.sign, why="is constant but for its jump at 0, where its slope is 0 by convention")
+zero_derivative(
+    ops.sign, why="is constant but for its jump at 0, where its slope is 0 by convention"
+)
 nondifferentiable(ops.floor, why="is piecewise constant")
 
 
@@ -107,7 +109,7 @@ def _extremum(out: Value, second: Value, first: Value, tie: Value) -> list[Parti
     return [Under(second, share, holds=False), Under(first, share, holds=False)]
 
 
-# -- functions ----------------------------------------------------------------------------------------
+# -- functions ------------------------------------------------------------------------------------
 
 
 @partials(ops.sqrt)
@@ -175,7 +177,7 @@ def arctan2(out: Value, y: Value, x: Value) -> list[Partial]:
     return [lambda: x / square / scale, lambda: -(y / square / scale)]
 
 
-# -- stable functions -----------------------------------------------------------------------------------
+# -- stable functions -----------------------------------------------------------------------------
 
 
 @partials(ops.softplus)
@@ -204,7 +206,7 @@ def log1mexp(out: Value, x: Value) -> list[Partial]:
     return [build.exp(x) / build.expm1(x)]
 
 
-# -- comparisons and logic ------------------------------------------------------------------------------
+# -- comparisons and logic ------------------------------------------------------------------------
 
 zero_derivative(
     ops.eq, ops.ne, ops.lt, ops.le,
@@ -219,7 +221,7 @@ def select(out: Value, condition: Value, x: Value, y: Value) -> list[Partial]:
     return [None, Under(condition, 1), Under(condition, 1, holds=False)]
 
 
-# -- fences and conversions -----------------------------------------------------------------------------
+# -- fences and conversions -----------------------------------------------------------------------
 
 zero_derivative(ops.stop_gradient, why="is a constant for differentiation: that is what it is for")
 

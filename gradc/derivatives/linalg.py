@@ -29,9 +29,10 @@ def _toward(
 ) -> Cotangent:
     """Return the cotangent of the operand labelled ``own``; the other one is labelled ``others``.
 
-    Where the mask does not hold, the product is zero whatever the other operand is. A mask on labels
-    that all stay moves to the result. Otherwise the other operand's elements are put under it that meet
-    no cotangent at all; if one that is not finite meets some, the value itself was not finite.
+    Where the mask does not hold, the product is zero whatever the other operand is. A mask on
+    labels that all stay moves to the result. Otherwise the other operand's elements are put under
+    it that meet no cotangent at all; if one that is not finite meets some, the value itself was not
+    finite.
     """
     summed = "".join(label for label in result if label not in own)
     if cotangent.mask is not None and not summed:

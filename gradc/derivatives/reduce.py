@@ -90,8 +90,12 @@ def _extremum(op: Op, beaten: str) -> None:
         return build.lt(*pair)
 
     def winners(lost: Value, site: Site) -> Value:
-        won = build.select(lost, build.zeros_like(site.operands[0]), 1)
-        return build.reduce_sum(won, site.attributes["axes"])
+        (x,), axes = site.operands, site.attributes["axes"]
+        count = build.reduce_sum(build.select(lost, build.zeros_like(x), 1), axes)
+        # no element wins where there is none, and nothing is shared
+        if sizes.at_least(sizes.product(x.type.shape[axis] for axis in axes), 1):
+            return count
+        return build.maximum(count, 1)
 
     @forward_rule(op)
     def forward(site: Site, tangents: Tangents) -> Tangents:

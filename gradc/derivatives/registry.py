@@ -1,4 +1,4 @@
-"""The table of derivatives: each op's partials, transpose, hand-written pair, or why it has none."""
+"""The table of derivatives: each op's partials, transpose or pair of rules, or why it has none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from gradc.autodiff import masks, zeros
 from gradc.autodiff.masks import Cotangent, Partial
 from gradc_ir import build
-from gradc_ir.graph import Value
+from gradc_ir.errors import NoGradientError
+from gradc_ir.graph import Function, Node, Value
 from gradc_ir.op import Op
 
 Tangents: TypeAlias = Sequence[Value | None]
@@ -53,8 +54,9 @@ def partials(op: Op) -> Callable[[Rule], Rule]:
     """Declare the partial derivatives of an elementwise op or of a reduction, one per operand.
 
     The rule takes the result, the operands and the attributes by name. A partial is a value of the
-    operand's shape, a number, None for zero, :class:`~gradc.autodiff.masks.Under` where it holds under
-    a condition only, or a function without arguments that makes one of these when it is needed.
+    operand's shape, a number, None for zero, :class:`~gradc.autodiff.masks.Under` where it holds
+    under a condition only, or a function without arguments that makes one of these when it is
+    needed.
     """
 
     def declare(rule: Rule) -> Rule:
@@ -98,9 +100,9 @@ def unreduced(x: Value, axes: Sequence[int]) -> Callable[[Value], Value]:
 def transpose(op: Op, *, among_zeros: bool = False) -> Callable[[Rule], Rule]:
     """Declare the transpose of a linear op that only rearranges elements, of any dtype.
 
-    The rule takes the cotangent, the operands and the attributes by name, to the operand's cotangent, or
-    to a list with one per operand. It is applied to masks too. ``among_zeros``: the result has zeros
-    that are no element of the cotangent.
+    The rule takes the cotangent, the operands and the attributes by name, to the operand's
+    cotangent, or to a list with one per operand. It is applied to masks too. ``among_zeros``: the
+    result has zeros that are no element of the cotangent.
     """
 
     def declare(rule: Rule) -> Rule:
@@ -161,7 +163,7 @@ def _apply_to_each_tangent(site: Site, tangents: Tangents) -> Tangents:
 
 
 def forward_rule(op: Op) -> Callable[[ForwardRule], ForwardRule]:
-    """Declare the forward half of a hand-written pair: tangents of operands to tangents of results."""
+    """Declare the forward half of a hand-written pair: operands' tangents to results'."""
 
     def declare(rule: ForwardRule) -> ForwardRule:
         known = TABLE.pop(op.name, Derivative("pair"))
@@ -172,7 +174,7 @@ def forward_rule(op: Op) -> Callable[[ForwardRule], ForwardRule]:
 
 
 def reverse_rule(op: Op) -> Callable[[ReverseRule], ReverseRule]:
-    """Declare the reverse half of a hand-written pair: cotangents of results to those of operands."""
+    """Declare the reverse half of a hand-written pair: results' cotangents to operands'."""
 
     def declare(rule: ReverseRule) -> ReverseRule:
         known = TABLE.pop(op.name, Derivative("pair"))
@@ -183,7 +185,7 @@ def reverse_rule(op: Op) -> Callable[[ReverseRule], ReverseRule]:
 
 
 def zero_derivative(*ops: Op, why: str) -> None:
-    """Declare that tangents end at these ops: their derivative is zero, by meaning or convention."""
+    """Declare that tangents end at these ops: their derivative is zero by meaning or convention."""
     for op in ops:
         _enter(op, Derivative("zero", why=why))
 
@@ -194,6 +196,20 @@ def nondifferentiable(*ops: Op, why: str) -> None:
         _enter(op, Derivative("none", why=why))
 
 
-def is_zero(op: Op) -> bool:
-    """Whether tangents end at the op."""
-    return TABLE[op.name].kind == "zero"
+def derivative_of(node: Node, function: Function) -> Derivative:
+    """Return the derivative of a node that tangents pass through.
+
+    Raises NoGradientError, with the user's line, when there is none.
+    """
+    derivative = TABLE[node.op.name]
+    if derivative.kind != "none":
+        return derivative
+    lines = function.locations.get(node, ())
+    name = node.op.name
+    raise NoGradientError(
+        f"{name} has no derivative rule",
+        at=lines[0] if lines else None,
+        found=f"{name} {derivative.why}",
+        help="use gradc.stop_gradient on it for a zero gradient, or register one with "
+        "gradc.register_gradient",
+    )

@@ -7,6 +7,7 @@ import math
 from gradc.rules.engine import Rule, exact, procedure, rule
 from gradc_ir import build
 from gradc_ir.graph import Value
+from gradc_ir.op import TABLE
 from gradc_ir.pattern import Match
 from gradc_ir.types import DType
 
@@ -21,10 +22,6 @@ def _is_float(m: Match) -> bool:
     return m.value.type.dtype.is_float
 
 
-
-    return m.value.type.dtype.is_integer
-
-
 def _is_exact_reciprocal(m: Match) -> bool:
     """Whether the constant divisor is a power of two whose reciprocal is a normal number."""
     number = m.number("c")
@@ -34,11 +31,6 @@ def _is_exact_reciprocal(m: Match) -> bool:
     return (
         abs(math.frexp(number)[0]) == 0.5 and smallest <= abs(number) and smallest <= abs(1 / number)
     )
-
-
-def _is_negative_number(m: Match) -> bool:
-    number = m.number("c")
-    return number is not None and math.copysign(1, number) < 0 and number == number
 
 
 def _negated(m: Match) -> Value:
@@ -65,9 +57,9 @@ ARITHMETIC = [
     rule("mul-minus-one", "mul(?x, -1) => neg(?x)", exact, "only the sign changes"),
     rule("div-minus-one", "div(?x, -1) => neg(?x)", exact, "only the sign changes"),
     rule("add-neg", "add(?x, neg(?y)) => sub(?x, ?y)", exact,
-         "subtraction is addition of the negated number", when=_in_place),
+         "subtraction is addition of the negated number"),
     rule("sub-neg", "sub(?x, neg(?y)) => add(?x, ?y)", exact,
-         "subtraction is addition of the negated number", when=_in_place),
+         "subtraction is addition of the negated number"),
     rule("sub-constant", "sub(?x, ?c:const) => add(?x, -?c)", exact,
          "sums with constants have one spelling",
          when=lambda m: _is_float(m) and m.number("c") == m.number("c"),
@@ -91,6 +83,10 @@ ARITHMETIC = [
          "the sign goes into the constant",
          build=lambda m: build.div(m["x"], _negated(m)),
          examples=["div(neg(?x), 3.5) => div(?x, -3.5)"]),
+    rule("neg-div-by-constant", "neg(div(?x, ?c:const)) => div(?x, -?c)", exact,
+         "the sign goes into the constant",
+         build=lambda m: build.div(m["x"], _negated(m)),
+         examples=["neg(div(?x, 3.5)) => div(?x, -3.5)"]),
     rule("div-constant-by-neg", "div(?c:const, neg(?x)) => div(-?c, ?x)", exact,
          "the sign goes into the constant",
          build=lambda m: build.div(_negated(m), m["x"]),
@@ -140,9 +136,9 @@ CHOICES = [
     rule("select-not", "select(logical_not(?p), ?x, ?y) => select(?p, ?y, ?x)", exact,
          "the sides are exchanged instead"),
     rule("select-select-then", "select(?p, select(?p, ?x, ?y), ?z) => select(?p, ?x, ?z)", exact,
-         "the condition is known inside", when=_in_place),
+         "the condition is known inside"),
     rule("select-select-else", "select(?p, ?x, select(?p, ?y, ?z)) => select(?p, ?x, ?z)", exact,
-         "the condition is known inside", when=_in_place),
+         "the condition is known inside"),
     rule("select-condition", "select(?p, true, false) => ?p", exact, "it is the condition itself"),
     rule("not-not", "logical_not(logical_not(?p)) => ?p", exact, "negated twice"),
     rule("not-eq", "logical_not(eq(?x, ?y)) => ne(?x, ?y)", exact, "nan differs from all"),
@@ -170,6 +166,11 @@ _WIDER = {
     DType.F32: frozenset((DType.F32, DType.F64)),
     DType.F64: frozenset((DType.F64,)),
 }
+
+# Functions of one operand but the fences, which stay around what the user put them around.
+_FUNCTIONS = frozenset(
+    name for name, op in TABLE.items() if op.is_elementwise and op.operands == 1
+) - {"exactly", "stop_gradient"}
 
 
 @procedure("cast-cast", "cast(cast(?x)) => cast(?x)", exact,
@@ -212,6 +213,17 @@ def broadcast_broadcast(value: Value) -> Value | None:
     if inner.op.name != "broadcast":
         return None
     return build.broadcast(inner, value.type.shape, value.node.attributes["axes"])
+
+
+@procedure("function-of-broadcast", "f(broadcast(?x)) => broadcast(f(?x))", exact,
+           "the function is computed once for each element that is repeated", roots=_FUNCTIONS)
+def function_of_broadcast(value: Value) -> Value | None:
+    """Compute a function of one operand before it is spread."""
+    inner = value.operands[0]
+    if inner.op.name != "broadcast":
+        return None
+    made = build.apply(value.op.name, inner.operands[0], **value.node.attributes)
+    return build.broadcast(made, value.type.shape, inner.node.attributes["axes"])
 
 
 @procedure("slice-slice", "slice(slice(?x)) => slice(?x)", exact,
@@ -257,6 +269,7 @@ STRUCTURE = [
     transpose_transpose,
     reshape_reshape,
     broadcast_broadcast,
+    function_of_broadcast,
     slice_slice,
     slice_pad,
     reduce_one,

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from gradc.tracing.state import Trace
 from gradc_ir import build
 from gradc_ir.graph import Value
-from gradc_ir.types import Type, dtype_of
+from gradc_ir.sizes import Size
+from gradc_ir.types import DType, Type, dtype_of
 
 # Below this many elements a constant costs less than the ops that would compute it.
 _SMALL = 16
@@ -22,7 +23,7 @@ def constant_value(array: npt.NDArray[Any], trace: Trace) -> Value:
     """Return an array as a value: a filled one, an arithmetic progression, or a constant."""
     if array.size <= _SMALL:
         return build.constant(array)
-    value = _progression(array)
+    value = _progression(array) or _identity(array)
     if value is None:
         value = build.constant(array)
         if value.op.name == "constant" and array.nbytes > _NOTABLE:
@@ -47,5 +48,25 @@ def _progression(array: npt.NDArray[Any]) -> Value | None:
     value = build.iota(dtype, array.size)
     if step != 1:
         value = value * step.item()
-    # adding 0.0 is exact and turns no zero's sign here: iota begins with +0.0
-    return value if start == 0 and not np.signbit(start) else value + start.item()
+    # 0 * step is -0.0 for a negative step, which adding 0.0 makes +0.0
+    plain = start == 0 and not np.signbit(start) and (step > 0 or dtype.is_integer)
+    return value if plain else value + start.item()
+
+
+def _identity(array: npt.NDArray[Any]) -> Value | None:
+    """Return an identity matrix by comparing row and column numbers."""
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
+        return None
+    if array.dtype.kind == "f" and np.signbit(array).any():
+        return None
+    if not np.array_equal(array, np.eye(array.shape[0])):
+        return None
+    return identity(array.shape[0], dtype_of(array.dtype))
+
+
+def identity(size: Size, dtype: DType) -> Value:
+    """Return the identity matrix of a size that may be symbolic."""
+    numbers = build.iota(DType.I64, size)
+    rows = build.broadcast(numbers, (size, size), (0,))
+    columns = build.broadcast(numbers, (size, size), (1,))
+    return build.cast(build.eq(rows, columns), dtype)

@@ -59,19 +59,41 @@ class SizesMustMatch(BaseException):
         A symbol is replaced by a number if there is one to replace it by, and by another symbol
         otherwise; the difference of the sizes has to be linear in it.
         """
-        difference = self.left - self.right
+        difference = _without_maxima(self.left) - _without_maxima(self.right)
         if isinstance(difference, int):
             return None
-        candidates = []
+        candidates: list[tuple[str, Size]] = []
         for monomial, coefficient in difference.terms:
             name = monomial[0] if len(monomial) == 1 else None
             if isinstance(name, str) and coefficient in (1, -1):
                 rest = difference - coefficient * sizes.symbol(name)
                 if name not in sizes.symbols(rest):
                     candidates.append((name, -coefficient * rest))
-        # a negative number is no size, and the simplest equation is the best one
-        valid = [(name, size) for name, size in candidates if not isinstance(size, int) or size >= 0]
+        valid = [candidate for candidate in candidates if self._is_solved_by(*candidate)]
         return max(valid, default=None, key=_preference)
+
+    def _is_solved_by(self, name: str, size: Size) -> bool:
+        if isinstance(size, int) and size < 0:
+            return False
+        left, right = (sizes.substitute(one, {name: size}) for one in (self.left, self.right))
+        return left == right
+
+
+def _without_maxima(size: Size) -> Size:
+    """Return the size with ``max(0, n - 1)``, the length of a slice, taken for ``n - 1``."""
+    if isinstance(size, int):
+        return size
+    result: Size = 0
+    for monomial, coefficient in size.terms:
+        term: Size = coefficient
+        for atom in monomial:
+            if isinstance(atom, sizes.Maximum):
+                left, right = atom.left, atom.right
+                term = term * (right if isinstance(left, int) else left)
+            else:
+                term = term * sizes.Expr({(atom,): 1})
+        result = result + term
+    return result
 
 
 def _preference(candidate: tuple[str, Size]) -> tuple[bool, bool, str]:

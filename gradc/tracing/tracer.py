@@ -15,6 +15,7 @@ from gradc.tracing.views import View
 from gradc_ir import build
 from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.graph import Value
+from gradc_ir.sizes import Size
 from gradc_ir.types import DType, Type, dtype_of
 
 Array = npt.NDArray[Any]
@@ -135,8 +136,8 @@ def make_hidden(trace: Trace, type: Type, origin: Any, why_fixed: str) -> Tracer
     return tracer
 
 
-def make_view(parent: Tracer, view: View, shape: tuple[Any, ...] | None = None) -> Tracer:
-    """Return a view of a tracer; for a known one it is a view of its memory."""
+def make_view(parent: Tracer, view: View, shape: tuple[Size, ...] = ()) -> Tracer:
+    """Return a view of a tracer: of its memory for a known one, else of this shape, read when used."""
     known = parent.known
     tracer = Tracer.__new__(Tracer)
     tracer._trace = parent._trace
@@ -149,21 +150,24 @@ def make_view(parent: Tracer, view: View, shape: tuple[Any, ...] | None = None) 
     tracer._why_fixed = view.why_fixed
     tracer.scalar = False
     tracer.weak = None
-    if known is not None:
+    tracer._seen = root(parent)._version
+    if known is not None and view.follows_known:
         tracer._known = view.known(known)
         tracer._type = Type(parent._type.dtype, tracer._known.shape)
         tracer.contiguous = bool(tracer._known.flags.c_contiguous)
+        return tracer
+    tracer._type = Type(parent._type.dtype, shape)
+    tracer.contiguous = view.keeps_contiguous and parent.contiguous
+    if parent._trace is not state.top:
+        # a view of an outer array belongs to this trace, and neither can be written in it
+        tracer._value = view.forward(read(parent))
+        tracer._trace = _running(state.top)
+        tracer._parent = None
+        tracer._why_fixed = _OUTSIDE
+    elif view.certain:
+        tracer._seen = -1
     else:
-        value = tracer._value = view.forward(read(parent))
-        tracer._type = value.type
-        tracer.contiguous = len(value.type.shape) == 0
-        if parent._trace is not state.top:
-            # of an outer array: a view that stays in this trace, where it cannot be written
-            assert state.top is not None
-            tracer._trace = state.top
-            tracer._parent = None
-            tracer._why_fixed = _OUTSIDE
-    tracer._seen = root(tracer)._version
+        tracer._value = view.forward(read(parent))
     return tracer
 
 
@@ -212,7 +216,13 @@ def _refresh(tracer: Tracer) -> None:
         chain.append(step)
         step = step._parent
     version = step._version
-    for view in reversed(chain):
+    # an inner trace may be the one that asks
+    with tracer._trace.builder:
+        _refresh_chain(chain[::-1], version)
+
+
+def _refresh_chain(chain: list[Tracer], version: int) -> None:
+    for view in chain:
         parent, how = view._parent, view._view
         assert parent is not None
         assert how is not None
@@ -220,15 +230,11 @@ def _refresh(tracer: Tracer) -> None:
             continue
         if not how.certain:
             _refuse_uncertain(source.location())
-        if parent._known is not None:
+        if parent._known is not None and how.follows_known:
             view._value = None
         else:
             view._known = None
-            base = parent._value
-            assert base is not None
-            # the array it views may belong to an outer trace
-            view._value = _running(state.top).lift(base, parent._trace)
-            view._value = how.forward(view._value)
+            view._value = how.forward(parent._value or _first_value(parent, parent._trace))
         view._seen = version
 
 

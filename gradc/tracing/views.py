@@ -20,10 +20,14 @@ class View:
     ``known`` is the NumPy view itself, for arrays known while tracing. ``why_fixed`` says, for views
     that cannot be written, why; ``certain`` is False where NumPy may have made a copy, depending on
     strides that are not known, so that neither side may be written while the other is used.
+    ``keeps_contiguous`` says that the view of a contiguous array is contiguous, ``follows_known`` that
+    the view of a known array is known.
     """
 
     why_fixed: str | None = None
     certain = True
+    keeps_contiguous = False
+    follows_known = True
 
     def known(self, base: Array) -> Array:
         """Return the view of a known array."""
@@ -38,11 +42,20 @@ class View:
         raise AssertionError
 
 
+def _is_block(
+    base: tuple[Size, ...], window: tuple[Size, ...], steps: tuple[int, ...]
+) -> bool:
+    """Whether a window cuts only the first of the axes longer than 1, so that it is one block."""
+    first = next((axis for axis, size in enumerate(window) if size != 1), len(window))
+    return all(step == 1 for step in steps) and base[first + 1 :] == window[first + 1 :]
+
+
 class Window(View):
     """A slice; axes of size 1 that an integer picked are dropped, None inserts some."""
 
     def __init__(
         self,
+        base: tuple[Size, ...],
         starts: tuple[Size, ...],
         window: tuple[Size, ...],
         steps: tuple[int, ...],
@@ -54,6 +67,7 @@ class Window(View):
         self.steps = steps
         self.shape = shape
         self.key = key
+        self.keeps_contiguous = _is_block(base, window, steps)
 
     def known(self, base: Array) -> Array:
         """Return the view of a known array."""
@@ -71,9 +85,12 @@ class Window(View):
 class Element(View):
     """What is at traced integers along some axes: ``A[i]`` or ``A[i, :, j]``."""
 
+    follows_known = False
+
     def __init__(self, indices: tuple[Value, ...], axes: tuple[int, ...]) -> None:
         self.indices = indices
         self.axes = axes
+        self.keeps_contiguous = axes == tuple(range(len(axes)))
 
     def forward(self, base: Value) -> Value:
         """Return the view's elements."""
@@ -110,6 +127,7 @@ class Reshaped(View):
     def __init__(self, shape: tuple[Size, ...], *, certain: bool) -> None:
         self.shape = shape
         self.certain = certain
+        self.keeps_contiguous = certain
 
     def known(self, base: Array) -> Array:
         """Return the view of a known array."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -111,10 +111,10 @@ class Builder:
 
 def _stack() -> list[Builder]:
     try:
-        return _state.stack  # type: ignore[no-any-return]
+        stack: list[Builder] = _state.stack
     except AttributeError:
-        _state.stack = []
-        return _state.stack
+        stack = _state.stack = []
+    return stack
 
 
 def active() -> Builder:
@@ -125,12 +125,12 @@ def active() -> Builder:
     return stack[-1]
 
 
-def apply(name: str, *operands: Value, **attributes: Any) -> Value:
+def apply(name: str, /, *operands: Value, **attributes: Any) -> Value:
     """Return the single result of an op in the active builder; attributes in the op's order."""
     return active().apply(TABLE[name], operands, attributes).results[0]
 
 
-def apply_all(name: str, *operands: Value, **attributes: Any) -> tuple[Value, ...]:
+def apply_all(name: str, /, *operands: Value, **attributes: Any) -> tuple[Value, ...]:
     """Return all results of an op in the active builder; attributes in the op's order."""
     return active().apply(TABLE[name], operands, attributes).results
 
@@ -196,7 +196,7 @@ def elementwise(name: str, *operands: Operand) -> Value:
     return apply(name, *_values(*operands))
 
 
-def _unary(name: str) -> Any:
+def _unary(name: str) -> Callable[[Value], Value]:
     def constructor(x: Value) -> Value:
         return apply(name, x)
 
@@ -205,7 +205,7 @@ def _unary(name: str) -> Any:
     return constructor
 
 
-def _binary(name: str) -> Any:
+def _binary(name: str) -> Callable[[Operand, Operand], Value]:
     def constructor(x: Operand, y: Operand) -> Value:
         return elementwise(name, x, y)
 
@@ -373,7 +373,7 @@ def scatter_add(x: Value, part: Value, indices: Sequence[Value], axes: tuple[int
     return apply("scatter_add", x, part, *indices, axes=axes)
 
 
-def _reduction(name: str) -> Any:
+def _reduction(name: str) -> Callable[[Value, Iterable[int]], Value]:
     def constructor(x: Value, axes: Iterable[int]) -> Value:
         ordered = tuple(sorted(axes))
         return apply(name, x, axes=ordered) if ordered else x

@@ -32,7 +32,8 @@ def fma(x: Array, y: Array, z: Array) -> Array:
 
 
 def _fma_double(x: Array, y: Array, z: Array) -> Array:
-    naive = x * y + z
+    # a product of finite numbers is finite, even where x * y rounds to infinity
+    naive = np.where(np.isinf(z) & np.isfinite(x) & np.isfinite(y), z, x * y + z)
     product_high, product_low = _two_product(x, y)
     inner_high, inner_low = _two_sum(z, product_low)
     outer_high, outer_low = _two_sum(product_high, inner_high)

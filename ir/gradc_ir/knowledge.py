@@ -1,7 +1,7 @@
 """What is surely known about the numbers in a value, for the guards of rules.
 
-Every question answers *no* when it does not know. Sign questions allow nan: they say that no element is
-on the other side. The look goes a few ops deep.
+Every question answers *no* when it does not know. Sign questions allow nan: they say that no
+element is on the other side. The look goes a few ops deep.
 """
 
 from __future__ import annotations

@@ -135,9 +135,7 @@ class Cursor:
         except (ValueError, OverflowError) as error:
             raise self.failure(str(error), token) from error
 
-    def failure(
-        self, what: str, token: Token, *found: str, help: str | None = None
-    ) -> GradcError:
+    def failure(self, what: str, token: Token, *found: str, help: str | None = None) -> GradcError:
         """Return an error that shows the line of a token and underlines it."""
         begin = self.text.rfind("\n", 0, token.start) + 1
         end = self.text.find("\n", token.start)
@@ -146,9 +144,7 @@ class Cursor:
         heading = f"line {number}: " if "\n" in self.text.strip() else ""
         marks = "^" * max(1, min(token.end, begin + len(shown)) - token.start)
         indent = " " * (len(heading) + token.start - begin)
-        return self.error(
-            what, found=[f"{heading}{shown}", f"{indent}{marks}", *found], help=help
-        )
+        return self.error(what, found=[f"{heading}{shown}", f"{indent}{marks}", *found], help=help)
 
 
 def parse_number(text: str) -> int | float:

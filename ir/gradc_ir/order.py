@@ -1,7 +1,7 @@
 """The canonical order of operands of commutative ops, a function of the graph's structure alone.
 
-Parameters come first, then computed values, the shallower first, then constants. Ties are broken by a
-hash of the structure, which is the same in every process.
+Parameters come first, then computed values, the shallower first, then constants. Ties are broken by
+a hash of the structure, which is the same in every process.
 """
 
 from __future__ import annotations

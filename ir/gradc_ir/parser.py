@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias, Union
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from gradc_ir import build, sizes
 from gradc_ir.build import Builder
 from gradc_ir.constant import Constant
-from gradc_ir.errors import ParseError
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.lexer import Cursor, Token, parse_number
 from gradc_ir.location import Location
 from gradc_ir.op import TABLE, Op
-from gradc_ir.printer import DERIVED, literal_dtype
+from gradc_ir.printer import DERIVED, escape, literal_dtype
 from gradc_ir.sizes import Size
 from gradc_ir.types import DType, Type
 
-Nest: TypeAlias = Union[Type, None, tuple["Nest", ...], list["Nest"], dict[str | int, "Nest"]]
+Nest: TypeAlias = "Type | tuple[Nest, ...] | list[Nest] | dict[str | int, Nest] | None"
 
 _DTYPES = {dtype.value: dtype for dtype in DType}
 _LOCATION = re.compile(r"([^\s,]+):(\d+)(?: (?:in )?([^\s,]+))?")
@@ -56,7 +55,8 @@ def parse_type(text: str) -> Type:
 def parse_spec(text: str) -> list[tuple[str, Nest]]:
     """Return names and types of arguments, e.g. of ``x: f64[n,3], p: {w: f64[3]}, t: (f64, i64)``.
 
-    Dicts, tuples and lists are written as in Python, with types as leaves; ``none`` is an empty nest.
+    Dicts, tuples and lists are written as in Python, with types as leaves; ``none`` is an empty
+    nest.
     """
     cursor = Cursor(text)
     found: dict[str, Nest] = {}
@@ -91,8 +91,9 @@ def print_nest(nest: Nest) -> str:
 
 
 def _key(key: str | int) -> str:
-    plain = isinstance(key, int) or key.isidentifier()
-    return str(key) if plain else '"' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(key, int) or key.isidentifier():
+        return str(key)
+    return f'"{escape(key)}"'
 
 
 def _nest(cursor: Cursor) -> Nest:
@@ -117,12 +118,14 @@ def _nest(cursor: Cursor) -> Nest:
             entries[name] = _nest(cursor)
         return entries
     if token.text not in _DTYPES:
-        help = "write dtypes as f64, f32, i64, i32, bool; nests as {name: type}, (type, type), [type]"
+        help = (
+            "write dtypes as f64, f32, i64, i32, bool; nests as {name: type}, (type, type), [type]"
+        )
         raise cursor.failure(f"expected a type, found {token}", token, help=help)
     return _type(cursor)
 
 
-# -- types and sizes --------------------------------------------------------------------------------------
+# -- types and sizes ------------------------------------------------------------------------------
 
 
 def _type(cursor: Cursor) -> Type:
@@ -167,7 +170,7 @@ def _unquoted(text: str) -> str:
     return re.sub(r"\\(.)", lambda found: {"n": "\n"}.get(found[1], found[1]), body)
 
 
-# -- functions --------------------------------------------------------------------------------------------
+# -- functions ------------------------------------------------------------------------------------
 
 
 class _Block(NamedTuple):
@@ -194,6 +197,10 @@ def _split_block(cursor: Cursor) -> _Block:
             raise cursor.failure("expected }, found the end of the text", taken)
         if depth == 0:
             return block
+
+
+def _begins_operand(token: Token) -> bool:
+    return token.kind in ("value", "number") or token.text in ("true", "false")
 
 
 class _Literal(NamedTuple):
@@ -315,7 +322,8 @@ class _Reader:
         self._elements(list(type.shape), elements, type.dtype)
         if not all(isinstance(size, int) for size in type.shape):
             raise cursor.failure("a constant has no symbolic size", first)
-        array = np.array(elements, dtype=type.dtype.numpy).reshape(type.shape)  # type: ignore[arg-type]
+        array = np.array(elements, dtype=type.dtype.numpy)
+        array = array.reshape(cast(tuple[int, ...], type.shape))
         return build.apply("constant", value=Constant(array)).node
 
     def _elements(self, shape: list[Size], elements: list[Any], dtype: DType) -> None:
@@ -354,7 +362,8 @@ class _Reader:
     def _node(self, op: Op, token: Token, result: Type, values: Mapping[str, Value]) -> Node:
         cursor = self.cursor
         operands: list[Value | _Literal] = []
-        while cursor.next.kind in ("value", "number") or cursor.next.text in ("true", "false"):
+        # what follows an op without operands is the next statement
+        while op.operands != 0 and _begins_operand(cursor.next):
             taken = cursor.take()
             operands.append(
                 self._value(values, taken) if taken.kind == "value" else _Literal(taken)
@@ -362,7 +371,9 @@ class _Reader:
             if not cursor.accept(","):
                 break
         if op.operands is not None and len(operands) != op.operands:
-            raise cursor.failure(f"{op.name} has {op.operands} operands, not {len(operands)}", token)
+            raise cursor.failure(
+                f"{op.name} has {op.operands} operands, not {len(operands)}", token
+            )
         attributes = self._attributes(op, token, result)
         resolved = self._resolve(op, operands, result)
         return build.active().apply(op, resolved, attributes)

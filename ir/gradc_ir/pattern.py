@@ -1,16 +1,17 @@
 """Patterns over values: ``log1p(exp(?x))`` finds the values it describes, in whatever spelling.
 
-The same grammar writes the right side of a rule. A pattern is a call of an op, a variable or a number:
+The same grammar writes the right side of a rule. A pattern is a call of an op, a variable or a
+number:
 
 - ``?x`` is any value, and the same value wherever it stands again; ``?x:float``, ``?x:integer`` and
   ``?x:bool`` are those of such a dtype, ``?c:const`` is a scalar constant, spread or not;
-- a number is a constant of any dtype (but bool) that is exactly that number, spread or not; ``0`` is not
-  ``-0.0``; ``nan``, ``inf``, ``-inf``, ``true`` and ``false`` are written so;
+- a number is a constant of any dtype (but bool) that is exactly that number, spread or not; ``0``
+  is not ``-0.0``; ``nan``, ``inf``, ``-inf``, ``true`` and ``false`` are written so;
 - operands of commutative ops match in both orders;
 - ``reduce_sum(?x, axes=?a)`` binds an attribute; attributes not mentioned may be anything;
-- where an elementwise op is wanted and a rearranged one stands, such as ``broadcast(exp(x))``, it matches
-  as if the rearrangement were done to its operands, which has the same bits. No pattern looks through
-  ``exactly``.
+- where an elementwise op is wanted and a rearranged one stands, such as ``broadcast(exp(x))``, it
+  matches as if the rearrangement were done to its operands, which has the same bits. No pattern
+  looks through ``exactly``.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ class Match(Mapping[str, Any]):
     def number(self, name: str) -> int | float | bool | None:
         """Return the number a variable stands for, if it is a scalar constant, spread or not."""
         bound = self._bindings[name]
-        return scalar_constant(bound) if isinstance(bound, Value) else bound
+        found: int | float | bool | None = bound
+        return scalar_constant(bound) if isinstance(bound, Value) else found
 
     def is_constant(self, name: str) -> bool:
         """Whether a variable stands for a scalar constant, spread or not."""
@@ -122,7 +124,7 @@ class Match(Mapping[str, Any]):
         return bool(of_value(bound) if isinstance(bound, Value) else of_number(bound))
 
 
-# -- text -----------------------------------------------------------------------------------------------
+# -- text -----------------------------------------------------------------------------------------
 
 
 def parse_pattern(text: str) -> Pattern:
@@ -136,8 +138,8 @@ def parse_pattern(text: str) -> Pattern:
 def parse_rule_text(text: str) -> tuple[Call, Pattern]:
     """Return the two sides of ``"log1p(exp(?x)) => softplus(?x)"``.
 
-    Raises RuleError when the text is malformed, when the left side is no call, or when the right side has
-    a variable that the left side lacks.
+    Raises RuleError when the text is malformed, when the left side is no call, or when the right
+    side has a variable that the left side lacks.
     """
     cursor = Cursor(text, RuleError)
     first = cursor.next
@@ -202,13 +204,11 @@ def _parse(cursor: Cursor) -> Pattern:
         else:
             operands.append(_parse(cursor))
     if op.operands is not None and len(operands) != op.operands:
-        raise cursor.failure(
-            f"{op.name} has {op.operands} operands, not {len(operands)}", token
-        )
+        raise cursor.failure(f"{op.name} has {op.operands} operands, not {len(operands)}", token)
     return Call(op, tuple(operands), tuple(attributes))
 
 
-# -- matching ---------------------------------------------------------------------------------------------
+# -- matching -------------------------------------------------------------------------------------
 
 
 def match(pattern: Pattern, value: Value) -> Match | None:
@@ -299,7 +299,7 @@ def _bind(pattern: Variable, value: Value, bindings: Bindings) -> Bindings | Non
 
 
 def same_number(found: int | float | bool | None, wanted: int | float | bool) -> bool:
-    """Whether two numbers are the same: nan is nan, 0.0 is not -0.0, True is not 1; None is none."""
+    """Whether two numbers are the same: nan is nan, 0.0 is not -0.0, True is not 1."""
     if found is None or isinstance(found, bool) is not isinstance(wanted, bool):
         return False
     if found != found or wanted != wanted:
@@ -307,14 +307,14 @@ def same_number(found: int | float | bool | None, wanted: int | float | bool) ->
     return found == wanted and (found != 0 or math.copysign(1, found) == math.copysign(1, wanted))
 
 
-# -- building ---------------------------------------------------------------------------------------------
+# -- building -------------------------------------------------------------------------------------
 
 
 def instantiate(pattern: Pattern, bindings: Mapping[str, Any], type: Type) -> Value:
     """Return the value a pattern describes, built in the active builder.
 
-    ``type`` is the type of the value it replaces. Numbers take the type of the operands beside them, or
-    else that type.
+    ``type`` is the type of the value it replaces. Numbers take the type of the operands beside
+    them, or else that type.
     """
     if isinstance(pattern, Number):
         return build.full(type.shape, pattern.value, type.dtype)

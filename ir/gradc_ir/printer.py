@@ -8,8 +8,9 @@
       return %2
     }
 
-A number among the operands of an elementwise op or of ``broadcast`` is a scalar constant of the dtype the
-op needs there, spread over the result's shape. Attributes that the result type tells are left out.
+A number among the operands of an elementwise op or of ``broadcast`` is a scalar constant of the
+dtype the op needs there, spread over the result's shape. Attributes that the result type tells are
+left out.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from gradc_ir.graph import Function, Node, Value
 from gradc_ir.location import Location
 from gradc_ir.op import Op
 from gradc_ir.rearrange import scalar_constant
+from gradc_ir.reduction import Array
 from gradc_ir.sizes import Expr
 from gradc_ir.types import DType, Type
 
@@ -82,7 +84,7 @@ def describe(value: Value, depth: int = 4) -> str:
 
 def print_number(element: Any) -> str:
     """Return a 0-d array or NumPy number as text that keeps its bits."""
-    array = np.asarray(element)
+    array: Array = np.asarray(element)
     if array.dtype.kind == "b":
         return "true" if array else "false"
     if array.dtype.kind == "i":
@@ -93,9 +95,10 @@ def print_number(element: Any) -> str:
         return "nan" if bits == plain else f"nan:{bits:#x}"
     if array.dtype.itemsize == 4:
         # the shortest decimal that is this f32, unless reading it as f64 first would round twice
-        short = np.format_float_positional(array[()], unique=True, trim="0")
+        number = np.float32(array)
+        short = np.format_float_positional(number, unique=True, trim="0")
         if len(short) > 16:
-            short = np.format_float_scientific(array[()], unique=True, trim="0")
+            short = np.format_float_scientific(number, unique=True, trim="0")
         return short if np.float32(float(short)) == array else float(array).hex()
     return repr(float(array))
 
@@ -111,15 +114,16 @@ def print_name(name: str) -> str:
     """Return a value's name as it stands in text: quoted, unless it is a plain word."""
     if _PLAIN_VALUE.fullmatch(name):
         return f"%{name}"
-    return f'%"{_escape(name)}"'
+    return f'%"{escape(name)}"'
 
 
 def print_function_name(name: str) -> str:
     """Return a function's name as it stands in text: quoted, unless it is a plain word."""
-    return f"@{name}" if _PLAIN_FUNCTION.fullmatch(name) else f'@"{_escape(name)}"'
+    return f"@{name}" if _PLAIN_FUNCTION.fullmatch(name) else f'@"{escape(name)}"'
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
+    """Return what stands between quotes for a text."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
@@ -216,8 +220,8 @@ class _Printer:
         returned = types if len(function.results) == 1 else f"({types})"
         lines = []
         if self.locations and function.location is not None:
-            where = function.location
-            lines.append(f"# {where.short} {where.function}".rstrip())
+            at = function.location
+            lines.append(f"# {at.short} {at.function}".rstrip())
         lines.append(f"func {print_function_name(name)}({params}) -> {returned} {{")
         body = [
             (self.statement(node, names, name), function.locations.get(node, ()))
@@ -225,8 +229,8 @@ class _Printer:
             if node.results[0] in names
         ]
         width = max((len(text) for text, where in body if where), default=0)
-        for text, where in body:
-            lines.append(f"  {self._commented(text, where, min(width, _COMMENT_COLUMN))}")
+        width = min(width, _COMMENT_COLUMN)
+        lines += [f"  {self._commented(text, where, width)}" for text, where in body]
         results = ", ".join(names[result] for result in function.results)
         lines += [f"  return {results}".rstrip(), "}", ""]
         return "\n".join(lines)
@@ -280,7 +284,7 @@ def print_attribute(item: Any) -> str:
         case bool():
             return "true" if item else "false"
         case str():
-            return f'"{_escape(item)}"'
+            return f'"{escape(item)}"'
         case float():
             return repr(item)
         case int() | Expr() | DType() | Type():
@@ -290,4 +294,3 @@ def print_attribute(item: Any) -> str:
         case Constant():
             return f"{item.type} {print_array(item.array)}"
     raise TypeError(f"attributes of type {type(item).__name__} have no text")
-

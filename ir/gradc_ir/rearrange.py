@@ -1,11 +1,10 @@
 """Rearrangements: ops of one operand whose result elements are each one of its elements.
 
-They commute with every elementwise op as bits, so patterns look through them and constants stay constants.
+They commute with every elementwise op as bits, so patterns look through them and constants stay
+constants.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from gradc_ir import build
 from gradc_ir.graph import Node, Value
@@ -45,7 +44,7 @@ def apply(node: Node, value: Value) -> Value:
             return made.results[0]
 
 
-def scalar_constant(value: Value) -> Any:
+def scalar_constant(value: Value) -> int | float | bool | None:
     """Return the Python number of a scalar constant, spread or not; None for any other value."""
     node = value.node
     while node.op.name in REARRANGEMENTS:
@@ -53,4 +52,5 @@ def scalar_constant(value: Value) -> Any:
     if node.op.name != "constant":
         return None
     array = node.attributes["value"].array
-    return array.item() if array.ndim == 0 else None
+    found: int | float | bool | None = array.item() if array.ndim == 0 else None
+    return found

@@ -89,7 +89,7 @@ def contract_in_order(left: Array, right: Array, fma: Callable[..., Array]) -> A
     if left.shape[0] == 0:
         return np.zeros(left.shape[1:], dtype=left.dtype)
     if left.shape[0] <= GROUP:
-        result = left[0] * right[0]
+        result: Array = left[0] * right[0]
         for i in range(1, left.shape[0]):
             result = fma(left[i], right[i], result)
         return result

@@ -1,8 +1,8 @@
 """The rewrite engine: applies rules to a graph, bottom-up, until none fires any more.
 
-Every value of the function is built anew with rewritten operands and then *normalised*: as long as a rule
-fires on it, what the rule returns takes its place and is normalised in turn, operands first. Rules are
-chosen by the op of a value and the ops of its operands, so that many rules cost little.
+Every value of the function is built anew with rewritten operands and then *normalised*: as long as
+a rule fires on it, what the rule returns takes its place and is normalised in turn, operands first.
+Rules are chosen by the op of a value and the ops of its operands, so that many rules cost little.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class RewriteRule(Protocol):
     """What the engine needs of a rule.
 
     ``root_ops`` are the names of the ops it may fire on, None for all. A rule may also have
-    ``may_match(heads)``, which is told the ops of the operands, seen through rearrangements, and says
-    no when it surely does not fire.
+    ``may_match(heads)``, which is told the ops of the operands, seen through rearrangements, and
+    says no when it surely does not fire.
     """
 
     @property
@@ -156,9 +156,9 @@ def rewrite(
 ) -> Function:
     """Return the function with rules applied everywhere until none fires.
 
-    Bodies of control ops are rewritten too, but not those of ``call``: they are about to be opened. The
-    first rule of the list that fires on a value wins. Raises VerifyError, naming the rules, when they run
-    in a circle.
+    Bodies of control ops are rewritten too, but not those of ``call``: they are about to be opened.
+    The first rule of the list that fires on a value wins. Raises VerifyError, naming the rules,
+    when they run in a circle.
     """
     return Rewriter(rules, log).function(function)
 
@@ -306,4 +306,3 @@ class _Normaliser:
             found=f"{len(fired)} firings for one {stack[0].node.op.name}",
             help="one rule undoes another, or makes what it matches again",
         )
-

@@ -21,7 +21,7 @@ _LIBRARY: dict[str, tuple[str, int]] = {
 
 _LLVM = {DType.F64: "double", DType.F32: "float"}
 # The error number is nobody's concern, so a call depends on its operands alone and may be hoisted.
-_ATTRIBUTES = 'nounwind willreturn memory(none) "no-builtins"'
+_ATTRIBUTES = "nounwind willreturn memory(none)"
 
 
 def is_math(word: str) -> bool:

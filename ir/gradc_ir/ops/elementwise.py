@@ -88,7 +88,7 @@ def elementwise(
             reference=meaning,
             scalar=scalar,
             summary=summary,
-            domain=domains,  # type: ignore[arg-type]
+            domain=domains,
             commutative=commutative,
             linear=linear,
             traits=traits,
@@ -146,7 +146,7 @@ div = elementwise(
 
 
 def _integer_safe(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give integer division its defined result: 0 for a zero divisor, wrap-around for INT_MIN // -1."""
+    """Give integer division its defined result: 0 for a zero divisor; INT_MIN // -1 wraps."""
 
     def meaning(x: Array, y: Array) -> Any:
         if x.dtype.kind == "f":
@@ -508,7 +508,7 @@ def _infer_cast(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ..
 def _cast(x: Array, *, dtype: DType) -> Array:
     if x.dtype.kind == "f" and dtype.is_integer:
         # out of range is defined: saturate, nan becomes 0
-        info = np.iinfo(dtype.numpy)  # type: ignore[arg-type]
+        info = np.iinfo(dtype.numpy)  # type: ignore[type-var]
         low, high = float(info.min), float(info.max)
         inside = (x >= low) & (x < -low)
         with np.errstate(all="ignore"):

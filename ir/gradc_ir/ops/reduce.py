@@ -67,14 +67,14 @@ def lowest(dtype: np.dtype[Any]) -> Any:
     """Return the identity of max: -inf, the smallest integer, or False."""
     if dtype.kind == "f":
         return -np.inf
-    return np.iinfo(dtype).min if dtype.kind == "i" else False  # type: ignore[type-var]
+    return np.iinfo(dtype).min if dtype.kind == "i" else False
 
 
 def highest(dtype: np.dtype[Any]) -> Any:
     """Return the identity of min: inf, the largest integer, or True."""
     if dtype.kind == "f":
         return np.inf
-    return np.iinfo(dtype).max if dtype.kind == "i" else True  # type: ignore[type-var]
+    return np.iinfo(dtype).max if dtype.kind == "i" else True
 
 
 reduce_sum = reduction(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from gradc_ir import build
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.op import TABLE
-from gradc_ir.order import order_operands
 from gradc_ir.ops.linalg import parse_spec
+from gradc_ir.order import order_operands
 from gradc_ir.rearrange import apply as rearranged
 from gradc_ir.rearrange import scalar_constant
 from gradc_ir.rewrite import FunctionRule, rewrite
@@ -23,9 +23,10 @@ _HOISTED = frozenset({"broadcast", "reshape", "transpose"})
 class Canonicalize:
     """Changes no bit of any result.
 
-    Constants are spread scalars where all their elements are the same. Rearrangements of rearrangements
-    are one; they come after elementwise ops, which so work on the smaller array. Operands of commutative
-    ops are in order; labels of contractions are named by where they first stand.
+    Constants are spread scalars where all their elements are the same. Rearrangements of
+    rearrangements are one; they come after elementwise ops, which so work on the smaller array.
+    Operands of commutative ops are in order; labels of contractions are named by where they first
+    stand.
     """
 
     name = "canonicalize"
@@ -101,10 +102,11 @@ def cast_nothing(value: Value) -> Value | None:
 def name_labels(value: Value) -> Value | None:
     """Name the labels of a contraction i, j, k … as they appear."""
     spec = value.node.attributes["spec"]
-    left, right, result = parse_spec(spec)
+    left, right, _ = parse_spec(spec)
     names = dict(zip(dict.fromkeys(left + right), _LABELS))
-    named = f"{left},{right}->{result}".translate(str.maketrans(names))
-    return None if named == spec else build.contract(*value.operands, named)
+    named = "".join(names.get(letter, letter) for letter in spec)
+    x, y = value.operands
+    return None if named == spec else build.contract(x, y, named)
 
 
 _ELEMENTWISE = frozenset(name for name, op in TABLE.items() if op.is_elementwise)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,17 +17,17 @@ from gradc_ir.rewrite import FunctionRule, rewrite
 from gradc_ir.sizes import Expr
 
 # A fence stays a fence; sources are constants already, or made where they are used.
-_KEPT = frozenset({"constant", "exactly", "iota", "param", "size"})
+_KEPT = frozenset({"constant", "exactly", "iota", "param"})
 
 
 @dataclass(frozen=True)
 class FoldConstants:
-    """Evaluates by the reference, hence to the bits of the interpreter, nan and infinities included.
+    """Evaluates by the reference, hence to the interpreter's bits, nan and infinities included.
 
     Parameters
     ----------
-    limit: the most elements of an array that is read or made; a constant spread over an array of any
-        size counts as one element in elementwise ops.
+    limit: the most elements of an array that is read or made; a constant spread over an array of
+        any size counts as one element in elementwise ops.
     """
 
     limit: int = 4096
@@ -42,7 +42,7 @@ class FoldConstants:
     def fold(self, value: Value) -> Value | None:
         """Return the constant that a value is, built in the active builder, or None."""
         node = value.node
-        if node.op.name in _KEPT or node.op.reference is None or not node.operands:
+        if node.op.name in _KEPT or node.op.reference is None:
             return None
         if node.op.is_elementwise:
             spread = [scalar_constant(operand) for operand in node.operands]
@@ -63,7 +63,7 @@ class FoldConstants:
             for operand in node.operands
         ]
         made = np.asarray(node.op.reference(*scalars, **node.attributes))  # type: ignore[misc]
-        return build.full(value.type.shape, made, value.type.dtype)
+        return build.full(value.type.shape, _plain(made), value.type.dtype)
 
     def _array(self, value: Value) -> Array | None:
         """Return the array of a constant, spread or not, if it is small enough to make."""
@@ -75,7 +75,8 @@ class FoldConstants:
         number = scalar_constant(value)
         if number is None:
             return None
-        return np.full(value.type.shape, number, dtype=value.type.dtype.numpy)
+        shape = cast(tuple[int, ...], value.type.shape)
+        return np.full(shape, number, dtype=value.type.dtype.numpy)
 
     def _small(self, value: Value) -> bool:
         count = value.type.count
@@ -91,8 +92,12 @@ def _evaluated(value: Value, arrays: Sequence[Array | None]) -> Value | None:
     except GradcError:
         # an index out of range is the running program's error, if it gets there at all
         return None
-    array = np.asarray(made).astype(value.type.dtype.numpy, copy=False)
-    return build.constant(array)
+    return build.constant(_plain(np.asarray(made)))
+
+
+def _plain(array: Array) -> Array:
+    """Return an array with every nan as the plain one: which one arises depends on the machine."""
+    return np.where(np.isnan(array), np.nan, array).astype(array.dtype)
 
 
 def _symbolic(attribute: Any) -> bool:

@@ -1,0 +1,267 @@
+"""Where values live: in registers, in an output, or in scratch at planned offsets.
+
+A value keeps only the axes below the lowest loop it shares with all its readers. What keeps no
+axis is a register. All else is a buffer in one arena, the caller's ``work``; a buffer whose last
+reader is done gives its place to the next of the same size.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+
+from gradc_codegen.loops import Item, Kernel, Kind, Loop, Statement
+from gradc_codegen.phases import joins_in_groups
+from gradc_ir import reduction
+from gradc_ir.graph import Value
+from gradc_ir.sizes import Size, product
+from gradc_ir.types import DType
+
+ALIGNMENT = 64
+_SMALL = 8  # what is shorter than a cache line is aligned to a number
+# A kernel uses little stack: this many reductions at once have their partials there.
+_MOST_PARTIALS_ON_STACK = 12
+
+
+@dataclass(eq=False)
+class Buffer:
+    """A piece of the arena: ``bytes`` long, needed from one top-level item to another."""
+
+    bytes: Size
+    first: int
+    last: int
+    offset: Size = 0  # from the start of the fixed part, or the number of the symbolic slot
+    slot: int = -1  # the symbolic slot; -1 in the fixed part
+
+
+@dataclass(eq=False, slots=True)
+class Storage:
+    """Where a value lives.
+
+    Parameters
+    ----------
+    path: the loops it shares with its readers.
+    part: the function its register is in.
+    memory: whether it lives in memory; a register otherwise.
+    kept: the axes it keeps in memory.
+    output: the result whose memory it uses when that is wanted, -1 for none.
+    buffer: its scratch.
+    """
+
+    path: tuple[Loop, ...]
+    part: int
+    memory: bool
+    first: int
+    last: int
+    kept: tuple[int, ...] = ()
+    output: int = -1
+    buffer: Buffer | None = None
+
+
+@dataclass(eq=False)
+class Accumulator:
+    """The state of a reduction besides its total; None stands for the stack or a register."""
+
+    statement: Statement
+    loop: Loop
+    inner: tuple[int, ...]
+    grouped: bool
+    partials: Buffer | None = None
+    chunk: Buffer | None = None
+
+
+@dataclass(eq=False)
+class Plan:
+    """The storage of all values of a kernel, and the layout of its arena."""
+
+    storage: dict[Value, Storage] = field(default_factory=dict)
+    accumulators: dict[Statement, Accumulator] = field(default_factory=dict)
+    fixed_bytes: int = 0
+    slots: list[Size] = field(default_factory=list)
+
+    @property
+    def needs_work(self) -> bool:
+        """Whether the kernel can need scratch at all."""
+        return bool(self.fixed_bytes or self.slots)
+
+
+def plan(kernel: Kernel) -> Plan:
+    """Return where the values of a kernel live."""
+    made = Plan()
+    _number(kernel.body)
+    _find_lifetimes(kernel, made)
+    buffers = _place_values(kernel, made)
+    buffers += _place_accumulators(kernel, made)
+    _lay_out(made, buffers)
+    return made
+
+
+def _number(body: list[Item]) -> None:
+    """Number the top-level items, those of parts one by one, and mark their statements."""
+    count = 0
+    stack = [iter(body)]
+    while stack:
+        item = next(stack[-1], None)
+        if item is None:
+            stack.pop()
+        elif isinstance(item, Statement):
+            item.position = count
+            count += 1
+        elif isinstance(item, Loop):
+            _mark(item.body, count)
+            count += 1
+        else:
+            stack.append(iter(item.body))
+
+
+def _mark(body: list[Item], position: int) -> None:
+    for item in body:
+        if isinstance(item, Statement):
+            item.position = position
+        else:
+            _mark(item.body, position)
+
+
+def sequential_loop(statement: Statement) -> int:
+    """Return the position among a statement's loops of the one it reduces; their number if none."""
+    for i, (_, dim) in enumerate(statement.loops):
+        if dim == statement.sequential:
+            return i
+    return len(statement.loops)
+
+
+def _find_lifetimes(kernel: Kernel, made: Plan) -> None:
+    storage = made.storage
+    for statement in kernel.statements:
+        if statement.kind is not Kind.COPY:
+            _write(statement, storage)
+        for producer, _ in statement.inputs:
+            here = storage[producer.value]
+            here.last = max(here.last, statement.position)
+            if here.part != statement.part:
+                here.memory = True
+            if here.path:
+                here.path = _common(here.path, tuple(loop for loop, _ in statement.loops))
+
+
+def _write(statement: Statement, storage: dict[Value, Storage]) -> None:
+    part, position = statement.part, statement.position
+    path: tuple[Loop, ...] = ()
+    if statement.loops:
+        end = sequential_loop(statement)
+        path = tuple(loop for loop, _ in statement.loops[:end])
+        if end < len(statement.loops):
+            part = statement.loops[end][0].part
+    have = storage.get(statement.value)
+    if have is None:
+        memory = statement.kind is Kind.PIECE or part != statement.part
+        storage[statement.value] = Storage(path, part, memory, position, position)
+    else:
+        have.memory = True
+        have.path = _common(have.path, path)
+        have.first = min(have.first, position)
+        have.last = max(have.last, position)
+
+
+def _common(a: tuple[Loop, ...], b: tuple[Loop, ...]) -> tuple[Loop, ...]:
+    count = 0
+    for left, right in zip(a, b):
+        if left is not right:
+            break
+        count += 1
+    return a[:count]
+
+
+def _place_values(kernel: Kernel, made: Plan) -> list[Buffer]:
+    buffers = []
+    done: set[Value] = set()
+    outputs = {
+        s.value: s.outputs[0] for s in kernel.statements if s.outputs and s.kind is not Kind.COPY
+    }
+    for statement in kernel.statements:
+        value = statement.value
+        if statement.kind is Kind.COPY or value in done:
+            continue
+        done.add(value)
+        here = made.storage[value]
+        shape = value.type.shape
+        if shape:
+            shared = {dim for _, dim in statement.loops[: len(here.path)]}
+            wide = [axis for axis, size in enumerate(shape) if size != 1]
+            here.kept = tuple(axis for axis in wide if statement.axis_dims[axis] not in shared)
+            here.memory = here.memory or bool(here.kept)
+            if here.memory and value in outputs:
+                here.kept = tuple(wide)
+        if here.memory:
+            here.output = outputs.get(value, -1)
+            count = product(shape[axis] for axis in here.kept)
+            here.buffer = Buffer(count * value.type.dtype.bytes, here.first, here.last)
+            buffers.append(here.buffer)
+    return buffers
+
+
+def _place_accumulators(kernel: Kernel, made: Plan) -> list[Buffer]:
+    buffers: list[Buffer] = []
+
+    def visit(body: list[Item], on_stack: int) -> None:
+        for item in body:
+            if isinstance(item, Statement):
+                continue
+            inside = on_stack
+            if isinstance(item, Loop):
+                for statement in item.reductions:
+                    inside += place(statement, item, inside)
+            visit(item.body, inside)
+
+    def place(statement: Statement, loop: Loop, on_stack: int) -> int:
+        end = sequential_loop(statement)
+        inner = tuple(dim for _, dim in statement.loops[end + 1 :])
+        made.accumulators[statement] = state = Accumulator(
+            statement, loop, inner, joins_in_groups(statement)
+        )
+        if not state.grouped:
+            return 0
+        here = not inner and statement.part == loop.part
+        if here and on_stack < _MOST_PARTIALS_ON_STACK:
+            return 1
+        dtype = statement.value.type.dtype
+        count = product(statement.dims[dim] for dim in inner) * dtype.bytes
+        position = statement.position
+        state.partials = Buffer(count * lanes(dtype), position, position)
+        state.chunk = Buffer(count, position, position)
+        buffers.extend([state.partials, state.chunk])
+        return 0
+
+    visit(kernel.body, 0)
+    return buffers
+
+
+def lanes(dtype: DType) -> int:
+    """Return how many partials a reduction of this dtype has."""
+    return reduction.lanes(dtype.numpy)
+
+
+def _lay_out(made: Plan, buffers: list[Buffer]) -> None:
+    """Give each buffer an offset; a place is taken over when its last reader is done."""
+    free: dict[Size, list[Buffer]] = {}
+    busy: list[tuple[int, int, Buffer]] = []
+    for count, buffer in enumerate(sorted(buffers, key=lambda b: b.first)):
+        while busy and busy[0][0] < buffer.first:
+            old = heapq.heappop(busy)[2]
+            free.setdefault(old.bytes, []).append(old)
+        places = free.get(buffer.bytes)
+        if places:
+            old = places.pop()
+            buffer.offset, buffer.slot = old.offset, old.slot
+        elif isinstance(buffer.bytes, int):
+            alignment = ALIGNMENT if buffer.bytes >= ALIGNMENT else _SMALL
+            made.fixed_bytes = -(-made.fixed_bytes // alignment) * alignment
+            buffer.offset = made.fixed_bytes
+            made.fixed_bytes += max(buffer.bytes, 0)
+        else:
+            buffer.slot = len(made.slots)
+            made.slots.append(buffer.bytes)
+        heapq.heappush(busy, (buffer.last, count, buffer))
+    made.fixed_bytes = (
+        -(-made.fixed_bytes // ALIGNMENT) * ALIGNMENT if made.slots else made.fixed_bytes
+    )

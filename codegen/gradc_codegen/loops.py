@@ -1,0 +1,193 @@
+"""The loop nest as data: statements, the loops around them, and the kernel they make up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+from gradc_ir.graph import Function, Node, Value
+from gradc_ir.sizes import Size
+
+# For each axis of a value the dim of the reading statement it is read at, -1 for any other index.
+Reading: TypeAlias = tuple[int, ...]
+
+
+class Kind(Enum):
+    """What a statement does to its value's storage."""
+
+    MAP = "map"  # one element of the value at every point of its dims
+    REDUCE = "reduce"  # joins its elements over one dim
+    SCATTER = "scatter"  # writes at indices that are read, in ascending order of one dim
+    PIECE = "piece"  # one operand of a concatenation, written in its place
+    COPY = "copy"  # an output that is no statement's value
+
+
+class Statement:
+    """One computation over dims: all elements of a value, or part of them.
+
+    Parameters
+    ----------
+    number: its place in program order.
+    node: the node it computes.
+    value: the value it writes.
+    kind: how it writes it.
+    dims: the sizes it runs over.
+    labels: the label of each dim.
+    axis_dims: for each axis of the value the dim that is its index, -1 for a computed index.
+    sequential: the dim it reduces, or must go through in ascending order; -1 for none.
+    """
+
+    __slots__ = (
+        "axis_dims",
+        "choice",
+        "dim_axis",
+        "dims",
+        "inputs",
+        "kind",
+        "labels",
+        "latest",
+        "loops",
+        "node",
+        "number",
+        "operand",
+        "outputs",
+        "part",
+        "phase",
+        "position",
+        "remaining",
+        "scope",
+        "sequential",
+        "sources",
+        "value",
+        "volumes",
+    )
+
+    def __init__(
+        self,
+        number: int,
+        node: Node,
+        value: Value,
+        kind: Kind = Kind.MAP,
+        dims: tuple[Size, ...] = (),
+        labels: tuple[int, ...] = (),
+        axis_dims: tuple[int, ...] = (),
+        sequential: int = -1,
+        operand: int = -1,
+    ) -> None:
+        self.number = number
+        self.node = node
+        self.value = value
+        self.kind = kind
+        self.dims = dims
+        self.labels = labels
+        self.axis_dims = axis_dims
+        self.sequential = sequential
+        self.operand = operand  # the operand a piece writes
+        self.inputs: list[tuple[Statement, Reading]] = []
+        self.sources: list[tuple[Value, Reading]] = []
+        self.outputs: list[int] = []  # results of the function this value is
+        self.loops: list[tuple[Loop, int]] = []  # outermost first, each with the dim it is
+        self.part = self.position = 0
+        # used while scheduling
+        self.scope = self.phase = self.latest = 0
+        self.choice = -1
+        self.dim_axis: tuple[int, ...] = ()
+        self.remaining: list[int] = []
+        self.volumes: tuple[float, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} {self.node.op.name}"
+
+
+@dataclass(eq=False)
+class Loop:
+    """A loop over one label; ``block`` iterations at a time, one until lanes exist."""
+
+    name: str
+    size: Size
+    body: list[Item] = field(default_factory=list)
+    block: int = 1
+    reductions: list[Statement] = field(default_factory=list)
+    part: int = 0
+
+
+@dataclass(eq=False)
+class Part:
+    """A run of items that becomes a function of its own, because there are so many."""
+
+    number: int
+    body: list[Item]
+
+
+Item: TypeAlias = Statement | Loop | Part
+
+
+@dataclass(eq=False)
+class Kernel:
+    """A function as a loop nest."""
+
+    function: Function
+    body: list[Item]
+    statements: list[Statement]
+
+    def __str__(self) -> str:
+        return "\n".join(_Printer(self).lines())
+
+
+class _Printer:
+    """Writes a nest; values are called by their parameter's name or by their number."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._names: dict[Value, str] = {}
+        self._computed = {statement.value for statement in kernel.statements}
+        function = kernel.function
+        self._names.update(zip(function.params, function.names))
+        for i, node in enumerate(function.body):
+            for value in node.results:
+                self._names[value] = f"%{i}"
+
+    def lines(self) -> Iterator[str]:
+        function = self._kernel.function
+        params = ", ".join(f"{n}: {t}" for n, t in zip(function.names, function.param_types))
+        yield f"kernel @{function.name}({params})"
+        yield from self._body(self._kernel.body, "  ")
+
+    def _body(self, body: list[Item], indent: str) -> Iterator[str]:
+        for item in body:
+            if isinstance(item, Loop):
+                block = f" by {item.block}" if item.block != 1 else ""
+                yield f"{indent}for {item.name} in {item.size}{block}:"
+                yield from self._body(item.body, indent + "  ")
+            elif isinstance(item, Part):
+                yield f"{indent}part {item.number}:"
+                yield from self._body(item.body, indent + "  ")
+            else:
+                yield indent + self._statement(item)
+
+    def _statement(self, statement: Statement) -> str:
+        node = statement.node
+        loop_of = {dim: loop.name for loop, dim in statement.loops}
+        at = [loop_of.get(dim, "0") if dim >= 0 else "?" for dim in statement.axis_dims]
+        target = self._names[statement.value] + (f"[{','.join(at)}]" if at else "")
+        outputs = "".join(f" -> output {k}" for k in statement.outputs)
+        if statement.kind is Kind.COPY:
+            return f"copy {target}{outputs}"
+        operands = ", ".join(self._operand(operand) for operand in node.operands)
+        joined = {Kind.REDUCE: "joins", Kind.SCATTER: "at", Kind.PIECE: "piece"}.get(
+            statement.kind, "="
+        )
+        return f"{target} {joined} {node.op.name} {operands}".rstrip() + outputs
+
+    def _operand(self, value: Value) -> str:
+        """Return a name, or for a value that is computed where it is read the ops that do it."""
+        if value.node.op.name == "param" or value in self._computed:
+            return self._names[value]
+        if value.node.op.name == "constant":
+            array = value.node.attributes["value"].array
+            return str(array.item()) if array.ndim == 0 else self._names[value]
+        if not value.operands:
+            return value.node.op.name
+        return f"{value.node.op.name}({', '.join(self._operand(x) for x in value.operands)})"

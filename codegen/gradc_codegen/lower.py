@@ -1,0 +1,367 @@
+"""From a function to the LLVM text of its kernel: the walk over the loop nest."""
+
+from __future__ import annotations
+
+from gradc_codegen.abi import LARGEST_SIZE, Signature, Status
+from gradc_codegen.accumulate import Running
+from gradc_codegen.axes import scatter_dims
+from gradc_codegen.buffers import ALIGNMENT, Plan, plan
+from gradc_codegen.elements import Elements, aligned_size
+from gradc_codegen.emitter import MEMORY, Module, Writer
+from gradc_codegen.loops import Item, Kernel, Kind, Loop, Part, Statement
+from gradc_codegen.scalar import lower_scalar, lower_word
+from gradc_codegen.schedule import schedule
+from gradc_ir import reduction
+from gradc_ir.graph import Function, Node
+from gradc_ir.sizes import Size
+from gradc_ir.types import DType
+
+
+def lower(function: Function, name: str) -> str:
+    """Return LLVM text of a module with the kernel ``@name`` and ``@name_worksize``.
+
+    The signature is that of :class:`gradc_codegen.abi.Signature`. The kernel returns a
+    :class:`gradc_codegen.abi.Status`; after any but OK its outputs must not be used.
+
+    Raises
+    ------
+    ExportError: the function holds control flow.
+    """
+    return lower_kernel(schedule(function), name)
+
+
+def lower_kernel(kernel: Kernel, name: str) -> str:
+    """Return LLVM text of a module for a loop nest, as :func:`lower` does for a function."""
+    signature = Signature.of(kernel.function)
+    module = Module(name)
+    made = plan(kernel)
+    _FunctionLowering(module, kernel, made, signature, None).main()
+    _write_worksize(module, kernel, made, signature)
+    return str(module)
+
+
+def _symbols(kernel: Kernel) -> dict[str, str]:
+    return {name: f"%size{i}" for i, name in enumerate(kernel.function.size_symbols)}
+
+
+def _total_bytes(writer: Writer, made: Plan) -> str:
+    """Return the bytes of the arena, computed at the entry."""
+    total = str(made.fixed_bytes)
+    for slot in range(len(made.slots)):
+        total = writer.at_entry(f"add i64 {total}, {aligned_size(writer, made, slot)}")
+    return total
+
+
+def _write_worksize(module: Module, kernel: Kernel, made: Plan, signature: Signature) -> None:
+    """Write the function that says how long ``work`` is: the arena, and room to align it."""
+    writer = Writer(module, _symbols(kernel))
+    total = _total_bytes(writer, made)
+    if made.slots:
+        some = writer.emit(f"icmp ne i64 {total}, 0")
+        room = writer.emit(f"select i1 {some}, i64 {ALIGNMENT}, i64 0")
+        result = writer.emit(f"add i64 {total}, {room}")
+    else:
+        result = str(int(total) + ALIGNMENT if int(total) else 0)
+    writer.do(f"ret i64 {result}")
+    head = f"define i64 @{module.name}_worksize({signature.llvm_sizes})"
+    module.functions.append(writer.text(head))
+
+
+class _FunctionLowering:
+    """Lowers one LLVM function: the kernel, or a part of it."""
+
+    def __init__(
+        self,
+        module: Module,
+        kernel: Kernel,
+        made: Plan,
+        signature: Signature,
+        indices: dict[Loop, str] | None,
+    ) -> None:
+        self._module = module
+        self._kernel = kernel
+        self._plan = made
+        self._signature = signature
+        self._writer = Writer(module, _symbols(kernel))
+        self._is_part = indices is not None
+        # without scratch there are at most buffers of no bytes, which nothing touches
+        arena = "%work" if self._is_part else "%arena" if made.needs_work else "null"
+        self._elements = Elements(self._writer, made, arena)
+        self._indices: dict[Loop, str] = dict(indices or {})
+        self._running: dict[Statement, Running] = {}
+        self._sink: dict[str, str] = {}
+
+    def main(self) -> None:
+        """Write the kernel: checks, the aligned arena, the nest."""
+        writer = self._writer
+        checks = self._checks()
+        self._body(self._kernel.body)
+        self._finish()
+        head = f"define i32 @{self._module.name}({self._signature.llvm_parameters})"
+        writer.entry[:0] = checks
+        self._module.functions.append(writer.text(head))
+
+    def _checks(self) -> list[str]:
+        lines: list[str] = []
+        sizes = range(len(self._kernel.function.size_symbols))
+        for i in sizes:
+            lines += [
+                f"  %size{i}.bad = icmp ugt i64 %size{i}, {LARGEST_SIZE}",
+                f"  br i1 %size{i}.bad, label %size, label %size{i}.good",
+                f"size{i}.good:",
+            ]
+        if not self._plan.needs_work:
+            return lines
+        if self._plan.slots:
+            writer = self._writer
+            total = _total_bytes(writer, self._plan)
+            lines += writer.entry
+            writer.entry.clear()
+            lines.append(f"  %work.needed = icmp ne i64 {total}, 0")
+        else:
+            lines.append("  %work.needed = icmp eq i1 true, true")
+        lines += [
+            "  %work.null = icmp eq ptr %work, null",
+            "  %work.bad = and i1 %work.needed, %work.null",
+            "  br i1 %work.bad, label %work.missing, label %work.good",
+            "work.good:",
+            "  %work.number = ptrtoint ptr %work to i64",
+            "  %work.minus = sub i64 0, %work.number",
+            f"  %work.gap = and i64 %work.minus, {ALIGNMENT - 1}",
+            "  %arena = getelementptr i8, ptr %work, i64 %work.gap",
+        ]
+        return lines
+
+    def _finish(self) -> None:
+        """Write the ends of the function, one for each status it can return."""
+        writer = self._writer
+        writer.do(f"ret i32 {int(Status.OK)}")
+        if self._elements.may_fail:
+            writer.start("outside")
+            writer.do(f"ret i32 {int(Status.INDEX)}")
+        if not self._is_part:
+            if self._kernel.function.size_symbols:
+                writer.start("size")
+                writer.do(f"ret i32 {int(Status.SIZE)}")
+            if self._plan.needs_work:
+                writer.start("work.missing")
+                writer.do(f"ret i32 {int(Status.WORK)}")
+
+    # -- the walk ----------------------------------------------------------------------------------
+
+    def _body(self, body: list[Item]) -> None:
+        for item in body:
+            if isinstance(item, Statement):
+                self._statement(item)
+            elif isinstance(item, Loop):
+                self._loop(item)
+            else:
+                self._part(item)
+
+    def _part(self, part: Part) -> None:
+        """Write a part as a function of its own, and its call."""
+        open_loops = list(self._indices)
+        names = {loop: f"%index{i}" for i, loop in enumerate(open_loops)}
+        inner = _FunctionLowering(self._module, self._kernel, self._plan, self._signature, names)
+        inner._body(part.body)
+        inner._finish()
+        parameters = ", ".join(
+            [self._signature.llvm_parameters, *(f"i64 {name}" for name in names.values())]
+        )
+        name = f"@{self._module.name}.part{part.number}"
+        self._module.functions.append(
+            inner._writer.text(f"define internal i32 {name}({parameters})")
+        )
+        arguments = [
+            f"{argument.llvm} {value}"
+            for argument, value in zip(self._signature.arguments, self._signature.llvm_names)
+        ]
+        arguments[-1] = f"ptr {self._elements.arena}"
+        arguments += [f"i64 {self._indices[loop]}" for loop in open_loops]
+        writer = self._writer
+        status = writer.emit(f"call i32 {name}({', '.join(arguments)})")
+        fine = writer.emit(f"icmp eq i32 {status}, 0")
+        failed, following = writer.labels("failed", "following")
+        writer.do(f"br i1 {fine}, label %{following}, label %{failed}")
+        writer.start(failed)
+        writer.do(f"ret i32 {status}")
+        writer.start(following)
+
+    def _loop(self, loop: Loop) -> None:
+        writer = self._writer
+        running = []
+        for statement in loop.reductions:
+            state = self._plan.accumulators[statement]
+            made = Running(self._elements, state, self._own)
+            made.begin()
+            running.append(made)
+            self._running[statement] = made
+        grouped = [made for made in running if made.state.grouped]
+        end = writer.size(loop.size)
+
+        def body(index: str) -> None:
+            self._indices[loop] = index
+            self._body(loop.body)
+            del self._indices[loop]
+
+        if not grouped:
+            writer.loop("0", end, body)
+        else:
+
+            def chunk(start: str) -> None:
+                stop = writer.minimum(writer.add(start, str(reduction.CHUNK)), end)
+                writer.loop(start, stop, lambda first: group(first, stop), reduction.GROUP, True)
+                for made in grouped:
+                    made.join_chunk()
+
+            def group(start: str, end: str) -> None:
+                stop = writer.minimum(writer.add(start, str(reduction.GROUP)), end)
+                writer.loop(start, stop, body, 1, True)
+                for made in grouped:
+                    made.join_group()
+
+            writer.loop("0", end, chunk, reduction.CHUNK)
+        for made in running:
+            del self._running[made.statement]
+            total = made.end()
+            if total is not None:
+                self._finished(made.statement, total)
+
+    def _own(self, statement: Statement) -> list[str]:
+        """Return the index of each of a statement's dims; 0 for those no open loop runs over."""
+        own = ["0"] * len(statement.dims)
+        for loop, dim in statement.loops:
+            index = self._indices.get(loop)
+            if index is not None:
+                own[dim] = index
+        return own
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def _statement(self, statement: Statement) -> None:
+        node = statement.node
+        if not statement.dims and node.op.is_elementwise and statement.kind is Kind.MAP:
+            elements = self._elements
+            known = elements.registers
+            operands = [known.get(x) or elements.element(x, ()) for x in node.operands]
+            self._finished(statement, lower_scalar(self._writer, node, operands))
+            return
+        own = self._own(statement)
+        if statement.kind is Kind.SCATTER:
+            self._scatter(statement, own)
+        elif statement.kind is Kind.PIECE:
+            self._piece(statement, own)
+        elif statement.kind is Kind.COPY:
+            value = self._elements.element(statement.value, tuple(own))
+            self._write_outputs(statement, own, value)
+        elif statement.kind is Kind.REDUCE:
+            self._reduce(statement, own)
+        elif node.op.name in ("scatter_set", "scatter_add"):
+            self._finished(statement, self._elements.element(node.operands[0], tuple(own)), own)
+        else:
+            self._finished(statement, self._value(statement, own), own)
+
+    def _value(self, statement: Statement, own: list[str]) -> str:
+        node = statement.node
+        if node.op.name == "contract":
+            return lower_word(
+                self._writer, "mul", statement.value.type.dtype, self._pair(node, own)
+            )
+        return self._elements.compute(node, tuple(own))
+
+    def _pair(self, node: Node, own: list[str]) -> list[str]:
+        elements = self._elements
+        return [
+            elements.element(operand, elements.read_at(node, i, tuple(own)))
+            for i, operand in enumerate(node.operands)
+        ]
+
+    def _reduce(self, statement: Statement, own: list[str]) -> None:
+        running = self._running.get(statement)
+        if running is None:
+            state = self._plan.accumulators.get(statement)
+            if state is None:  # over an axis of size 1
+                self._finished(statement, self._single(statement, own), own)
+                return
+            # its loop is in another function
+            running = self._running[statement] = Running(self._elements, state, self._own)
+        running.step(own)
+
+    def _single(self, statement: Statement, own: list[str]) -> str:
+        node = statement.node
+        if node.op.name == "contract":
+            return self._value(statement, own)
+        return self._pair(node, own)[0]
+
+    def _finished(self, statement: Statement, register: str, own: list[str] | None = None) -> None:
+        """Put one finished element of a statement's value where it lives, and into outputs."""
+        value = statement.value
+        storage = self._plan.storage[value]
+        if not storage.memory:
+            self._elements.registers[value] = register
+            if statement.outputs:
+                self._write_outputs(
+                    statement, self._own(statement) if own is None else own, register
+                )
+            return
+        own = self._own(statement) if own is None else own
+        index = tuple(own[dim] if dim >= 0 else "0" for dim in statement.axis_dims)
+        self._elements.store(self._elements.address(value, index), value.type.dtype, register)
+
+    def _write_outputs(self, statement: Statement, own: list[str], register: str) -> None:
+        """Store an element into the outputs that are wanted."""
+        writer, elements = self._writer, self._elements
+        dtype = statement.value.type.dtype
+        shape = statement.value.type.shape
+        for output in statement.outputs:
+            if not shape:
+                elements.store(self._scalar_output(output, dtype), dtype, register)
+                continue
+            store, skip = writer.labels("store", "stored")
+            writer.do(f"br i1 {elements.wanted(output)}, label %{store}, label %{skip}")
+            writer.start(store)
+            position = writer.linear([own[dim] for dim in statement.axis_dims], list(shape))
+            elements.store(elements.at(f"%out{output}", dtype, position), dtype, register)
+            writer.do(f"br label %{skip}")
+            writer.start(skip)
+
+    def _scalar_output(self, output: int, dtype: DType) -> str:
+        """Return where a scalar output goes: nowhere, on the stack, when it is not wanted."""
+        type_ = MEMORY[dtype]
+        sink = self._sink.get(type_)
+        if sink is None:
+            sink = self._sink[type_] = self._writer.at_entry(f"alloca {type_}")
+        flag = self._elements.wanted(output)
+        return self._writer.at_entry(f"select i1 {flag}, ptr %out{output}, ptr {sink}")
+
+    def _piece(self, statement: Statement, own: list[str]) -> None:
+        node = statement.node
+        register = self._elements.element(node.operands[statement.operand], tuple(own))
+        axis: int = node.attributes["axis"]
+        start: Size = 0
+        for before in node.operands[: statement.operand]:
+            start = start + before.type.shape[axis]
+        index = list(own)
+        index[axis] = self._writer.add(self._writer.size(start), own[axis])
+        address = self._elements.address(statement.value, tuple(index))
+        self._elements.store(address, statement.value.type.dtype, register)
+
+    def _scatter(self, statement: Statement, own: list[str]) -> None:
+        node, elements = statement.node, self._elements
+        x, part, *indices = node.operands
+        axes: tuple[int, ...] = node.attributes["axes"]
+        index_rank = indices[0].type.rank
+        at = tuple(own[:index_rank])
+        index = [own[dim] if dim >= 0 else "" for dim in scatter_dims(node)]
+        for operand, axis in zip(indices, axes):
+            index[axis] = elements.checked(operand, at, x, axis)
+        register = elements.element(part, tuple(own))
+        dtype = statement.value.type.dtype
+        address = elements.address(statement.value, tuple(index))
+        if node.op.name == "scatter_add":
+            have = elements.load(address, dtype)
+            if dtype is DType.BOOL:
+                register = self._writer.emit(f"or i1 {have}, {register}")
+            else:
+                register = lower_word(self._writer, "add", dtype, [have, register])
+        elements.store(address, dtype, register)

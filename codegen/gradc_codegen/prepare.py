@@ -1,0 +1,110 @@
+"""Before scheduling: composite ops become simple ones, and a statement reduces one axis at most."""
+
+from __future__ import annotations
+
+from gradc_ir import build
+from gradc_ir.errors import ExportError
+from gradc_ir.graph import Function, Node, Value
+from gradc_ir.ops.linalg import contracted, parse_spec
+from gradc_ir.sizes import product
+
+
+def unsupported(function: Function) -> list[str]:
+    """Return the names of ops in a function that are not compiled; the interpreter runs them."""
+    names = {node.op.name for node in function.nodes if node.op.family == "control"}
+    return sorted(names)
+
+
+def prepare(function: Function) -> Function:
+    """Return an equal function, to the bit, of ops the schedule knows.
+
+    ``logsumexp`` is spelled out, reductions and contractions over several axes become chains over
+    one axis each (the last axis first, as the order of reduction says), and scatters have one index
+    axis.
+
+    Raises
+    ------
+    ExportError: the function holds control flow, which only the interpreter runs yet.
+    """
+    refused = unsupported(function)
+    if refused:
+        first = next(node for node in function.nodes if node.op.name in refused)
+        raise ExportError(
+            f"{function.name}: not compiled yet, it runs in the interpreter: {', '.join(refused)}",
+            at=next(iter(function.locations.get(first, ())), None),
+            help="call it from Python, or unroll the loop with Python's own for",
+        )
+    if not any(_is_composite(node) for node in function.nodes):
+        return function
+    mapping: dict[Value, Value] = {}
+    with build.Builder() as builder:
+        for node in function.nodes:
+            locations = function.locations.get(node, ())
+            if _is_composite(node):
+                with builder.at(locations):
+                    mapping[node.results[0]] = _expand(node, [mapping[x] for x in node.operands])
+            else:
+                builder.copy(node, mapping, locations)
+        return builder.function(
+            function.name,
+            [mapping[value] for value in function.params],
+            [mapping[value] for value in function.results],
+            function.names,
+            function.location,
+        )
+
+
+def _is_composite(node: Node) -> bool:
+    name = node.op.name
+    if name == "logsumexp":
+        return True
+    if node.op.family == "reduce":
+        return len(node.attributes["axes"]) > 1
+    if name == "contract":
+        return len(contracted(node.attributes["spec"])) > 1
+    if name in ("scatter_set", "scatter_add"):
+        return node.operands[2].type.rank > 1
+    return False
+
+
+def _expand(node: Node, operands: list[Value]) -> Value:
+    name = node.op.name
+    if name == "logsumexp":
+        return _expand_logsumexp(operands[0], node.attributes["axes"])
+    if node.op.family == "reduce":
+        return _reduce(name, operands[0], node.attributes["axes"])
+    if name == "contract":
+        return _expand_contract(operands[0], operands[1], node.attributes["spec"])
+    return _flatten_scatter(node, operands)
+
+
+def _reduce(name: str, x: Value, axes: tuple[int, ...]) -> Value:
+    for axis in sorted(axes, reverse=True):
+        x = build.apply(name, x, axes=(axis,))
+    return x
+
+
+def _expand_logsumexp(x: Value, axes: tuple[int, ...]) -> Value:
+    largest = _reduce("reduce_max", x, axes)
+    finite = build.select(build.lt(build.abs(largest), float("inf")), largest, 0.0)
+    kept = tuple(axis for axis in range(x.type.rank) if axis not in axes)
+    shifted = build.exp(x - build.broadcast(finite, x.type.shape, kept))
+    return build.log(_reduce("reduce_sum", shifted, axes)) + finite
+
+
+def _expand_contract(x: Value, y: Value, spec: str) -> Value:
+    """The last label is joined by fma; the labels before it are sums of those, last first."""
+    left, right, result = parse_spec(spec)
+    outer = contracted(spec)[:-1]
+    inner = build.contract(x, y, f"{left},{right}->{result}{outer}")
+    return _reduce("reduce_sum", inner, tuple(range(len(result), len(result) + len(outer))))
+
+
+def _flatten_scatter(node: Node, operands: list[Value]) -> Value:
+    x, part, *indices = operands
+    shape = indices[0].type.shape
+    count = product(shape)
+    flat = [build.reshape(index, (count,)) for index in indices]
+    rest = part.type.shape[len(shape) :]
+    axes = node.attributes["axes"]
+    return build.apply(node.op.name, x, build.reshape(part, (count, *rest)), *flat, axes=axes)

@@ -1,0 +1,262 @@
+"""Which values are statements and which are recomputed by their readers, and who reads what.
+
+Data movement and cheap elementwise values (up to eight cheap ops, counting what they recompute in
+turn) are recomputed at every reader. All else is a statement: elements that are computed once and
+kept.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from gradc_codegen.axes import Labels, identity, index_maps, own_dims, scatter_dims
+from gradc_codegen.loops import Kind, Reading, Statement
+from gradc_ir import sizes
+from gradc_ir.graph import Function, Node, Value
+from gradc_ir.sizes import Size
+
+MOST_RECOMPUTED_OPS = 8
+MOST_PIECES_RECOMPUTED = 4
+_MOST_READINGS = 8
+_LONGEST_CHAIN = 24
+# A symbolic size counts as this many when sizes are weighed.
+SYMBOL_ESTIMATE = 1000
+
+_COST = {
+    "identity": 0,
+    "neg": 1,
+    "add": 1,
+    "sub": 1,
+    "mul": 1,
+    "abs": 1,
+    "floor": 1,
+    "cast": 1,
+    "select": 1,
+    "sign": 2,
+    "maximum": 2,
+    "minimum": 2,
+    "eq": 1,
+    "ne": 1,
+    "lt": 1,
+    "le": 1,
+    "not": 1,
+    "and": 1,
+    "or": 1,
+    "xor": 1,
+}
+_MOVEMENT_COST = {
+    "broadcast": 0,
+    "transpose": 0,
+    "slice": 0,
+    "iota": 0,
+    "size": 0,
+    "reshape": 1,
+    "pad": 2,
+    "concatenate": 2,
+    "set_slice": 2,
+}
+
+Readings: TypeAlias = tuple[tuple[Value, Reading], ...]
+
+
+def estimate(size: Size) -> float:
+    """Return a number to weigh a size by."""
+    if isinstance(size, int):
+        return float(max(size, 0))
+    return float(max(sizes.evaluate(size, dict.fromkeys(sizes.symbols(size), SYMBOL_ESTIMATE)), 0))
+
+
+class StatementBuilder:
+    """Makes the statements of a prepared function, in program order."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.statements: list[Statement] = []
+        self._writers: dict[Value, tuple[Statement, ...]] = {}
+        # for values that are recomputed and for sources: what they read, their cost, their depth
+        self._readings: dict[Value, Readings] = {}
+        self._cost: dict[Value, int] = {}
+        self._depth: dict[Value, int] = {}
+        self._estimates: dict[Size, float] = {}
+        nodes = function.nodes
+        has_arrays = any(node.results[0].type.shape for node in nodes)
+        self._labels = Labels(nodes if has_arrays else ())
+        for node in nodes:
+            self._add(node)
+        self._add_outputs()
+
+    def _add(self, node: Node) -> None:
+        value = node.results[0]
+        op = node.op
+        name = op.name
+        if not value.type.shape and op.family == "elementwise":
+            # the common case of long scalar programs, kept short
+            made = Statement(len(self.statements), node, value)
+            inputs = made.inputs
+            writers = self._writers
+            for operand in node.operands:
+                found = writers.get(operand)
+                if found is not None:
+                    inputs.append((found[0], ()))
+                elif operand in self._readings:
+                    self._connect(made, self._readings[operand])
+            self.statements.append(made)
+            self._writers[value] = (made,)
+        elif name in ("param", "constant"):
+            self._readings[value] = (
+                ((value, identity(value.type.rank)),) if value.type.shape else ()
+            )
+            self._cost[value] = self._depth[value] = 0
+        elif name in ("scatter_set", "scatter_add"):
+            self._add_scatter(node)
+        elif name == "concatenate" and len(node.operands) > MOST_PIECES_RECOMPUTED:
+            self._add_pieces(node)
+        elif not self._recompute(node):
+            self._add_statement(node)
+
+    # -- recomputed values -------------------------------------------------------------------------
+
+    def _recompute(self, node: Node) -> bool:
+        """Enter a node as recomputed by its readers, if it is cheap enough."""
+        op, value = node.op, node.results[0]
+        own = _COST.get(op.scalar or "") if op.is_elementwise else _MOVEMENT_COST.get(op.name)
+        if own is None:
+            return False
+        if not value.type.shape and node.operands:
+            return False  # one element: computed once
+        cost = own + sum(self._cost.get(operand, 0) for operand in dict.fromkeys(node.operands))
+        depth = 1 + max((self._depth.get(operand, 0) for operand in node.operands), default=0)
+        if cost > MOST_RECOMPUTED_OPS or depth > _LONGEST_CHAIN:
+            return False
+        readings = self._composed(node)
+        if len(readings) > _MOST_READINGS:
+            return False
+        if op.is_elementwise and len({v for v, _ in readings if v in self._writers}) > 1:
+            return False  # keeping one value is cheaper than keeping several
+        self._readings[value] = readings
+        self._cost[value] = cost
+        self._depth[value] = depth
+        return True
+
+    def _composed(self, node: Node) -> Readings:
+        """Return what a node reads, through the operands that are recomputed."""
+        found: dict[tuple[Value, Reading], None] = {}
+        for operand, map_ in zip(node.operands, index_maps(node)):
+            own = tuple(index if isinstance(index, int) else -1 for index in map_)
+            for value, inner in self._of(operand):
+                found[value, tuple(own[dim] if dim >= 0 else -1 for dim in inner)] = None
+        return tuple(found)
+
+    def _of(self, value: Value) -> Readings:
+        readings = self._readings.get(value)
+        return ((value, identity(value.type.rank)),) if readings is None else readings
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def _connect(self, statement: Statement, readings: Readings) -> None:
+        for value, reading in readings:
+            writers = self._writers.get(value)
+            if writers is None:
+                statement.sources.append((value, reading))
+            else:
+                for writer in writers:
+                    statement.inputs.append((writer, reading))
+
+    def _new(
+        self,
+        node: Node,
+        kind: Kind,
+        dims: tuple[Size, ...],
+        labels: tuple[int, ...],
+        axis_dims: tuple[int, ...],
+        sequential: int = -1,
+        operand: int = -1,
+        value: Value | None = None,
+    ) -> Statement:
+        made = Statement(
+            len(self.statements),
+            node,
+            node.results[0] if value is None else value,
+            kind,
+            dims,
+            labels,
+            axis_dims,
+            sequential,
+            operand,
+        )
+        made.dim_axis = tuple(
+            axis_dims.index(dim) if dim in axis_dims else -1 for dim in range(len(dims))
+        )
+        made.volumes = tuple(self._estimate(size) for size in dims)
+        # an axis of size 1 needs no loop
+        made.remaining = [dim for dim, size in enumerate(dims) if size != 1]
+        self.statements.append(made)
+        return made
+
+    def _estimate(self, size: Size) -> float:
+        found = self._estimates.get(size)
+        if found is None:
+            found = self._estimates[size] = estimate(size)
+        return found
+
+    def _add_statement(self, node: Node) -> None:
+        dims = own_dims(node)
+        value = node.results[0]
+        rank = value.type.rank
+        reduces = len(dims) > rank
+        made = self._new(
+            node,
+            Kind.REDUCE if reduces else Kind.MAP,
+            dims,
+            self._labels.of_dims(node) if dims else (),
+            identity(rank),
+            rank if reduces else -1,
+        )
+        self._connect(made, self._composed(node))
+        self._writers[value] = (made,)
+
+    def _add_scatter(self, node: Node) -> None:
+        """Add a copy of the base and the writes into it."""
+        x, part, *indices = node.operands
+        value = node.results[0]
+        rank = value.type.rank
+        labels = tuple(self._labels.of(value, axis) for axis in range(rank))
+        copy = self._new(node, Kind.MAP, value.type.shape, labels, identity(rank))
+        self._connect(copy, self._of(x))
+        part_labels = tuple(self._labels.of(part, axis) for axis in range(part.type.rank))
+        axis_dims = scatter_dims(node)
+        sequential = 0 if indices[0].type.rank else -1
+        writes = self._new(node, Kind.SCATTER, part.type.shape, part_labels, axis_dims, sequential)
+        self._connect(writes, self._of(part))
+        for index in indices:
+            self._connect(writes, self._of(index))
+        writes.inputs.append((copy, axis_dims))
+        self._writers[value] = (copy, writes)
+
+    def _add_pieces(self, node: Node) -> None:
+        """Add one statement for each operand of a long concatenation."""
+        value = node.results[0]
+        axis: int = node.attributes["axis"]
+        axis_dims = tuple(-1 if i == axis else i for i in range(value.type.rank))
+        pieces = []
+        for position, operand in enumerate(node.operands):
+            labels = tuple(self._labels.of(operand, i) for i in range(operand.type.rank))
+            piece = self._new(
+                node, Kind.PIECE, operand.type.shape, labels, axis_dims, operand=position
+            )
+            self._connect(piece, self._of(operand))
+            pieces.append(piece)
+        self._writers[value] = tuple(pieces)
+
+    def _add_outputs(self) -> None:
+        """Attach each result to the statement of its value, or add a statement that copies it."""
+        for position, value in enumerate(self.function.results):
+            writers = self._writers.get(value)
+            if writers is not None and not writers[-1].outputs:
+                writers[-1].outputs.append(position)
+                continue
+            rank = value.type.rank
+            labels = tuple(self._labels.of(value, axis) for axis in range(rank))
+            made = self._new(value.node, Kind.COPY, value.type.shape, labels, identity(rank))
+            made.outputs.append(position)
+            self._connect(made, self._of(value))

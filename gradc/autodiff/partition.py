@@ -1,0 +1,106 @@
+"""Splitting a function in two: what does not need some of the parameters, and the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gradc_ir import walk
+from gradc_ir.build import Builder
+from gradc_ir.graph import Function, Node, Value
+
+# built again in the second half from what is there: cheaper than keeping the result
+_REBUILT = frozenset({"constant", "iota", "size", "broadcast"})
+
+
+def split(
+    function: Function, unknown: Sequence[int], later: int | None = None
+) -> tuple[Function, Function]:
+    """Split a function at what its parameters at ``unknown`` reach.
+
+    Returns ``(known, rest)``. ``known`` takes the other parameters to the first results and then
+    the residuals: the values the second half needs. ``rest`` takes the residuals and then the
+    unknown parameters to the last ``later`` results; by default to all from the first that depends
+    on an unknown parameter on. Constants and repetitions are not kept but built again.
+    """
+    hidden = [function.params[i] for i in unknown]
+    given = [param for i, param in enumerate(function.params) if i not in set(unknown)]
+    late = walk.depends_on(function, hidden)
+    if later is None:
+        first = (i for i, result in enumerate(function.results) if result.node in late)
+        border = next(first, len(function.results))
+    else:
+        border = len(function.results) - later
+    results = function.results[border:]
+    needed = _needed(function, results, late)
+    residuals = _residuals(function, needed, results, late)
+    residuals += _sizes_missing(function, given, residuals, hidden, needed)
+    return (
+        _closed(
+            function, f"{function.name}_known", given, (*function.results[:border], *residuals)
+        ),
+        _closed(function, f"{function.name}_rest", (*residuals, *hidden), results),
+    )
+
+
+def _needed(function: Function, results: Iterable[Value], late: set[Node]) -> set[Node]:
+    """Return the nodes the second half runs: late ones, and those it builds again."""
+    needed = {result.node for result in results if _runs_late(result.node, late)}
+    for node in reversed(function.nodes):
+        if node in needed:
+            needed.update(
+                operand.node for operand in node.operands if _runs_late(operand.node, late)
+            )
+    return needed
+
+
+def _runs_late(node: Node, late: set[Node]) -> bool:
+    return node in late or node.op.name in _REBUILT
+
+
+def _residuals(
+    function: Function, needed: set[Node], results: Iterable[Value], late: set[Node]
+) -> list[Value]:
+    """Return the values of the first half that the second half reads, in a fixed order."""
+    found: dict[Value, None] = {}
+    for node in function.nodes:
+        if node in needed:
+            found.update(
+                (operand, None) for operand in node.operands if not _runs_late(operand.node, late)
+            )
+    found.update((result, None) for result in results if not _runs_late(result.node, late))
+    return list(found)
+
+
+def _sizes_missing(
+    function: Function,
+    given: Sequence[Value],
+    residuals: Sequence[Value],
+    hidden: Sequence[Value],
+    needed: set[Node],
+) -> list[Value]:
+    """Return parameters that only tell the second half a size that nothing else it takes has."""
+    told = {name for value in (*residuals, *hidden) for name in value.type.symbols}
+    wanted = {name for node in needed for result in node.results for name in result.type.symbols}
+    found: list[Value] = []
+    for param in sorted(given, key=lambda param: (param.type.rank, str(param.type))):
+        if (wanted - told) & set(param.type.symbols):
+            found.append(param)
+            told.update(param.type.symbols)
+    return found
+
+
+def _closed(
+    function: Function, name: str, params: Sequence[Value], results: Sequence[Value]
+) -> Function:
+    """Return the function of the given values, which become parameters, to the results."""
+    builder = Builder()
+    with builder:
+        made = [builder.param(i, value.type) for i, value in enumerate(params)]
+        new: dict[Value, Value] = dict(zip(params, made))
+        sources = {value.node for value in params}
+        for node in walk.topological(params, results):
+            if node not in sources:
+                builder.copy(node, new, function.locations.get(node, ()))
+        return builder.function(
+            name, made, [new[result] for result in results], location=function.location
+        )

@@ -1,0 +1,62 @@
+"""The fast rules: equal over the reals; they may change nan, the sign of zero, or rounding."""
+
+from __future__ import annotations
+
+from gradc.rules.engine import fast, rule
+from gradc_ir import build
+from gradc_ir.pattern import Match
+
+INF = float("inf")
+_POSITIVE = (0.0, INF)
+
+
+def _is_usable_divisor(m: Match) -> bool:
+    number = m.number("c")
+    return number is not None and number != 0 and 0 < abs(1 / number) < INF
+
+
+RULES = [
+    rule("add-zero", "add(?x, 0) => ?x", fast, "turns -0.0 + 0 into -0.0"),
+    rule("zero-minus", "sub(0, ?x) => neg(?x)", fast, "turns 0 - 0 into -0.0"),
+    rule("mul-zero", "mul(?x, 0) => 0", fast, "drops the nan of inf * 0 and nan * 0"),
+    rule("sub-self", "sub(?x, ?x) => 0", fast, "drops the nan of inf - inf"),
+    rule("div-self", "div(?x, ?x) => 1", fast, "drops the nan of 0 / 0 and inf / inf"),
+    rule("add-constants", "add(add(?x, ?b:const), ?c:const) => add(?x, ?b + ?c)", fast,
+         "adds the constants first, which rounds otherwise",
+         build=lambda m: build.add(m["x"], m["b"] + m["c"]),
+         examples=["add(add(?x, 1.5), 2) => add(?x, 3.5)"]),
+    rule("mul-constants", "mul(mul(?x, ?b:const), ?c:const) => mul(?x, ?b * ?c)", fast,
+         "multiplies the constants first, which rounds otherwise",
+         build=lambda m: build.mul(m["x"], m["b"] * m["c"]),
+         examples=["mul(mul(?x, 1.5), 3) => mul(?x, 4.5)"]),
+    rule("div-constant", "div(?x, ?c:const) => mul(?x, 1 / ?c)", fast,
+         "a product is cheaper than a quotient; the reciprocal rounds", when=_is_usable_divisor,
+         build=lambda m: build.mul(m["x"], 1 / m["c"]), examples=["div(?x, 8) => mul(?x, 0.125)"]),
+    rule("common-factor", "add(mul(?x, ?y), mul(?x, ?z)) => mul(?x, add(?y, ?z))", fast,
+         "one product less; the sum may overflow or cancel otherwise"),
+    rule("common-factor-sub", "sub(mul(?x, ?y), mul(?x, ?z)) => mul(?x, sub(?y, ?z))", fast,
+         "one product less; the difference may overflow or cancel otherwise"),
+    rule("mul-div", "div(mul(?x, ?y), ?y) => ?x", fast, "drops the nan of 0 / 0 and overflow"),
+    rule("div-mul", "mul(div(?x, ?y), ?y) => ?x", fast, "drops the nan of 0 / 0 and overflow"),
+    rule("add-sub", "sub(add(?x, ?y), ?y) => ?x", fast, "drops the rounding of the sum"),
+    rule("sub-add", "add(sub(?x, ?y), ?y) => ?x", fast, "drops the rounding of the difference"),
+    rule("sqrt-squared", "mul(sqrt(?x), sqrt(?x)) => ?x", fast, "drops the nan of negative numbers",
+         domain={"x": _POSITIVE}),
+    rule("sqrt-of-square", "sqrt(mul(?x, ?x)) => abs(?x)", fast,
+         "the square no longer over- or underflows"),
+    rule("power-three", "power(?x, 3) => mul(?x, mul(?x, ?x))", fast,
+         "two products are cheaper than a power; they round twice"),
+    rule("exp-log", "exp(log(?x)) => ?x", fast, "drops the nan of negative numbers",
+         domain={"x": _POSITIVE}),
+    rule("exp-product", "mul(exp(?x), exp(?y)) => exp(add(?x, ?y))", fast,
+         "one exponential less; rounds the exponent before exp, which may lose bits"),
+    rule("exp-quotient", "div(exp(?x), exp(?y)) => exp(sub(?x, ?y))", fast,
+         "one exponential less; rounds the exponent before exp, which may lose bits"),
+    rule("log-sum", "add(log(?x), log(?y)) => log(mul(?x, ?y))", fast,
+         "one logarithm less; the product may over- or underflow",
+         domain={"x": _POSITIVE, "y": _POSITIVE}),
+    rule("power-of-exp", "power(exp(?x), ?y) => exp(mul(?x, ?y))", fast,
+         "an exponential is cheaper than a power; the exponent rounds"),
+    rule("power-of-power", "power(power(?x, ?y), ?z) => power(?x, mul(?y, ?z))", fast,
+         "one power less; the exponent rounds", domain={"x": _POSITIVE}),
+]  # fmt: skip

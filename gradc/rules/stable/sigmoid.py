@@ -1,0 +1,75 @@
+"""Stable rules that end in sigmoid: 1 / (1 + exp(-x)), accurate on both sides and without overflow."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from gradc.rules.engine import procedure, rule, stable
+from gradc.rules.forms import are_negated, negated, operand_of, replace_factor
+from gradc_ir import build
+from gradc_ir.graph import Value
+from gradc_ir.pattern import Match
+
+
+def _is_negative_constant(m: Match) -> bool:
+    number = m.number("c")
+    return number is not None and number < 0
+
+
+@procedure("exp-times-sigmoid", "mul(exp(?x), sigmoid(neg(?x))) => sigmoid(?x)", stable,
+           "exp overflows where the product is about 1", roots=("mul",),
+           examples=["mul(exp(?x), sigmoid(neg(?x))) => sigmoid(?x)",
+                     "mul(mul(?a, exp(?x)), sigmoid(neg(?x))) => mul(?a, sigmoid(?x))",
+                     "mul(exp(?x), mul(sigmoid(neg(?x)), ?a)) => mul(sigmoid(?x), ?a)"])
+def exp_times_sigmoid(value: Value) -> Value | None:
+    """Join the factors exp(x) and sigmoid(-x) of a product, however it is grouped."""
+    for one, other in (value.operands, value.operands[::-1]):
+        exponent = operand_of(one, "exp")
+        if exponent is not None:
+            made = replace_factor(other, partial(_partner, "sigmoid", exponent))
+            if made is not None:
+                return made
+        argument = operand_of(one, "sigmoid")
+        if argument is not None:
+            made = replace_factor(other, partial(_partner, "exp", argument))
+            if made is not None:
+                return made
+    return None
+
+
+def _partner(name: str, opposite: Value, factor: Value) -> Value | None:
+    """Return sigmoid of the exponential's operand when the factor is the missing half of the pair."""
+    operand = operand_of(factor, name)
+    if operand is None or not negated(operand, opposite):
+        return None
+    return build.sigmoid(operand if name == "exp" else opposite)
+
+
+RULES = [
+    rule("exp-over-one-plus-exp", "div(exp(?x), add(1, exp(?x))) => sigmoid(?x)", stable,
+         "inf / inf from x = 710"),
+    rule("over-one-plus-exp", "div(?a, add(1, exp(?x))) => mul(?a, sigmoid(neg(?x)))", stable,
+         "exp overflows in the value, and its square in the derivative; one rounding more", loss=1.0),
+    rule("over-product-one-plus-exp",
+         "div(?a, mul(add(1, exp(?x)), ?b)) => mul(div(?a, ?b), sigmoid(neg(?x)))", stable,
+         "exp overflows, its square from x = 355", loss=1.0),
+    rule("power-one-plus-exp", "power(add(1, exp(?x)), ?c:const) => power(sigmoid(neg(?x)), -?c)",
+         stable, "exp overflows in the value and in the derivative; the power magnifies one rounding", loss=2.0,
+         when=_is_negative_constant,
+         build=lambda m: build.power(build.sigmoid(build.neg(m["x"])), -m["c"]),
+         examples=["power(add(1, exp(?x)), -1.5) => power(sigmoid(neg(?x)), 1.5)"]),
+    rule("one-minus-sigmoid", "sub(1, sigmoid(?x)) => sigmoid(neg(?x))", stable,
+         "the difference cancels from x = 1 and is 0 from x = 37"),
+    rule("sigmoid-minus-one", "add(sigmoid(?x), -1) => neg(sigmoid(neg(?x)))", stable,
+         "the difference cancels from x = 1 and is 0 from x = 37"),
+    rule("sigmoid-minus-one-written", "sub(sigmoid(?x), 1) => neg(sigmoid(neg(?x)))", stable,
+         "the difference cancels from x = 1 and is 0 from x = 37"),
+    exp_times_sigmoid,
+    rule("odds", "div(sigmoid(?x), sigmoid(?y)) => exp(?x)", stable,
+         "both underflow, each on its side; for y = -x", when=are_negated,
+         examples=["div(sigmoid(?x), sigmoid(neg(?x))) => exp(?x)"]),
+    rule("exp-over-two-exps", "div(exp(?x), add(exp(?x), exp(?y))) => sigmoid(sub(?x, ?y))", stable,
+         "inf / inf from 710; far below, the difference of the exponents rounds", loss=10.0),
+    rule("exp-neg-softplus", "exp(neg(softplus(?x))) => sigmoid(neg(?x))", stable,
+         "exp magnifies the rounding of a large softplus"),
+]  # fmt: skip

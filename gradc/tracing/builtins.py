@@ -1,0 +1,110 @@
+"""Python's builtins as traced code sees them: len, sum, min, max, isinstance and the import statement."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradc.tracing.operators import operate
+from gradc.tracing.sizing import SymbolicSize
+from gradc.tracing.tracer import Tracer, shape_of
+
+_MISSING = object()
+
+
+def seen_len(x: Any) -> Any:
+    """Return len(x); symbolic for an array with a symbolic first axis."""
+    if type(x) is Tracer and x._type.shape:
+        return shape_of(x)[0]
+    return len(x)
+
+
+def seen_sum(values: Any, /, start: Any = 0) -> Any:
+    """Return sum(values); over an array it is np.sum along the first axis when that is symbolic."""
+    if type(values) is Tracer and values.symbolic:
+        from gradc.tracing.numpy_map import call
+
+        return call("sum", values, axis=0) + start
+    return sum(values, start)
+
+
+def _extreme(name: str, better: str) -> Callable[..., Any]:
+    original = getattr(builtins, name)
+
+    def choose(*args: Any, **kwargs: Any) -> Any:
+        values = args if len(args) > 1 else tuple(args[0]) if not isinstance(args[0], int) else args
+        unknown = any(type(value) is Tracer and value.known is None for value in values)
+        if not unknown or "key" in kwargs:
+            return original(values, **kwargs) if len(args) == 1 else original(*args, **kwargs)
+        if any(type(value) is Tracer and value.type.shape for value in values):
+            # for arrays Python asks for a truth value; its error says what to write
+            return original(values, **kwargs)
+        from gradc.tracing.numpy_map import call
+
+        # max(a, b) is `b if b > a else a`, nan and signed zeros included
+        best = values[0]
+        for value in values[1:]:
+            best = call("where", operate(better, value, best), value, best)
+        return best
+
+    choose.__name__ = name
+    choose.__doc__ = f"Return {name}(...) of numbers, traced ones included."
+    return choose
+
+
+seen_min = _extreme("min", "less")
+seen_max = _extreme("max", "greater")
+
+
+def seen_isinstance(value: Any, kinds: Any, /) -> bool:
+    """Return isinstance(value, kinds) with tracers taken for what they stand for."""
+    kinds = _originals(kinds)
+    found = type(value)
+    if found is Tracer:
+        return issubclass(_stands_for(value), kinds)
+    if found is SymbolicSize:
+        return issubclass(int, kinds)
+    return isinstance(value, kinds)
+
+
+def seen_issubclass(kind: Any, kinds: Any, /) -> bool:
+    """Return issubclass(kind, kinds) for types seen through the lens too."""
+    return issubclass(_originals(kind), _originals(kinds))
+
+
+def _stands_for(tracer: Tracer) -> Any:
+    if tracer.weak is not None:
+        return tracer.weak
+    return tracer.type.dtype.numpy.type if tracer.scalar else np.ndarray
+
+
+def _originals(kinds: Any) -> Any:
+    if isinstance(kinds, tuple):
+        return tuple(_originals(kind) for kind in kinds)
+    return getattr(kinds, "__gradc_original__", kinds)
+
+
+# name -> (Python's own, the one traced code sees)
+BUILTINS: dict[str, tuple[Any, Any]] = {
+    "len": (len, seen_len),
+    "sum": (sum, seen_sum),
+    "min": (min, seen_min),
+    "max": (max, seen_max),
+    "isinstance": (isinstance, seen_isinstance),
+    "issubclass": (issubclass, seen_issubclass),
+}
+
+
+def seen_builtins(see: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return the builtins of a trace; ``see`` is what imported modules are passed through."""
+
+    def seen_import(*args: Any, **kwargs: Any) -> Any:
+        return see(builtins.__import__(*args, **kwargs))
+
+    own = dict(vars(builtins))
+    own.update({name: replaced for name, (_, replaced) in BUILTINS.items()})
+    own["__import__"] = seen_import
+    return own

@@ -1,0 +1,268 @@
+"""The lens: a user's function as a copy that sees NumPy, captured arrays and helpers through gradc.
+
+Nothing is patched. The copy has globals of its own, a copy of the dict in which the names the code uses
+are replaced, builtins of its own, and closure cells of its own. Functions it defines when it runs have
+these globals too, so they are seen through already.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import math
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradc.tracing import source
+from gradc.tracing.builtins import BUILTINS, seen_builtins
+from gradc.tracing.modules import (
+    Random,
+    belongs_to_numpy,
+    is_random,
+    see_math,
+    see_module,
+    see_numpy,
+)
+from gradc.tracing.state import Capture, Guard, Trace
+from gradc.tracing.tracer import Tracer, make_hidden
+from gradc_ir.errors import TraceError
+from gradc_ir.location import Location
+from gradc_ir.types import _FROM_NUMPY as _SUPPORTED
+from gradc_ir.types import Type, dtype_of
+
+_MARK = "__gradc_lens__"
+_CAPTURED = "it is captured from outside; pass it as an argument and return the new one"
+_CACHED = type(functools.lru_cache(maxsize=1)(lambda: None))
+_PLAIN = (int, float, complex, str, bytes, type(None), np.generic)
+_names_of_code: dict[int, tuple[types.CodeType, tuple[str, ...]]] = {}
+
+
+class Inlined:
+    """An object that knows how to run inside a trace: called, it does; else it is itself."""
+
+    def __init__(self, original: Any) -> None:
+        self.__gradc_original__ = original
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__gradc_original__.__gradc_trace__(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__gradc_original__, name)
+
+
+class Origin:
+    """Makes the parameter of a captured array when it is first used."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+
+    def value(self, tracer: Tracer) -> Any:
+        """Return the value of the new hidden input, a parameter of the outermost trace."""
+        return tracer._trace.root.hidden_input(self.capture)
+
+
+class Lens:
+    """What one trace sees. Copies are remembered, so recursion and shared helpers stay one function."""
+
+    def __init__(self) -> None:
+        self.trace: Trace | None = None
+        self._copies: dict[int, tuple[Any, Any]] = {}
+        self._globals: dict[int, tuple[dict[str, Any], dict[str, Any], set[str]]] = {}
+        self._cells: dict[int, tuple[Any, Any]] = {}
+        self._arrays: dict[tuple[int, str], tuple[Any, Tracer]] = {}
+        self._builtins = seen_builtins(self.see)
+
+    def see(self, value: Any) -> Any:
+        """Return a value as traced code sees it; arrays, which have no name here, stay as they are."""
+        kind = type(value)
+        if kind in (Tracer, int, float, str, bool, tuple, list, dict) or value is None:
+            return value
+        if kind is types.FunctionType:
+            return self._function(value)
+        if kind is types.MethodType:
+            return types.MethodType(self.see(value.__func__), value.__self__)
+        if kind is types.ModuleType:
+            return see_module(value, self)
+        if isinstance(value, functools.partial):
+            return functools.partial(
+                self.see(value.func),
+                *map(self.see, value.args),
+                **{key: self.see(arg) for key, arg in value.keywords.items()},
+            )
+        if isinstance(value, _CACHED):
+            return self.see(value.__wrapped__)
+        if is_random(value):
+            return Random(getattr(value, "__name__", "a random generator"))
+        if not isinstance(value, type) and hasattr(kind, "__gradc_trace__"):
+            return Inlined(value)
+        if kind is types.BuiltinFunctionType:
+            replaced = BUILTINS.get(getattr(value, "__name__", ""))
+            if replaced is not None and replaced[0] is value:
+                return replaced[1]
+            if getattr(math, value.__name__, None) is value:
+                return see_math(value)
+        if callable(value) and belongs_to_numpy(value):
+            return see_numpy(value, getattr(value, "__name__", "function"))
+        return value
+
+    def see_named(self, value: Any, holder: dict[str, Any], key: str, name: str) -> Any:
+        """Return a value found under a name that can be read again."""
+        return self._captured(value, (id(holder), key), name, lambda: holder[key])
+
+    def _captured(
+        self, value: Any, identity: tuple[int, str], name: str, fetch: Callable[[], Any]
+    ) -> Any:
+        if type(value) is np.ndarray and value.dtype in _SUPPORTED:
+            found = self._arrays.get(identity)
+            if found is None:
+                assert self.trace is not None
+                type_ = Type(dtype_of(value.dtype), value.shape)
+                origin = Origin(Capture(name, type_, fetch))
+                tracer = make_hidden(self.trace, type_, origin, _CAPTURED)
+                found = self._arrays[identity] = (value, tracer)
+            return found[1]
+        if isinstance(value, _PLAIN) and self.trace is not None:
+            self.trace.guards[identity] = Guard(name, value, fetch)
+        return self.see(value)
+
+    def _function(self, function: types.FunctionType) -> Any:
+        found = self._copies.get(id(function))
+        if found is not None:
+            return found[1]
+        if _MARK in function.__globals__:
+            return function
+        code = function.__code__
+        if source.is_library(code.co_filename):
+            if belongs_to_numpy(function):
+                return see_numpy(function, function.__name__)
+            return function
+        if belongs_to_numpy(function):
+            return see_numpy(function, function.__name__)
+        _refuse_stores(function)
+        copy = types.FunctionType(code, self._seen_globals(function), function.__name__)
+        # known before its cells are looked at: a recursive function is in one of them
+        self._copies[id(function)] = (function, copy)
+        self._copies[id(copy)] = (copy, copy)
+        closure = self._seen_closure(function)
+        if closure:
+            again = types.FunctionType(code, copy.__globals__, function.__name__, None, closure)
+            self._copies[id(function)] = (function, again)
+            self._copies[id(again)] = (again, again)
+            self._fill_closure(function)
+            copy = again
+        defaults = function.__defaults__
+        if defaults:
+            copy.__defaults__ = tuple(
+                self._captured(
+                    value,
+                    (id(function), f"default {i}"),
+                    f"{function.__name__}.__defaults__[{i}]",
+                    lambda i=i: function.__defaults__[i],  # type: ignore[misc,index]
+                )
+                for i, value in enumerate(defaults)
+            )
+        keywords = function.__kwdefaults__
+        if keywords:
+            copy.__kwdefaults__ = {
+                key: self.see_named(value, keywords, key, key) for key, value in keywords.items()
+            }
+        copy.__qualname__ = function.__qualname__
+        copy.__module__ = function.__module__
+        copy.__doc__ = function.__doc__
+        copy.__dict__.update(function.__dict__)
+        return copy
+
+    def _seen_globals(self, function: types.FunctionType) -> dict[str, Any]:
+        original = function.__globals__
+        found = self._globals.get(id(original))
+        if found is None:
+            copy = dict(original)
+            copy[_MARK] = True
+            copy["__builtins__"] = self._builtins
+            found = self._globals[id(original)] = (original, copy, set())
+        _, copy, seen = found
+        for name in _used_names(function.__code__):
+            if name in original and name not in seen:
+                seen.add(name)
+                copy[name] = self.see_named(original[name], original, name, name)
+        return copy
+
+    def _seen_closure(self, function: types.FunctionType) -> tuple[types.CellType, ...]:
+        closure = []
+        for cell in function.__closure__ or ():
+            found = self._cells.get(id(cell))
+            if found is None:
+                found = self._cells[id(cell)] = (cell, types.CellType())
+            closure.append(found[1])
+        return tuple(closure)
+
+    def _fill_closure(self, function: types.FunctionType) -> None:
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            copy = self._cells[id(cell)][1]
+            try:
+                value = cell.cell_contents
+                copy.cell_contents  # noqa: B018 - is it filled?
+            except ValueError:
+                if _is_empty(cell):
+                    continue
+                copy.cell_contents = self._captured(
+                    value, (id(cell), name), name, lambda cell=cell: cell.cell_contents
+                )
+
+
+def _is_empty(cell: types.CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - reading it is the question
+    except ValueError:
+        return True
+    return False
+
+
+def _used_names(code: types.CodeType) -> tuple[str, ...]:
+    """Return the global and attribute names in a code object and in those nested in it."""
+    found = _names_of_code.get(id(code))
+    if found is None:
+        names = dict.fromkeys(code.co_names)
+        for constant in code.co_consts:
+            if isinstance(constant, types.CodeType):
+                names |= dict.fromkeys(_used_names(constant))
+        found = _names_of_code[id(code)] = (code, tuple(names))
+    return found[1]
+
+
+_STORE_GLOBAL = dis.opmap["STORE_GLOBAL"]
+_STORE_DEREF = dis.opmap["STORE_DEREF"]
+
+
+def _refuse_stores(function: types.FunctionType) -> None:
+    """Raise TraceError for a function that assigns to names outside of it."""
+    code = function.__code__
+    outside = frozenset(code.co_freevars)
+    codes = [code]
+    while codes:
+        inner = codes.pop()
+        codes += [constant for constant in inner.co_consts if isinstance(constant, types.CodeType)]
+        operations = inner.co_code[::2]
+        has_deref = bool(outside & set(inner.co_freevars)) and _STORE_DEREF in operations
+        if _STORE_GLOBAL not in operations and not has_deref:
+            continue
+        line = inner.co_firstlineno
+        for instruction in dis.get_instructions(inner):
+            line = instruction.starts_line if _is_line(instruction.starts_line) else line
+            line = getattr(instruction, "line_number", None) or line
+            name = instruction.argval
+            if instruction.opcode == _STORE_GLOBAL or (
+                instruction.opcode == _STORE_DEREF and name in outside
+            ):
+                raise TraceError(
+                    f"the function assigns to {name}, a name outside of it",
+                    at=Location(inner.co_filename, line, inner.co_name),
+                    help=f"return the new value of {name} from the function",
+                )
+
+
+def _is_line(line: Any) -> bool:
+    return isinstance(line, int) and not isinstance(line, bool)

@@ -1,0 +1,206 @@
+"""Modules as traced code sees them: NumPy, math, random, and the user's own."""
+
+from __future__ import annotations
+
+import math
+import random
+import types
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from gradc.tracing import source
+from gradc.tracing.arrays import as_tracer, contains_unknown
+from gradc.tracing.dispatch import Mapped
+from gradc.tracing.numpy_map import BY_IDENTITY, TABLE
+from gradc.tracing.state import running
+from gradc_ir.errors import TraceError
+
+if TYPE_CHECKING:
+    from gradc.tracing.lens import Lens
+
+_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+
+
+class NumpyModule(types.ModuleType):
+    """NumPy, or a module of it, with its functions seen through gradc."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        super().__init__(module.__name__)
+        self.__gradc_original__ = module
+        self._prefix = module.__name__.partition(".")[2]
+
+    def __getattr__(self, name: str) -> Any:
+        found = see_numpy(getattr(self.__gradc_original__, name), self._named(name))
+        if not name.startswith("__"):
+            self.__dict__[name] = found
+        return found
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__gradc_original__)
+
+    def _named(self, name: str) -> str:
+        return f"{self._prefix}.{name}" if self._prefix else name
+
+
+class CastingType:
+    """A scalar type such as np.float64: a dtype where one is wanted, a cast when it is called."""
+
+    def __init__(self, original: Any) -> None:
+        self.__gradc_original__ = original
+        self.__name__ = original.__name__
+        self.dtype = np.dtype(original)
+
+    def __call__(self, *args: Any) -> Any:
+        if args and contains_unknown(args[0]):
+            from gradc.tracing import creation
+
+            running()
+            return creation.astype(as_tracer(args[0]), self.dtype)
+        from gradc.tracing.arrays import plain_nest
+
+        return self.__gradc_original__(*(plain_nest(arg) for arg in args))
+
+    def __eq__(self, other: object) -> bool:
+        original = getattr(other, "__gradc_original__", other)
+        return bool(self.__gradc_original__ == original or self.dtype == original)
+
+    def __hash__(self) -> int:
+        return hash(self.__gradc_original__)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.__gradc_original__, name)
+
+    def __repr__(self) -> str:
+        return repr(self.__gradc_original__)
+
+
+class Random:
+    """A source of randomness, which a graph cannot hold."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Random(f"{self._name}.{name}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TraceError(
+            f"{self._name} inside a traced function: the numbers would be drawn once, while tracing",
+            at=source.location(),
+            help="draw them outside and pass them as an argument",
+        )
+
+
+class MathModule(types.ModuleType):
+    """Python's math module: its functions are those of NumPy for traced values."""
+
+    _SAME = {
+        "atan2": "arctan2", "atan": "arctan", "pow": "float_power", "fabs": "fabs",
+    }  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__("math")
+        self.__gradc_original__ = math
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(math, name)
+        return see_math(found) if callable(found) else found
+
+
+def see_math(function: Any) -> Any:
+    """Return a function of math that records the NumPy function of the same meaning."""
+    name = function.__name__
+
+    def call(*args: Any) -> Any:
+        if any(map(contains_unknown, args)):
+            running()
+            mapped = TABLE.get(MathModule._SAME.get(name, name))
+            if mapped is None or (name == "log" and len(args) > 1) or name in ("floor", "ceil"):
+                raise TraceError(
+                    f"math.{name} of a traced value",
+                    at=source.location(),
+                    help=f"write np.{name}(x) or another function of np",
+                )
+            return mapped(*args)
+        return function(*args)
+
+    return call
+
+
+def see_numpy(value: Any, name: str) -> Any:
+    """Return something found in NumPy as traced code sees it."""
+    if isinstance(value, types.ModuleType):
+        if value.__name__ == "numpy.random":
+            return Random("np.random")
+        return NumpyModule(value) if value.__name__.partition(".")[0] == "numpy" else value
+    if isinstance(value, type):
+        is_scalar = issubclass(value, np.generic) and value.__name__ not in _ABSTRACT
+        return CastingType(value) if is_scalar else value
+    if not callable(value):
+        return value
+    try:
+        mapped = BY_IDENTITY.get(value)
+    except TypeError:  # not hashable
+        mapped = None
+    return mapped or Mapped(name, value, None)
+
+
+_ABSTRACT = {
+    "generic", "number", "integer", "signedinteger", "unsignedinteger", "inexact", "floating",
+    "complexfloating", "flexible", "character",
+}  # fmt: skip
+
+
+def belongs_to_numpy(value: Any) -> bool:
+    """Whether a function, ufunc or type was defined by NumPy."""
+    if isinstance(value, np.ufunc):
+        return True
+    module = getattr(value, "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] == "numpy"
+
+
+class UserModule(types.ModuleType):
+    """A module of the user's: what is read from it is seen through the lens."""
+
+    def __init__(self, module: types.ModuleType, lens: Lens) -> None:
+        super().__init__(module.__name__)
+        self.__gradc_original__ = module
+        self._lens = lens
+
+    def __getattr__(self, name: str) -> Any:
+        module = self.__gradc_original__
+        value = getattr(module, name)
+        if name.startswith("__"):
+            return value
+        found = self._lens.see_named(value, module.__dict__, name, f"{module.__name__}.{name}")
+        self.__dict__[name] = found
+        return found
+
+
+def see_module(module: types.ModuleType, lens: Lens) -> Any:
+    """Return a module as traced code sees it."""
+    name = module.__name__
+    package = name.partition(".")[0]
+    if package == "numpy":
+        return see_numpy(module, name)
+    if module is math:
+        return MathModule()
+    if module is random:
+        return Random("random")
+    file = getattr(module, "__file__", None)
+    if file and not source.is_library(file):
+        return UserModule(module, lens)
+    return module
+
+
+def is_random(value: Any) -> bool:
+    """Whether a value draws random numbers."""
+    if isinstance(value, _GENERATORS):
+        return True
+    owner = getattr(value, "__self__", None)
+    return isinstance(owner, _GENERATORS)

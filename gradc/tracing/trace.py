@@ -1,0 +1,411 @@
+"""Tracing: a Python function and the types of its arguments to a Function of the graph language."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gradc import nest
+from gradc.nest import Structure
+from gradc.tracing import source
+from gradc.tracing.arrays import as_tracer
+from gradc.tracing.lens import Lens
+from gradc.tracing.modules import CastingType
+from gradc.tracing.signals import SizesMustMatch
+from gradc.tracing.sizing import SymbolicSize
+from gradc.tracing.state import Capture, Guard, Trace, running, state
+from gradc.tracing.tracer import Tracer, make, read
+from gradc_ir import sizes
+from gradc_ir.errors import TraceError
+from gradc_ir.graph import Function, Value
+from gradc_ir.location import Location
+from gradc_ir.sizes import Size
+from gradc_ir.types import DType, Type, dtype_of
+
+
+@dataclass(frozen=True)
+class PythonNumber:
+    """The type of an argument that is a Python float, int or bool: its dtype yields to arrays'."""
+
+    __gradc_leaf__: ClassVar[bool] = True
+
+    dtype: DType
+
+    @property
+    def type(self) -> Type:
+        """The type of the parameter."""
+        return Type(self.dtype)
+
+    @property
+    def kind(self) -> type:
+        """The Python type."""
+        return {DType.F64: float, DType.I64: int, DType.BOOL: bool}[self.dtype]
+
+
+@dataclass(frozen=True)
+class Static:
+    """An argument that is passed on as it is, and is no parameter of the graph."""
+
+    __gradc_leaf__: ClassVar[bool] = True
+
+    value: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Traced:
+    """What a trace found.
+
+    Parameters
+    ----------
+    function: the graph; its parameters are the leaves of the arguments, then the captured arrays.
+    in_tree: the structure of ``(args, kwargs)``.
+    out_tree: the structure of the result.
+    captures: the arrays reached by name, to be read and passed at every call, in parameter order.
+    guards: numbers, strings and flags reached by name; the graph holds only while they hold.
+    specialised: symbols that an op forced to be a number or another symbol.
+    log: what was decided on the way, one line each.
+    """
+
+    function: Function
+    in_tree: Structure
+    out_tree: Structure
+    captures: tuple[Capture, ...]
+    guards: tuple[Guard, ...] = ()
+    specialised: Mapping[str, Size] = field(default_factory=dict)
+    log: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Subtrace:
+    """A function recorded inside a trace.
+
+    ``function`` is closed: its parameters are the leaves of the arguments, then what it captured.
+    ``operands`` are the outer values for all of them, in order, None for a leaf that was a type;
+    ``captured`` is the tail of it that was captured.
+    """
+
+    function: Function
+    operands: tuple[Value | None, ...]
+    captured: tuple[Value, ...]
+    out_tree: Structure
+
+
+def abstract(leaf: Any, path: str = "an argument") -> Type | PythonNumber | Static:
+    """Return what is known of an argument before it is traced: its type.
+
+    Raises TraceError for what is no number and no array, DTypeError for an unsupported dtype.
+    """
+    if isinstance(leaf, Type | PythonNumber | Static):
+        return leaf
+    if isinstance(leaf, bool):
+        return PythonNumber(DType.BOOL)
+    if type(leaf) in (int, float):
+        return PythonNumber(DType.I64 if type(leaf) is int else DType.F64)
+    if isinstance(leaf, np.ndarray | np.generic):
+        if leaf.dtype.kind in "OUS":
+            raise _no_number(leaf, path, f"an array of dtype {leaf.dtype}")
+        return Type(dtype_of(leaf.dtype), leaf.shape)
+    if isinstance(leaf, complex):
+        return Type(dtype_of(np.complex128))
+    raise _no_number(leaf, path, f"a {type(leaf).__name__}")
+
+
+def _no_number(leaf: Any, path: str, what: str) -> TraceError:
+    return TraceError(
+        f"{path} is {what}, not a number or an array",
+        found=f"{path} = {leaf!r:.60}",
+        help=f'make it static: gradc.compile(static="{path}"), or bind it with functools.partial',
+    )
+
+
+def trace(
+    fn: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    name: str | None = None,
+) -> Traced:
+    """Record a function.
+
+    Parameters
+    ----------
+    fn: any callable; its Python code outside of installed packages is seen through the lens.
+    args: nests of leaves; a leaf is a Type, a PythonNumber, a Static, a number or an array.
+    kwargs: the same for arguments given by name.
+    name: the name of the Function, by default that of ``fn``.
+
+    Raises
+    ------
+    TraceError, ShapeError, DTypeError, IndexError for what the function does;
+    NeedsConcreteSize when Python asks for the number behind a symbolic size.
+    """
+    leaves, in_tree = nest.flatten((tuple(args), dict(kwargs or {})))
+    paths = _argument_paths(fn, tuple(args), dict(kwargs or {}))
+    types = [abstract(leaf, path) for leaf, path in zip(leaves, paths)]
+    solved: dict[str, Size] = {}
+    while True:
+        given = [_substituted(leaf, solved) for leaf in types]
+        try:
+            return _trace_once(fn, given, paths, in_tree, name or _name_of(fn), solved)
+        except SizesMustMatch as question:
+            answer = question.solution()
+            if answer is None:
+                raise question.error from None
+            symbol, size = _keep_first(answer, given)
+            solved = {key: sizes.substitute(old, {symbol: size}) for key, old in solved.items()}
+            solved[symbol] = size
+
+
+def _keep_first(answer: tuple[str, Size], given: Sequence[Any]) -> tuple[str, Size]:
+    """Of two symbols that become one, keep the one that appears first in the arguments."""
+    symbol, size = answer
+    other = str(size)
+    if not isinstance(size, int) and other.isidentifier():
+        names = [one for leaf in given if isinstance(leaf, Type) for one in leaf.symbols]
+        if symbol in names and (other not in names or names.index(symbol) < names.index(other)):
+            return other, sizes.symbol(symbol)
+    return answer
+
+
+def _substituted(leaf: Any, solved: Mapping[str, Size]) -> Any:
+    if not solved or not isinstance(leaf, Type):
+        return leaf
+    return leaf.with_shape(tuple(sizes.substitute(size, solved) for size in leaf.shape))
+
+
+def _trace_once(
+    fn: Callable[..., Any],
+    leaves: Sequence[Any],
+    paths: Sequence[str],
+    in_tree: Structure,
+    name: str,
+    solved: Mapping[str, Size],
+) -> Traced:
+    if state.top is not None:
+        raise TraceError("trace() inside of a trace: use subtrace()", at=source.location())
+    lens = Lens()
+    with Trace(None, lens) as running_trace:
+        lens.trace = running_trace
+        given, names = [], []
+        for leaf, path in zip(leaves, paths):
+            if isinstance(leaf, Static):
+                given.append(leaf.value)
+                continue
+            given.append(_parameter(running_trace, leaf))
+            names.append(path)
+        args, kwargs = nest.unflatten(in_tree, given)
+        results, out_tree = _results(lens.see(fn)(*args, **kwargs), name)
+    captures = tuple(running_trace.captures)
+    function = running_trace.builder.function(
+        name,
+        running_trace.params,
+        results,
+        names=[*names, *_distinct([capture.name for capture in captures], names)],
+        location=_location_of(fn),
+    )
+    return Traced(
+        function,
+        in_tree,
+        out_tree,
+        captures,
+        tuple(running_trace.guards.values()),
+        dict(solved),
+        (*_unrolled(function), *running_trace.log),
+    )
+
+
+# A line that made more nodes than this was a loop that Python ran.
+_NOTABLE_REPETITION = 256
+
+
+def _unrolled(function: Function) -> list[str]:
+    counts: dict[Location, int] = {}
+    for places in function.locations.values():
+        for place in places:
+            counts[place] = counts.get(place, 0) + 1
+    return [
+        f"{place}: {count} operations come from this line: a Python loop was unrolled"
+        for place, count in counts.items()
+        if count > _NOTABLE_REPETITION
+    ]
+
+
+def _distinct(names: Sequence[str], taken: Sequence[str]) -> list[str]:
+    used = set(taken)
+    found = []
+    for name in names:
+        candidate = name
+        while candidate in used:
+            candidate += "_"
+        used.add(candidate)
+        found.append(candidate)
+    return found
+
+
+def _parameter(trace: Trace, leaf: Type | PythonNumber) -> Tracer:
+    if isinstance(leaf, PythonNumber):
+        tracer = make(trace, trace.param(leaf.type))
+        tracer.weak = leaf.kind
+        return tracer
+    return make(trace, trace.param(leaf))
+
+
+def _results(result: Any, name: str) -> tuple[list[Value], Structure]:
+    leaves, structure = nest.flatten(result)
+    running()
+    paths: list[str] = []
+    values = []
+    for position, leaf in enumerate(leaves):
+        if isinstance(leaf, Tracer | np.ndarray | np.generic | int | float | SymbolicSize):
+            values.append(read(as_tracer(leaf)))
+            continue
+        paths = paths or nest.paths(result, "result")
+        kind = "type" if isinstance(leaf, CastingType) else type(leaf).__name__
+        raise TraceError(
+            f"{name} returns a {kind}, not a number or an array",
+            found=f"{paths[position]} = {leaf!r:.60}",
+            help="return numbers and arrays, in any nest of dict, list and tuple",
+        )
+    return values, structure
+
+
+def _argument_paths(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+    """Return the path of each leaf, beginning with the name of its parameter."""
+    names: list[str] = []
+    rest = "args"
+    try:
+        for parameter in inspect.signature(fn).parameters.values():
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                rest = parameter.name
+                break
+            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+                names.append(parameter.name)
+    except (TypeError, ValueError):
+        pass
+    paths: list[str] = []
+    for position, arg in enumerate(args):
+        inside = position < len(names)
+        root = names[position] if inside else f"{rest}[{position - len(names)}]"
+        paths += nest.paths(arg, root)
+    # the leaves of kwargs come in the order in which a dict is flattened
+    for key in nest.flatten({key: position for position, key in enumerate(kwargs)})[0]:
+        keyword = list(kwargs)[key]
+        paths += nest.paths(kwargs[keyword], keyword)
+    return paths
+
+
+def _name_of(fn: Any) -> str:
+    found = getattr(fn, "__name__", None) or getattr(getattr(fn, "func", None), "__name__", None)
+    text = found or type(fn).__name__
+    return text if text.isidentifier() else "f"
+
+
+def _location_of(fn: Any) -> Location | None:
+    function = inspect.unwrap(fn) if callable(fn) else fn
+    code = getattr(getattr(function, "func", function), "__code__", None)
+    return code and Location(code.co_filename, code.co_firstlineno, _name_of(fn))
+
+
+def subtrace(
+    fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
+) -> Subtrace:
+    """Record a function called inside the running trace as a closed Function of its own.
+
+    Parameters
+    ----------
+    fn: any callable.
+    args: nests of tracers, values, numbers and arrays; a Type makes a parameter without an operand.
+    kwargs: the same for arguments given by name.
+
+    Outer tracers that the function uses otherwise become further operands, level by level.
+    """
+    outer = running()
+    leaves, tree = nest.flatten((tuple(args), dict(kwargs or {})))
+    operands: list[Value | None] = []
+    with Trace(outer, outer.lens) as inner:
+        given = []
+        for leaf in leaves:
+            if isinstance(leaf, Static):
+                given.append(leaf.value)
+                continue
+            if isinstance(leaf, Type | PythonNumber):
+                operands.append(None)
+                given.append(_parameter(inner, leaf))
+                continue
+            with _Outside(outer):
+                tracer = as_tracer(make(outer, leaf) if isinstance(leaf, Value) else leaf)
+                value = read(tracer)
+            operands.append(value)
+            parameter = make(inner, inner.param(value.type), contiguous=tracer.contiguous)
+            parameter.scalar = tracer.scalar or not isinstance(leaf, Tracer)
+            parameter.weak = tracer.weak or _weak_of(leaf)
+            given.append(parameter)
+        inner_args, inner_kwargs = nest.unflatten(tree, given)
+        result = outer.lens.see(fn)(*inner_args, **inner_kwargs)
+        results, out_tree = _results(result, _name_of(fn))
+        inner.lift_sizes(results)
+    captured = tuple(inner.lifted)
+    function = inner.builder.function(
+        _name_of(fn), inner.params, results, location=_location_of(fn)
+    )
+    running()
+    return Subtrace(function, (*operands, *captured), captured, out_tree)
+
+
+def _weak_of(leaf: Any) -> type | None:
+    return type(leaf) if type(leaf) in (int, float, bool) else None
+
+
+class _Outside:
+    """Builds in the outer trace for a moment, while an inner one is open."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def __enter__(self) -> None:
+        self._before = state.top
+        state.top = self._trace
+        self._trace.builder.__enter__()
+
+    def __exit__(self, *exception: object) -> None:
+        self._trace.builder.__exit__(*exception)
+        state.top = self._before
+
+
+def inline(function: Function, operands: Sequence[Tracer | Value]) -> tuple[Tracer, ...]:
+    """Build a Function's graph in the running trace on these operands; returns tracers."""
+    trace_ = running()
+    values = [read(x) if isinstance(x, Tracer) else x for x in operands]
+    return tuple(make(trace_, value) for value in trace_.builder.inline(function, values))
+
+
+def is_tracing() -> bool:
+    """Whether a trace is running in this thread."""
+    return state.top is not None
+
+
+def call(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function inside the running trace, seen through its lens."""
+    return running().lens.see(fn)(*args, **kwargs)
+
+
+def call_traced(
+    fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
+) -> Any:
+    """Call a function inside the running trace; the arguments are given as they are to trace()."""
+    return call(fn, *args, **(kwargs or {}))
+
+
+def tracer_of(value: Value) -> Tracer:
+    """Return a tracer of a value of the running trace."""
+    return make(running(), value)
+
+
+def value_of(x: Any) -> Value:
+    """Return a tracer, number or array as a value of the running trace."""
+    running()
+    return read(as_tracer(x))

@@ -1,0 +1,139 @@
+"""The meaning of functions: a slow, plain interpreter, to which all other ways are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from gradc_ir import sizes
+from gradc_ir.binding import bind_sizes
+from gradc_ir.errors import DTypeError, GradcError, ShapeError
+from gradc_ir.graph import Function, Node, Value
+from gradc_ir.reduction import Array
+from gradc_ir.sizes import Expr
+from gradc_ir.types import Type, dtype_of
+
+Symbols: TypeAlias = Mapping[str, int]
+
+
+def interpret(function: Function, arrays: Sequence[Any]) -> tuple[Array, ...]:
+    """Return the results of a function of NumPy arrays, 0-d results as 0-d arrays.
+
+    Sizes are bound by the shapes of the arrays. Raises ShapeError or DTypeError when an array is
+    not of its parameter's type, and IndexError, with the user's line, for an index outside its
+    axis.
+    """
+    values = [np.asarray(array) for array in arrays]
+    if len(values) != len(function.params):
+        raise ShapeError(f"{function.name} takes {len(function.params)} arrays, not {len(values)}")
+    for name, type_, array in zip(function.names, function.param_types, values):
+        if dtype_of(array.dtype) is not type_.dtype:
+            raise DTypeError(f"{name} has dtype {dtype_of(array.dtype)}, not {type_.dtype}")
+    shapes = [array.shape for array in values]
+    symbols = bind_sizes(function.param_types, shapes, function.names)
+    # copies, so that no result is a view of an argument or of a constant
+    return tuple(np.array(result, order="C") for result in _run(function, values, symbols))
+
+
+def _run(function: Function, arrays: Sequence[Array], symbols: Symbols) -> tuple[Array, ...]:
+    values: dict[Value, Array] = dict(zip(function.params, arrays, strict=True))
+    for node in function.body:
+        operands = [values[operand] for operand in node.operands]
+        try:
+            results = _evaluate(node, operands, symbols)
+        except GradcError as error:
+            where = function.locations.get(node)
+            raise error.located(where[0] if where else None) from None
+        for value, result in zip(node.results, results, strict=True):
+            values[value] = result
+    return tuple(values[result] for result in function.results)
+
+
+def _evaluate(node: Node, operands: list[Array], symbols: Symbols) -> tuple[Array, ...]:
+    op = node.op
+    if op.reference is None:
+        results: tuple[Array, ...] = _CONTROL[op.name](operands, node.attributes, symbols)
+        return results
+    attributes = node.attributes
+    if symbols:
+        attributes = {name: numbers(item, symbols) for name, item in attributes.items()}
+        # a window of symbolic sizes may lie outside; of known sizes the type rule has seen it
+        op.infer([_type_of(operand) for operand in operands], attributes)
+    result = np.asarray(op.reference(*operands, **attributes))
+    wanted = node.results[0].type.dtype.numpy
+    if result.dtype != wanted:
+        raise DTypeError(f"the reference of {op.name} makes {result.dtype}, not {wanted}")
+    shape = numbers(node.results[0].type.shape, symbols)
+    if result.shape != shape:
+        raise ShapeError(
+            f"{op.name} makes shape {result.shape}, not {shape}",
+            found=f"{node.results[0].type} with {_symbols_text(symbols)}",
+        )
+    return (result,)
+
+
+def _symbols_text(symbols: Symbols) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in symbols.items())
+
+
+def numbers(attribute: Any, symbols: Symbols) -> Any:
+    """Return an attribute with the numbers that its sizes have."""
+    if isinstance(attribute, Expr):
+        return sizes.evaluate(attribute, symbols)
+    if isinstance(attribute, tuple) and not isinstance(attribute, Type):
+        return tuple(numbers(item, symbols) for item in attribute)
+    return attribute
+
+
+def _type_of(array: Array) -> Type:
+    return Type(dtype_of(array.dtype), array.shape)
+
+
+# -- control flow ---------------------------------------------------------------------------------
+
+# The sizes in a body's types are those of its operands, so symbols mean the same in it.
+
+
+def _call(operands: list[Array], attributes: Mapping[str, Any], symbols: Symbols) -> Any:
+    return _run(attributes["body"], operands, symbols)
+
+
+def _scan(operands: list[Array], attributes: Mapping[str, Any], symbols: Symbols) -> Any:
+    body: Function = attributes["body"]
+    end = attributes["consts"] + attributes["carries"]
+    consts = operands[: attributes["consts"]]
+    carries = operands[attributes["consts"] : end]
+    length = numbers(attributes["length"], symbols)
+    order = range(length - 1, -1, -1) if attributes["reverse"] else range(length)
+    rows: list[tuple[Array, ...]] = [()] * length
+    for i in order:
+        row = [np.asarray(x[i]) for x in operands[end:]]
+        results = _run(body, [*consts, *carries, *row], symbols)
+        carries, rows[i] = list(results[: len(carries)]), results[len(carries) :]
+    stacked = []
+    for position, type_ in enumerate(body.result_types[len(carries) :]):
+        if length:
+            stacked.append(np.stack([row[position] for row in rows]))
+        else:
+            shape = numbers(type_.shape, symbols)
+            stacked.append(np.zeros((0, *shape), dtype=type_.dtype.numpy))
+    return (*carries, *stacked)
+
+
+def _while(operands: list[Array], attributes: Mapping[str, Any], symbols: Symbols) -> Any:
+    split = attributes["condition_consts"]
+    end = split + attributes["body_consts"]
+    carries = tuple(operands[end:])
+    while _run(attributes["condition"], [*operands[:split], *carries], symbols)[0]:
+        carries = _run(attributes["body"], [*operands[split:end], *carries], symbols)
+    return carries
+
+
+def _cond(operands: list[Array], attributes: Mapping[str, Any], symbols: Symbols) -> Any:
+    branch = attributes["then"] if operands[0] else attributes["otherwise"]
+    return _run(branch, operands[1:], symbols)
+
+
+_CONTROL = {"call": _call, "scan": _scan, "while": _while, "cond": _cond}

@@ -1,0 +1,128 @@
+"""Checks that a function keeps the rules of the language; run after every pass."""
+
+from __future__ import annotations
+
+from gradc_ir import sizes
+from gradc_ir.constant import Constant
+from gradc_ir.errors import GradcError, VerifyError
+from gradc_ir.graph import Function, Node, Value
+from gradc_ir.op import TABLE
+from gradc_ir.printer import print_node
+from gradc_ir.sizes import Expr
+from gradc_ir.types import Type
+
+
+def verify(function: Function) -> None:
+    """Raise VerifyError, naming the node and the user's line, unless the function is well-formed.
+
+    Checked: the parameters are those of the function; every op is in the table and has its operands
+    and attributes; every type is what the op's type rule says; every size is made of symbols that
+    the parameters bind; bodies are well-formed, too.
+    """
+    _Verifier(function, frozenset()).run()
+
+
+class _Verifier:
+    """The checks of one function; ``outer`` are the symbols bound by functions around it."""
+
+    def __init__(self, function: Function, outer: frozenset[str]) -> None:
+        self.function = function
+        self.symbols = outer | frozenset(function.size_symbols)
+
+    def run(self) -> None:
+        self._params()
+        for node in self.function.nodes:
+            if node.op.name != "param":
+                self._node(node)
+
+    def _params(self) -> None:
+        function = self.function
+        if len(function.names) != len(function.params):
+            raise self._failure(
+                f"{len(function.params)} parameters have {len(function.names)} names"
+            )
+        for position, param in enumerate(function.params):
+            if param.op.name != "param":
+                raise self._failure(f"parameter {position} is made by {param.op.name}", param.node)
+            if param.node.attributes["index"] != position:
+                index = param.node.attributes["index"]
+                what = f"parameter {position} says it is parameter {index}"
+                raise self._failure(what, param.node)
+        own = set(function.params)
+        for node in function.nodes:
+            if node.op.name == "param" and node.results[0] not in own:
+                index = node.attributes["index"]
+                raise self._failure(
+                    f"parameter {index} of another function is used",
+                    self._reader(node.results[0]),
+                    help="pass it as an operand: functions are closed",
+                )
+
+    def _node(self, node: Node) -> None:
+        op = node.op
+        if TABLE.get(op.name) is not op:
+            raise self._failure(f"{op.name} is not in the op table", node)
+        if op.operands is not None and len(node.operands) != op.operands:
+            what = f"{op.name} has {len(node.operands)} operands, not {op.operands}"
+            raise self._failure(what, node)
+        if tuple(node.attributes) != op.attributes:
+            found = ", ".join(node.attributes) or "none"
+            wanted = ", ".join(op.attributes) or "none"
+            raise self._failure(f"{op.name} has the attributes {found}, not {wanted}", node)
+        for name, attribute in node.attributes.items():
+            self._attribute(node, name, attribute)
+        try:
+            wanted_types = op.infer([operand.type for operand in node.operands], node.attributes)
+        except GradcError as error:
+            raise self._failure(error.what, node, *error.found) from error
+        types = tuple(value.type for value in node.results)
+        if types != tuple(wanted_types):
+            found, wanted = (", ".join(map(str, group)) for group in (types, wanted_types))
+            raise self._failure(f"{op.name} makes {wanted}, not {found}", node)
+        for type_ in types:
+            self._sizes(node, type_.shape)
+
+    def _attribute(self, node: Node, name: str, attribute: object) -> None:
+        if isinstance(attribute, Function):
+            _Verifier(attribute, self.symbols).run()
+        elif isinstance(attribute, tuple | Expr):
+            self._sizes(node, attribute if isinstance(attribute, tuple) else (attribute,))
+        elif node.op.name == "constant" and not isinstance(attribute, Constant):
+            raise self._failure(f"the value of constant is {type(attribute).__name__}", node)
+        try:
+            hash(attribute)
+        except TypeError:
+            raise self._failure(f"attribute {name} of {node.op.name} can change", node) from None
+
+    def _sizes(self, node: Node, shape: tuple[object, ...]) -> None:
+        for size in shape:
+            if not isinstance(size, Expr):
+                continue
+            unbound = [name for name in sizes.symbols(size) if name not in self.symbols]
+            if unbound:
+                raise self._failure(f"no parameter binds the size {', '.join(unbound)}", node)
+
+    def _reader(self, value: Value) -> Node | None:
+        return next((node for node in self.function.nodes if value in node.operands), None)
+
+    def _failure(
+        self, what: str, node: Node | None = None, *found: str, help: str | None = None
+    ) -> VerifyError:
+        function = self.function
+        at = function.location
+        lines = [f"in @{function.name}"]
+        if node is not None:
+            where = function.locations.get(node)
+            at = where[0] if where else at
+            if TABLE.get(node.op.name) is node.op and node in function.nodes:
+                lines.append(f"    {_text(function, node)}")
+        return VerifyError(what, at=at, found=[*lines, *found], help=help)
+
+
+def _text(function: Function, node: Node) -> str:
+    """Return the node's line of text; a broken node may have none."""
+    try:
+        return print_node(function, node)
+    except (KeyError, TypeError, IndexError, AttributeError):
+        types: tuple[Type, ...] = tuple(value.type for value in node.results)
+        return f"{node.op.name}: {', '.join(map(str, types))}"

@@ -1,0 +1,220 @@
+"""Machine code from text: bits, calls, speed, and what the optimiser must leave alone."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import math
+import random
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from gradc_codegen.jit import compile_module, load_object
+from gradc_codegen.object import emit_assembly, optimized_ir
+from gradc_codegen.target import Target, has_fma, host, require_fma, target
+from gradc_ir.errors import ExportError, GradcError, VerifyError
+
+UNARY = """
+declare double @{call}(double)
+define double @f(double %x) {{
+  %y = call double @{call}(double %x)
+  ret double %y
+}}
+"""
+# out[i] = x[i] * y[i] + z[i], and a left-to-right sum of x
+LOOP = """
+define double @f(ptr noalias %x, ptr noalias %y, ptr noalias %z, ptr noalias %out, i64 %n) {
+entry:
+  %some = icmp sgt i64 %n, 0
+  br i1 %some, label %loop, label %done
+loop:
+  %i = phi i64 [0, %entry], [%k, %loop]
+  %sum = phi double [0.0, %entry], [%next, %loop]
+  %px = getelementptr double, ptr %x, i64 %i
+  %py = getelementptr double, ptr %y, i64 %i
+  %pz = getelementptr double, ptr %z, i64 %i
+  %po = getelementptr double, ptr %out, i64 %i
+  %vx = load double, ptr %px
+  %vy = load double, ptr %py
+  %vz = load double, ptr %pz
+  %product = fmul double %vx, %vy
+  %result = fadd double %product, %vz
+  store double %result, ptr %po
+  %next = fadd double %sum, %vx
+  %k = add i64 %i, 1
+  %more = icmp slt i64 %k, %n
+  br i1 %more, label %loop, label %done
+done:
+  %total = phi double [0.0, %entry], [%next, %loop]
+  ret double %total
+}
+"""
+Real = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
+
+
+def straight_line(operations: int, cut: int) -> str:
+    """Return a module of scalar operations, with sin and exp, in functions of at most ``cut``."""
+    choose = random.Random(0)
+    lines = [f"declare double @{name}(double) #0" for name in ("sin", "exp")]
+    parts = []
+    while operations > 0:
+        parts.append(f"@part{len(parts)}")
+        lines.append(f"define internal void {parts[-1]}(ptr noalias %w) {{")
+        values = [f"%v{i}" for i in range(32)]
+        for i, value in enumerate(values):
+            lines.append(f"  %p{i} = getelementptr double, ptr %w, i64 {i}")
+            lines.append(f"  {value} = load double, ptr %p{i}")
+        for i in range(min(cut, operations)):
+            x, y = (values[-1 - choose.randrange(32)] for _ in range(2))
+            operation = choose.choice(["sin", "exp", *["fadd", "fmul", "fsub"] * 3])
+            if operation.startswith("f"):
+                lines.append(f"  %t{i} = {operation} double {x}, {y}")
+            else:
+                lines.append(f"  %t{i} = call double @{operation}(double {x})")
+            values.append(f"%t{i}")
+        lines += [f"  store double {values[-1 - i]}, ptr %p{i}" for i in range(32)]
+        lines += ["  ret void", "}"]
+        operations -= cut
+    lines.append("define void @f(ptr %w) {")
+    lines += [f"  call void {part}(ptr %w)" for part in parts]
+    lines += ["  ret void", "}", "attributes #0 = { willreturn memory(none) }"]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("name", ["sin", "exp", "expm1", "log1p", "tanh"])
+def test_libm_is_found_in_this_process(name: str) -> None:
+    code = compile_module(UNARY.format(call=name))
+    assert code.names == ("f",)
+    assert Real(code.address("f"))(0.75) == getattr(math, name)(0.75)
+
+
+def test_a_library_function_of_a_constant_stays_a_call() -> None:
+    text = UNARY.format(call="sin").replace("double %x)\n  ret", "double 1.0)\n  ret")
+    assert "call double @sin" in optimized_ir(text)
+
+
+def test_elementwise_loops_are_vectorised_and_sums_are_not_reassociated() -> None:
+    elementwise = LOOP.replace("%next = fadd double %sum, %vx", "%next = fadd double %vx, 0.0")
+    assert "fmul <4 x double>" in optimized_ir(elementwise)
+    assert "vector.reduce" not in optimized_ir(LOOP)
+    rng = np.random.default_rng(0)
+    x, y, z = rng.normal(size=(3, 1001)) * 10.0 ** rng.integers(-8, 8, (3, 1001))
+    out = np.empty(1001)
+    code = compile_module(LOOP)
+    kernel = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_void_p] * 4, ctypes.c_int64)
+    total = kernel(code.address("f"))(*(a.ctypes.data for a in (x, y, z, out)), 1001)
+    assert out.tobytes() == (x * y + z).tobytes()
+    expected = 0.0
+    for term in x:
+        expected += term
+    assert total == expected
+
+
+def test_neighbours_are_never_fused() -> None:
+    assembly = emit_assembly(LOOP)
+    assert "vmulsd" in assembly
+    assert "fmadd" not in assembly
+
+
+def test_a_zero_loop_does_not_become_memset() -> None:
+    zeros = LOOP.replace("store double %result", "store double 0.0")
+    assert "memset" not in emit_assembly(zeros)
+
+
+def test_code_goes_with_its_object_and_not_before() -> None:
+    functions = [
+        compile_module(UNARY.format(call="sin").replace("%y\n", f"{i}.0\n")) for i in range(40)
+    ]
+    kept = functions[::2]
+    del functions
+    gc.collect()
+    assert [Real(code.address("f"))(0.0) for code in kept] == list(range(0, 40, 2))
+
+
+def test_an_object_file_loads_again() -> None:
+    code = compile_module(UNARY.format(call="exp"))
+    again = load_object(code.code, code.names)
+    assert Real(again.address("f"))(1.0) == math.exp(1.0)
+
+
+def test_names_that_are_not_defined() -> None:
+    with pytest.raises(KeyError):
+        compile_module(UNARY.format(call="exp")).address("g")
+
+
+def test_faulty_text() -> None:
+    with pytest.raises(VerifyError, match="LLVM refuses the text of a module"):
+        compile_module("define double @f(double %x) {\n  ret float %x\n}")
+
+
+def test_an_unknown_function_is_an_error_and_not_the_end_of_the_process() -> None:
+    # LLVM writes the name on stderr, hence a process of its own
+    program = f"""
+from gradc_codegen.jit import compile_module
+from gradc_ir.errors import VerifyError
+try:
+    compile_module({UNARY.format(call="no_such_function")!r})
+except VerifyError as error:
+    print(error.what)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=_environment()
+    )
+    assert done.stdout == "the code calls a function this process does not have\n"
+
+
+def test_threads_compile_at_once() -> None:
+    found: dict[int, float] = {}
+
+    def compile_one(i: int) -> None:
+        code = compile_module(UNARY.format(call="sin").replace("%y\n", f"{i}.5\n"))
+        found[i] = Real(code.address("f"))(0.0)
+
+    threads = [threading.Thread(target=compile_one, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {i: i + 0.5 for i in range(8)}
+
+
+def test_long_straight_line_code_compiles_fast() -> None:
+    text = straight_line(40_000, 4_000)
+    start = time.perf_counter()
+    compile_module(text)
+    # 0.9 s where this was written; the bound leaves room for a busy machine
+    assert time.perf_counter() - start < 5
+
+
+def test_fma_is_an_instruction_or_an_error() -> None:
+    assert has_fma(host())
+    assert has_fma(target())
+    assert has_fma(target(triple="aarch64-unknown-linux-gnu"))
+    old = Target("x86_64-unknown-linux-gnu", "x86-64-v2")
+    assert not has_fma(old)
+    with pytest.raises(GradcError, match="x86-64-v2 has no fused multiply-add"):
+        require_fma(old, GradcError)
+
+
+def test_targets() -> None:
+    assert target("native") == host()
+    assert target("x86-64-v3", "x86_64-unknown-linux-gnu").cpu == "x86-64-v3"
+    assert target(triple="aarch64-unknown-linux-gnu").pointer_bits == 64
+    assert target(triple="wasm32-unknown-unknown").pointer_bits == 32
+    with pytest.raises(ExportError, match="LLVM knows no CPU 'i8008'"):
+        target("i8008")
+    with pytest.raises(ExportError, match="LLVM knows no target 'pdp11-dec-unix'"):
+        target(triple="pdp11-dec-unix")
+    with pytest.raises(ExportError, match="cpu native is this machine's"):
+        target("native", "aarch64-unknown-linux-gnu")
+
+
+def _environment() -> dict[str, str]:
+    import os
+
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

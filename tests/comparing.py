@@ -1,0 +1,49 @@
+"""How tests compare numbers: as bits, in units in the last place, or scaled by their terms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mpmath
+import numpy as np
+
+
+def assert_same_bits(found: Any, want: Any) -> None:
+    """Shapes, dtypes and bits are the same; all NaNs count as equal."""
+    found, want = np.asarray(found), np.asarray(want)
+    assert (found.dtype, found.shape) == (want.dtype, want.shape)
+    same = found == want
+    if found.dtype.kind == "f":
+        same &= np.signbit(found) == np.signbit(want)
+        same |= np.isnan(found) & np.isnan(want)
+    assert np.all(same), f"found {found[~same].flat[:5]}, wanted {want[~same].flat[:5]}"
+
+
+def assert_within_ulps(found: Any, want: Any, ulps: float = 4) -> None:
+    """Every element is within so many units in the last place of the wanted one."""
+    found, want = np.asarray(found), np.asarray(want)
+    assert (found.dtype, found.shape) == (want.dtype, want.shape)
+    # inf - inf is compared by the first condition
+    error = np.abs(np.float64(1) * found - np.float64(1) * want)
+    unit = np.spacing(np.maximum(np.abs(want), np.finfo(want.dtype).smallest_subnormal))
+    good = (found == want) | (np.isnan(found) & np.isnan(want)) | (error <= ulps * unit)
+    assert np.all(good), f"found {found[~good].flat[:5]}, wanted {want[~good].flat[:5]}"
+
+
+def assert_accurate(found: Any, exact: Any, ulps: float = 4) -> None:
+    """A float is within so many units in the last place of a multiple-precision number."""
+    found = np.asarray(found)[()]
+    unit = np.spacing(max(abs(found.dtype.type(float(exact))), np.finfo(found.dtype).tiny))
+    error = abs(mpmath.mpf(float(found)) - exact)
+    assert error <= ulps * float(unit), f"found {found}, wanted {exact}, {error / unit} ulp away"
+
+
+def assert_close(found: Any, want: Any, scale: Any = None, relative: float = 1e-12) -> None:
+    """Elements agree relative to a scale: the sum of their terms' magnitudes where it is given."""
+    found, want = np.asarray(found), np.asarray(want)
+    assert found.shape == want.shape
+    scale = np.abs(want) if scale is None else np.asarray(scale)
+    error = np.abs(found - want)
+    good = (error <= relative * np.maximum(scale, np.finfo(np.float64).tiny)) | (found == want)
+    good |= np.isnan(found) & np.isnan(want)
+    assert np.all(good), f"found {found[~good].flat[:5]}, wanted {want[~good].flat[:5]}"

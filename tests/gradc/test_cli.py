@@ -1,0 +1,276 @@
+"""The command line: every command, every option, and the exit codes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gradc.cli import main as command_line
+from gradc.dump import STAGES
+from gradc.pipeline import KINDS, Options, after, before
+from gradc.rules import EXACT, FAST, STABLE
+
+MODEL = '''
+import numpy as np
+
+import gradc
+
+
+def loss(w, x):
+    return np.sum(np.log(1 + np.exp(x @ w)))
+
+
+@gradc.compile(spec="x: f64[n], p: {a: f64, b: f64[n]}")
+def nested(x, p):
+    return p["a"] * np.sum(x * p["b"])
+
+
+@gradc.custom_gradient
+def wrong(x):
+    return x * x, lambda upstream: 7 * upstream
+
+
+def refused(x):
+    if x > 0:
+        return x
+    return -x
+
+
+NUMBER = 3
+'''
+SPEC = "w: f64[2], x: f64[n,2]"
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_with_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("model.py").write_text(MODEL)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+
+def run(*arguments: str) -> Result:
+    """Run the command line as its entry point does, exit codes and all."""
+
+    class EntryPoint:
+        name = "gradc"
+
+        def main(self, args: object, prog_name: str, **extra: object) -> None:
+            argv, sys.argv = sys.argv, [prog_name, *map(str, args)]  # type: ignore[call-overload]
+            try:
+                command_line.main()
+            finally:
+                sys.argv = argv
+
+    return CliRunner().invoke(EntryPoint(), [*arguments])  # type: ignore[arg-type]
+
+
+def succeed(*arguments: str) -> str:
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_help_names_the_commands() -> None:
+    text = succeed("--help")
+    for command in ("dump", "explain", "check", "export", "passes", "rules"):
+        assert command in text
+        assert succeed(command, "--help").startswith(f"Usage: gradc {command}")
+
+
+def test_version() -> None:
+    import gradc
+
+    assert gradc.__version__ in succeed("--version")
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_dump_at_each_stage(stage: str) -> None:
+    text = succeed("dump", "model.py:loss", "--spec", SPEC, "--of", "grad", "--stage", stage)
+    sign = {"loops": "for", "llvm": "define", "asm": ".text"}.get(stage, "func @loss(")
+    assert sign in text
+    assert text.endswith("\n")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_dump_of_each_kind(kind: str) -> None:
+    text = succeed("dump", "model.py:loss", "--spec", SPEC, "--of", kind)
+    assert text.count("func @") == 1
+    assert "model.py:8" in text
+
+
+def test_dump_without_locations() -> None:
+    text = succeed("dump", "model.py:loss", "--spec", SPEC, "--no-locations")
+    assert "model.py" not in text
+
+
+def test_dump_to_a_file() -> None:
+    assert succeed("dump", "model.py:loss", "--spec", SPEC, "-o", "loss.ir") == ""
+    assert Path("loss.ir").read_text() == succeed("dump", "model.py:loss", "--spec", SPEC)
+
+
+def test_dump_asm_of_another_cpu() -> None:
+    text = succeed(
+        "dump", "model.py:loss", "--spec", SPEC, "--stage", "asm", "--cpu", "x86-64-v3"
+    )
+    assert "loss" in text
+
+
+def test_dump_after_all_shows_every_step_with_its_number_of_nodes() -> None:
+    text = succeed("dump", "model.py:loss", "--spec", SPEC, "--of", "grad", "--after", "all")
+    heads = [line for line in text.splitlines() if line.startswith("## ")]
+    options = Options()
+    steps = [
+        "traced",
+        *(f"before.{step.name}" for step in before(options).passes),
+        "derivative",
+        *(f"after.{step.name}" for step in after(options).passes),
+    ]
+    assert [head[3:].partition(":")[0] for head in heads] == steps
+    assert all(head.endswith(" nodes") for head in heads)
+
+
+def test_dump_after_one_pass() -> None:
+    text = succeed("dump", "model.py:loss", "--spec", SPEC, "--of", "grad", "--after", "fold")
+    heads = [line.partition(":")[0] for line in text.splitlines() if line.startswith("## ")]
+    assert heads == ["## before.fold", "## after.fold"]
+    result = run("dump", "model.py:loss", "--spec", SPEC, "--after", "folding")
+    assert result.exit_code == 2
+    assert "no pass called 'folding' runs here" in result.output
+
+
+def test_dump_by_other_parameters() -> None:
+    by_name = succeed("dump", "model.py:loss", "--spec", SPEC, "--of", "grad", "--wrt", "x")
+    assert by_name == succeed(
+        "dump", "model.py:loss", "--spec", SPEC, "--of", "grad", "--wrt", "1"
+    )
+    assert "-> f64[n,2]" in by_name
+    both = succeed("dump", "model.py:loss", "--spec", SPEC, "--of", "grad", "--wrt", "w,x")
+    assert "-> (f64[2], f64[n,2])" in both
+
+
+def test_the_spec_of_the_decorator_is_used() -> None:
+    text = succeed("dump", "model.py:nested", "--of", "grad", "--wrt", "p")
+    assert "%p.a: f64" in text
+    assert "%p.b: f64[n]" in text
+
+
+def test_a_module_on_the_path() -> None:
+    assert "softplus" in succeed("dump", "model:loss", "--spec", SPEC)
+
+
+def test_explain_names_the_rule_and_the_line() -> None:
+    text = succeed("explain", "model.py:loss", "--spec", SPEC, "--of", "grad")
+    assert "model.py:8" in text
+    assert "softplus" in text or "log1p" in text
+    succeed("explain", "model.py:loss", "--spec", SPEC, "-o", "why.txt")
+    assert "model.py:8" in Path("why.txt").read_text()
+
+
+def test_explain_an_op() -> None:
+    text = succeed("explain", "log1p")
+    assert "Natural logarithm of one plus x" in text
+    assert run("explain", "no_such_op").exit_code == 2
+
+
+def test_check() -> None:
+    assert succeed("check", "model.py:loss", "--spec", SPEC).startswith("ok model.py:loss")
+    succeed("check", "model.py:loss", "--spec", SPEC, "--size", "3", "--seed", "4")
+    result = run("check", "model.py:wrong", "--spec", "x: f64")
+    assert result.exit_code == 1
+    assert result.output.startswith("FAILED model.py:wrong\n")
+
+
+def test_export_writes_an_object_and_a_header() -> None:
+    text = succeed("export", "model.py:loss", "--spec", SPEC)
+    assert [Path(line).name for line in text.splitlines()] == ["loss.o", "loss.h"]
+    assert Path("loss.o").read_bytes()[:4] == b"\x7fELF"
+    header = Path("loss.h").read_text()
+    assert "int loss(" in header
+    assert "int loss_vg(" in header
+    assert "loss_vg_worksize(" in header
+
+
+def test_export_with_a_name_a_folder_a_cpu_and_parameters() -> None:
+    succeed(
+        *("export", "model.py:loss", "--spec", SPEC, "--name", "fit", "--out", "build"),
+        *("--cpu", "x86-64", "--wrt", "x", "--target", "aarch64-unknown-linux-gnu")[:4],
+    )
+    assert "int fit_vg(" in Path("build/fit.h").read_text()
+    assert Path("build/fit.o").exists()
+
+
+def test_export_for_another_target() -> None:
+    succeed(
+        *("export", "model.py:loss", "--spec", SPEC, "--target", "aarch64-unknown-linux-gnu"),
+        *("--cpu", "generic"),
+    )
+    machine = Path("loss.o").read_bytes()[18]
+    assert machine == 0xB7  # EM_AARCH64
+
+
+def test_export_under_a_name_that_is_none_in_c() -> None:
+    result = run("export", "model.py:loss", "--spec", SPEC, "--name", "2x")
+    assert result.exit_code == 2
+    assert "ExportError" in result.output
+
+
+def test_passes_lists_the_pipeline() -> None:
+    text = succeed("passes")
+    for step in (*before(Options()).passes, *after(Options()).passes):
+        assert step.name in text
+        assert step.summary in text
+
+
+@pytest.mark.parametrize("kind", [None, "exact", "stable", "fast"])
+def test_rules_are_listed_by_class(kind: str | None) -> None:
+    text = succeed("rules", *(["--kind", kind] if kind else []))
+    for name, listed in (("exact", EXACT), ("stable", STABLE), ("fast", FAST)):
+        shown = kind in (None, name)
+        assert (f"{name}:\n" in text) == shown
+        for rule in listed:
+            if shown:
+                assert rule.name in text
+                assert rule.reason in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("dump",), "Missing argument 'MODULE.PY:FUNCTION'"),
+        (("dump", "model.py"), "'model.py' does not name a function"),
+        (("dump", "other.py:loss"), "no file other.py"),
+        (("dump", "no_such_module:loss"), "no module called no_such_module"),
+        (("dump", "model.py:lost"), "has no 'lost'; its functions: "),
+        (("dump", "model.py:NUMBER"), "is a int, not a function"),
+        (("dump", "model.py:loss"), "which arguments?"),
+        (("dump", "model.py:loss", "--spec", "w: f64[2"), "ParseError"),
+        (("dump", "model.py:loss", "--spec", "v: f64[2]"), "does not fit loss"),
+        (("dump", "model.py:loss", "--spec", SPEC, "--of", "grads"), "'grads' is not one of"),
+        (("dump", "model.py:loss", "--spec", SPEC, "--stage", "last"), "'last' is not one of"),
+        (("dump", "model.py:loss", "--spec", SPEC, "--of", "grad", "--wrt", "z"), "no parameter 'z'"),
+        (("dump", "model.py:refused", "--spec", "x: f64"), "model.py:24 in refused"),
+        (("rules", "--kind", "slow"), "'slow' is not one of"),
+        (("compile",), "No such command 'compile'"),
+    ],
+)
+def test_a_wrong_use_exits_with_two(arguments: tuple[str, ...], message: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert message in result.output
+    assert "Traceback" not in result.output
+
+
+def test_a_real_process() -> None:
+    command = [sys.executable, "-m", "gradc", "dump", "model.py:loss", "--spec", SPEC]
+    root = Path(__file__).resolve().parents[2]
+    paths = [root, root / "ir", root / "codegen"]
+    environment = {"PYTHONPATH": ":".join(map(str, paths)), "PATH": ""}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.startswith("# model.py:7 loss\nfunc @loss(%w: f64[2], %x: f64[n,2]) -> f64 {")
+    assert done.stderr == ""
+    done = subprocess.run([*command, "--of", "none"], capture_output=True, env=environment)
+    assert done.returncode == 2
