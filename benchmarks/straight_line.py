@@ -20,9 +20,11 @@ import numpy as np
 
 import gradc
 from gradc.pipeline import Options, Request, after, differentiate, stabilise
+from gradc.specialize import collector_paused
 from gradc.tracing import trace
 from gradc_codegen.lower import lower
-from gradc_codegen.object import emit_object, optimized_ir
+from gradc_codegen.optimize import effort, optimize, parse
+from gradc_codegen.target import target
 from gradc_ir.types import DType, Type
 
 WINDOW = 20
@@ -93,10 +95,14 @@ def phases(function: Callable[[Any], Any]) -> tuple[dict[str, float], int, int]:
         final = after(options)(derivative)
     with phase("schedule, lower", seconds):
         text = lower(final, "kernel")
-    with phase("optimise", seconds):
-        optimized_ir(text)
-    with phase("optimise, emit", seconds):
-        emit_object(text, cpu="native")
+    machine_of = target("native")
+    with phase("LLVM parse", seconds):
+        how = effort([text])
+        module = parse([text], machine_of, how)
+    with phase("LLVM optimise", seconds):
+        machine = optimize(module, machine_of, how)
+    with phase("LLVM emit", seconds):
+        machine.emit_object(module)
     return seconds, len(ready.nodes), len(final.nodes)
 
 
@@ -118,7 +124,8 @@ def main(counts: list[int]) -> None:
         seconds = first_call(program(count))
         ratio = f"  ({seconds / before[1]:.1f} times that of {before[0]:,})" if before else ""
         print(f"{count:,} operations: first call {seconds:.2f} s{ratio}")
-        parts, ready, final = phases(program(count, seed=1))
+        with collector_paused():
+            parts, ready, final = phases(program(count))
         print(f"  {ready:,} nodes before differentiation, {final:,} at the end")
         for name, took in parts.items():
             print(f"  {name:18} {took * 1e3:8.0f} ms")

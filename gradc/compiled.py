@@ -8,24 +8,34 @@ from typing import TYPE_CHECKING, Any, overload
 
 from gradc import nest
 from gradc.checks import check_floats, check_value
+from gradc.inspection import Inspected
 from gradc.pipeline import Options, Request, derive, using
 from gradc.pullback import Linearized, Pullback, halves
 from gradc.results import nest_floats, nest_value, unflatten_parts
-from gradc.signature import Bound, Parameters, Wrt, bind_types, choose_wrt, leaves_of
-from gradc.specialize import Family, Signature
+from gradc.signature import (
+    Array,
+    Bound,
+    CallKey,
+    Parameters,
+    Wrt,
+    call_key,
+    choose_wrt,
+    leaves_of,
+)
+from gradc.specialize import Family, Signature, Specialization
 from gradc.tangents import as_tuple, like_argument, push_tangents
 from gradc.tracing import PythonNumber, Traced, call, trace
 from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.graph import Function
-from gradc_ir.types import Type, dtype_of
+from gradc_ir.types import Type
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from gradc.executable import Executable
 
 Function_ = Callable[..., Any]
 
 
-class Compiled:
+class Compiled(Inspected):
     """A NumPy function with native value and derivatives; made by :func:`compile`.
 
     Calling it returns what the function would: NumPy arrays, NumPy scalars for 0-d results, in the
@@ -53,14 +63,26 @@ class Compiled:
         self._families: dict[Any, Family] = {}
         self._signatures: list[Signature] = []
         self._last: Bound | None = None
+        self._known_calls: dict[
+            CallKey | None, tuple[Executable, Callable[[Sequence[Array]], Any]]
+        ] = {}
 
     # -- calls ------------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the function's value."""
+        key = None if kwargs else call_key(args, "value")
+        found = self._known_calls.get(key)
+        if found is not None:
+            executable, unpack = found
+            return unpack(executable(args))
         bound = self._bind(args, kwargs)
         made = self._family("value", bound, ()).find(bound.leaves)
-        return nest_value(made.traced.out_tree, made.executables[0](made.arrays(bound.leaves)))
+
+        def finish(results: Sequence[Array]) -> Any:
+            return nest_value(made.traced.out_tree, results)
+
+        return self._call(key, bound, made, finish)
 
     def grad(self, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Any:
         """Return the gradient of a scalar value, in the nest of what it is with respect to.
@@ -133,28 +155,50 @@ class Compiled:
         has_aux: bool = False,
         mode: str = "auto",
     ) -> Any:
-        """Return grad, value_and_grad, jacobian or hessian, ``of`` says which, at these arguments."""
+        """Return grad, value_and_grad, jacobian or hessian, as ``of`` says."""
+        key = None if kwargs or type(wrt) is list else call_key(args, (of, wrt, mode, has_aux))
+        found = self._known_calls.get(key)
+        if found is not None:
+            executable, unpack = found
+            return unpack(executable(args))
         bound = self._bind(args, kwargs)
         positions = self._parameters.positions(wrt, bound)
         check_floats(self.__name__, bound, positions)
         leaves = leaves_of(bound, positions)
         made = self._family(of, bound, leaves, mode, has_aux).find(bound.leaves)
-        results = made.executables[0](made.arrays(bound.leaves))
         several = isinstance(wrt, (tuple, list))
 
         def like(parts: Sequence[Any]) -> Any:
             nested = unflatten_parts(bound, positions, parts)
             return nested if several else nested[0]
 
-        if of == "grad":
-            return like(results)
-        if of == "value_and_grad":
-            count = len(made.traced.function.results)
-            value = nest_value(made.traced.out_tree, results[:count])
-            return value, like(results[count:])
-        width = len(leaves)
-        rows = [like(results[i : i + width]) for i in range(0, len(results), width)]
-        return like(rows) if of == "hessian" else nest.unflatten(made.traced.out_tree, rows)
+        def finish(results: Sequence[Array]) -> Any:
+            if of == "grad":
+                return like(results)
+            if of == "value_and_grad":
+                count = len(made.traced.function.results)
+                value = nest_value(made.traced.out_tree, results[:count])
+                return value, like(results[count:])
+            width = len(leaves)
+            rows = [like(results[i : i + width]) for i in range(0, len(results), width)]
+            return like(rows) if of == "hessian" else nest.unflatten(made.traced.out_tree, rows)
+
+        return self._call(key, bound, made, finish)
+
+    def _call(
+        self,
+        key: CallKey | None,
+        bound: Bound,
+        made: Specialization,
+        finish: Callable[[Sequence[Array]], Any],
+    ) -> Any:
+        """Call the kernel; the next call with such arguments goes straight to it."""
+        executable = made.executables[0]
+        if key is not None and not made.traced.captures and not made.traced.guards:
+            plain = len(bound.leaves) == len(key) - 1 and not bound.static
+            if plain and all(structure is None for structure in bound.structure):
+                self._known_calls[key] = executable, finish
+        return finish(executable(made.arrays(bound.leaves)))
 
     def linearize(self, *args: Any) -> tuple[Any, Linearized]:
         """Return ``(value, push)``; ``push(*tangents)`` is the tangent of the value here."""
@@ -184,102 +228,6 @@ class Compiled:
         results = made.executables[0]([*made.arrays(bound.leaves), *pushed])
         parts = unflatten_parts(bound, positions, results)
         return parts if several else parts[0]
-
-    # -- inspection --------------------------------------------------------------------------------
-
-    @property
-    def signatures(self) -> tuple[Signature, ...]:
-        """Each compilation so far: of what, for which types, why, and how long it took."""
-        return tuple(self._signatures)
-
-    def ir(self, *specs_or_args: Any, of: str = "value", wrt: Wrt = 0) -> Function:
-        """Return the final graph of what ``of`` names: for a spec, arguments, or the last call."""
-        traced, request = self._request(specs_or_args, of, wrt)
-        return derive(traced.function, request)
-
-    def dump(
-        self,
-        *specs_or_args: Any,
-        of: str = "value",
-        stage: str = "final",
-        spec: str | None = None,
-        wrt: Wrt = 0,
-        after: str | None = None,
-        locations: bool = True,
-        cpu: str = "native",
-    ) -> str:
-        """Return the text of what ``of`` names at a stage of its way.
-
-        ``stage`` is traced, stable, derivative, final, loops, llvm or asm; ``after`` instead names
-        a pass, or ``"all"``.
-        """
-        from gradc.dump import dump
-
-        traced, request = self._request((spec,) if spec else specs_or_args, of, wrt)
-        return dump(
-            traced.function,
-            request,
-            stage=stage,
-            after_pass=after,
-            locations=locations,
-            cpu=cpu,
-        )
-
-    def explain(
-        self, *specs_or_args: Any, of: str = "value", spec: str | None = None, wrt: Wrt = 0
-    ) -> str:
-        """Return which rules fired at which line, what was captured, and what was baked in."""
-        from gradc.explain import explain
-
-        traced, request = self._request((spec,) if spec else specs_or_args, of, wrt)
-        return explain(traced, request)
-
-    def export(
-        self,
-        name: str,
-        *specs_or_args: Any,
-        spec: str | None = None,
-        wrt: Wrt = 0,
-        out: str | Path = ".",
-        cpu: str = "x86-64-v3",
-        triple: str | None = None,
-    ) -> list[Path]:
-        """Write ``name.o`` and ``name.h``: the value as ``name``, with its gradient as ``name_vg``.
-
-        Returns the paths. Hidden inputs become further inputs of the kernels. Raises ExportError
-        with the cure when the function cannot be exported.
-        """
-        from gradc.export import export
-
-        traced, value = self._request((spec,) if spec else specs_or_args, "value", wrt)
-        _, both = self._request((spec,) if spec else specs_or_args, "value_and_grad", wrt)
-        functions = {"": derive(traced.function, value)}
-        result = traced.function.result_types[0]
-        if len(traced.function.results) == 1 and not result.shape and result.dtype.is_float:
-            functions["vg"] = derive(traced.function, both)
-        return export(functions, name, out, cpu=cpu, triple=triple, wrt=both.wrt)
-
-    def argument_types(self, spec: str | None = None) -> tuple[Any, ...]:
-        """Return the arguments a spec describes: nests whose leaves are types."""
-        from gradc_ir.parser import parse_spec
-
-        text = spec or self.spec
-        if text is None:
-            raise TraceError(
-                f"{self.__name__}: which arguments? There is no spec and no call yet",
-                help='give one: spec="x: f64[n,3]", or --spec on the command line',
-            )
-        pairs = parse_spec(text)
-        names = [name for name, _ in pairs]
-        if names != list(self._parameters.names)[: len(names)]:
-            raise TraceError(
-                f"the spec does not fit {self.__name__}",
-                found=(
-                    f"spec: {', '.join(names)}",
-                    f"parameters: {', '.join(self._parameters.names)}",
-                ),
-            )
-        return tuple(types for _, types in pairs)
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Inline the function into the trace that calls it."""
@@ -356,29 +304,6 @@ class Compiled:
                 kwargs,
                 name=self.__name__,
             )
-
-    def _request(self, specs_or_args: Sequence[Any], of: str, wrt: Wrt) -> tuple[Traced, Request]:
-        if not specs_or_args and self._last is not None and self.spec is None:
-            bound = self._last
-            types = [Type(dtype_of(leaf.dtype), leaf.shape) for leaf in bound.leaves]
-            return self._trace(bound, types), self._request_of(bound, of, wrt)
-        if specs_or_args and not isinstance(specs_or_args[0], str):
-            bound = self._parameters.bind(specs_or_args, {})
-            types = [Type(dtype_of(leaf.dtype), leaf.shape) for leaf in bound.leaves]
-            return self._trace(bound, types), self._request_of(bound, of, wrt)
-        spec = specs_or_args[0] if specs_or_args else None
-        given = self.argument_types(spec)
-        bound, types = bind_types(self._parameters.names, given)
-        return self._trace(bound, types), self._request_of(bound, of, wrt)
-
-    def _request_of(self, bound: Bound, of: str, wrt: Wrt) -> Request:
-        if of == "value":
-            return Request(of, (), options=self.options)
-        positions = self._parameters.positions(wrt, bound)
-        floats = of in ("jvp", "vjp")
-        if not floats:
-            check_floats(self.__name__, bound, positions)
-        return Request(of, leaves_of(bound, positions, floats=floats), options=self.options)
 
 
 def _finish(traced: Traced, request: Request, has_aux: bool) -> Sequence[Function]:

@@ -20,7 +20,7 @@ class CustomGradient:
 
     def __init__(self, function: AnyFunction, name: str | None = None) -> None:
         functools.update_wrapper(self, function)
-        self.name = name or getattr(function, "__name__", "function")
+        self.name = name if name is not None else str(getattr(function, "__name__", "function"))
         self.__wrapped__ = function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What happened to a function: which rule fired at which of the user's lines, and all about one op."""
+"""What happened to a function: which rule fired at which line, and all about one op."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def explain(traced: Traced, request: Request) -> str:
 
 def _rules_by_line(found: Iterable[Firing]) -> list[str]:
     lines: list[str] = []
-    here: Location | None | str = ""
+    here: Location | str | None = ""
     exact: list[str] = []
 
     def flush() -> None:
@@ -107,7 +107,7 @@ def _rules_by_line(found: Iterable[Firing]) -> list[str]:
     return lines
 
 
-# -- one op ---------------------------------------------------------------------------------------------
+# -- one op ----------------------------------------------------------------------------------------
 
 
 def explain_op(name: str) -> str:

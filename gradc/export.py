@@ -45,7 +45,7 @@ def export(
     triple: LLVM's name of the target; None for this machine's.
     wrt: positions of the parameters that the results of ``"vg"`` after the value are gradients of.
     outputs: names of the results by suffix, instead of ``y`` and ``g_x``.
-    documentation: lines for the comment on top of the header.
+    documentation: text for the comment on top of the header.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def export(
         target=machine,
         version=__version__,
         ir_hash=_hash(functions.values()),
-        documentation=documentation,
+        documentation=[line for text in documentation for line in text.splitlines()],
     )
     visible = [symbol for one in exported for symbol in (one.name, f"{one.name}_worksize")]
     code = emit_object(texts, cpu, triple, exported=visible)

@@ -102,9 +102,10 @@ def _register_dataclasses(leaves: Iterable[Any]) -> bool:
         type(leaf)
         for leaf in leaves
         if dataclasses.is_dataclass(leaf)
+        and not isinstance(leaf, type)
         and type(leaf) not in _registered
         and not hasattr(leaf, "__gradc_leaf__")
-    } - {type}
+    }
     for cls in new:
         _registered.add(cls)
         names = tuple(field.name for field in dataclasses.fields(cls))

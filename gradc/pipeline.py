@@ -15,8 +15,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from gradc_ir.verify import verify
-
 from gradc.autodiff.forward import jvp
 from gradc.autodiff.jacobian import jacobian
 from gradc.autodiff.open_calls import OpenCalls
@@ -25,6 +23,7 @@ from gradc.rules import EXACT, FAST, Simplify, Stabilise
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.graph import Function
 from gradc_ir.passes import Canonicalize, FoldConstants
+from gradc_ir.verify import verify
 
 Watch: TypeAlias = Callable[[str, Function], None]
 
@@ -76,7 +75,7 @@ class Pipeline:
 
 
 def _verifying() -> bool:
-    """Whether every pass is checked: when steps are watched, and when GRADC_VERIFY is set (tests)."""
+    """Whether to check every pass though nobody watches: GRADC_VERIFY is set, as tests do."""
     return os.environ.get("GRADC_VERIFY", "") not in ("", "0")
 
 
@@ -88,13 +87,12 @@ def before(options: Options) -> Pipeline:
 def after(options: Options) -> Pipeline:
     """Return the passes after the outermost differentiation.
 
-    Opening calls, folding and differentiation make new spellings for the rules. Equal nodes are merged
-    and dead ones dropped by every pass, because each builds its result anew from the results back.
+    Opening calls, folding and differentiation make new spellings for the rules. Equal nodes are
+    merged and dead ones dropped by every pass, because each builds its result anew from the results
+    back.
     """
     fast: list[Pass] = [Simplify(FAST)] if options.fast else []
-    return Pipeline(
-        "after", (OpenCalls(), Canonicalize(), FoldConstants(), _rules(options), *fast)
-    )
+    return Pipeline("after", (OpenCalls(), Canonicalize(), FoldConstants(), _rules(options), *fast))
 
 
 def _rules(options: Options) -> Pass:

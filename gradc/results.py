@@ -36,7 +36,7 @@ def nest_value(tree: Any, arrays: Sequence[Array]) -> Any:
 
 
 def nest_floats(traced: Traced, tangents: Sequence[Array]) -> Any:
-    """Put tangents of the float results into the nest of all results; None stands for the others."""
+    """Put tangents of the float results into the nest of all results; None for the others."""
     rest = iter(tangents)
     return nest.unflatten(
         traced.out_tree,

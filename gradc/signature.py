@@ -41,6 +41,25 @@ class Bound:
         return tuple(leaf.shape for leaf in self.leaves)
 
 
+CallKey: TypeAlias = tuple[Any, ...]
+
+
+def call_key(args: Sequence[Any], request: Any) -> CallKey | None:
+    """Return what tells calls of one kernel apart, when all arguments are plain arrays or floats.
+
+    None stands for any other call, which is bound and flattened with all checks.
+    """
+    key = [request]
+    for arg in args:
+        if type(arg) is np.ndarray:
+            key.append((arg.dtype, arg.shape))
+        elif type(arg) is float:
+            key.append(float)
+        else:
+            return None
+    return tuple(key)
+
+
 class Parameters:
     """The parameters of a function, and how calls bind to them."""
 
@@ -223,11 +242,13 @@ def as_array(name: str, leaf: Any) -> Array:
 def not_an_array(name: str, value: Any) -> DTypeError:
     """Return the error for an argument that is neither a number nor an array."""
     kind = "None" if value is None else f"{type(value).__name__} {_short(value)}"
+    argument = name.split(".")[0].split("[")[0]
+    steers = f"say static={argument!r} for an argument that only steers the function, or "
     return DTypeError(
         f"{name} is neither a number nor an array: {kind}",
         found="arguments are numbers, arrays, or nests of them (dict, list, tuple, dataclass)",
-        help=f"say static={name.split('.')[0].split('[')[0]!r} for an argument that only steers "
-        "the function, or pass a number",
+        # a tangent or a cotangent is no argument
+        help=(steers if argument.isidentifier() else "") + "pass a number",
     )
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from gradc.executable import Executable
 from gradc.signature import Array
 from gradc.tracing import NeedsConcreteSize, Traced
-from gradc_ir.errors import ShapeError
+from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.graph import Function
 from gradc_ir.sizes import Size, symbol
 from gradc_ir.types import Type, dtype_of
@@ -103,16 +103,12 @@ class Family:
     def _captures_fit(self, made: Specialization, shapes: Shapes) -> bool:
         if not all(guard.holds() for guard in made.traced.guards):
             return False
-        types = made.traced.function.param_types
-        captured = [capture.read() for capture in made.traced.captures]
+        try:
+            captured = [capture.read() for capture in made.traced.captures]
+        except TraceError:
+            return False  # of another dtype or rank than it was traced with: trace anew
         if not captured and shapes in self._by_shapes and self._by_shapes[shapes] is made:
             return True
-        same = all(
-            dtype_of(array.dtype) is type_.dtype and array.ndim == type_.rank
-            for array, type_ in zip(captured, types[len(shapes) :])
-        )
-        if not same:
-            return False
         return _fits(made.traced.function, [*shapes, *(array.shape for array in captured)])
 
     def _specialize(self, leaves: Sequence[Array], shapes: Shapes) -> Specialization:
@@ -123,7 +119,9 @@ class Family:
         start = time.perf_counter()
         concrete = [Type(dtype_of(leaf.dtype), leaf.shape) for leaf in leaves]
         self._seen.append(shapes)
-        reason = "first call" if len(self._seen) == 1 else "a new size"
+        again = shapes in self._seen[:-1]
+        reason = "a captured array or number changed" if again else "a new size"
+        reason = reason if len(self._seen) > 1 else "first call"
         traced = None
         if len(self._seen) > 1 and not self._per_size:
             general = list(generalize(concrete, self._seen))
@@ -203,8 +201,8 @@ def _fits_leaves(traced: Traced, shapes: Shapes) -> bool:
 def collector_paused() -> Iterator[None]:
     """Hold the cyclic garbage collector while graphs are built.
 
-    A graph is hundreds of thousands of small objects that all live until the end: looking through them
-    again and again takes half the compile time.
+    A graph is hundreds of thousands of small objects that all live until the end: looking through
+    them again and again takes half the compile time.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -32,7 +32,7 @@ def push_tangents(bound: Bound, tangents: tuple[Any, ...]) -> tuple[tuple[int, .
 def like_argument(
     bound: Bound, position: int, given: Any, what: str, floats: bool = False
 ) -> list[Array]:
-    """Flatten a tangent or vector; raises ShapeError unless it has the nest and shapes of the value."""
+    """Flatten a tangent; raises ShapeError unless it has the nest and shapes of the value."""
     name = bound.names[position]
     part = flatten_arguments([(f"{what} of {name}", given)])
     wanted = [bound.leaves[leaf] for leaf in bound.spans[position]]
@@ -44,7 +44,7 @@ def like_argument(
             continue
         if have.shape != want.shape:
             raise ShapeError(
-                f"the {what} of {name} has shape {have.shape}, wanted {want.shape}, the shape of {name}"
+                f"the {what} of {name} has shape {have.shape}, {name} has {want.shape}"
             )
         arrays.append(as_array(name, have).astype(want.dtype, copy=False))
     return arrays

@@ -16,9 +16,11 @@ from gradc.checks import check_value
 from gradc.compiled import Compiled, compile
 from gradc.pipeline import Request, current_options, differentiate, stabilise
 from gradc.signature import Parameters, Wrt, choose_wrt
-from gradc.tracing import Subtrace, Tracer, current, inline, subtrace
+from gradc.tracing import Subtrace, Tracer, current, inline, subtrace, value_of
+from gradc_ir import build
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
-from gradc_ir.graph import Function
+from gradc_ir.graph import Function, Value
+from gradc_ir.types import Type
 
 Function_ = Callable[..., Any]
 
@@ -31,8 +33,8 @@ def grad(fn: Function_, wrt: Wrt | None = None, has_aux: bool = False, **options
     ``(value, aux)`` and the new one ``(gradient, aux)``. Raises ShapeError when the value is not a
     scalar, DTypeError when value or argument is not floating point.
     """
-    both = value_and_grad(fn, wrt, has_aux, **options)
     if has_aux:
+        both = value_and_grad(fn, wrt, has_aux, **options)
 
         def gradient_and_aux(*args: Any, **kwargs: Any) -> Any:
             (_, aux), gradient = both(*args, **kwargs)
@@ -57,7 +59,7 @@ def jacobian(
 
 
 def hessian(fn: Function_, wrt: Wrt | None = None, **options: Any) -> Function_:
-    """Return the function of the Hessian of a scalar-valued function: the argument's shape twice."""
+    """Return the function of the Hessian of a scalar: the argument's shape twice."""
     return _Derivative("hessian", fn, choose_wrt(wrt, options))
 
 
@@ -121,12 +123,12 @@ def vjp(fn: Function_, *args: Any) -> tuple[Any, Function_]:
             )
         )
 
-    value = traced.value(inline(traced.function, traced.sub.operands))
+    value = traced.value(inline(traced.function, traced.operands))
     return value, pullback
 
 
 def linearize(fn: Function_, *args: Any) -> tuple[Any, Function_]:
-    """Return ``(value, push)``; ``push(*tangents)`` is the tangent of the value, at these arguments.
+    """Return ``(value, push)``; ``push(*tangents)`` is the tangent of the value here.
 
     The values that the tangents need are computed once.
     """
@@ -225,6 +227,8 @@ class _Traced:
         self.names = tuple(bound.arguments)
         self.values = tuple(bound.arguments.values())
         self.sub: Subtrace = subtrace(fn, args, kwargs)
+        # no argument of a call is a mere type, so every operand is a value
+        self.operands = [operand for operand in self.sub.operands if operand is not None]
         self.function: Function = self.sub.function
         self.structures = []
         self.spans: list[range] = []
@@ -261,7 +265,9 @@ class _Traced:
         return differentiate(stabilise(self.function, request.options), request)
 
     def run(self, function: Function, extra: Sequence[Any]) -> list[Tracer]:
-        return list(inline(function, [*self.sub.operands, *extra]))
+        wanted = function.param_types[len(self.operands) :]
+        seeds = [_seed(x, type_) for x, type_ in zip(extra, wanted, strict=True)]
+        return list(inline(function, [*self.operands, *seeds]))
 
     def value(self, results: Sequence[Any]) -> Any:
         return nest.unflatten(self.sub.out_tree, list(results[: len(self.function.results)]))
@@ -273,3 +279,11 @@ class _Traced:
             for position in self.positions(wrt)
         ]
         return tuple(parts) if isinstance(wrt, (tuple, list)) else parts[0]
+
+
+def _seed(given: Any, wanted: Type) -> Value:
+    """Return a tangent or cotangent given in traced code as a value of the type it must have."""
+    value = value_of(given)
+    if value.type.shape != wanted.shape:
+        raise ShapeError(f"a tangent or cotangent is {value.type}, wanted {wanted}")
+    return build.cast(value, wanted.dtype)

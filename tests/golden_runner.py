@@ -1,6 +1,6 @@
-"""Runs golden texts: files of cases, each a function, what a pass is called, and what it makes of it.
+"""Runs golden texts: files of cases, each a function and what named passes make of it.
 
-A case is a sentence, the passes it goes through, the function, a rule, and the function they make of it::
+A case is a sentence, the passes, the function, a rule, and the function they make of it::
 
     # Equal terms are computed once, in whatever order they are written.
     # pass: cse

@@ -67,8 +67,7 @@ class _Program:
         found = [x for x in self.values if x.type.dtype.is_float and x.type.rank >= rank]
         if not found:
             return None
-        latest = found[-4:]
-        return self.one_of(latest if self.chance() else found)
+        return self.one_of(found if self.draw(st.integers(0, 3)) == 0 else found[-2:])
 
     def fitting(self, x: Value) -> Value:
         """Return a value of x's type: one there is, one made to fit, or a constant."""
@@ -144,7 +143,7 @@ class _Program:
         x = self.value(rank=1)
         if x is None:
             return None
-        labels = "ijkl"[: x.type.rank]
+        labels = "ijklmn"[: x.type.rank]
         kept = "".join(label for label in labels if self.chance())
         y = self.fitting(x)
         order = self.draw(st.permutations(range(x.type.rank)))
@@ -266,7 +265,7 @@ def _surely_some(x: Value) -> bool:
 
 
 def _small(x: Value) -> bool:
-    return sizes.evaluate(x.type.count, {"n": 7}) <= MOST_ELEMENTS
+    return x.type.rank <= 5 and sizes.evaluate(x.type.count, {"n": 7}) <= MOST_ELEMENTS
 
 
 STEPS = tuple(name for name in vars(_Program) if name.startswith("step_"))
@@ -293,23 +292,25 @@ def programs(
         where they have kinks but for ``select``.
     dtypes: float dtypes of parameters; with one of them there are no casts. symbolic: whether
     parameters may have the size ``n``, which may be any number. scalar: whether the result is one
-    float scalar, to be differentiated; else there are one to three. least, most: how many steps are
+    float scalar, to be differentiated; else there are three. least, most: how many steps are
     drawn; a step makes one op or a few.
     """
     with Builder() as builder:
         program = _Program(draw, kind, dtypes, symbolic)
-        for _ in range(draw(st.integers(least, most))):
-            name = program.one_of(WEIGHTED)
-            made = getattr(program, name)()
-            if made is not None and _small(made):
+        wanted = draw(st.integers(least, most)) + len(program.params)
+        for _ in range(3 * most):
+            if len(program.values) >= wanted:
+                break
+            made = getattr(program, program.one_of(WEIGHTED))()
+            if made is not None and _small(made) and made not in program.values:
                 program.values.append(made)
-        floats = [x for x in program.values if x.type.dtype.is_float]
+        results = program.values[-1:-4:-1]
         if scalar:
-            last = floats[-1]
-            results = [build.reduce_sum(last, range(last.type.rank))]
-        else:
-            others = draw(st.lists(st.sampled_from(program.values), max_size=2))
-            results = [floats[-1], *others]
+            sums = [build.reduce_sum(x, range(x.type.rank)) for x in results]
+            total = sums[0]
+            for part in sums[1:]:
+                total = build.add(total, build.cast(part, total.type.dtype))
+            results = [total]
         return builder.function("program", program.params, results)
 
 

@@ -143,19 +143,26 @@ class Running:
 
         def write(own: list[str]) -> None:
             self.elements.store(self._total(own), self.dtype, total)
-            if self.state.grouped:
-                self.elements.store(self._chunk(own), self.dtype, start)
-                self._reset(own)
 
         self._each(write)
 
-    def _reset(self, own: list[str]) -> None:
+    def begin_chunk(self) -> None:
+        """Write the chunk's start."""
         start = identity(self.statement)
-        for lane in range(self._lanes):
-            self.elements.store(self._partial(str(lane), own), self.dtype, start)
+        self._each(lambda own: self.elements.store(self._chunk(own), self.dtype, start))
+
+    def begin_group(self) -> None:
+        """Write the partials' start."""
+        start = identity(self.statement)
+
+        def write(own: list[str]) -> None:
+            for lane in range(self._lanes):
+                self.elements.store(self._partial(str(lane), own), self.dtype, start)
+
+        self._each(write)
 
     def join_group(self) -> None:
-        """Fold the partials into the chunk and start them anew."""
+        """Fold the partials into the chunk."""
 
         def write(own: list[str]) -> None:
             places = [self._partial(str(lane), own) for lane in range(self._lanes)]
@@ -164,19 +171,15 @@ class Running:
                 half = len(values) // 2
                 values = [self._join(values[i], values[i + half]) for i in range(half)]
             self._join_into(self._chunk(own), values[0])
-            start = identity(self.statement)
-            for place in places:
-                self.elements.store(place, self.dtype, start)
 
         self._each(write)
 
     def join_chunk(self) -> None:
-        """Join the chunk to the total and start it anew."""
+        """Join the chunk to the total."""
 
         def write(own: list[str]) -> None:
-            chunk = self._chunk(own)
-            self._join_into(self._total(own), self.elements.load(chunk, self.dtype))
-            self.elements.store(chunk, self.dtype, identity(self.statement))
+            chunk = self.elements.load(self._chunk(own), self.dtype)
+            self._join_into(self._total(own), chunk)
 
         self._each(write)
 

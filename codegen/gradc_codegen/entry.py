@@ -94,8 +94,6 @@ class Kernel:
         self.signature = Signature.of(function)
         self.compiled = compile_module(code) if isinstance(code, str) else code
         self._entry = entry_for(self.signature) if native and layout_is_known() else None
-        arguments = [_c_type(argument) for argument in self.signature.arguments]
-        self._kernel = ctypes.CFUNCTYPE(ctypes.c_int32, *arguments)(self.address)
         self._worksize = ctypes.CFUNCTYPE(
             ctypes.c_int64, *(ctypes.c_int64 for _ in self.signature.sizes)
         )(self.compiled.address(f"{self.name}_worksize"))
@@ -161,6 +159,10 @@ class Kernel:
         """Return an argument as a contiguous, aligned array of its dtype; numbers are weak."""
         assert argument.type is not None
         dtype = argument.type.dtype.numpy
+        if type(array) is np.ndarray and array.dtype == dtype:
+            flags = array.flags
+            if flags.c_contiguous and flags.aligned:
+                return array
         if type(array) in (bool, int, float):
             array = _number(array, argument.type, self.function.name, argument.name)
         found = np.asarray(array)
@@ -207,7 +209,9 @@ class Kernel:
             for array, argument in zip(ready, self.signature.inputs, strict=True)
         ]
         pointers = [output.ctypes.data for output in outputs]
-        status = int(self._kernel(*plan.sizes, *inputs, *pointers, scratch.ctypes.data))
+        types = [_c_type(argument) for argument in self.signature.arguments]
+        kernel = ctypes.CFUNCTYPE(ctypes.c_int32, *types)(self.address)
+        status = int(kernel(*plan.sizes, *inputs, *pointers, scratch.ctypes.data))
         return status or outputs
 
     def __repr__(self) -> str:

@@ -85,16 +85,17 @@ class Statement:
         self.axis_dims = axis_dims
         self.sequential = sequential
         self.operand = operand  # the operand a piece writes
-        self.inputs: list[tuple[Statement, Reading]] = []
-        self.sources: list[tuple[Value, Reading]] = []
-        self.outputs: list[int] = []  # results of the function this value is
-        self.loops: list[tuple[Loop, int]] = []  # outermost first, each with the dim it is
+        # tuples, because most are empty and there are many statements
+        self.inputs: tuple[tuple[Statement, Reading], ...] = ()
+        self.sources: tuple[tuple[Value, Reading], ...] = ()
+        self.outputs: tuple[int, ...] = ()  # results of the function this value is
+        self.loops: tuple[tuple[Loop, int], ...] = ()  # outermost first, each with the dim it is
         self.part = self.position = 0
         # used while scheduling
         self.scope = self.phase = self.latest = 0
         self.choice = -1
         self.dim_axis: tuple[int, ...] = ()
-        self.remaining: list[int] = []
+        self.remaining: tuple[int, ...] = ()
         self.volumes: tuple[float, ...] = ()
 
     def __str__(self) -> str:

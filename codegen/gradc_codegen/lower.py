@@ -209,12 +209,16 @@ class _FunctionLowering:
         else:
 
             def chunk(start: str) -> None:
+                for made in grouped:
+                    made.begin_chunk()
                 stop = writer.minimum(writer.add(start, str(reduction.CHUNK)), end)
                 writer.loop(start, stop, lambda first: group(first, stop), reduction.GROUP, True)
                 for made in grouped:
                     made.join_chunk()
 
             def group(start: str, end: str) -> None:
+                for made in grouped:
+                    made.begin_group()
                 stop = writer.minimum(writer.add(start, str(reduction.GROUP)), end)
                 writer.loop(start, stop, body, 1, True)
                 for made in grouped:

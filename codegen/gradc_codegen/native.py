@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib
 import platform
 import sys
 import sysconfig
@@ -59,11 +60,11 @@ def entry_text(signature: Signature) -> str:
     """Return LLVM text of a module that calls kernels of a signature from Python.
 
     Its one function takes, as CPython objects: an int64 array, the plan: the kernel's address, the
-    sizes, whether to release the interpreter lock, the shapes the inputs must have, the shapes of the
-    outputs; the scratch, an array; the inputs, arrays or numbers. It returns the outputs as a list of
-    new arrays when the kernel returns OK, else its status as an int, or :data:`NOT_READY` when an
-    input is not an array of the right dtype and shape, contiguous and aligned, or there are not as
-    many as that.
+    sizes, whether to release the interpreter lock, the shapes the inputs must have, the shapes of
+    the outputs; the scratch, an array; the inputs, arrays or numbers. It returns the outputs as a
+    list of new arrays when the kernel returns OK, else its status as an int, or :data:`NOT_READY`
+    when an input is not an array of the right dtype and shape, contiguous and aligned, or there are
+    not as many as that.
     """
     writer = _Writer()
     emit, value, load = writer.emit, writer.value, writer.load
@@ -291,7 +292,8 @@ def _numpy_function(position: int) -> int:
     pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
     pointer_of.restype = ctypes.c_void_p
     pointer_of.argtypes = (ctypes.py_object, ctypes.c_char_p)
-    table = pointer_of(np._core._multiarray_umath._ARRAY_API, None)
+    numpy_in_c = importlib.import_module("numpy._core._multiarray_umath")
+    table = pointer_of(numpy_in_c._ARRAY_API, None)
     return ctypes.c_int64.from_address(table + 8 * position).value
 
 

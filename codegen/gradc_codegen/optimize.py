@@ -28,6 +28,9 @@ _DECLARATION = re.compile(
 # Modules of more lines than this are compiled with less effort and their internal functions are
 # kept apart: in one function they would be slow, emitting is more than linear in its length.
 _LARGE_MODULE = 20_000
+# With more outputs than this, each of which may be NULL, LLVM's second level takes too long: with
+# 1,000 of them 5 s, 0.1 s at the first.
+_MANY_OUTPUTS = 300
 _HUGE_MODULE = 200_000
 
 
@@ -42,17 +45,21 @@ class Effort:
 
 
 USUAL = Effort(pipeline=2, generator=2, vectorize=True, keep_apart=False)
+MEDIUM = Effort(pipeline=1, generator=2, vectorize=True, keep_apart=False)
 LARGE = Effort(pipeline=1, generator=1, vectorize=False, keep_apart=True)
 HUGE = Effort(pipeline=0, generator=0, vectorize=False, keep_apart=True)
 _BY_LEVEL = (HUGE, LARGE, USUAL)
 
 
 def effort(texts: Sequence[str], level: int | None = None) -> Effort:
-    """Return how hard to try: by the length of the texts, or a level 0, 1 or 2."""
+    """Return how hard to try: by what the texts are like, or a level 0, 1 or 2."""
     if level is not None:
         return _BY_LEVEL[level]
     lines = sum(text.count("\n") for text in texts)
-    return USUAL if lines <= _LARGE_MODULE else LARGE if lines <= _HUGE_MODULE else HUGE
+    if lines > _LARGE_MODULE:
+        return LARGE if lines <= _HUGE_MODULE else HUGE
+    tests = sum(text.count(", null\n") for text in texts)
+    return USUAL if tests <= _MANY_OUTPUTS else MEDIUM
 
 
 def parse(texts: Sequence[str], target: Target, how: Effort) -> llvm.ModuleRef:

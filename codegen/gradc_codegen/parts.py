@@ -7,10 +7,13 @@ thousand becomes several functions; values that cross go through scratch.
 from __future__ import annotations
 
 from gradc_codegen.loops import Item, Loop, Part, Statement
+from gradc_codegen.phases import joins_in_groups
 
 MOST_OPERATIONS = 4000
-_LOOP_OVERHEAD = 10
+_LOOP = 10
 _ARRAY_STATEMENT = 6
+# partials: started, folded, joined
+_GROUPED_REDUCTION = 60
 
 
 def cut(body: list[Item]) -> list[Item]:
@@ -53,7 +56,8 @@ class _Cutter:
             return _ARRAY_STATEMENT if item.dims else 1
         assert isinstance(item, Loop)
         item.body, weight = self.cut(item.body)
-        return weight + _LOOP_OVERHEAD
+        grouped = sum(map(joins_in_groups, item.reductions))
+        return weight + _LOOP + _GROUPED_REDUCTION * grouped
 
 
 def _number(body: list[Item], part: int) -> None:

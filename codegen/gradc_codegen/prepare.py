@@ -20,7 +20,7 @@ def prepare(function: Function) -> Function:
 
     ``logsumexp`` is spelled out, reductions and contractions over several axes become chains over
     one axis each (the last axis first, as the order of reduction says), and scatters have one index
-    axis.
+    axis. Fences (``stop_gradient``, ``exactly``) have done their work and go.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def prepare(function: Function) -> Function:
 
 def _is_composite(node: Node) -> bool:
     name = node.op.name
-    if name == "logsumexp":
+    if name == "logsumexp" or node.op.scalar == "identity":
         return True
     if node.op.family == "reduce":
         return len(node.attributes["axes"]) > 1
@@ -69,6 +69,8 @@ def _is_composite(node: Node) -> bool:
 
 def _expand(node: Node, operands: list[Value]) -> Value:
     name = node.op.name
+    if node.op.scalar == "identity":
+        return operands[0]
     if name == "logsumexp":
         return _expand_logsumexp(operands[0], node.attributes["axes"])
     if node.op.family == "reduce":

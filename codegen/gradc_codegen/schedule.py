@@ -68,9 +68,10 @@ class _Scheduler:
         name = _NAMES[depth] if depth < len(_NAMES) else f"i{depth}"
         loop = Loop(name, first.dims[first.choice])
         for statement in statements:
-            statement.loops.append((loop, statement.choice))
-            statement.remaining.remove(statement.choice)
-            if statement.sequential == statement.choice and statement.kind is Kind.REDUCE:
+            choice = statement.choice
+            statement.loops += ((loop, choice),)
+            statement.remaining = tuple(dim for dim in statement.remaining if dim != choice)
+            if statement.sequential == choice and statement.kind is Kind.REDUCE:
                 loop.reductions.append(statement)
         loop.body = self.arrange(statements, depth + 1, 0)
         return loop

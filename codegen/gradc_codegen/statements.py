@@ -73,6 +73,7 @@ class StatementBuilder:
         self.function = function
         self.statements: list[Statement] = []
         self._writers: dict[Value, tuple[Statement, ...]] = {}
+        self._scalar_edges: dict[Value, tuple[Statement, Reading]] = {}
         # for values that are recomputed and for sources: what they read, their cost, their depth
         self._readings: dict[Value, Readings] = {}
         self._cost: dict[Value, int] = {}
@@ -92,14 +93,9 @@ class StatementBuilder:
         if not value.type.shape and op.family == "elementwise":
             # the common case of long scalar programs, kept short
             made = Statement(len(self.statements), node, value)
-            inputs = made.inputs
-            writers = self._writers
-            for operand in node.operands:
-                found = writers.get(operand)
-                if found is not None:
-                    inputs.append((found[0], ()))
-                elif operand in self._readings:
-                    self._connect(made, self._readings[operand])
+            edges = self._scalar_edges
+            made.inputs = tuple([edges[operand] for operand in node.operands if operand in edges])
+            edges[value] = (made, ())
             self.statements.append(made)
             self._writers[value] = (made,)
         elif name in ("param", "constant"):
@@ -131,8 +127,9 @@ class StatementBuilder:
         readings = self._composed(node)
         if len(readings) > _MOST_READINGS:
             return False
-        if op.is_elementwise and len({v for v, _ in readings if v in self._writers}) > 1:
-            return False  # keeping one value is cheaper than keeping several
+        kept = {v for v, _ in readings if v.type.shape and v in self._writers}
+        if op.is_elementwise and len(kept) > 1:
+            return False  # keeping one array is cheaper than keeping several
         self._readings[value] = readings
         self._cost[value] = cost
         self._depth[value] = depth
@@ -157,10 +154,9 @@ class StatementBuilder:
         for value, reading in readings:
             writers = self._writers.get(value)
             if writers is None:
-                statement.sources.append((value, reading))
+                statement.sources += ((value, reading),)
             else:
-                for writer in writers:
-                    statement.inputs.append((writer, reading))
+                statement.inputs += tuple((writer, reading) for writer in writers)
 
     def _new(
         self,
@@ -189,7 +185,7 @@ class StatementBuilder:
         )
         made.volumes = tuple(self._estimate(size) for size in dims)
         # an axis of size 1 needs no loop
-        made.remaining = [dim for dim, size in enumerate(dims) if size != 1]
+        made.remaining = tuple(dim for dim, size in enumerate(dims) if size != 1)
         self.statements.append(made)
         return made
 
@@ -214,6 +210,8 @@ class StatementBuilder:
         )
         self._connect(made, self._composed(node))
         self._writers[value] = (made,)
+        if not rank:
+            self._scalar_edges[value] = (made, ())
 
     def _add_scatter(self, node: Node) -> None:
         """Add a copy of the base and the writes into it."""
@@ -230,7 +228,7 @@ class StatementBuilder:
         self._connect(writes, self._of(part))
         for index in indices:
             self._connect(writes, self._of(index))
-        writes.inputs.append((copy, axis_dims))
+        writes.inputs += ((copy, axis_dims),)
         self._writers[value] = (copy, writes)
 
     def _add_pieces(self, node: Node) -> None:
@@ -253,10 +251,10 @@ class StatementBuilder:
         for position, value in enumerate(self.function.results):
             writers = self._writers.get(value)
             if writers is not None and not writers[-1].outputs:
-                writers[-1].outputs.append(position)
+                writers[-1].outputs = (position,)
                 continue
             rank = value.type.rank
             labels = tuple(self._labels.of(value, axis) for axis in range(rank))
             made = self._new(value.node, Kind.COPY, value.type.shape, labels, identity(rank))
-            made.outputs.append(position)
+            made.outputs = (position,)
             self._connect(made, self._of(value))

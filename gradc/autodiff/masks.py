@@ -26,12 +26,17 @@ class Under(NamedTuple):
     condition: Value
     partial: Partial
     holds: bool = True
+    by_value: bool = False
 
 
 class Mask:
-    """A bool of a cotangent's shape, made on demand: either ``outer and condition``, or derived."""
+    """A bool of a cotangent's shape, made on demand: either ``outer and condition``, or derived.
 
-    __slots__ = ("_build", "_sources", "_value", "condition", "holds", "outer")
+    ``by_value``: the condition compares the masked value itself, as a maximum does. A nan is then
+    never masked, so there is no need to protect what a linear op multiplies with the cotangent.
+    """
+
+    __slots__ = ("_build", "_sources", "_value", "by_value", "condition", "holds", "outer")
 
     def __init__(
         self,
@@ -39,6 +44,7 @@ class Mask:
         outer: Mask | None = None,
         condition: Value | None = None,
         holds: bool = True,
+        by_value: bool = False,
         sources: Sequence[Mask] = (),
         build: Callable[..., Value] | None = None,
     ) -> None:
@@ -46,6 +52,8 @@ class Mask:
         self.condition = condition
         self.holds = holds
         self._sources = (outer,) if outer is not None else tuple(sources)
+        own = by_value if condition is not None else bool(sources)
+        self.by_value: bool = own and all(source.by_value for source in self._sources)
         self._build = build
         self._value: Value | None = None
 
@@ -124,18 +132,17 @@ class Cotangent:
             return self.value
         return self.mask.select(self.value)
 
-    def under(self, condition: Value, holds: bool = True) -> Cotangent:
+    def under(self, condition: Value, holds: bool = True, by_value: bool = False) -> Cotangent:
         """Return the cotangent where a condition holds (or does not), zero elsewhere."""
-        return Cotangent(
-            self.value, Mask(outer=self.mask, condition=condition, holds=holds), clean=False
-        )
+        mask = Mask(outer=self.mask, condition=condition, holds=holds, by_value=by_value)
+        return Cotangent(self.value, mask, clean=False)
 
     def times(self, partial: Partial) -> Cotangent | None:
         """Return the cotangent times a partial derivative of its shape, None for zero."""
         result = self
         while not isinstance(partial, Value):
             if isinstance(partial, Under):
-                result = result.under(partial.condition, partial.holds)
+                result = result.under(partial.condition, partial.holds, partial.by_value)
                 partial = partial.partial
             elif callable(partial):
                 partial = partial()

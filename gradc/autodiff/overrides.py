@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from gradc import nest
-from gradc.tracing import Tracer, call, subtrace, tracer_of, value_of
+from gradc.autodiff import zeros
+from gradc.tracing import Tracer, call, source, subtrace, tracer_of, value_of
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.errors import GradientArityError, ShapeError, TraceError
@@ -36,7 +37,7 @@ def value_and_gradient(function: AnyFunction, name: str, found: Any) -> tuple[An
 def line_of(function: Any) -> Location | None:
     """Return the line on which a function is defined."""
     code = getattr(inspect.unwrap(function), "__code__", None)
-    return code and Location(code.co_filename, code.co_firstlineno, code.co_name)
+    return code and source.definition(code)
 
 
 class TracedCall:
@@ -54,19 +55,17 @@ class TracedCall:
         flat = [nest.flatten(argument) for argument in self.arguments]
         self.structures = [structure for _, structure in flat]
         self.leaves = [leaf for leaves, _ in flat for leaf in leaves]
+        self.numeric = [any(map(_is_number, leaves)) for leaves, _ in flat]
         # the positions of leaves that are numbers; others, such as axis=0, stay what they are
-        self.traced = [
-            i
-            for i, leaf in enumerate(self.leaves)
-            if isinstance(leaf, Tracer | np.ndarray | np.generic | float)
-        ]
+        self.traced = [i for i, leaf in enumerate(self.leaves) if _is_traced(leaf)]
 
     def build(self) -> Any:
         """Return the value, a nest of tracers: the results of one node."""
         given = tuple(self.leaves[i] for i in self.traced)
         body = subtrace(self._value, given)
         variables = [tracer_of(value) for value in body.captured]
-        seeds = [result.type for result in body.function.results]
+        types_of_seeds = body.function.result_types
+        seeds = [tracer_of(zeros.zeros(type_)) for type_ in types_of_seeds]
         gradient = functools.partial(self._gradient, len(given), len(variables), body.out_tree)
         rule = subtrace(gradient, (*given, *variables, *seeds))
         taken = len(given) + len(variables)
@@ -87,7 +86,7 @@ class TracedCall:
             name=self.name,
             body=_with_parameters(body.function, self.name, types, range(taken)),
             vjp=_with_parameters(
-                rule.function, f"{self.name}_vjp", types + seeds, positions, gradients_of=types
+                rule.function, f"{self.name}_vjp", [*types, *types_of_seeds], positions, types
             ),
         )
         return nest.unflatten(body.out_tree, [tracer_of(result) for result in results])
@@ -145,28 +144,46 @@ class TracedCall:
         return gradients, listed
 
     def _by_leaf(self, gradient: AnyFunction, found: Any) -> list[Any]:
-        """Return what the gradient function returned as one entry a leaf of the arguments."""
-        count = len(self.arguments)
-        if count == 1:
-            only = _leaves(found, self.structures[0])
-            if only is not None:
-                return only
-        if isinstance(found, tuple | list):
-            if len(found) == count:
-                parts = [_leaves(part, like) for part, like in zip(found, self.structures)]
-                if all(part is not None for part in parts):
-                    return [leaf for part in parts for leaf in part or ()]
-            if len(found) == len(self.leaves) and not any(map(_is_nest, found)):
-                return list(found)
+        """Return what the gradient function returned as one entry a leaf of the arguments.
+
+        Arguments without numbers, such as ``self``, may be left out.
+        """
+        every = range(len(self.arguments))
+        for chosen in (every, [i for i in every if self.numeric[i]]):
+            parts = self._by_argument(found, chosen)
+            if parts is not None:
+                by_argument = dict(zip(chosen, parts))
+                missing = [[None] * structure.leaves for structure in self.structures]
+                return [leaf for i in every for leaf in by_argument.get(i, missing[i])]
         raise self._wrong_count(gradient, found, "")
+
+    def _by_argument(self, found: Any, chosen: Sequence[int]) -> list[list[Any]] | None:
+        """Return the leaves of each chosen argument, None when what was found does not fit."""
+        structures = [self.structures[i] for i in chosen]
+        if len(chosen) == 1:
+            only = _leaves(found, structures[0])
+            if only is not None:
+                return [only]
+        if not isinstance(found, tuple | list):
+            return None
+        if len(found) == len(chosen):
+            parts = [_leaves(part, like) for part, like in zip(found, structures)]
+            if all(part is not None for part in parts):
+                return [part or [] for part in parts]
+        if len(found) == sum(structure.leaves for structure in structures):
+            rest = iter(found)
+            if not any(map(_is_nest, found)):
+                return [[next(rest) for _ in range(like.leaves)] for like in structures]
+        return None
 
     def _wrong_count(self, gradient: AnyFunction, found: Any, wanted: str) -> GradientArityError:
         count = len(found) if isinstance(found, tuple | list) else 1
+        names = [name for name, numeric in zip(self._names(), self.numeric) if numeric]
         return GradientArityError(
             f"the gradient of {self.name} returned {_counted(count, 'gradient')}, "
-            f"but {self.name} has {_counted(len(self.arguments), 'argument')}",
+            f"but {self.name} has {_counted(len(names), 'argument')}",
             at=line_of(gradient),
-            found=f"expected: {wanted or ', '.join(self._names())}",
+            found=f"expected: {wanted or ', '.join(names)}",
             help="return one gradient for each argument, in their order; None for a zero gradient",
         )
 
@@ -183,7 +200,7 @@ class TracedCall:
         """Return a gradient in its argument's type: None is zero, a number is spread."""
         type_ = like.type
         if found is None or not type_.dtype.is_float:
-            return tracer_of(build.full(type_.shape, 0, type_.dtype))
+            return tracer_of(zeros.zeros(type_))
         value = value_of(found)
         if value.type.shape != type_.shape:
             if value.type.shape:
@@ -195,6 +212,14 @@ class TracedCall:
                 )
             value = build.broadcast_to(value, type_.shape)
         return tracer_of(build.cast(value, type_.dtype))
+
+
+def _is_traced(leaf: Any) -> bool:
+    return isinstance(leaf, Tracer | np.ndarray | np.generic | float)
+
+
+def _is_number(leaf: Any) -> bool:
+    return _is_traced(leaf) or isinstance(leaf, int)
 
 
 def _leaves(found: Any, structure: nest.Structure) -> list[Any] | None:
@@ -244,7 +269,5 @@ def _with_parameters(
     with Builder() as builder:
         params = [builder.param(i, type_) for i, type_ in enumerate(types)]
         results = list(builder.inline(function, [params[i] for i in positions]))
-        results += [
-            build.full(type_.shape, 0, type_.dtype) for type_ in gradients_of[len(results) :]
-        ]
+        results += [zeros.zeros(type_) for type_ in gradients_of[len(results) :]]
         return builder.function(name, params, results, location=function.location)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from gradc.autodiff import masks, zeros
@@ -25,14 +27,17 @@ class Window(NamedTuple):
 
 
 def is_window(node: Node) -> bool:
-    """Whether a node reads a window whose place and size are numbers, in unit steps."""
+    """Whether a node reads a window in unit steps whose place is known.
+
+    On each axis it starts at a number and has a number of elements, or it is the whole axis.
+    """
     if node.op.name != "slice":
         return False
     attributes = node.attributes
-    return (
-        all(step == 1 for step in attributes["steps"])
-        and all(isinstance(start, int) for start in attributes["starts"])
-        and all(isinstance(size, int) for size in attributes["shape"])
+    axes = zip(attributes["starts"], attributes["shape"], node.operands[0].type.shape)
+    return all(step == 1 for step in attributes["steps"]) and all(
+        isinstance(start, int) and (isinstance(size, int) or (start == 0 and size == whole))
+        for start, size, whole in axes
     )
 
 
@@ -47,96 +52,116 @@ class Windows:
         self._windows.append(Window(starts, cotangent))
 
     def joined(self, whole: Type) -> Cotangent | None:
-        """Return the sum over all windows, each in its place among zeros."""
+        """Return the sum over all windows, each in its place among zeros.
+
+        Windows that differ along one axis only, and do not overlap, are joined along it; what that
+        makes is joined along the axis before, and so on. So the elements of a matrix, read one by
+        one, become rows and then the matrix.
+        """
+        windows = [window for window in self._windows if 0 not in window.shape]
+        covered = _covered(windows, whole)
+        for axis in reversed(range(whole.rank)):
+            groups: dict[tuple[object, ...], list[Window]] = {}
+            for window in windows:
+                place = [*zip(window.starts, window.shape)]
+                groups.setdefault((*place[:axis], *place[axis + 1 :]), []).append(window)
+            windows = [
+                _side_by_side(layer, axis, whole) if len(layer) > 1 else layer[0]
+                for group in groups.values()
+                for layer in _layers(group, axis)
+            ]
         total: Cotangent | None = None
-        rest = [window for window in self._windows if 0 not in window.shape]
-        while rest:
-            layer, rest = _apart(rest)
-            if len(layer) > 1:
-                total = masks.add(total, _side_by_side(layer, whole))
-                continue
-            # nothing lies beside anything: the rest is padded one by one
-            for window in (*layer, *rest):
-                total = masks.add(total, _padded(window, whole))
-            break
-        return total
+        for window in windows:
+            total = masks.add(total, _padded(window, whole))
+        return Cotangent(total.solid()) if covered and total is not None else total
 
 
 def _padded(window: Window, whole: Type) -> Cotangent:
-    steps = (1,) * whole.rank
     if window.shape == whole.shape:
         return window.cotangent
+    steps = (1,) * whole.rank
     return window.cotangent.spread(lambda v: build.pad(v, window.starts, whole.shape, steps))
 
 
-def _apart(windows: list[Window]) -> tuple[list[Window], list[Window]]:
-    """Return windows that do not overlap, and the rest; greedy, along the first axis that tells."""
-    rank = len(windows[0].starts)
-    for axis in range(rank):
-        chosen: list[Window] = []
-        rest: list[Window] = []
-        end = 0
-        for window in sorted(windows, key=lambda w: (w.starts[axis], str(w.shape[axis]))):
-            size = window.shape[axis]
-            assert isinstance(size, int)
-            if window.starts[axis] >= end and (not chosen or _aligned(window, chosen[0], axis)):
-                chosen.append(window)
-                end = window.starts[axis] + size
-            else:
-                rest.append(window)
-        if len(chosen) > 1:
-            return chosen, rest
-    return windows[:1], windows[1:]
+def _covered(windows: Sequence[Window], whole: Type) -> bool:
+    """Whether unmasked windows certainly cover everything, along the one axis they differ in."""
+    if any(window.cotangent.mask is not None for window in windows):
+        return False
+    partial = {
+        axis
+        for window in windows
+        for axis, (size, full) in enumerate(zip(window.shape, whole.shape))
+        if size != full
+    }
+    if len(partial) != 1:
+        return False
+    (axis,) = partial
+    end = 0
+    for start, size in sorted(_extents(windows, axis)):
+        if start > end:
+            return False
+        end = max(end, start + size)
+    return end == whole.shape[axis]
 
 
-def _aligned(window: Window, other: Window, axis: int) -> bool:
-    """Whether two windows are the same but for one axis."""
-    return all(
-        i == axis or (window.starts[i] == other.starts[i] and window.shape[i] == other.shape[i])
-        for i in range(len(window.starts))
-    )
+def _extents(windows: Sequence[Window], axis: int) -> list[tuple[int, int]]:
+    """Return starts and sizes along an axis, of the windows whose size is a number."""
+    found = []
+    for window in windows:
+        size = window.shape[axis]
+        if isinstance(size, int):
+            found.append((window.starts[axis], size))
+    return found
 
 
-def _side_by_side(layer: list[Window], whole: Type) -> Cotangent:
-    """Join windows that differ along one axis, with zeros in the gaps, and pad the other axes."""
-    first, second = layer[0], layer[1]
-    axis = next(i for i, (a, b) in enumerate(zip(first.starts, second.starts)) if a != b)
-    shape = tuple(w if i == axis else s for i, (s, w) in enumerate(zip(first.shape, whole.shape)))
-    gaps = False
+def _layers(group: list[Window], axis: int) -> list[list[Window]]:
+    """Divide windows into as few layers as can be without overlaps along an axis, in order."""
+    if len(_extents(group, axis)) < len(group):
+        return [[window] for window in group]
+    layers: list[list[Window]] = []
+    ends: list[tuple[int, int]] = []
+    order = sorted(zip(_extents(group, axis), range(len(group))))
+    for (start, size), i in order:
+        if ends and ends[0][0] <= start:
+            _, layer = heapq.heappop(ends)
+            layers[layer].append(group[i])
+        else:
+            layer = len(layers)
+            layers.append([group[i]])
+        heapq.heappush(ends, (start + size, layer))
+    return layers
+
+
+def _side_by_side(layer: Sequence[Window], axis: int, whole: Type) -> Window:
+    """Join windows along an axis, with zeros in the gaps, to a window of the whole axis."""
     values: list[Value] = []
     bits: list[tuple[Mask | None, tuple[Size, ...], bool]] = []
     position: Size = 0
 
-    def gap(until: Size) -> None:
-        nonlocal gaps
-        if until == position:
-            return
-        hole = tuple(until - position if i == axis else s for i, s in enumerate(shape))
-        values.append(zeros.zeros(whole.with_shape(hole)))
-        bits.append((None, hole, False))
-        gaps = True
+    def leave_gap(until: Size) -> None:
+        if until != position:
+            shape = layer[0].shape
+            hole = (*shape[:axis], until - position, *shape[axis + 1 :])
+            values.append(zeros.zeros(whole.with_shape(hole)))
+            bits.append((None, hole, False))
 
     for window in layer:
-        gap(window.starts[axis])
+        leave_gap(window.starts[axis])
         values.append(window.cotangent.solid())
         bits.append((window.cotangent.mask, window.shape, True))
         position = window.starts[axis] + window.shape[axis]
-    gap(whole.shape[axis])
-    joined = build.concatenate(values, axis)
-    masked = gaps or any(mask is not None for mask, _, _ in bits)
+    leave_gap(whole.shape[axis])
 
     def join(*found: Value) -> Value:
         given = iter(found)
-        return build.concatenate(
-            [
-                next(given) if mask is not None else build.full(part, holds, DType.BOOL)
-                for mask, part, holds in bits
-            ],
-            axis,
-        )
+        parts = [
+            build.full(shape, holds, DType.BOOL) if mask is None else next(given)
+            for mask, shape, holds in bits
+        ]
+        return build.concatenate(parts, axis)
 
     mask = None
-    if masked:
-        mask = Mask(sources=[mask for mask, _, _ in bits if mask is not None], build=join)
-    starts = tuple(0 if i == axis else s for i, s in enumerate(first.starts))
-    return _padded(Window(starts, Cotangent(joined, mask)), whole)
+    if any(part is not None or not holds for part, _, holds in bits):
+        mask = Mask(sources=[part for part, _, _ in bits if part is not None], build=join)
+    starts = (*layer[0].starts[:axis], 0, *layer[0].starts[axis + 1 :])
+    return Window(starts, Cotangent(build.concatenate(values, axis), mask))

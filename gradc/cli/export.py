@@ -15,7 +15,7 @@ from gradc.cli.target import load, parse_wrt, spec_option, target_argument, wrt_
 @click.option(
     "--out", default=".", type=click.Path(file_okay=False), help="The folder to write to."
 )
-@click.option("--cpu", default="x86-64-v3", show_default=True, help="The CPU, or 'native'.")
+@click.option("--cpu", default=None, help="The CPU; the target's baseline by default, or 'native'.")
 @click.option(
     "--target", "triple", default=None, help="The LLVM triple; this machine's by default."
 )
@@ -25,7 +25,7 @@ def export(
     wrt: str | None,
     name: str | None,
     out: str,
-    cpu: str,
+    cpu: str | None,
     triple: str | None,
 ) -> None:
     """Write NAME.o and NAME.h with the value (NAME) and the value with its gradient (NAME_vg)."""

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from gradc import __version__
 from gradc.cli.check import check
 from gradc.cli.dump import dump
 from gradc.cli.explain import explain
@@ -19,7 +20,7 @@ from gradc_ir.errors import GradcError
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help="Compile NumPy functions and their gradients to native code, and look inside.",
 )
-@click.version_option(package_name="gradc")
+@click.version_option(__version__, prog_name="gradc")
 def group() -> None:
     """Hold the subcommands."""
 
@@ -31,7 +32,7 @@ for command in (dump, explain, check, export, passes, rules):
 def main() -> None:
     """Run the command line: exit 0 when all is well, 1 when a check fails, 2 for a wrong use."""
     try:
-        group.main(standalone_mode=False)
+        group.main(prog_name="gradc", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(2)

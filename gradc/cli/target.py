@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from gradc.compiled import Compiled, compile
+from gradc.compiled import Compiled
 from gradc.pipeline import KINDS
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -34,7 +34,7 @@ def load(target: str) -> Compiled:
         return found
     if not callable(found):
         raise click.UsageError(f"{target} is a {type(found).__name__}, not a function")
-    return compile(found)
+    return Compiled(found)
 
 
 def _module(place: str) -> Any:

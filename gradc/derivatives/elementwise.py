@@ -106,7 +106,7 @@ def _extremum(out: Value, second: Value, first: Value, tie: Value) -> list[Parti
     def share() -> Value:
         return build.select(tie, build.full_like(out, 0.5), build.ones_like(out))
 
-    return [Under(second, share, holds=False), Under(first, share, holds=False)]
+    return [Under(lost, share, holds=False, by_value=True) for lost in (second, first)]
 
 
 # -- functions ------------------------------------------------------------------------------------

@@ -34,23 +34,18 @@ def _toward(
     it that meet no cotangent at all; if one that is not finite meets some, the value itself was not
     finite.
     """
-    summed = "".join(label for label in result if label not in own)
-    if cotangent.mask is not None and not summed:
-        axes = tuple(own.index(label) for label in sorted(result, key=own.index))
-        order = tuple(result.index(label) for label in sorted(result, key=own.index))
-        sideways = cotangent.moved(
-            lambda v: build.broadcast(build.transpose(v, order), operand.type.shape, axes)
-        )
+    mask = cotangent.mask
+    if mask is None:
+        return Cotangent(_contract(cotangent.value, result, other, others, own, operand))
+    if not mask.by_value and set(result) <= set(own):
         product = _contract(cotangent.value, result, other, others, own, operand)
-        return Cotangent(product, sideways.mask, clean=False)
-    if cotangent.mask is not None:
-        meets = _project(cotangent.mask.value(), result, others, other)
+        moved = mask.moved(lambda bits: _project(bits, result, own, operand))
+        return Cotangent(product, moved, clean=False)
+    if not mask.by_value:
+        meets = _project(mask.value(), result, others, other)
         other = build.select(meets, other, build.zeros_like(other))
     product = _contract(cotangent.solid(), result, other, others, own, operand)
-    if cotangent.mask is None:
-        return Cotangent(product)
-    reached = cotangent.mask.moved(lambda bits: _project(bits, result, own, operand))
-    return Cotangent(product, reached)
+    return Cotangent(product, mask.moved(lambda bits: _project(bits, result, own, operand)))
 
 
 def _contract(

@@ -113,7 +113,7 @@ def _extremum(op: Op, beaten: str) -> None:
         share = cotangent.times(1 / winners(lost, site))
         assert share is not None
         whole = share.moved(unreduced(site.operands[0], site.attributes["axes"]))
-        return [whole.under(lost, holds=False)]
+        return [whole.under(lost, holds=False, by_value=True)]
 
 
 _extremum(ops.reduce_max, beaten="below")

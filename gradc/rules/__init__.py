@@ -39,7 +39,7 @@ def find(name: str) -> Rule:
 
 
 def table(kind: str | None = None) -> str:
-    """Return the rules as text, a line each: class, name, equation, reason; of one class or of all."""
+    """Return rules as text, a line each: class, name, equation, reason; of one class or all."""
     chosen = [one for one in all_rules() if kind in (None, str(one.kind))]
     width = max((len(one.name) for one in chosen), default=0)
     lines = [f"{one.kind!s:6}  {one.name:{width}}  {one.text}  ({one.reason})" for one in chosen]

@@ -1,7 +1,8 @@
 """Bits of error of the two sides of a rule, value and derivatives, against multiple precision.
 
-Points are sampled uniformly over the bit patterns of the domain, uniformly over its middle, and at spots
-where spellings break. The error of a point is log2(1 + numbers of the dtype between result and truth).
+Points are sampled uniformly over the bit patterns of the domain, uniformly over its middle, and at
+spots where spellings break. The error of a point is log2(1 + numbers of the dtype between result
+and truth).
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Errors:
 
 
 def bits_between(computed: Array, truth: Array) -> Array:
-    """Return log2(1 + how many numbers of the dtype lie between), 64 for nan; zeros are one number."""
+    """Return log2(1 + how many numbers of the dtype lie between), 64 for nan; -0 is 0."""
     same = np.float64 if truth.dtype == np.float64 else np.float32
     distance = np.abs(_ordinal(computed.astype(same)) - _ordinal(truth))
     return np.where(np.isnan(computed), 64.0, np.log2(1.0 + distance.astype(np.float64)))
@@ -90,7 +91,7 @@ def sample(
     condition: str | None = None,
     count: int = 30,
 ) -> dict[str, Array]:
-    """Return points of the domain, a float64 vector a scalar variable, a matrix an array variable."""
+    """Return points of the domain: a vector a scalar variable, a matrix an array variable."""
     random = np.random.Generator(np.random.PCG64(crc32(equation.encode())))
     names, arrays = variables(equation), array_variables(equation)
     columns = [(name, i) for name in names for i in range(_LENGTH if name in arrays else 1)]
@@ -122,16 +123,23 @@ def _draw(random: np.random.Generator, interval: Interval, count: int) -> Array:
     patterns = np.where(drawn < 0, -(2**63) - drawn, drawn).astype(np.int64).view(np.float64)
     middle = random.uniform(max(low, -50), min(high, 50), count)
     spots = np.array([sign * spot for spot in _SPOTS for sign in (1, -1)])
-    ends = [end - sign * spot for end in interval if abs(end) < 1e300
-            for spot in (1e-12, 1e-6, 1e-3) for sign in (1, -1)]
+    ends = [
+        end - sign * spot
+        for end in interval
+        if abs(end) < 1e300
+        for spot in (1e-12, 1e-6, 1e-3)
+        for sign in (1, -1)
+    ]
     chosen = np.concatenate([spots, np.array(ends)])
-    return np.concatenate([patterns, middle, random.permutation(np.resize(chosen, len(_SPOTS) * 2))])
+    return np.concatenate(
+        [patterns, middle, random.permutation(np.resize(chosen, len(_SPOTS) * 2))]
+    )
 
 
 def graph_of(
     side: str, equation: str, points: Mapping[str, Array], dtype: DType = DType.F64
 ) -> Function:
-    """Return the graph of one side for vectors of points; arrays become matrices with a row a point.
+    """Return the graph of one side for vectors of points; arrays are matrices, a row a point.
 
     Variables that stand for conditions are bool, all others are of ``dtype``.
     """
@@ -145,7 +153,9 @@ def graph_of(
         names = dict(zip(variables(equation), params, strict=True))
         result = evaluate(side, {**graph_functions(dtype, length), **names})
         if not isinstance(result, Value):
-            result = build.full((length,), result, DType.BOOL if isinstance(result, bool) else dtype)
+            result = build.full(
+                (length,), result, DType.BOOL if isinstance(result, bool) else dtype
+            )
         return builder.function("side", params, [result])
 
 
@@ -170,7 +180,12 @@ def measure(
         known = ~np.isnan(expected)
         wanted = expected[known].astype(dtype.numpy)
         found.append(
-            Errors(label, flat[:, known], bits_between(a[known], wanted), bits_between(b[known], wanted))
+            Errors(
+                label,
+                flat[:, known],
+                bits_between(a[known], wanted),
+                bits_between(b[known], wanted),
+            )
         )
     return found
 
@@ -191,9 +206,10 @@ def _computed(function: Function, points: Mapping[str, Array], dtype: DType) -> 
 
     arrays = [values.astype(dtype.numpy) for values in points.values()]
     shape = function.result_types[0].shape
-    first = np.zeros(shape, dtype=dtype.numpy)  # type: ignore[arg-type]
-    first[(slice(None), 0) if len(shape) > 1 else slice(None)] = 1
     pulled = vjp(function, range(len(arrays)))
+    first = np.ones([len(arrays[0]), _LENGTH][: len(shape)], dtype=dtype.numpy)
+    if len(shape) > 1:
+        first[:, 1:] = 0
     with np.errstate(all="ignore"):
         value, *gradients = interpret(pulled, [*arrays, first])
     columns = [value.reshape(len(value), -1)[:, 0]]
@@ -237,13 +253,15 @@ def truth(
 
 
 def values_of(side: str, equation: str, points: Mapping[str, Array]) -> list[Any]:
-    """Return a side's value at each point in multiple precision, None where it has no real value."""
+    """Return a side's value at each point in multiple precision, None where it is not real."""
     import mpmath
     import sympy
 
     names = {name: sympy.Symbol(name, real=True) for name in variables(equation)}
     value = sympy.sympify(evaluate(side, {**real_functions(), **names}))
-    compute = sympy.lambdify(list(names.values()), [sympy.nsimplify(value, rational=True)], "mpmath")
+    compute = sympy.lambdify(
+        list(names.values()), [sympy.nsimplify(value, rational=True)], "mpmath"
+    )
     found: list[Any] = []
     with mpmath.workprec(_PRECISION[DType.F64]):
         for i in range(len(next(iter(points.values())))):
@@ -266,11 +284,13 @@ def special_points(equation: str, dtype: DType = DType.F64) -> dict[str, Array]:
 
 def _special(dtype: DType) -> Array:
     if dtype.is_integer:
-        info = np.iinfo(dtype.numpy)  # type: ignore[arg-type]
-        return np.array([0, 1, -1, 2, -3, 7, info.max, info.min, info.min + 1], dtype=dtype.numpy)
-    info_float = np.finfo(dtype.numpy)  # type: ignore[arg-type]
-    small, large = info_float.smallest_subnormal, info_float.max
-    special = [0.0, 1.0, 0.5, 3.0, 1 / 3, 2.5, small, info_float.tiny, large, np.inf, np.nan]
+        whole = np.iinfo(np.int64 if dtype is DType.I64 else np.int32)
+        return np.array(
+            [0, 1, -1, 2, -3, 7, whole.max, whole.min, whole.min + 1], dtype=dtype.numpy
+        )
+    info = np.finfo(np.float64 if dtype is DType.F64 else np.float32)
+    limits = [float(info.smallest_subnormal), float(info.tiny), float(info.max)]
+    special = [0.0, 1.0, 0.5, 3.0, 1 / 3, 2.5, *limits, np.inf, np.nan]
     return np.array([sign * number for number in special for sign in (1, -1)], dtype=dtype.numpy)
 
 

@@ -23,8 +23,9 @@ REALS: Final[Interval] = (float("-inf"), float("inf"))
 class Kind(Enum):
     """The promise of a rule.
 
-    ``exact``: the same bits for every input. ``stable``: equal over the reals on the domain, and never
-    less accurate. ``fast``: equal over the reals; may change nan, the sign of zero, or rounding.
+    ``exact``: the same bits for every input. ``stable``: equal over the reals on the domain, and
+    never less accurate. ``fast``: equal over the reals; may change nan, the sign of zero, or
+    rounding.
     """
 
     EXACT = "exact"
@@ -50,11 +51,12 @@ class Rule:
     kind: exact, stable or fast.
     reason: one line about why the right side is better.
     root_ops: the ops of the values it may fire on.
-    function: the rewriting itself: a value to its replacement, built in the active builder, or None.
-    domain: per variable, the open interval on which the two sides are equal; the reals for the others.
-    condition: the relation between variables that the domain needs too, as text (``"y < x"``).
-    examples: further equations of a rule that is more than one equation; each is proved and measured.
-    loss: bits of error that a single point may lose against the left side, where that is the price of
+    function: the rewriting itself: a value to its replacement, built in the active builder, or
+    None. domain: per variable, the open interval on which the two sides are equal; the reals for
+    the others. condition: the relation between variables that the domain needs too, as text (``"y <
+    x"``). examples: further equations of a rule that is more than one equation; each is proved and
+    measured. loss: bits of error that a single point may lose against the left side, where that is
+    the price of
         the right side's range; the reason says why.
     """
 
@@ -130,9 +132,9 @@ def rule(
 ) -> Rule:
     """Return a rule made of patterns: ``rule("log-exp", "log(exp(?x)) => ?x", stable, "…")``.
 
-    ``when`` is a guard on the match, which answers no when it does not know. ``build`` makes the right
-    side in Python where patterns cannot say it (then ``text`` says it to the reader, and ``examples`` to
-    the proofs).
+    ``when`` is a guard on the match, which answers no when it does not know. ``build`` makes the
+    right side in Python where patterns cannot say it (then ``text`` says it to the reader, and
+    ``examples`` to the proofs).
     """
     left = text.partition("=>")[0] if build is not None else text
     pattern = PatternRule(name, left, when=when, build=build)
@@ -195,7 +197,7 @@ def check_names(rules: Iterable[Rule]) -> None:
         seen[one.name] = one
 
 
-# -- applying rules and telling which fired -------------------------------------------------------------
+# -- applying rules and telling which fired --------------------------------------------------------
 
 Watcher = Callable[[str, Fired], None]
 _watcher: ContextVar[Watcher | None] = ContextVar("gradc_firings", default=None)
@@ -212,7 +214,7 @@ def watch_firings(watcher: Watcher) -> Iterator[None]:
 
 
 def apply_rules(pass_name: str, function: Function, rules: Sequence[Rule]) -> Function:
-    """Return the function with rules applied until none fires; firings go to the watcher, if any."""
+    """Return the function with rules applied until none fires; the watcher is told."""
     watcher = _watcher.get()
     if watcher is not None:
         told = watcher

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gradc.rules.engine import Rule, exact, procedure, rule
+from gradc.rules.engine import exact, procedure, rule
 from gradc_ir import build
 from gradc_ir.graph import Value
 from gradc_ir.op import TABLE
@@ -29,7 +29,9 @@ def _is_exact_reciprocal(m: Match) -> bool:
         return False
     smallest = 2.0**-126 if m.value.type.dtype is DType.F32 else 2.0**-1022
     return (
-        abs(math.frexp(number)[0]) == 0.5 and smallest <= abs(number) and smallest <= abs(1 / number)
+        abs(math.frexp(number)[0]) == 0.5
+        and smallest <= abs(number)
+        and smallest <= abs(1 / number)
     )
 
 
@@ -40,7 +42,7 @@ def _negated(m: Match) -> Value:
     return build.full(m.value.type.shape, -number, m.value.type.dtype)
 
 
-# -- units and signs ------------------------------------------------------------------------------------
+# -- units and signs -------------------------------------------------------------------------------
 
 ARITHMETIC = [
     rule("mul-one", "mul(?x, 1) => ?x", exact,
@@ -111,7 +113,7 @@ ARITHMETIC = [
     rule("abs-square", "abs(mul(?x:float, ?x)) => mul(?x, ?x)", exact, "a square has no sign"),
     rule("floor-floor", "floor(floor(?x)) => floor(?x)", exact, "it is whole already"),
     rule("sign-sign", "sign(sign(?x)) => sign(?x)", exact, "it is a sign already"),
-]
+]  # fmt: skip
 
 # NumPy's operator ** computes these exponents as products and quotients too.
 POWERS = [
@@ -121,9 +123,9 @@ POWERS = [
     rule("power-minus-one", "power(?x:float, -1) => div(1, ?x)", exact,
          "NumPy's x**-1 is the reciprocal"),
     rule("one-power", "power(1, ?x) => 1", exact, "one to any power is one, nan included"),
-]
+]  # fmt: skip
 
-# -- choices and logic ----------------------------------------------------------------------------------
+# -- choices and logic -----------------------------------------------------------------------------
 
 CHOICES = [
     rule("maximum-self", "maximum(?x, ?x) => ?x", exact, "both are the larger one"),
@@ -154,9 +156,9 @@ CHOICES = [
     rule("xor-true", "logical_xor(?p, true) => logical_not(?p)", exact, "one of them is true"),
     rule("stop-stop", "stop_gradient(stop_gradient(?x)) => stop_gradient(?x)", exact,
          "it is a constant to differentiation already"),
-]
+]  # fmt: skip
 
-# -- casts, rearrangements, reductions of nothing ---------------------------------------------------------
+# -- casts, rearrangements, reductions of nothing --------------------------------------------------
 
 # Each dtype with those that hold every value of it exactly.
 _WIDER = {
@@ -173,8 +175,13 @@ _FUNCTIONS = frozenset(
 ) - {"exactly", "stop_gradient"}
 
 
-@procedure("cast-cast", "cast(cast(?x)) => cast(?x)", exact,
-           "the dtype between holds every value of the first", roots=("cast",))
+@procedure(
+    "cast-cast",
+    "cast(cast(?x)) => cast(?x)",
+    exact,
+    "the dtype between holds every value of the first",
+    roots=("cast",),
+)
 def cast_cast(value: Value) -> Value | None:
     """Leave out the inner of two casts when it loses nothing."""
     inner = value.operands[0]
@@ -186,8 +193,13 @@ def cast_cast(value: Value) -> Value | None:
     return build.cast(source, value.type.dtype)
 
 
-@procedure("transpose-transpose", "transpose(transpose(?x)) => transpose(?x)", exact,
-           "two permutations are one", roots=("transpose",))
+@procedure(
+    "transpose-transpose",
+    "transpose(transpose(?x)) => transpose(?x)",
+    exact,
+    "two permutations are one",
+    roots=("transpose",),
+)
 def transpose_transpose(value: Value) -> Value | None:
     """Join two transposes."""
     inner = value.operands[0]
@@ -197,16 +209,26 @@ def transpose_transpose(value: Value) -> Value | None:
     return build.transpose(inner.operands[0], tuple(first[axis] for axis in second))
 
 
-@procedure("reshape-reshape", "reshape(reshape(?x)) => reshape(?x)", exact,
-           "the order of the elements is kept throughout", roots=("reshape",))
+@procedure(
+    "reshape-reshape",
+    "reshape(reshape(?x)) => reshape(?x)",
+    exact,
+    "the order of the elements is kept throughout",
+    roots=("reshape",),
+)
 def reshape_reshape(value: Value) -> Value | None:
     """Join two reshapes."""
     inner = value.operands[0]
     return build.reshape(inner, value.type.shape) if inner.op.name == "reshape" else None
 
 
-@procedure("broadcast-broadcast", "broadcast(broadcast(?x)) => broadcast(?x)", exact,
-           "repeating twice is repeating once", roots=("broadcast",))
+@procedure(
+    "broadcast-broadcast",
+    "broadcast(broadcast(?x)) => broadcast(?x)",
+    exact,
+    "repeating twice is repeating once",
+    roots=("broadcast",),
+)
 def broadcast_broadcast(value: Value) -> Value | None:
     """Join two broadcasts."""
     inner = value.operands[0]
@@ -215,8 +237,13 @@ def broadcast_broadcast(value: Value) -> Value | None:
     return build.broadcast(inner, value.type.shape, value.node.attributes["axes"])
 
 
-@procedure("function-of-broadcast", "f(broadcast(?x)) => broadcast(f(?x))", exact,
-           "the function is computed once for each element that is repeated", roots=_FUNCTIONS)
+@procedure(
+    "function-of-broadcast",
+    "f(broadcast(?x)) => broadcast(f(?x))",
+    exact,
+    "the function is computed once for each element that is repeated",
+    roots=_FUNCTIONS,
+)
 def function_of_broadcast(value: Value) -> Value | None:
     """Compute a function of one operand before it is spread."""
     inner = value.operands[0]
@@ -226,8 +253,13 @@ def function_of_broadcast(value: Value) -> Value | None:
     return build.broadcast(made, value.type.shape, inner.node.attributes["axes"])
 
 
-@procedure("slice-slice", "slice(slice(?x)) => slice(?x)", exact,
-           "a window of a window is a window", roots=("slice",))
+@procedure(
+    "slice-slice",
+    "slice(slice(?x)) => slice(?x)",
+    exact,
+    "a window of a window is a window",
+    roots=("slice",),
+)
 def slice_slice(value: Value) -> Value | None:
     """Join two slices: element i of the outer is element a + (b + i*t)*s of the whole."""
     inner = value.operands[0]
@@ -241,8 +273,13 @@ def slice_slice(value: Value) -> Value | None:
     return build.slice(inner.operands[0], starts, value.type.shape, steps)
 
 
-@procedure("slice-pad", "slice(pad(?x)) => ?x", exact,
-           "the window is the one that was filled", roots=("slice",))
+@procedure(
+    "slice-pad",
+    "slice(pad(?x)) => ?x",
+    exact,
+    "the window is the one that was filled",
+    roots=("slice",),
+)
 def slice_pad(value: Value) -> Value | None:
     """Drop a pad when exactly the padded window is cut out again."""
     inner = value.operands[0]
@@ -253,9 +290,13 @@ def slice_pad(value: Value) -> Value | None:
     return inner.operands[0] if same else None
 
 
-@procedure("reduce-one", "reduce(?x over axes of size 1) => reshape(?x)", exact,
-           "one element is its own sum, product, maximum and minimum",
-           roots=("reduce_sum", "reduce_prod", "reduce_max", "reduce_min"))
+@procedure(
+    "reduce-one",
+    "reduce(?x over axes of size 1) => reshape(?x)",
+    exact,
+    "one element is its own sum, product, maximum and minimum",
+    roots=("reduce_sum", "reduce_prod", "reduce_max", "reduce_min"),
+)
 def reduce_one(value: Value) -> Value | None:
     """Turn a reduction over axes of size 1 into a reshape."""
     source = value.operands[0]

@@ -1,4 +1,4 @@
-"""Reads what a user writes on a side of a rule, text or Python function, as the text of a pattern."""
+"""Reads a side of a rule, a text or a Python function, as the text of a pattern."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def pattern_text(side: Side) -> str:
     """Return the text of the pattern that a side describes: ``log(add(1, exp(?x)))``.
 
     A text is a Python expression over op names and variables; the names of NumPy functions, with or
-    without ``np.``, serve too. A function is traced with one scalar for each parameter, whose names are
-    the variables. Raises RuleError when a side is no such thing.
+    without ``np.``, serve too. A function is traced with one scalar for each parameter, whose names
+    are the variables. Raises RuleError when a side is no such thing.
     """
     if callable(side):
         return _of_function(side)
@@ -75,7 +75,9 @@ def _of_tree(tree: ast.expr, side: str) -> str:
                 return f"{name}({_of_tree(right, side)}, {_of_tree(left, side)})"
             if type(op) in _OPERATORS:
                 return f"{_OPERATORS[type(op)]}({_of_tree(left, side)}, {_of_tree(right, side)})"
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=operands, keywords=[]):
+        case ast.Call(
+            func=ast.Name(id=name) | ast.Attribute(attr=name), args=operands, keywords=[]
+        ):
             written = ", ".join(_of_tree(operand, side) for operand in operands)
             return f"{_op_name(name, side)}({written})"
     raise RuleError(

@@ -15,7 +15,7 @@ _DEPTH = 4
 
 
 def operand_of(value: Value, name: str) -> Value | None:
-    """Return the operand of a unary elementwise op that makes a value, rearranged as the value is."""
+    """Return the operand of the unary op that makes a value, rearranged as the value is."""
     source, moves = peel(value)
     return rearrange(source.operands[0], moves) if source.op.name == name else None
 
@@ -25,7 +25,9 @@ def negated(x: Value, y: Value) -> bool:
     while True:
         if x.type != y.type:
             return False
-        if (x.op.name == "neg" and x.operands[0] is y) or (y.op.name == "neg" and y.operands[0] is x):
+        if (x.op.name == "neg" and x.operands[0] is y) or (
+            y.op.name == "neg" and y.operands[0] is x
+        ):
             return True
         a, b = scalar_constant(x), scalar_constant(y)
         if a is not None and b is not None:
@@ -97,6 +99,30 @@ def replace_factor(
     return None
 
 
+def opposite_terms(value: Value, name: str) -> tuple[Value, Value] | None:
+    """Return p and x when a difference is ``p * f(x) - p * f(-x)``, f the op of this name."""
+    arguments: list[Value] = []
+
+    def take(factor: Value) -> Value | None:
+        argument = operand_of(factor, name)
+        if argument is None:
+            return None
+        arguments.append(argument)
+        return build.ones_like(factor)
+
+    rests = []
+    for term in value.operands:
+        if term.op.name not in ("mul", "div", "neg"):
+            return None
+        rest = replace_factor(term, take)
+        if rest is None:
+            return None
+        rests.append(rest)
+    if rests[0] is not rests[1] or not negated(*arguments):
+        return None
+    return rests[0], arguments[0]
+
+
 class Sum(NamedTuple):
     """``rearranged(reduce_sum(exp(exponent), axes))``."""
 
@@ -151,8 +177,7 @@ def is_exponential(value: Value, depth: int = _DEPTH) -> bool:
         return operand_of(source.operands[0], "exp") is not None
     if source.op.name == "add" and depth:
         return all(
-            is_exponential(part, depth - 1) or _is_positive_number(part)
-            for part in source.operands
+            is_exponential(part, depth - 1) or _is_positive_number(part) for part in source.operands
         )
     return False
 

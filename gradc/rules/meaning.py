@@ -38,7 +38,9 @@ def array_variables(equation: str) -> frozenset[str]:
     for side in sides(equation):
         for node in ast.walk(ast.parse(side, mode="eval")):
             if isinstance(node, ast.Call) and _name(node) in _REDUCTIONS:
-                found |= {inner.id for inner in ast.walk(node.args[0]) if isinstance(inner, ast.Name)}
+                found |= {
+                    inner.id for inner in ast.walk(node.args[0]) if isinstance(inner, ast.Name)
+                }
     return frozenset(found) & frozenset(variables(equation))
 
 
@@ -63,15 +65,15 @@ def evaluate(side: str, namespace: Mapping[str, Any]) -> Any:
     return eval(compile(side, "<rule>", "eval"), {"__builtins__": {}, **_WORDS, **namespace})
 
 
-# -- over the reals -------------------------------------------------------------------------------------
+# -- over the reals --------------------------------------------------------------------------------
 
 
 @cache
 def real_functions() -> dict[str, Callable[..., Any]]:
     """Return every elementwise op and reduction as a function of SymPy expressions.
 
-    Arrays are NumPy arrays of expressions. ``reduce_max`` is a number nothing is known about, which
-    proves more than is needed.
+    Arrays are NumPy arrays of expressions. ``reduce_max`` and ``stop_gradient`` are one number that
+    nothing is known about: rules use them as shifts, and no result may depend on a shift.
     """
     import sympy as s
 
@@ -113,7 +115,6 @@ def real_functions() -> dict[str, Callable[..., Any]]:
         "logical_or": s.Or,
         "logical_xor": s.Xor,
         "select": lambda p, x, y: s.Piecewise((x, p), (y, True)),
-        "stop_gradient": lambda x: x,
         "exactly": lambda x: x,
         "floor_divide": lambda x, y: s.floor(s.sympify(x) / y),
         "remainder": lambda x, y: x - y * s.floor(s.sympify(x) / y),
@@ -121,15 +122,15 @@ def real_functions() -> dict[str, Callable[..., Any]]:
     table: dict[str, Callable[..., Any]] = {name: _lifted(f) for name, f in scalar.items()}
     table["reduce_sum"] = lambda x: sum(x)
     table["reduce_prod"] = lambda x: s.Mul(*x)
-    table["reduce_max"] = lambda x: MAXIMUM()
+    table["reduce_max"] = table["stop_gradient"] = lambda x: MAXIMUM()
     table["logsumexp"] = lambda x: s.log(sum(s.exp(part) for part in x))
     table["E"] = s.E  # the base that power-e takes for e
     return table
 
 
 @cache
-def MAXIMUM() -> Any:  # noqa: N802 - a constant that is made when SymPy is loaded
-    """Return the symbol for the largest element of an array."""
+def MAXIMUM() -> Any:
+    """Return the symbol for a shift, such as the largest element of an array."""
     import sympy
 
     return sympy.Symbol("maximum", real=True)
@@ -144,7 +145,7 @@ def _lifted(function: Callable[..., Any]) -> Callable[..., Any]:
     return lifted
 
 
-# -- as a graph -----------------------------------------------------------------------------------------
+# -- as a graph ------------------------------------------------------------------------------------
 
 
 def graph_functions(dtype: DType, length: Any) -> dict[str, Any]:
@@ -169,7 +170,9 @@ def graph_functions(dtype: DType, length: Any) -> dict[str, Any]:
         return lambda x: build.apply(name, x, axes=(1,))
 
     table: dict[str, Any] = {
-        name: elementwise(name) for name, op in TABLE.items() if op.is_elementwise and name != "cast"
+        name: elementwise(name)
+        for name, op in TABLE.items()
+        if op.is_elementwise and name != "cast"
     }
     table |= {name: reduction(name) for name in _REDUCTIONS}
     table["E"] = float(dtype.numpy.type(np.e))
@@ -178,8 +181,15 @@ def graph_functions(dtype: DType, length: Any) -> dict[str, Any]:
 
 def _fitted(operand: Any, like: Value, dtype: DType) -> Value:
     if not isinstance(operand, Value):
-        return build.full(like.type.shape, operand, DType.BOOL if operand is True or operand is False
-                          else like.type.dtype if like.type.dtype is not DType.BOOL else dtype)
+        return build.full(
+            like.type.shape,
+            operand,
+            DType.BOOL
+            if operand is True or operand is False
+            else like.type.dtype
+            if like.type.dtype is not DType.BOOL
+            else dtype,
+        )
     return over_axes(operand, like, (1,)) if operand.type.rank < like.type.rank else operand
 
 
@@ -187,4 +197,6 @@ def names_known(side: str, names: Iterable[str]) -> list[str]:
     """Return the names in an expression that are neither functions of rules nor among ``names``."""
     known = {*names, *_WORDS, *_REDUCTIONS, *TABLE, "E"}
     tree = ast.parse(side, mode="eval")
-    return [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id not in known]
+    return [
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id not in known
+    ]

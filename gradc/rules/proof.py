@@ -142,7 +142,9 @@ def _is_zero_by_cases(expression: Any) -> bool:
     size = sympy.Symbol("size", positive=True)
     if len(symbols) != 1:
         return False
-    return all(_is_zero(expression.subs(symbols[0], case)) for case in (size, -size, sympy.Integer(0)))
+    return all(
+        _is_zero(expression.subs(symbols[0], case)) for case in (size, -size, sympy.Integer(0))
+    )
 
 
 __all__ = ["MAXIMUM", "difference", "prove"]

@@ -57,26 +57,32 @@ def rule(
 ) -> Registered:
     """Add a rewrite rule: ``gradc.rule("log(1 + exp(x))", "softplus(x)")``.
 
-    Functions that are compiled from now on use it, before the rules that gradc brings along. It matches
-    every spelling that the exact and stable rules bring to the same form, arrays as well as scalars.
+    Functions that are compiled from now on use it, before the rules that gradc brings along. It
+    matches every spelling that the exact and stable rules bring to the same form, arrays as well as
+    scalars.
 
     Parameters
     ----------
     names_and_sides: the left and the right side, each a text or a Python function such as
-        ``lambda x: np.log(x**3)``; a name may stand before them. Names in a text, and parameters of a
-        function, are the rule's variables.
+        ``lambda x: np.log(x**3)``; a name may stand before them. Names in a text, and parameters of
+        a function, are the rule's variables.
     name: how ``gradc explain`` calls the rule; the text of the rule when it is not given.
-    when: the guard, a function of the match: ``lambda m: m.is_positive("x")``. It must say no when it
+    when: the guard, a function of the match: ``lambda m: m.is_positive("x")``. It must say no when
+    it
         does not know.
-    kind: ``"stable"``, equal over the reals and not less accurate; ``"exact"``, the same bits for every
+    kind: ``"stable"``, equal over the reals and not less accurate; ``"exact"``, the same bits for
+    every
         input; or ``"fast"``, equal over the reals, used with ``compile(fast=True)``.
-    domain: per variable, the open interval on which the sides are equal: ``{"x": (0, np.inf)}``. The
-        guard has to see to it that the rule is used there only, unless the left side is nan elsewhere.
+    domain: per variable, the open interval on which the sides are equal: ``{"x": (0, np.inf)}``.
+    The
+        guard has to see to it that the rule is used there only, unless the left side is nan
+        elsewhere.
     reason: one line that ``gradc explain`` shows.
 
-    Returns the registered rule, which is a context manager: ``with gradc.rule(…): …``. Raises RuleError,
-    with the point and both values, when the sides differ, when a stable rule is less accurate, or an
-    exact one has other bits.
+    Returns the registered rule, which is a context manager: ``with gradc.rule(…): …``. Raises
+    RuleError,
+    with the point and both values, when the sides differ, when a stable rule is less accurate, or
+    an exact one has other bits.
     """
     if len(names_and_sides) == 3 and name is None:
         first, *both = names_and_sides
@@ -149,30 +155,24 @@ def _make(
 def _spellings(equation: str) -> Iterable[str]:
     """Return the left side as written, and in the forms that the rules in force bring it to.
 
-    Rules work from the inside out, so a left side that another rule changes inside would never be met.
+    Rules work from the inside out, so a left side that another rule changes inside would never be
+    met.
     """
     from gradc.rules import EXACT, STABLE
 
     written, _ = sides(equation)
     names = list(variables(equation))
+    found = {equation.partition("=>")[0].strip(): None}
     with Builder() as builder:
         params = [builder.param(i, Type(DType.F64)) for i in range(len(names))]
-        functions = _scalar_functions()
-        value = evaluate(written, {**functions, **dict(zip(names, params, strict=True))})
-    found = {equation.partition("=>")[0].strip(): None}
-    for rules in (EXACT, [*STABLE, *EXACT]):
-        inside = apply_rules("register", Function("left", params, value.operands), rules)
-        with Builder() as builder:
-            operands = [
-                builder.inline(inside, [builder.param(i, Type(DType.F64)) for i in range(len(names))])[
-                    position
-                ]
-                for position in range(len(inside.results))
-            ]
-            again = builder.apply(value.op, tuple(operands), value.node.attributes).results[0]
-            whole = Function("left", [builder.param(i, Type(DType.F64)) for i in range(len(names))],
-                             [again])  # fmt: skip
-        found[text_of(whole, names)] = None
+        value = evaluate(written, {**_scalar_functions(), **dict(zip(names, params, strict=True))})
+        if not isinstance(value, Value) or value in params:
+            return found  # refused where the pattern is made
+        for rules in (EXACT, [*STABLE, *EXACT]):
+            inside = apply_rules("register", Function("left", params, value.operands), rules)
+            operands = tuple(builder.inline(inside, params))
+            root = builder.apply(value.op, operands, value.node.attributes).results[0]
+            found[text_of(Function("left", params, [root]), names)] = None
     return found
 
 
@@ -191,7 +191,7 @@ def _scalar_functions() -> dict[str, Any]:
     return {name: constructor(name) for name in table if callable(table[name])}
 
 
-# -- checks ---------------------------------------------------------------------------------------------
+# -- checks ----------------------------------------------------------------------------------------
 
 
 def _check(rule: Rule, equation: str) -> None:
@@ -222,7 +222,8 @@ def _check_equal(rule: Rule, equation: str) -> None:
             raise RuleError(
                 f"{rule.name}: the sides differ at {at}",
                 found=[f"left:  {_shown(left)}", f"right: {_shown(right)}", f"rule:  {rule.text}"],
-                help="correct a side, or give the domain on which they are equal: domain={'x': (0, inf)}",
+                help="correct a side, or give the domain on which they are equal: "
+                "domain={'x': (0, inf)}",
             )
     if not compared:
         raise RuleError(
@@ -256,10 +257,8 @@ def _check_accuracy(rule: Rule, equation: str) -> None:
 
 
 def _check_bits(rule: Rule, equation: str) -> None:
-    from gradc.rules.accuracy import special_points
+    from gradc.rules.accuracy import graph_of, special_points
     from gradc_ir.interpret import interpret
-
-    from gradc.rules.accuracy import graph_of
 
     points = special_points(equation)
     arrays = list(points.values())
@@ -267,7 +266,8 @@ def _check_bits(rule: Rule, equation: str) -> None:
         left, right = (
             interpret(graph_of(text, equation, points), arrays)[0] for text in sides(equation)
         )
-    same = (left == right) & (np.signbit(left) == np.signbit(right)) | (np.isnan(left) & np.isnan(right))
+    both_nan = (left != left) & (right != right)
+    same = (left == right) & (np.signbit(left) == np.signbit(right)) | both_nan
     if not same.all():
         i = int(np.argmin(same))
         at = ", ".join(f"{name} = {float(values[i])!r}" for name, values in points.items())

@@ -123,7 +123,7 @@ def linspace(
             at=source.location(),
             help="use np.arange(n) / (n - 1) * (stop - start) + start",
         )
-    wanted = common_dtype([kind(first), kind(last), float])
+    wanted = common_dtype([*(kind(end) for end in (start, stop)), float])
     a, b = (build.cast(read(end), wanted) for end in (first, last))
     intervals = count - 1 if endpoint else count
     value = build.iota(wanted, count)

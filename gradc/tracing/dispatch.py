@@ -94,8 +94,8 @@ NAMES: list[str] = []
 
 def unsupported(name: str) -> TraceError:
     """Return the error for a function without a mapping, with the nearest that has one."""
-    short = name.removeprefix("np.")
-    near = difflib.get_close_matches(short, NAMES, n=1, cutoff=0.5)
+    short = name.rpartition(".")[2]
+    near = difflib.get_close_matches(short, NAMES, n=1, cutoff=0.7)
     cure = f"the nearest supported function is np.{near[0]}" if near else (
         "write it with supported functions, or compute it outside and pass the result in"
     )

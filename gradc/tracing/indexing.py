@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradc.tracing import source
 from gradc.tracing.arrays import as_tracer, broadcast_value
-from gradc.tracing.promote import broadcast_shapes, shape_mismatch
+from gradc.tracing.promote import broadcast_shapes
 from gradc.tracing.signals import NeedsConcreteSize
 from gradc.tracing.sizing import SymbolicSize, as_size, is_integer
 from gradc.tracing.state import running
@@ -19,6 +20,7 @@ from gradc.tracing.tracer import (
     make_view,
     read,
     refuse_write,
+    same_view,
     touch,
     write,
 )
@@ -92,17 +94,25 @@ def set(x: Tracer, key: Any, new: Any) -> None:
     parsed = _parse(x, items)
     if parsed.place is None:
         view = _view(x, parsed)
-        write(view, assigned_value(new, view.type.shape, x))
+        # after `x[1:] += 1` Python assigns to x[1:] the view that was written already
+        if not (isinstance(new, Tracer) and same_view(view, new, x)):
+            write(view, assigned_value(new, view.type.shape, x))
         return
+    scatter(build.scatter_set, x, parsed, new)
+
+
+def scatter(op: Callable[..., Value], x: Tracer, parsed: Key, new: Any) -> None:
+    """Write at index arrays by an op that takes the array, the part, indices and axes."""
     whole = x if parsed.window is None else make_view(x, parsed.window, parsed.window.shape)
     indices, axes = index_values(whole, parsed.picks)
     rest = tuple(size for axis, size in enumerate(whole.type.shape) if axis not in axes)
     index_shape = indices[0].type.shape
-    shape = (*rest[: parsed.place], *index_shape, *rest[parsed.place :])
-    part = assigned_value(new, shape, x)
-    order = placement(parsed.place, len(index_shape), len(shape))
-    part = build.transpose(part, tuple(int(axis) for axis in np.argsort(order)))
-    write(whole, build.scatter_set(read(whole), part, indices, axes))
+    place = parsed.place or 0
+    shape = (*rest[:place], *index_shape, *rest[place:])
+    order = placement(place, len(index_shape), len(shape))
+    inverse = tuple(int(axis) for axis in np.argsort(order))
+    part = build.transpose(assigned_value(new, shape, x), inverse)
+    write(whole, op(read(whole), part, indices, axes))
 
 
 def assigned_value(new: Any, shape: tuple[Size, ...], x: Tracer) -> Value:
@@ -116,8 +126,12 @@ def assigned_value(new: Any, shape: tuple[Size, ...], x: Tracer) -> Value:
         value = build.reshape(value, have[extra:])
 
     def error() -> ShapeError:
-        return shape_mismatch(
-            "assignment", [x, part], f"{part.type} does not fit into shape {_text(shape)}"
+        written = source.expression()
+        target = f"{written.text} = ..." if written else "assignment"
+        return ShapeError(
+            f"{target}: {part.type} does not fit into shape {_text(shape)}",
+            at=source.location(),
+            found=f"array: {x.type}    assigned: {part.type}",
         )
 
     return broadcast_value(value, shape, error)
@@ -142,7 +156,7 @@ def _items(x: Tracer, key: Any) -> list[Any]:
     if len(ellipses) > 1:
         raise IndexError("an index has at most one '...'", at=source.location())
     if ellipses:
-        fill = [slice(None)] * (rank - used)
+        fill: list[Any] = [slice(None)] * (rank - used)
         # an Ellipsis makes the result an array where integers alone would make a number
         items[ellipses[0] : ellipses[0] + 1] = fill or [_NOTHING]
     else:
@@ -344,8 +358,8 @@ def slice_bounds(item: slice, size: Size) -> tuple[Size, Size, int]:
         raise ShapeError("a slice needs a step other than 0", at=source.location())
     ends = [None if end is None else as_size(_bound(end)) for end in (item.start, item.stop)]
     if isinstance(size, int) and all(end is None or isinstance(end, int) for end in ends):
-        start, stop, step = slice(*ends, step).indices(size)  # type: ignore[arg-type]
-        return start, len(range(start, stop, step)), step
+        bounds = range(*slice(ends[0], ends[1], step).indices(size))
+        return bounds.start, len(bounds), step
     if step > 0:
         first = 0 if ends[0] is None else _clip_low(ends[0], size)
         last = size if ends[1] is None else _clip_high(ends[1], size)
@@ -474,8 +488,10 @@ def _set_masked(x: Tracer, items: list[Any], new: Any) -> None:
         )
 
     def error() -> ShapeError:
-        return shape_mismatch(
-            "assignment", [x, mask], f"the mask {mask.type} does not fit {x.type}"
+        return ShapeError(
+            "a mask does not fit the array it is to select from",
+            at=source.location(),
+            found=f"array: {x.type}    mask: {mask.type}",
         )
 
     rows = broadcast_value(read(mask), shape[:rank], error, stretch=False)

@@ -135,24 +135,21 @@ class Lens:
         if _MARK in function.__globals__:
             return function
         code = function.__code__
-        if source.is_library(code.co_filename):
-            if belongs_to_numpy(function):
-                return see_numpy(function, function.__name__)
-            return function
         if belongs_to_numpy(function):
             return see_numpy(function, function.__name__)
+        if source.is_library(code.co_filename):
+            return function
         _refuse_stores(function)
-        copy = types.FunctionType(code, self._seen_globals(function), function.__name__)
+        copy = types.FunctionType(
+            code,
+            self._seen_globals(function),
+            function.__name__,
+            closure=self._seen_closure(function),
+        )
         # known before its cells are looked at: a recursive function is in one of them
         self._copies[id(function)] = (function, copy)
         self._copies[id(copy)] = (copy, copy)
-        closure = self._seen_closure(function)
-        if closure:
-            again = types.FunctionType(code, copy.__globals__, function.__name__, None, closure)
-            self._copies[id(function)] = (function, again)
-            self._copies[id(again)] = (again, again)
-            self._fill_closure(function)
-            copy = again
+        self._fill_closure(function)
         defaults = function.__defaults__
         if defaults:
             copy.__defaults__ = tuple(
@@ -160,7 +157,7 @@ class Lens:
                     value,
                     (id(function), f"default {i}"),
                     f"{function.__name__}.__defaults__[{i}]",
-                    lambda i=i: function.__defaults__[i],  # type: ignore[misc,index]
+                    functools.partial(_default, function, i),
                 )
                 for i, value in enumerate(defaults)
             )
@@ -190,9 +187,11 @@ class Lens:
                 copy[name] = self.see_named(original[name], original, name, name)
         return copy
 
-    def _seen_closure(self, function: types.FunctionType) -> tuple[types.CellType, ...]:
+    def _seen_closure(self, function: types.FunctionType) -> tuple[types.CellType, ...] | None:
+        if function.__closure__ is None:
+            return None
         closure = []
-        for cell in function.__closure__ or ():
+        for cell in function.__closure__:
             found = self._cells.get(id(cell))
             if found is None:
                 found = self._cells[id(cell)] = (cell, types.CellType())
@@ -202,15 +201,21 @@ class Lens:
     def _fill_closure(self, function: types.FunctionType) -> None:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             copy = self._cells[id(cell)][1]
-            try:
-                value = cell.cell_contents
-                copy.cell_contents  # noqa: B018 - is it filled?
-            except ValueError:
-                if _is_empty(cell):
-                    continue
+            if _is_empty(copy) and not _is_empty(cell):
                 copy.cell_contents = self._captured(
-                    value, (id(cell), name), name, lambda cell=cell: cell.cell_contents
+                    cell.cell_contents, (id(cell), name), name, functools.partial(_contents, cell)
                 )
+
+
+def _contents(cell: types.CellType) -> Any:
+    return cell.cell_contents
+
+
+def _default(function: types.FunctionType, position: int) -> Any:
+    defaults = function.__defaults__
+    if defaults is None:
+        raise LookupError(position)
+    return defaults[position]
 
 
 def _is_empty(cell: types.CellType) -> bool:
@@ -249,10 +254,10 @@ def _refuse_stores(function: types.FunctionType) -> None:
         has_deref = bool(outside & set(inner.co_freevars)) and _STORE_DEREF in operations
         if _STORE_GLOBAL not in operations and not has_deref:
             continue
-        line = inner.co_firstlineno
+        line: int = inner.co_firstlineno
         for instruction in dis.get_instructions(inner):
-            line = instruction.starts_line if _is_line(instruction.starts_line) else line
-            line = getattr(instruction, "line_number", None) or line
+            start = instruction.positions.lineno if instruction.positions else None
+            line = start or line
             name = instruction.argval
             if instruction.opcode == _STORE_GLOBAL or (
                 instruction.opcode == _STORE_DEREF and name in outside
@@ -263,6 +268,3 @@ def _refuse_stores(function: types.FunctionType) -> None:
                     help=f"return the new value of {name} from the function",
                 )
 
-
-def _is_line(line: Any) -> bool:
-    return isinstance(line, int) and not isinstance(line, bool)

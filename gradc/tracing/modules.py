@@ -68,6 +68,11 @@ class CastingType:
     def __hash__(self) -> int:
         return hash(self.__gradc_original__)
 
+    def __or__(self, other: Any) -> Any:
+        return self.__gradc_original__ | getattr(other, "__gradc_original__", other)
+
+    __ror__ = __or__
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)

@@ -217,8 +217,8 @@ def _bool(self: Tracer) -> bool:
     return bool(_number(
         self,
         "bool()",
-        "write np.where(condition, x, y) for a choice between values, "
-        "gradc.cond(condition, f, g, x) for a choice between computations",
+        "write np.where(condition, x, y); an argument that only steers the function can be "
+        "static: gradc.compile(static=…)",
     ))  # fmt: skip
 
 
@@ -435,7 +435,10 @@ def _item(self: Tracer, *index: Any) -> Any:
             at=source.location(),
             found=f"array: {self.type}",
         )
-    return make(running(), build.reshape(read(self), ()))
+    number = build.reshape(read(self), ())
+    dtype = self.type.dtype
+    wide = DType.F64 if dtype.is_float else DType.I64 if dtype.is_integer else dtype
+    return weak_number(build.cast(number, wide), _python_type(wide))
 
 
 def _tolist(self: Tracer) -> Any:

@@ -70,7 +70,7 @@ def _article(name: str) -> str:
 def supported(dtype: Any) -> DType:
     """Return the dtype of the language, or raise DTypeError at the user's line."""
     try:
-        return dtype_of(dtype)
+        return dtype_of(getattr(dtype, "__gradc_original__", dtype))
     except DTypeError as error:
         raise error.located(source.location()) from None
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from gradc.tracing import indexing, source
 from gradc.tracing.state import running
 from gradc.tracing.tracer import Tracer, make_view, read, refuse_write, write
@@ -24,18 +22,8 @@ def add_at(a: Any, indices: Any, b: Any) -> None:
     running()
     refuse_write(a)
     parsed = indexing.parse(a, indices)
-    whole = a if parsed.window is None else make_view(a, parsed.window, parsed.window.shape)
-    if not parsed.picks:
-        view = whole
-        part = indexing.assigned_value(b, view.type.shape, a)
-        write(view, read(view) + part)
+    if parsed.picks:
+        indexing.scatter(build.scatter_add, a, parsed, b)
         return
-    picked, axes = indexing.index_values(whole, parsed.picks)
-    rest = tuple(size for axis, size in enumerate(whole.type.shape) if axis not in axes)
-    place = parsed.place or 0
-    index_shape = picked[0].type.shape
-    shape = (*rest[:place], *index_shape, *rest[place:])
-    part = indexing.assigned_value(b, shape, a)
-    order = indexing.placement(place, len(index_shape), len(shape))
-    part = build.transpose(part, tuple(int(axis) for axis in np.argsort(order)))
-    write(whole, build.scatter_add(read(whole), part, picked, axes))
+    view = a if parsed.window is None else make_view(a, parsed.window, parsed.window.shape)
+    write(view, read(view) + indexing.assigned_value(b, view.type.shape, a))

@@ -123,6 +123,20 @@ def location() -> Location | None:
     return found[0] if found else None
 
 
+def definition(code: CodeType) -> Location:
+    """Return the line of a function's ``def``, below its decorators when its source is at hand."""
+    line, name = code.co_firstlineno, code.co_name
+    for number, text in enumerate(linecache.getlines(code.co_filename)[line - 1 :], line):
+        if text.lstrip().startswith(("def ", "async def ")):
+            return Location(code.co_filename, number, name)
+        if name == "<lambda>" or number - line > _MOST_DECORATOR_LINES:
+            break
+    return Location(code.co_filename, line, name)
+
+
+_MOST_DECORATOR_LINES = 20
+
+
 class Expression(NamedTuple):
     """The text of the operation the user's line is in, and of its operands."""
 

@@ -307,7 +307,7 @@ def _name_of(fn: Any) -> str:
 def _location_of(fn: Any) -> Location | None:
     function = inspect.unwrap(fn) if callable(fn) else fn
     code = getattr(getattr(function, "func", function), "__code__", None)
-    return code and Location(code.co_filename, code.co_firstlineno, _name_of(fn))
+    return code and source.definition(code)
 
 
 def subtrace(

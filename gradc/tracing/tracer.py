@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-import numpy as np
 import numpy.typing as npt
 
 from gradc.tracing import source
 from gradc.tracing.materialise import constant_value
 from gradc.tracing.sizing import as_integer
 from gradc.tracing.state import Trace, running, state
-from gradc.tracing.views import View
+from gradc.tracing.views import View, Window
 from gradc_ir import build
 from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.graph import Value
@@ -57,6 +56,7 @@ class Tracer:
     _view: View | None
     _why_fixed: str | None
     _origin: Any
+    _seen: int
     contiguous: bool
     scalar: bool
     weak: type | None
@@ -280,6 +280,20 @@ def write(tracer: Tracer, part: Value) -> None:
         view_tracer._value = value
         view_tracer._known = None
         view_tracer._seen = tracer._version
+
+
+def same_view(left: Tracer, right: Tracer, base: Tracer) -> bool:
+    """Whether both are the same view of ``base``, and ``right`` has been written to it or read."""
+    if right._parent is None or right._seen != root(right)._version:
+        return False
+    while left is not base and right is not base:
+        if left._parent is None or right._parent is None or left._view != right._view:
+            return False
+        left, right = left._parent, right._parent
+    if left is base and right is not base and right._parent is base:
+        # the whole of it, x[:]
+        return right._type == base._type and isinstance(right._view, Window) and right._view.is_whole
+    return left is right
 
 
 def touch(tracer: Tracer) -> None:

@@ -29,6 +29,11 @@ class View:
     keeps_contiguous = False
     follows_known = True
 
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def known(self, base: Array) -> Array:
         """Return the view of a known array."""
         raise AssertionError
@@ -67,6 +72,7 @@ class Window(View):
         self.steps = steps
         self.shape = shape
         self.key = key
+        self.is_whole = shape == base == window and all(step == 1 for step in steps)
         self.keeps_contiguous = _is_block(base, window, steps)
 
     def known(self, base: Array) -> Array:
@@ -149,6 +155,7 @@ class Repeated(View):
 
     def __init__(self, shape: tuple[Size, ...]) -> None:
         self.shape = shape
+        self.follows_known = all(isinstance(size, int) for size in shape)
 
     def known(self, base: Array) -> Array:
         """Return the view of a known array."""

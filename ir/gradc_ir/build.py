@@ -24,6 +24,9 @@ from gradc_ir.operators import Operand
 from gradc_ir.sizes import Size
 from gradc_ir.types import DType, Type
 
+# Lines kept for a node that many lines share; merging them must not cost more than building it.
+MOST_LINES = 32
+
 _state = threading.local()
 operators.use(sys.modules[__name__])
 
@@ -52,12 +55,24 @@ class Builder:
         finally:
             self.here = before
 
-    def apply(self, op: Op, operands: tuple[Value, ...], attributes: Mapping[str, Any]) -> Node:
-        """Return the node of an op, its operands and attributes (in the op's order)."""
+    def apply(
+        self,
+        op: Op,
+        operands: tuple[Value, ...],
+        attributes: Mapping[str, Any],
+        like: Node | None = None,
+    ) -> Node:
+        """Return the node of an op, its operands and attributes (in the op's order).
+
+        ``like`` is a node of this op on operands of the same types: it saves inferring the types.
+        """
         key = (op.name, operands, tuple(attributes.values()))
         node = self._nodes.get(key)
         if node is None:
-            types = op.infer([operand.type for operand in operands], attributes)
+            if like is None:
+                types = op.infer([operand.type for operand in operands], attributes)
+            else:
+                types = tuple([result.type for result in like.results])
             node = Node(op, operands, attributes, types, len(self._nodes))
             self._nodes[key] = node
         if self.here:
@@ -65,11 +80,13 @@ class Builder:
         return node
 
     def note(self, node: Node, locations: tuple[Location, ...]) -> None:
-        """Add lines to the ones a node is attributed to."""
+        """Add lines to the ones a node is attributed to, up to ``MOST_LINES``."""
         have = self.locations.get(node)
         if have is None:
-            self.locations[node] = locations
-        elif have is not locations:
+            # a constant or a parameter is no line's own
+            if node.operands or node.op.operands:
+                self.locations[node] = locations
+        elif have is not locations and len(have) < MOST_LINES:
             self.locations[node] = tuple(dict.fromkeys(have + locations))
 
     def param(self, index: int, type: Type) -> Value:
@@ -92,17 +109,25 @@ class Builder:
     def inline(self, function: Function, operands: Sequence[Value]) -> tuple[Value, ...]:
         """Build the function's graph here on the given operands; returns its results."""
         mapping: dict[Value, Value] = dict(zip(function.params, operands, strict=True))
+        same = all(old.type == new.type for old, new in mapping.items())
         for node in function.body:
-            self.copy(node, mapping, function.locations.get(node, ()))
+            self.copy(node, mapping, function.locations.get(node, ()), same_types=same)
         return tuple(mapping[result] for result in function.results)
 
     def copy(
-        self, node: Node, mapping: dict[Value, Value], locations: tuple[Location, ...] = ()
+        self,
+        node: Node,
+        mapping: dict[Value, Value],
+        locations: tuple[Location, ...] = (),
+        same_types: bool = True,
     ) -> Node:
-        """Build one node here with its operands mapped, and enter its results into the mapping."""
+        """Build one node here with its operands mapped, and enter its results into the mapping.
+
+        ``same_types`` says that every operand has the type of the one it stands for.
+        """
         before, self.here = self.here, locations or self.here
         operands = tuple([mapping[operand] for operand in node.operands])
-        made = self.apply(node.op, operands, node.attributes)
+        made = self.apply(node.op, operands, node.attributes, node if same_types else None)
         self.here = before
         for old, new in zip(node.results, made.results):
             mapping[old] = new

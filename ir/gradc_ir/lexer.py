@@ -10,6 +10,7 @@ Every error underlines the place::
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -56,11 +57,12 @@ class Cursor:
         self.text = text
         self.error = error
         self.comments: dict[int, str] = {}
+        self._line_ends = [found.start() for found in re.finditer("\n", text)]
         self.tokens = list(self._tokens())
         self.position = 0
 
     def _tokens(self) -> Iterator[Token]:
-        start = line = 0
+        start = 0
         while start < len(self.text):
             found = _TOKEN.match(self.text, start)
             if found is None:
@@ -68,10 +70,9 @@ class Cursor:
                 raise self.failure(f"unexpected character {bad}", bad)
             kind, end = found.lastgroup or "", found.end()
             if kind == "comment":
-                self.comments[line] = found.group()[1:].strip()
+                self.comments[self._line(start)] = found.group()[1:].strip()
             elif kind != "space":
                 yield Token(kind, found.group(), start, end)
-            line += self.text.count("\n", start, end)
             start = end
         yield Token("end", "", start, start)
 
@@ -83,7 +84,10 @@ class Cursor:
     @property
     def line(self) -> int:
         """The number of the next token's line, counted from 0."""
-        return self.text.count("\n", 0, self.next.start)
+        return self._line(self.next.start)
+
+    def _line(self, place: int) -> int:
+        return bisect_left(self._line_ends, place)
 
     def take(self) -> Token:
         """Take the next token."""
@@ -140,7 +144,7 @@ class Cursor:
         begin = self.text.rfind("\n", 0, token.start) + 1
         end = self.text.find("\n", token.start)
         shown = self.text[begin : end if end >= 0 else len(self.text)]
-        number = self.text.count("\n", 0, token.start) + 1
+        number = self._line(token.start) + 1
         heading = f"line {number}: " if "\n" in self.text.strip() else ""
         marks = "^" * max(1, min(token.end, begin + len(shown)) - token.start)
         indent = " " * (len(heading) + token.start - begin)

@@ -1,29 +1,37 @@
-"""Reads the text of functions, types and specs; errors underline the place."""
+"""Reads the text of functions; errors underline the place."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from gradc_ir import build, sizes
+from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.constant import Constant
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.lexer import Cursor, Token, parse_number
 from gradc_ir.location import Location
 from gradc_ir.op import TABLE, Op
-from gradc_ir.printer import DERIVED, escape, literal_dtype
+from gradc_ir.printer import DERIVED, literal_dtype
 from gradc_ir.sizes import Size
+from gradc_ir.spec import Nest, parse_spec, print_nest, print_spec
+from gradc_ir.type_text import DTYPES, parse_type, read_size, read_type, unquoted
 from gradc_ir.types import DType, Type
 
-Nest: TypeAlias = "Type | tuple[Nest, ...] | list[Nest] | dict[str | int, Nest] | None"
+__all__ = [
+    "Nest",
+    "parse_function",
+    "parse_module",
+    "parse_spec",
+    "parse_type",
+    "print_nest",
+    "print_spec",
+]
 
-_DTYPES = {dtype.value: dtype for dtype in DType}
 _LOCATION = re.compile(r"([^\s,]+):(\d+)(?: (?:in )?([^\s,]+))?")
-_OPEN, _CLOSE = "([{", ")]}"
 
 
 def parse_function(text: str) -> Function:
@@ -44,132 +52,6 @@ def parse_module(text: str) -> dict[str, Function]:
     return {name: reader.function(name, block.token) for name, block in blocks.items()}
 
 
-def parse_type(text: str) -> Type:
-    """Return the type written in a text, such as ``f64[n,3]``."""
-    cursor = Cursor(text)
-    found = _type(cursor)
-    cursor.expect_end()
-    return found
-
-
-def parse_spec(text: str) -> list[tuple[str, Nest]]:
-    """Return names and types of arguments, e.g. of ``x: f64[n,3], p: {w: f64[3]}, t: (f64, i64)``.
-
-    Dicts, tuples and lists are written as in Python, with types as leaves; ``none`` is an empty
-    nest.
-    """
-    cursor = Cursor(text)
-    found: dict[str, Nest] = {}
-    while cursor.next.kind != "end":
-        token = cursor.expect_kind("name", "the name of an argument")
-        if token.text in found:
-            raise cursor.failure(f"{token} is named twice", token)
-        cursor.expect(":")
-        found[token.text] = _nest(cursor)
-        if not cursor.accept(","):
-            cursor.expect_end()
-    return list(found.items())
-
-
-def print_spec(spec: Sequence[tuple[str, Nest]]) -> str:
-    """Return the text of names and types that :func:`parse_spec` reads."""
-    return ", ".join(f"{name}: {print_nest(nest)}" for name, nest in spec)
-
-
-def print_nest(nest: Nest) -> str:
-    """Return the text of a nest of types."""
-    if nest is None:
-        return "none"
-    if isinstance(nest, Type):
-        return str(nest)
-    if isinstance(nest, dict):
-        return f"{{{', '.join(f'{_key(key)}: {print_nest(item)}' for key, item in nest.items())}}}"
-    inner = ", ".join(print_nest(item) for item in nest)
-    if isinstance(nest, list):
-        return f"[{inner}]"
-    return f"({inner},)" if len(nest) == 1 else f"({inner})"
-
-
-def _key(key: str | int) -> str:
-    if isinstance(key, int) or key.isidentifier():
-        return str(key)
-    return f'"{escape(key)}"'
-
-
-def _nest(cursor: Cursor) -> Nest:
-    token = cursor.next
-    if cursor.accept("none"):
-        return None
-    if cursor.accept("["):
-        return [_nest(cursor) for _ in cursor.sequence("]")]
-    if cursor.accept("("):
-        parts = tuple(_nest(cursor) for _ in cursor.sequence(")"))
-        # as in Python, parentheses around one type are only that
-        comma = cursor.tokens[cursor.position - 2].text == ","
-        return parts if len(parts) != 1 or comma else parts[0]
-    if cursor.accept("{"):
-        entries: dict[str | int, Nest] = {}
-        for _ in cursor.sequence("}"):
-            key = cursor.take()
-            if key.kind not in ("name", "string", "number"):
-                raise cursor.failure(f"expected a key, found {key}", key)
-            cursor.expect(":")
-            name = _unquoted(key.text) if key.kind != "number" else int(parse_number(key.text))
-            entries[name] = _nest(cursor)
-        return entries
-    if token.text not in _DTYPES:
-        help = (
-            "write dtypes as f64, f32, i64, i32, bool; nests as {name: type}, (type, type), [type]"
-        )
-        raise cursor.failure(f"expected a type, found {token}", token, help=help)
-    return _type(cursor)
-
-
-# -- types and sizes ------------------------------------------------------------------------------
-
-
-def _type(cursor: Cursor) -> Type:
-    token = cursor.take()
-    dtype = _DTYPES.get(token.text)
-    if dtype is None:
-        raise cursor.failure(
-            f"expected a type, found {token}",
-            token,
-            help="types are f64, f32, i64, i32, bool, with sizes as in f64[n,3]",
-        )
-    # a bracket is part of the type only where it follows at once
-    if cursor.next.text != "[" or cursor.next.start != token.end:
-        return Type(dtype)
-    cursor.take()
-    return Type(dtype, tuple(_size(cursor) for _ in cursor.sequence("]")))
-
-
-def _size(cursor: Cursor) -> Size:
-    """Read a size up to the comma or bracket behind it."""
-    first = cursor.next
-    depth = 0
-    last = first
-    while cursor.next.kind in ("name", "number", "mark"):
-        text = cursor.next.text
-        if depth == 0 and (text in _CLOSE or text == ","):
-            break
-        depth += (text in _OPEN) - (text in _CLOSE)
-        last = cursor.take()
-    written = cursor.text[first.start : last.end]
-    try:
-        return sizes.parse_size(written)
-    except ValueError:
-        place = Token("mark", written, first.start, max(last.end, first.end))
-        raise cursor.failure(f"expected a size, found {written or first}", place) from None
-
-
-def _unquoted(text: str) -> str:
-    if not text.endswith('"'):
-        return text
-    body = text[text.index('"') + 1 : -1]
-    return re.sub(r"\\(.)", lambda found: {"n": "\n"}.get(found[1], found[1]), body)
-
-
 # -- functions ------------------------------------------------------------------------------------
 
 
@@ -184,7 +66,7 @@ class _Block(NamedTuple):
 def _split_block(cursor: Cursor) -> _Block:
     cursor.expect("func")
     token = cursor.expect_kind("function", "a function's name such as @f")
-    block = _Block(_unquoted(token.text[1:]), token, cursor.position - 1)
+    block = _Block(unquoted(token.text[1:]), token, cursor.position - 1)
     # parameters, results, and then the body, whose braces are balanced
     while cursor.next.text != "{":
         if cursor.take().kind == "end":
@@ -243,12 +125,12 @@ class _Reader:
         for _ in cursor.sequence(")"):
             token = cursor.expect_kind("value", "a parameter such as %x")
             cursor.expect(":")
-            self._enter(values, token, builder.param(len(names), _type(cursor)))
-            names.append(_unquoted(token.text[1:]))
+            self._enter(values, token, builder.param(len(names), read_type(cursor)))
+            names.append(unquoted(token.text[1:]))
         params = tuple(values.values())
         cursor.expect("->")
         returned = cursor.next
-        wanted = self._types() if cursor.accept("(") else (_type(cursor),)
+        wanted = self._types() if cursor.accept("(") else (read_type(cursor),)
         cursor.expect("{")
         while not cursor.accept("return"):
             self._statement(values, builder)
@@ -270,7 +152,7 @@ class _Reader:
         return Location(found[1], int(found[2]), found[3] or "") if found else None
 
     def _types(self) -> tuple[Type, ...]:
-        return tuple(_type(self.cursor) for _ in self.cursor.sequence(")"))
+        return tuple(read_type(self.cursor) for _ in self.cursor.sequence(")"))
 
     def _enter(self, values: dict[str, Value], token: Token, value: Value) -> None:
         if token.text in values:
@@ -293,9 +175,9 @@ class _Reader:
             lefts.append(cursor.expect_kind("value", "a value such as %0"))
         cursor.expect(":")
         first_type = cursor.next
-        wanted = [_type(cursor)]
+        wanted = [read_type(cursor)]
         while cursor.accept(","):
-            wanted.append(_type(cursor))
+            wanted.append(read_type(cursor))
         cursor.expect("=")
         token = cursor.expect_kind("name", "an op")
         op = TABLE.get(token.text)
@@ -432,20 +314,20 @@ class _Reader:
         token = cursor.next
         match token.kind, token.text:
             case "string", _:
-                return _unquoted(cursor.take().text)
+                return unquoted(cursor.take().text)
             case "function", _:
                 cursor.take()
-                return self.function(_unquoted(token.text[1:]), token)
+                return self.function(unquoted(token.text[1:]), token)
             case "name", ("none" | "true" | "false"):
                 cursor.take()
                 return {"none": None, "true": True, "false": False}[token.text]
             case "mark", "[":
                 cursor.take()
                 return tuple(self._attribute() for _ in cursor.sequence("]"))
-            case "name", text if text in _DTYPES:
-                type_ = _type(cursor)
+            case "name", text if text in DTYPES:
+                type_ = read_type(cursor)
                 bracketed = cursor.tokens[cursor.position - 1].text == "]"
                 return type_ if bracketed else type_.dtype
             case "number", _ if not re.fullmatch(r"-?\d+", token.text):
                 return parse_number(cursor.take().text)
-        return _size(cursor)
+        return read_size(cursor)

@@ -1,4 +1,6 @@
-"""The text of functions, which :mod:`gradc_ir.parser` reads back to an equal function::
+"""The text of functions, which :mod:`gradc_ir.parser` reads back to an equal function.
+
+For example::
 
     # model.py:12 loss
     func @loss(%x: f64[n,4], %w: f64[4]) -> f64 {

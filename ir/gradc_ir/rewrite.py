@@ -183,7 +183,7 @@ class Rewriter:
             for node in function.nodes:
                 builder.here = lines = function.locations.get(node, ())
                 operands = tuple([mapping[operand] for operand in node.operands])
-                made = builder.apply(node.op, operands, self._attributes(node))
+                made = builder.apply(node.op, operands, self._attributes(node), node)
                 for old, new in zip(node.results, made.results):
                     mapping[old] = normaliser.normal(new, lines)
             params = [mapping[param] for param in function.params]
@@ -278,7 +278,8 @@ class _Normaliser:
         operands = tuple([normals[operand] for operand in node.operands])
         if operands != node.operands:
             self.builder.here = self.builder.locations.get(node, lines)
-            return self.builder.apply(node.op, operands, node.attributes).results[value.index]
+            rebuilt = self.builder.apply(node.op, operands, node.attributes, like=node)
+            return rebuilt.results[value.index]
         for rule in self.rewriter.chosen(value):
             self.builder.here = self.builder.locations.get(node, lines)
             made = rule.apply(value)

@@ -24,7 +24,7 @@ class Quotient:
     def __init__(self, numerator: Size, denominator: Size) -> None:
         self.numerator = numerator
         self.denominator = denominator
-        self._text = f"({numerator}) // ({denominator})"
+        self._text = f"{_operand_text(numerator)} // {_operand_text(denominator)}"
 
     def __str__(self) -> str:
         return self._text
@@ -127,6 +127,18 @@ def floor_quotient(numerator: Size, denominator: Size) -> Size:
     exact = exact_quotient(numerator, denominator)
     if exact is not None:
         return exact
+    if isinstance(denominator, int) and denominator > 1:
+        # whole multiples come out: (2 * n + 3) // 2 is n + 1
+        whole = _make(
+            {
+                monomial: coefficient // denominator
+                for monomial, coefficient in _terms(numerator)
+                if not monomial or coefficient % denominator == 0
+            }
+        )
+        rest = numerator - whole * denominator
+        if whole != 0:
+            return whole + floor_quotient(rest, denominator)
     return Expr({(Quotient(numerator, denominator),): 1})
 
 
@@ -283,6 +295,11 @@ def _monomial_text(monomial: Monomial) -> str:
     return " * ".join(f"({a})" if isinstance(a, Quotient) else str(a) for a in monomial)
 
 
+def _operand_text(size: Size) -> str:
+    text = str(size)
+    return text if text.isidentifier() or text.isdecimal() else f"({text})"
+
+
 def _terms_text(terms: tuple[tuple[Monomial, int], ...]) -> str:
     parts: list[str] = []
     for monomial, coefficient in terms:
@@ -292,6 +309,8 @@ def _terms_text(terms: tuple[tuple[Monomial, int], ...]) -> str:
             body = str(size)
         elif size != 1:
             body = f"{size} * {body}"
+        elif coefficient > 0 and len(monomial) == 1:
+            body = str(monomial[0])  # a quotient needs no parentheses here
         if not parts:
             parts.append(body if coefficient > 0 else f"-{body}")
         else:

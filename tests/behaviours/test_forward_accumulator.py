@@ -75,7 +75,7 @@ def test_b22_forward_over_forward(dtype, first: float, second: float) -> None:
 
     inner, outer = gradc.jvp(pushed, (dtype(1.1),), (dtype(1),))
     assert inner.dtype == outer.dtype == dtype
-    tolerance = 4 * np.finfo(dtype).eps
+    tolerance = 4 * float(np.finfo(dtype).eps)
     assert inner == pytest.approx(first, rel=tolerance)
     assert outer == pytest.approx(second, rel=tolerance)
 

@@ -14,7 +14,7 @@ from gradc.dump import STAGES
 from gradc.pipeline import KINDS, Options, after, before
 from gradc.rules import EXACT, FAST, STABLE
 
-MODEL = '''
+MODEL = """
 import numpy as np
 
 import gradc
@@ -41,7 +41,7 @@ def refused(x):
 
 
 NUMBER = 3
-'''
+"""
 SPEC = "w: f64[2], x: f64[n,2]"
 
 
@@ -90,7 +90,7 @@ def test_version() -> None:
 @pytest.mark.parametrize("stage", STAGES)
 def test_dump_at_each_stage(stage: str) -> None:
     text = succeed("dump", "model.py:loss", "--spec", SPEC, "--of", "grad", "--stage", stage)
-    sign = {"loops": "for", "llvm": "define", "asm": ".text"}.get(stage, "func @loss(")
+    sign = {"loops": "for", "llvm": "define", "asm": ".text"}.get(stage, "func @loss")
     assert sign in text
     assert text.endswith("\n")
 
@@ -113,9 +113,7 @@ def test_dump_to_a_file() -> None:
 
 
 def test_dump_asm_of_another_cpu() -> None:
-    text = succeed(
-        "dump", "model.py:loss", "--spec", SPEC, "--stage", "asm", "--cpu", "x86-64-v3"
-    )
+    text = succeed("dump", "model.py:loss", "--spec", SPEC, "--stage", "asm", "--cpu", "x86-64-v3")
     assert "loss" in text
 
 
@@ -144,9 +142,7 @@ def test_dump_after_one_pass() -> None:
 
 def test_dump_by_other_parameters() -> None:
     by_name = succeed("dump", "model.py:loss", "--spec", SPEC, "--of", "grad", "--wrt", "x")
-    assert by_name == succeed(
-        "dump", "model.py:loss", "--spec", SPEC, "--of", "grad", "--wrt", "1"
-    )
+    assert by_name == succeed("dump", "model.py:loss", "--spec", SPEC, "--of", "grad", "--wrt", "1")
     assert "-> f64[n,2]" in by_name
     both = succeed("dump", "model.py:loss", "--spec", SPEC, "--of", "grad", "--wrt", "w,x")
     assert "-> (f64[2], f64[n,2])" in both
@@ -172,7 +168,7 @@ def test_explain_names_the_rule_and_the_line() -> None:
 
 def test_explain_an_op() -> None:
     text = succeed("explain", "log1p")
-    assert "Natural logarithm of one plus x" in text
+    assert "natural logarithm of one plus x" in text
     assert run("explain", "no_such_op").exit_code == 2
 
 
@@ -197,7 +193,7 @@ def test_export_writes_an_object_and_a_header() -> None:
 def test_export_with_a_name_a_folder_a_cpu_and_parameters() -> None:
     succeed(
         *("export", "model.py:loss", "--spec", SPEC, "--name", "fit", "--out", "build"),
-        *("--cpu", "x86-64", "--wrt", "x", "--target", "aarch64-unknown-linux-gnu")[:4],
+        *("--cpu", "x86-64-v4", "--wrt", "x"),
     )
     assert "int fit_vg(" in Path("build/fit.h").read_text()
     assert Path("build/fit.o").exists()
@@ -251,8 +247,11 @@ def test_rules_are_listed_by_class(kind: str | None) -> None:
         (("dump", "model.py:loss", "--spec", "v: f64[2]"), "does not fit loss"),
         (("dump", "model.py:loss", "--spec", SPEC, "--of", "grads"), "'grads' is not one of"),
         (("dump", "model.py:loss", "--spec", SPEC, "--stage", "last"), "'last' is not one of"),
-        (("dump", "model.py:loss", "--spec", SPEC, "--of", "grad", "--wrt", "z"), "no parameter 'z'"),
-        (("dump", "model.py:refused", "--spec", "x: f64"), "model.py:24 in refused"),
+        (
+            ("dump", "model.py:loss", "--spec", SPEC, "--of", "grad", "--wrt", "z"),
+            "no parameter 'z'",
+        ),
+        (("dump", "model.py:refused", "--spec", "x: f64"), "model.py:22 in refused"),
         (("rules", "--kind", "slow"), "'slow' is not one of"),
         (("compile",), "No such command 'compile'"),
     ],
@@ -270,7 +269,9 @@ def test_a_real_process() -> None:
     paths = [root, root / "ir", root / "codegen"]
     environment = {"PYTHONPATH": ":".join(map(str, paths)), "PATH": ""}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
-    assert done.stdout.startswith("# model.py:7 loss\nfunc @loss(%w: f64[2], %x: f64[n,2]) -> f64 {")
+    assert done.stdout.startswith(
+        "# model.py:7 loss\nfunc @loss(%w: f64[2], %x: f64[n,2]) -> f64 {"
+    )
     assert done.stderr == ""
     done = subprocess.run([*command, "--of", "none"], capture_output=True, env=environment)
     assert done.returncode == 2

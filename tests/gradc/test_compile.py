@@ -12,7 +12,6 @@ import pytest
 import gradc
 from tests.comparing import assert_same_bits
 
-
 # -- calls -----------------------------------------------------------------------------------------
 
 
@@ -109,7 +108,7 @@ def test_a_lambda_a_partial_and_a_callable_object() -> None:
 
 # -- nests -----------------------------------------------------------------------------------------
 
-Point = namedtuple("Point", "x y")  # noqa: PYI024 - the class under test
+Point = namedtuple("Point", "x y")
 
 
 @dataclasses.dataclass

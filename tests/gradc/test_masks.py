@@ -10,7 +10,7 @@ import pytest
 
 from gradc.autodiff.forward import jvp
 from gradc.autodiff.reverse import vjp
-from gradc_ir import build
+from gradc_ir import build, sizes
 from gradc_ir.build import Builder
 from gradc_ir.graph import Function, Value
 from gradc_ir.interpret import interpret
@@ -218,6 +218,15 @@ def test_columns_that_are_masked() -> None:
     assert by_w.tolist() == [[0, 2], [0, 2]]
 
 
+def test_a_rectified_layer_costs_one_select() -> None:
+    x, w = np.ones((4, 3)), np.ones((3, 2))
+    function = made(lambda a, b: total(build.maximum(build.contract(a, b, "ij,jk->ik"), 0.0)), x, w)
+    gradient = vjp(function, [0, 1], "ones")
+    # the share of ties, and the one under the mask
+    assert count(gradient, "select") == 2
+    assert count(gradient, "reduce_max") == 0
+
+
 def count(function: Function, name: str) -> int:
     return sum(node.op.name == name for node in function.body)
 
@@ -269,6 +278,37 @@ def test_windows_of_matrices(places: list[tuple[int, int]]) -> None:
         wanted[place] = i + 1
     function = made(lambda v: windows(v, places), x)
     np.testing.assert_array_equal(interpret(vjp(function, [0], "ones"), [x])[1], wanted)
+
+
+def test_the_elements_of_a_matrix_become_rows_and_then_the_matrix() -> None:
+    x = np.zeros((7, 5))
+    places = [(i, j) for j in range(5) for i in range(7)]
+    gradient = vjp(made(lambda v: windows(v, places), x), [0], "ones")
+    wanted = np.arange(1, 36).reshape(5, 7).T
+    np.testing.assert_array_equal(interpret(gradient, [x])[1], wanted)
+    assert count(gradient, "concatenate") == 8
+    assert count(gradient, "pad") == 0
+
+
+def test_columns_of_a_matrix_of_any_length() -> None:
+    n = sizes.symbol("n")
+    with Builder() as builder:
+        v = builder.param(0, Type(F, (n, 3)))
+        columns = [build.slice(v, (0, j), (n, 1), (1, 1)) * (j + 1) for j in (2, 0)]
+        function = builder.function("f", [v], [total(columns[0] + columns[1])])
+    gradient = vjp(function, [0], "ones")
+    assert interpret(gradient, [np.zeros((2, 3))])[1].tolist() == [[1, 0, 3]] * 2
+    assert count(gradient, "pad") == 0
+
+
+def test_windows_that_cover_everything_need_no_mask() -> None:
+    def difference(v: Value) -> Value:
+        y = build.exp(v)
+        return total(build.slice(y, (1,), (3,), (1,)) - build.slice(y, (0,), (3,), (1,)))
+
+    gradient = vjp(made(difference, np.zeros(4)), [0], "ones")
+    assert interpret(gradient, [np.zeros(4)])[1].tolist() == [-1, 0, 0, 1]
+    assert count(gradient, "select") == 0
 
 
 def test_overlapping_windows_add_up() -> None:

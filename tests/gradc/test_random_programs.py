@@ -121,15 +121,13 @@ def numeric(function: Function, arrays: Sequence[Array], tangents: Sequence[Arra
     """Return the central difference; the example is dropped where a comparison flips on the way."""
     step = 1e-6
     choices = [
-        value
-        for node in function.nodes
-        for value in node.results
-        if value.type.dtype is DType.BOOL
+        value for node in function.nodes for value in node.results if value.type.dtype is DType.BOOL
     ]
     watched = Function(function.name, function.params, [*function.results, *choices])
     results = [
         interpret(
-            watched, [np.asarray(a + sign * step * t) for a, t in zip(arrays, tangents, strict=True)]
+            watched,
+            [np.asarray(a + sign * step * t) for a, t in zip(arrays, tangents, strict=True)],
         )
         for sign in (1, 0, -1)
     ]

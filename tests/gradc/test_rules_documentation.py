@@ -14,7 +14,9 @@ from gradc_ir.errors import RuleError
 
 def test_page_is_current() -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "rules.md"
-    assert page.read_text(encoding="utf-8") == document(), "run: python -m gradc.rules > docs/rules.md"
+    assert page.read_text(encoding="utf-8") == document(), (
+        "run: python -m gradc.rules > docs/rules.md"
+    )
 
 
 def test_names_are_unique_and_kebab_case() -> None:

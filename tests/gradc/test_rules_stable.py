@@ -1,4 +1,4 @@
-"""Stable and fast rules: proved over the reals; stable ones measured in bits against multiple precision."""
+"""Stable and fast rules: proved over the reals; stable ones measured in bits of error."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Spellings of log(1 + exp(x)) from a grammar: value, first and second derivative within 4 ulp, no user rule.
+"""Spellings of log(1 + exp(x)) from a grammar: value and two derivatives within 4 ulp.
 
-A spelling is one way to write the logarithm of a sum with one, of an inner exponential, of an argument.
-The numbers in it are powers of two or small, so that the inner argument is exact; the truth is computed
-from the text of the spelling to 3000 bits.
+A spelling is a way to write the logarithm of a sum with one, of an inner exponential, of an
+argument. The numbers in it are small or powers of two, so that the inner argument is exact; the
+truth is computed to 3000 bits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ULPS = 4
 
 @dataclass(frozen=True)
 class Spelling:
-    """``body`` is the function of x; ``inner``, ``slope`` say that it is softplus(slope*x + shift)."""
+    """``body`` is the function of x, which is softplus(slope * x + shift)."""
 
     name: str
     body: str
@@ -60,9 +60,7 @@ ARGUMENT = {
 
 def grammar() -> list[Spelling]:
     """Return the spellings: each outer form, exponential and argument, then forms of their own."""
-    spellings = [
-        Spelling(outer, text.format(e="np.exp(x)")) for outer, text in OUTER.items()
-    ]
+    spellings = [Spelling(outer, text.format(e="np.exp(x)")) for outer, text in OUTER.items()]
     spellings += [
         Spelling(f"log, {name}", OUTER["log"].format(e=text.format(a="x")))
         for name, text in EXPONENTIAL.items()
@@ -79,8 +77,13 @@ def grammar() -> list[Spelling]:
         Spelling("logaddexp, zero last", "np.logaddexp(x, 0.0)"),
         Spelling("through a helper", "helper(np.exp(x))"),
         Spelling("broadcast", "np.log(np.ones((3, 1)) + np.exp(x))[1]"),
-        Spelling("guarded by where", "np.where(x > 0, x + np.log(1 + np.exp(-x)), np.log(1 + np.exp(x)))"),
-        Spelling("guarded by a bound", "np.where(x > 30, x, np.log(1 + np.exp(x)))", outside="guarded"),
+        Spelling(
+            "guarded by where",
+            "np.where(x > 0, x + np.log(1 + np.exp(-x)), np.log(1 + np.exp(x)))",
+        ),
+        Spelling(
+            "guarded by a bound", "np.where(x > 30, x, np.log(1 + np.exp(x)))", outside="guarded"
+        ),
         Spelling("scalar", "np.log(1 + np.exp(x))", shape="scalar"),
         Spelling("single precision", "np.log(1 + np.exp(x))", dtype="f32"),
         Spelling("single precision, power of e", "np.log1p(np.e ** x)", dtype="f32"),
@@ -94,7 +97,7 @@ SPELLINGS = grammar()
 
 def test_there_are_enough_spellings() -> None:
     assert len(SPELLINGS) >= 24
-    assert len({spelling.body + spelling.dtype + spelling.shape for spelling in SPELLINGS}) == len(SPELLINGS)
+    assert len({(one.body, one.dtype, one.shape) for one in SPELLINGS}) == len(SPELLINGS)
 
 
 def helper(e: Any) -> Any:

@@ -26,7 +26,12 @@ def test_sizes_are_bound_by_the_arguments() -> None:
 
 def test_results_are_arrays_of_their_own() -> None:
     x = np.ones(3)
-    text = "func @f(%x: f64[3]) -> (f64[3], f64[3,3]) { %0: f64[3,3] = broadcast %x {axes = [1]} return %x, %0 }"
+    text = """
+    func @f(%x: f64[3]) -> (f64[3], f64[3,3]) {
+      %0: f64[3,3] = broadcast %x {axes = [1]}
+      return %x, %0
+    }
+    """
     same, spread = run(text, x)
     spread[0, 0] = same[0] = 7
     assert x[0] == 1
@@ -46,7 +51,8 @@ def test_scan_goes_forward_or_backward_and_stacks_rows_in_place() -> None:
     text = """
     func @f(%x: f64[n]) -> f64[n] {{
       %0: f64 = constant 0.0
-      %1, %2: f64, f64[n] = scan %0, %x {{body = @body, consts = 0, carries = 1, length = n, reverse = {reverse}}}
+      %1, %2: f64, f64[n] = scan %0, %x
+        {{body = @body, consts = 0, carries = 1, length = n, reverse = {reverse}}}
       return %2
     }}
     func @body(%sum: f64, %row: f64) -> (f64, f64) {{
@@ -111,7 +117,12 @@ def test_a_window_outside_is_an_error_and_never_wraps() -> None:
 
 
 def test_a_size_below_zero_is_an_error() -> None:
-    text = "func @f(%x: f64[n]) -> f64[n-1] { %0: f64[n-1] = slice %x {starts = [1], steps = [1]} return %0 }"
+    text = """
+    func @f(%x: f64[n]) -> f64[n-1] {
+      %0: f64[n-1] = slice %x {starts = [1], steps = [1]}
+      return %0
+    }
+    """
     assert run(text, np.arange(1.0))[0].shape == (0,)
     with pytest.raises(ShapeError):
         run(text, np.arange(0.0))

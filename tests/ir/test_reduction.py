@@ -1,4 +1,4 @@
-"""The defined order of reduction, against a scalar implementation of the text in docs/language.md."""
+"""The defined order of reduction, against a scalar implementation of what the manual says."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def reduce_by_the_book(
     lanes: int,
     begin: Callable[[Any], Any] = lambda element: element,
 ) -> Any:
-    """Join elements one at a time, as the manual says; ``begin`` is done to the first of a partial."""
+    """Join elements one at a time; ``begin`` is done to the first of each partial."""
 
     def in_turn(parts: list[Any]) -> Any:
         total = begin(parts[0])

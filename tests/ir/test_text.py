@@ -34,7 +34,8 @@ func @loss(%x: f64[n,4], %w: f64[4]) -> f64 {
 LOOPS = """\
 func @loops(%x: f64[n], %p: bool, %k: i64) -> (f64, f64[n], i64, f64, f64) {
   %0: f64 = constant 0.0
-  %1, %2: f64, f64[n] = scan %0, %x {body = @step, consts = 0, carries = 1, length = n, reverse = true}
+  %1, %2: f64, f64[n] = scan %0, %x
+    {body = @step, consts = 0, carries = 1, length = n, reverse = true}
   %3: i64 = while %k {condition = @small, body = @twice, condition_consts = 0, body_consts = 0}
   %4: f64 = cond %p, %1 {then = @half, otherwise = @half}
   %5: f64 = call %4 {name = "half of it", body = @half, vjp = @half.vjp, jvp = none}
@@ -171,7 +172,7 @@ def test_one_node() -> None:
 
 
 def test_types() -> None:
-    for text in ("f64", "bool[0]", "f32[n,3]", "i64[2*n+1,max(0,n-1)]", "i32[((n)//(2))]"):
+    for text in ("f64", "bool[0]", "f32[n,3]", "i64[2*n+1,max(0,n-1)]", "i32[n//2]"):
         assert str(parse_type(text)) == text
 
 

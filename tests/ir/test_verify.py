@@ -119,7 +119,8 @@ def test_bodies_are_verified_and_may_use_sizes_of_the_outer_function() -> None:
     text = """
     func @f(%x: f64[n]) -> f64[n] {{
       %0: f64 = constant 0.0
-      %1, %2: f64, f64[n] = scan %0, %x {{body = @body, consts = 0, carries = 1, length = n, reverse = false}}
+      %1, %2: f64, f64[n] = scan %0, %x
+        {{body = @body, consts = 0, carries = 1, length = n, reverse = false}}
       return %2
     }}
     func @body(%sum: f64, %row: f64) -> (f64, f64) {{

@@ -1,8 +1,18 @@
 """The stable rules, by the function that their right sides are made of."""
 
 from gradc.rules.engine import Rule
-from gradc.rules.stable import exp, expm1, log, log1mexp, log1p, logaddexp, logsumexp
-from gradc.rules.stable import sigmoid, softplus, tanh
+from gradc.rules.stable import (
+    exp,
+    expm1,
+    log,
+    log1mexp,
+    log1p,
+    logaddexp,
+    logsumexp,
+    sigmoid,
+    softplus,
+    tanh,
+)
 
 # The first rule that fires wins, so families of longer left sides stand first.
 RULES: list[Rule] = [

@@ -20,10 +20,17 @@ def _is_float(m: Match) -> bool:
     return m.value.type.dtype.is_float
 
 
-@procedure("over-exp-times-exp", "mul(div(?a, exp(?x)), exp(?x)) => ?a", stable,
-           "exp over- or underflows; differentiation makes such products", roots=("mul",),
-           examples=["mul(div(?a, exp(?x)), exp(?x)) => ?a",
-                     "mul(mul(div(?a, exp(?x)), ?b), exp(?x)) => mul(?a, ?b)"])
+@procedure(
+    "over-exp-times-exp",
+    "mul(div(?a, exp(?x)), exp(?x)) => ?a",
+    stable,
+    "exp over- or underflows; differentiation makes such products",
+    roots=("mul",),
+    examples=[
+        "mul(div(?a, exp(?x)), exp(?x)) => ?a",
+        "mul(mul(div(?a, exp(?x)), ?b), exp(?x)) => mul(?a, ?b)",
+    ],
+)
 def over_exp_times_exp(value: Value) -> Value | None:
     """Cancel an exponential against the same one below the line of another factor."""
     for one, other in (value.operands, value.operands[::-1]):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from gradc.rules.engine import rule, stable
 
 RULES = [
-    rule("exp-minus-one", "add(exp(?x), -1) => expm1(?x)", stable, "the difference cancels near zero"),
+    rule("exp-minus-one", "add(exp(?x), -1) => expm1(?x)", stable,
+         "the difference cancels near zero"),
     rule("exp-minus-one-written", "sub(exp(?x), 1) => expm1(?x)", stable,
          "the difference cancels near zero"),
     rule("one-minus-exp", "sub(1, exp(?x)) => neg(expm1(?x))", stable,

@@ -11,14 +11,22 @@ from gradc_ir.rearrange import scalar_constant
 INF = float("inf")
 
 
-@procedure("log-product-exp", "log(mul(exp(?x), ?y)) => add(?x, log(?y))", stable,
-           "exp over- or underflows although the logarithm is moderate; where the two terms nearly "
-           "cancel, the product had kept up to ten bits more",
-           roots=("log",), domain={"y": (0, INF)}, loss=10.0,
-           examples=["log(mul(exp(?x), ?y)) => add(?x, log(?y))",
-                     "log(div(exp(?x), ?y)) => sub(?x, log(?y))",
-                     "log(div(?y, exp(?x))) => sub(log(?y), ?x)",
-                     "log(div(mul(?z, exp(?x)), ?y)) => add(?x, log(div(?z, ?y)))"])
+@procedure(
+    "log-product-exp",
+    "log(mul(exp(?x), ?y)) => add(?x, log(?y))",
+    stable,
+    "exp over- or underflows although the logarithm is moderate; where the two terms nearly "
+    "cancel, the product had kept up to ten bits more",
+    roots=("log",),
+    domain={"y": (0, INF)},
+    loss=10.0,
+    examples=[
+        "log(mul(exp(?x), ?y)) => add(?x, log(?y))",
+        "log(div(exp(?x), ?y)) => sub(?x, log(?y))",
+        "log(div(?y, exp(?x))) => sub(log(?y), ?x)",
+        "log(div(mul(?z, exp(?x)), ?y)) => add(?x, log(div(?z, ?y)))",
+    ],
+)
 def log_product_exp(value: Value) -> Value | None:
     """Take a factor that is an exponential, or a sum of them, out of the product under a log."""
     product = value.operands[0]

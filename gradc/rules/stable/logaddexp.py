@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from gradc.rules.engine import rule, stable
-from gradc.rules.forms import is_exponential
+from gradc.rules.engine import procedure, rule, stable
+from gradc.rules.forms import is_exponential, operand_of, replace_factor
 from gradc_ir import build
+from gradc_ir.graph import Value
 from gradc_ir.pattern import Match
 from gradc_ir.rearrange import scalar_constant
 
@@ -23,10 +24,65 @@ def _is_long_sum(m: Match) -> bool:
     return _is_sum(m) and scalar_constant(m["s"]) is None
 
 
+@procedure(
+    "log-weighted-exps",
+    "log(add(mul(?s, exp(?x)), mul(?t, exp(?y)))) => "
+    "add(m, log(add(mul(?s, exp(sub(?x, m))), mul(?t, exp(sub(?y, m))))))",
+    stable,
+    "the exponentials overflow; m is the larger exponent of a term that is not zero, and where it "
+    "nearly cancels against the logarithm, bits are lost; measured for weights as of mixtures",
+    roots=("log",),
+    loss=10.0,
+    domain={"s": (0, 1), "t": (0, 1)},
+    examples=[
+        "log(add(mul(?s, exp(?x)), mul(?t, exp(?y)))) => add(stop_gradient(maximum(?x, ?y)), "
+        "log(add(mul(?s, exp(sub(?x, stop_gradient(maximum(?x, ?y))))), "
+        "mul(?t, exp(sub(?y, stop_gradient(maximum(?x, ?y))))))))"
+    ],
+)
+def log_weighted_exps(value: Value) -> Value | None:
+    """Take the larger exponential out of a sum of two products under a logarithm."""
+    total = value.operands[0]
+    if total.op.name != "add":
+        return None
+    exponents: list[Value] = []
+
+    def take(factor: Value) -> Value | None:
+        exponent = operand_of(factor, "exp")
+        if exponent is None or _is_shifted(exponent):
+            return None
+        exponents.append(exponent)
+        return build.ones_like(factor)
+
+    weights = [replace_factor(term, take) for term in total.operands]
+    if len(exponents) != 2 or None in weights:
+        return None
+    counted = [
+        build.select(build.eq(weight, 0), float("-inf"), exponent)
+        for weight, exponent in zip(weights, exponents, strict=True)
+        if weight is not None
+    ]
+    top = build.maximum(*counted)
+    shift = build.apply(
+        "stop_gradient", build.select(build.lt(build.abs(top), float("inf")), top, 0)
+    )
+    parts = [
+        weight * build.exp(exponent - shift)
+        for weight, exponent in zip(weights, exponents, strict=True)
+        if weight is not None
+    ]
+    return shift + build.log(parts[0] + parts[1])
+
+
+def _is_shifted(exponent: Value) -> bool:
+    return exponent.op.name == "sub" and exponent.operands[1].op.name == "stop_gradient"
+
+
 RULES = [
     rule("log-exp-plus-exp", "log(add(exp(?x), exp(?y))) => logaddexp(?x, ?y)", stable,
          "the exponentials overflow although the result is about the larger exponent; in the "
-         "derivative the exponents are subtracted, which far from the larger one rounds", loss=10.0),
+         "derivative the exponents are subtracted, which far from the larger one rounds",
+         loss=10.0),
     rule("log-constant-plus-exp", "log(add(?c:const, exp(?x))) => logaddexp(log(?c), ?x)", stable,
          "exp overflows although the result is about x", when=_is_positive_constant,
          build=lambda m: build.logaddexp(build.log(build.full_like(m["x"], m["c"])), m["x"]),
@@ -45,4 +101,5 @@ RULES = [
          "the difference cancels", loss=10.0),
     rule("logaddexp-minus-x", "sub(logaddexp(?x, ?y), ?x) => softplus(sub(?y, ?x))", stable,
          "the difference cancels", loss=10.0),
+    log_weighted_exps,
 ]  # fmt: skip

@@ -16,9 +16,14 @@ from gradc_ir.graph import Node, Value
 from gradc_ir.rearrange import peel, rearrange
 
 
-@procedure("log-sum-exp", "log(reduce_sum(exp(?x))) => logsumexp(?x)", stable,
-           "each exponential may overflow although the result is about the largest exponent",
-           roots=("log",), loss=10.0)
+@procedure(
+    "log-sum-exp",
+    "log(reduce_sum(exp(?x))) => logsumexp(?x)",
+    stable,
+    "each exponential may overflow although the result is about the largest exponent",
+    roots=("log",),
+    loss=10.0,
+)
 def log_sum_exp(value: Value) -> Value | None:
     """Turn the logarithm of a sum of exponentials into logsumexp, unless it is shifted already."""
     found = sum_of_exponentials(value.operands[0])
@@ -27,10 +32,15 @@ def log_sum_exp(value: Value) -> Value | None:
     return rearrange(build.logsumexp(found.exponent, found.axes), found.moves)
 
 
-@procedure("shifted-log-sum-exp",
-           "add(reduce_max(?x), log(reduce_sum(exp(sub(?x, reduce_max(?x)))))) => logsumexp(?x)",
-           stable, "a shift by the largest exponent is what logsumexp does; its derivative does not "
-           "depend on the shift, and infinite shifts are left out", roots=("add",), loss=10.0)
+@procedure(
+    "shifted-log-sum-exp",
+    "add(reduce_max(?x), log(reduce_sum(exp(sub(?x, reduce_max(?x)))))) => logsumexp(?x)",
+    stable,
+    "a shift by the largest exponent is what logsumexp does; its derivative does not "
+    "depend on the shift, and infinite shifts are left out",
+    roots=("add",),
+    loss=10.0,
+)
 def shifted_log_sum_exp(value: Value) -> Value | None:
     """Recognise a logsumexp that was shifted by hand."""
     for one, other in (value.operands, value.operands[::-1]):
@@ -55,12 +65,19 @@ def _same_arrangement(maximum: Value, moves: list[Node]) -> bool:
     return rearrange(source, arranged) is rearrange(source, moves)
 
 
-@procedure("softmax", "div(exp(?x), reduce_sum(exp(?x))) => "
-           "div(exp(sub(?x, reduce_max(?x))), reduce_sum(exp(sub(?x, reduce_max(?x)))))", stable,
-           "inf / inf from 710, 0 / 0 from -745; far below the largest, the shift rounds",
-           roots=("div",), loss=10.0,
-           examples=["div(exp(?x), reduce_sum(exp(?x))) => "
-                     "div(exp(sub(?x, reduce_max(?x))), reduce_sum(exp(sub(?x, reduce_max(?x)))))"])
+@procedure(
+    "softmax",
+    "div(exp(?x), reduce_sum(exp(?x))) => "
+    "div(exp(sub(?x, reduce_max(?x))), reduce_sum(exp(sub(?x, reduce_max(?x)))))",
+    stable,
+    "inf / inf from 710, 0 / 0 from -745; far below the largest, the shift rounds",
+    roots=("div",),
+    loss=10.0,
+    examples=[
+        "div(exp(?x), reduce_sum(exp(?x))) => "
+        "div(exp(sub(?x, reduce_max(?x))), reduce_sum(exp(sub(?x, reduce_max(?x)))))"
+    ],
+)
 def softmax(value: Value) -> Value | None:
     """Shift the exponents above and below the line by the largest one."""
     above, below = value.operands
@@ -80,10 +97,15 @@ def softmax(value: Value) -> Value | None:
     return build.div(numerator, rearrange(_shifted_sum(found.exponent, found.axes), found.moves))
 
 
-@procedure("log-softmax", "sub(?x, logsumexp(?x)) => "
-           "sub(sub(?x, reduce_max(?x)), log(reduce_sum(exp(sub(?x, reduce_max(?x))))))", stable,
-           "the difference of two large numbers rounds; the largest exponent cancels exactly",
-           roots=("sub",), loss=10.0)
+@procedure(
+    "log-softmax",
+    "sub(?x, logsumexp(?x)) => "
+    "sub(sub(?x, reduce_max(?x)), log(reduce_sum(exp(sub(?x, reduce_max(?x))))))",
+    stable,
+    "the difference of two large numbers rounds; the largest exponent cancels exactly",
+    roots=("sub",),
+    loss=10.0,
+)
 def log_softmax(value: Value) -> Value | None:
     """Subtract the largest exponent before the rest of a logsumexp."""
     x, total = value.operands
@@ -96,12 +118,18 @@ def log_softmax(value: Value) -> Value | None:
     return build.sub(build.sub(x, shift), rest)
 
 
-@procedure("exp-log-softmax", "exp(sub(?x, log(reduce_sum(exp(?y))))) => "
-           "div(exp(?x), reduce_sum(exp(?y)))", stable,
-           "log and exp undo each other, and each rounds; for sums shifted by the largest exponent",
-           roots=("exp",), loss=1.0,
-           examples=["exp(sub(sub(?x, reduce_max(?x)), log(reduce_sum(exp(sub(?x, reduce_max(?x))))))) "
-                     "=> div(exp(sub(?x, reduce_max(?x))), reduce_sum(exp(sub(?x, reduce_max(?x)))))"])
+@procedure(
+    "exp-log-softmax",
+    "exp(sub(?x, log(reduce_sum(exp(?y))))) => div(exp(?x), reduce_sum(exp(?y)))",
+    stable,
+    "log and exp undo each other, and each rounds; for sums shifted by the largest exponent",
+    roots=("exp",),
+    loss=1.0,
+    examples=[
+        "exp(sub(sub(?x, reduce_max(?x)), log(reduce_sum(exp(sub(?x, reduce_max(?x))))))) "
+        "=> div(exp(sub(?x, reduce_max(?x))), reduce_sum(exp(sub(?x, reduce_max(?x)))))"
+    ],
+)
 def exp_log_softmax(value: Value) -> Value | None:
     """Undo the logarithm of a softmax."""
     difference, moves = peel(value.operands[0])

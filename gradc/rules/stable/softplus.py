@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from gradc.rules.engine import rule, stable
-from gradc.rules.forms import are_negated
+from gradc.rules.engine import procedure, rule, stable
+from gradc.rules.forms import are_negated, opposite_terms
+from gradc_ir.graph import Value
+
+
+@procedure(
+    "scaled-softplus-difference",
+    "sub(mul(?a, softplus(?x)), mul(?a, softplus(neg(?x)))) => mul(?a, ?x)",
+    stable,
+    "the difference cancels near zero",
+    roots=("sub",),
+)
+def scaled_softplus_difference(value: Value) -> Value | None:
+    """Join two products that differ by the sign within a softplus."""
+    found = opposite_terms(value, "softplus")
+    return None if found is None else found[0] * found[1]
+
 
 RULES = [
+    scaled_softplus_difference,
     rule("log1p-exp", "log1p(exp(?x)) => softplus(?x)", stable,
          "exp overflows at 710 although the result is about x"),
     rule("logaddexp-zero", "logaddexp(0, ?x) => softplus(?x)", stable,
@@ -20,6 +36,9 @@ RULES = [
          "the difference cancels for large x"),
     rule("x-minus-softplus", "sub(?x, softplus(?x)) => neg(softplus(neg(?x)))", stable,
          "the difference cancels for large x"),
+    rule("softplus-difference", "sub(softplus(?x), softplus(?y)) => ?x", stable,
+         "the difference cancels near zero; for y = -x", when=are_negated,
+         examples=["sub(softplus(?x), softplus(neg(?x))) => ?x"]),
     rule("x-plus-softplus-neg", "add(?x, softplus(?y)) => softplus(?x)", stable,
          "the sum cancels for negative x; for y = -x", when=are_negated,
          examples=["add(?x, softplus(neg(?x))) => softplus(?x)"]),

@@ -15,7 +15,7 @@ from gradc_ir.errors import DTypeError, IndexError, ShapeError
 from gradc_ir.op import REALS, Attributes, Op, declare
 from gradc_ir.reduction import Array
 from gradc_ir.sizes import Size
-from gradc_ir.types import Type
+from gradc_ir.types import DType, Type
 
 
 def _part_shape(
@@ -82,6 +82,8 @@ gather = declare(
 def _infer_scatter(name: str) -> Any:
     def infer(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
         x, part, *indices = types
+        if name == "scatter_add" and x.dtype is DType.BOOL:
+            raise DTypeError("scatter_add: bool is not summed", help="cast to an integer first")
         wanted = _part_shape(name, x, indices, attributes["axes"])
         if part.shape != wanted or part.dtype != x.dtype:
             raise ShapeError(

@@ -38,8 +38,10 @@ class Canonicalize:
 
 
 def spread_constant(value: Value) -> Value | None:
-    """Turn a constant array of equal elements into a spread scalar."""
+    """Turn a constant array of equal elements, or of none, into a spread scalar."""
     array = value.node.attributes["value"].array
+    if not array.size:
+        return build.full(value.type.shape, 0, value.type.dtype)
     made = build.constant(array) if array.ndim else value
     return None if made is value else made
 

@@ -16,7 +16,8 @@ class RemoveDeadNodes:
     """Keeps the parameters, and of the rest what a result needs.
 
     A loop loses the carries, rows and consts that matter to none of its results in use, a branch
-    the operands and results that do not. A ``call`` keeps its operands: its derivatives expect them.
+    the operands and results that do not. A ``call`` keeps its operands, which its derivatives
+    expect.
     """
 
     name = "dce"

@@ -14,7 +14,7 @@ from gradc_ir.graph import Function, Value
 from gradc_ir.rearrange import scalar_constant
 from gradc_ir.reduction import Array
 from gradc_ir.rewrite import FunctionRule, rewrite
-from gradc_ir.sizes import Expr
+from gradc_ir.sizes import Expr, at_least, product
 
 # A fence stays a fence; sources are constants already, or made where they are used.
 _KEPT = frozenset({"constant", "exactly", "iota", "param"})
@@ -79,8 +79,8 @@ class FoldConstants:
         return np.full(shape, number, dtype=value.type.dtype.numpy)
 
     def _small(self, value: Value) -> bool:
-        count = value.type.count
-        return isinstance(count, int) and count <= self.limit
+        shape = value.type.shape
+        return all(isinstance(size, int) for size in shape) and at_least(self.limit, product(shape))
 
 
 def _evaluated(value: Value, arrays: Sequence[Array | None]) -> Value | None:

@@ -1,0 +1,151 @@
+"""Looking into a compiled function: graphs at any stage, rules that fired, kernels for C."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gradc.checks import check_floats
+from gradc.pipeline import Options, Request, derive
+from gradc.signature import Bound, Parameters, Wrt, bind_types, leaves_of
+from gradc.specialize import Signature
+from gradc.tracing import Traced
+from gradc_ir.errors import TraceError
+from gradc_ir.graph import Function
+from gradc_ir.types import Type, dtype_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Inspected(ABC):
+    """The methods of a compiled function that show what it is made of."""
+
+    __name__: str
+    options: Options
+    spec: str | None
+    _parameters: Parameters
+    _signatures: list[Signature]
+    _last: Bound | None
+
+    @abstractmethod
+    def _trace(self, bound: Bound, types: Sequence[Type]) -> Traced:
+        """Return the function traced for these types of the leaves."""
+
+    @property
+    def signatures(self) -> tuple[Signature, ...]:
+        """Each compilation so far: of what, for which types, why, and how long it took."""
+        return tuple(self._signatures)
+
+    def ir(self, *specs_or_args: Any, of: str = "value", wrt: Wrt = 0) -> Function:
+        """Return the final graph of what ``of`` names: for a spec, arguments, or the last call."""
+        traced, request = self._request(specs_or_args, of, wrt)
+        return derive(traced.function, request)
+
+    def dump(
+        self,
+        *specs_or_args: Any,
+        of: str = "value",
+        stage: str = "final",
+        spec: str | None = None,
+        wrt: Wrt = 0,
+        after: str | None = None,
+        locations: bool = True,
+        cpu: str = "native",
+    ) -> str:
+        """Return the text of what ``of`` names at a stage of its way.
+
+        ``stage`` is traced, stable, derivative, final, loops, llvm or asm; ``after`` instead names
+        a pass, or ``"all"``.
+        """
+        from gradc.dump import dump
+
+        traced, request = self._request((spec,) if spec else specs_or_args, of, wrt)
+        return dump(
+            traced.function,
+            request,
+            stage=stage,
+            after_pass=after,
+            locations=locations,
+            cpu=cpu,
+        )
+
+    def explain(
+        self, *specs_or_args: Any, of: str = "value", spec: str | None = None, wrt: Wrt = 0
+    ) -> str:
+        """Return which rules fired at which line, what was captured, and what was baked in."""
+        from gradc.explain import explain
+
+        traced, request = self._request((spec,) if spec else specs_or_args, of, wrt)
+        return explain(traced, request)
+
+    def export(
+        self,
+        name: str,
+        *specs_or_args: Any,
+        spec: str | None = None,
+        wrt: Wrt = 0,
+        out: str | Path = ".",
+        cpu: str | None = None,
+        triple: str | None = None,
+    ) -> list[Path]:
+        """Write ``name.o`` and ``name.h``: the value as ``name``, with its gradient as ``name_vg``.
+
+        ``cpu`` is the target's baseline by default, ``triple`` this machine. Returns the paths. Hidden inputs become further inputs of the kernels. Raises ExportError
+        with the cure when the function cannot be exported.
+        """
+        from gradc.export import export
+
+        traced, value = self._request((spec,) if spec else specs_or_args, "value", wrt)
+        _, both = self._request((spec,) if spec else specs_or_args, "value_and_grad", wrt)
+        functions = {"": derive(traced.function, value)}
+        result = traced.function.result_types[0]
+        if len(traced.function.results) == 1 and not result.shape and result.dtype.is_float:
+            functions["vg"] = derive(traced.function, both)
+        return export(functions, name, out, cpu=cpu, triple=triple, wrt=both.wrt)
+
+    def argument_types(self, spec: str | None = None) -> tuple[Any, ...]:
+        """Return the arguments a spec describes: nests whose leaves are types."""
+        from gradc_ir.parser import parse_spec
+
+        text = spec or self.spec
+        if text is None:
+            raise TraceError(
+                f"{self.__name__}: which arguments? There is no spec and no call yet",
+                help='give one: spec="x: f64[n,3]", or --spec on the command line',
+            )
+        pairs = parse_spec(text)
+        names = [name for name, _ in pairs]
+        if names != list(self._parameters.names)[: len(names)]:
+            raise TraceError(
+                f"the spec does not fit {self.__name__}",
+                found=(
+                    f"spec: {', '.join(names)}",
+                    f"parameters: {', '.join(self._parameters.names)}",
+                ),
+            )
+        return tuple(types for _, types in pairs)
+
+    def _request(self, specs_or_args: Sequence[Any], of: str, wrt: Wrt) -> tuple[Traced, Request]:
+        if not specs_or_args and self._last is not None and self.spec is None:
+            bound = self._last
+            types = [Type(dtype_of(leaf.dtype), leaf.shape) for leaf in bound.leaves]
+            return self._trace(bound, types), self._request_of(bound, of, wrt)
+        if specs_or_args and not isinstance(specs_or_args[0], str):
+            bound = self._parameters.bind(specs_or_args, {})
+            types = [Type(dtype_of(leaf.dtype), leaf.shape) for leaf in bound.leaves]
+            return self._trace(bound, types), self._request_of(bound, of, wrt)
+        spec = specs_or_args[0] if specs_or_args else None
+        given = self.argument_types(spec)
+        bound, types = bind_types(self._parameters.names, given)
+        return self._trace(bound, types), self._request_of(bound, of, wrt)
+
+    def _request_of(self, bound: Bound, of: str, wrt: Wrt) -> Request:
+        if of == "value":
+            return Request(of, (), options=self.options)
+        positions = self._parameters.positions(wrt, bound)
+        floats = of in ("jvp", "vjp")
+        if not floats:
+            check_floats(self.__name__, bound, positions)
+        return Request(of, leaves_of(bound, positions, floats=floats), options=self.options)

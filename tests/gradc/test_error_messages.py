@@ -1,0 +1,339 @@
+"""What wrong use says, each message compared whole: what failed, the user's line, and the cure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import dedent
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradc
+
+
+def message(wrong_use: Callable[[], Any]) -> str:
+    """Return the error as a traceback ends with it, its lines counted from the start of a test."""
+    with pytest.raises(gradc.GradcError) as error:
+        wrong_use()
+    return f"{type(error.value).__name__}: {error.value}"
+
+
+def says(wrong_use: Callable[[], Any], text: str, line: int | None = None) -> None:
+    """Compare a message whole; ``LINE`` in the text stands for a line of this file."""
+    wanted = dedent(text).strip()
+    if line is not None:
+        wanted = wanted.replace("LINE", f"test_error_messages.py:{line}")
+    assert message(wrong_use) == wanted
+
+
+def line_of(function: Any, offset: int = 0) -> int:
+    """Return the line of the def of a function with one decorator, plus an offset."""
+    return int(function.__wrapped__.__code__.co_firstlineno) + 1 + offset
+
+
+# -- the truth value of a traced array -------------------------------------------------------------
+
+
+def test_the_truth_value_of_a_traced_number() -> None:
+    @gradc.compile
+    def relu(x):
+        if x > 0:
+            return x
+        return 0.0 * x
+
+    says(
+        lambda: relu(1.0),
+        """
+        TraceError: the truth value of a traced value is not known while the function is traced
+          LINE in relu
+              if x > 0:
+          value: bool
+          help: write np.where(condition, x, y); an argument that only steers the function can be static: gradc.compile(static=…)
+        """,  # noqa: E501
+        line_of(relu, 1),
+    )
+
+
+def test_the_truth_value_of_a_traced_array() -> None:
+    @gradc.compile
+    def inside(x):
+        return x > 0 and x < 1
+
+    says(
+        lambda: inside(np.ones(2)),
+        """
+        TraceError: the truth value of an array of several elements is ambiguous
+          LINE in inside
+              return x > 0 and x < 1
+          array: bool[2]
+          help: use np.any(x) or np.all(x)
+        """,
+        line_of(inside, 1),
+    )
+
+
+def test_a_traced_number_as_a_python_float() -> None:
+    @gradc.compile
+    def truncate(x):
+        return float(x)
+
+    says(
+        lambda: truncate(1.5),
+        """
+        TraceError: float() of a traced value is not known while the function is traced
+          LINE in truncate
+              return float(x)
+          value: f64
+          help: leave float() out, or write x.astype(np.float64); for functions of math use those of np
+        """,  # noqa: E501
+        line_of(truncate, 1),
+    )
+
+
+# -- shapes ----------------------------------------------------------------------------------------
+
+
+def test_inner_sizes_differ() -> None:
+    @gradc.compile
+    def layer(x, w):
+        return np.tanh(x @ w)
+
+    says(
+        lambda: layer(np.ones((3, 4)), np.ones(5)),
+        """
+        ShapeError: x @ w: the inner sizes differ (4 and 5)
+          LINE in layer
+              return np.tanh(x @ w)
+          x: f64[3,4]    w: f64[5]
+          help: w needs 4 entries, one per column of x
+        """,
+        line_of(layer, 1),
+    )
+
+
+def test_shapes_do_not_broadcast() -> None:
+    @gradc.compile
+    def total(x, y):
+        return np.sum(x + y)
+
+    says(
+        lambda: total(np.ones((3, 4)), np.ones(5)),
+        """
+        ShapeError: x + y: the shapes do not broadcast (4 and 5)
+          LINE in total
+              return np.sum(x + y)
+          x: f64[3,4]    y: f64[5]
+        """,
+        line_of(total, 1),
+    )
+
+
+# -- unsupported functions -------------------------------------------------------------------------
+
+
+def test_a_function_that_is_not_supported_names_the_nearest() -> None:
+    @gradc.compile
+    def base_two(x):
+        return np.logaddexp2(x, x)
+
+    says(
+        lambda: base_two(1.0),
+        """
+        TraceError: np.logaddexp2 is not supported for traced arrays
+          LINE in base_two
+              return np.logaddexp2(x, x)
+          help: the nearest supported function is np.logaddexp
+        """,
+        line_of(base_two, 1),
+    )
+
+
+def test_a_function_with_no_near_one() -> None:
+    @gradc.compile
+    def singular_values(x):
+        return np.linalg.svd(x)
+
+    says(
+        lambda: singular_values(np.ones((2, 2))),
+        """
+        TraceError: np.linalg.svd is not supported for traced arrays
+          LINE in singular_values
+              return np.linalg.svd(x)
+          help: write it with supported functions, or compute it outside and pass the result in
+        """,
+        line_of(singular_values, 1),
+    )
+
+
+def test_randomness() -> None:
+    @gradc.compile
+    def noisy(x):
+        return x + np.random.normal()
+
+    says(
+        lambda: noisy(1.0),
+        """
+        TraceError: np.random.normal inside a traced function: the numbers would be drawn once, while tracing
+          LINE in noisy
+              return x + np.random.normal()
+          help: draw them outside and pass them as an argument
+        """,  # noqa: E501
+        line_of(noisy, 1),
+    )
+
+
+# -- arguments -------------------------------------------------------------------------------------
+
+
+def weighted(p, y):
+    return np.sum(p["w"]) * y
+
+
+def test_a_string_as_an_argument() -> None:
+    says(
+        lambda: gradc.compile(weighted)({"w": 1.0}, "mean"),
+        """
+        DTypeError: y is neither a number nor an array: str 'mean'
+          arguments are numbers, arrays, or nests of them (dict, list, tuple, dataclass)
+          help: say static='y' for an argument that only steers the function, or pass a number
+        """,
+    )
+
+
+def test_a_string_inside_a_nest() -> None:
+    says(
+        lambda: gradc.grad(weighted)({"w": ["a"]}, 1.0),
+        """
+        DTypeError: p.w[0] is neither a number nor an array: str 'a'
+          arguments are numbers, arrays, or nests of them (dict, list, tuple, dataclass)
+          help: say static='p' for an argument that only steers the function, or pass a number
+        """,
+    )
+
+
+def test_none_as_an_argument() -> None:
+    says(
+        lambda: gradc.compile(weighted)({"w": 1.0}, None),
+        """
+        DTypeError: y is neither a number nor an array: None
+          arguments are numbers, arrays, or nests of them (dict, list, tuple, dataclass)
+          help: say static='y' for an argument that only steers the function, or pass a number
+        """,
+    )
+
+
+def test_an_integer_argument_to_grad() -> None:
+    def square(x):
+        return x * x
+
+    says(
+        lambda: gradc.grad(square)(3),
+        """
+        DTypeError: the gradient of square with respect to x needs floating point, not int64
+          help: pass x as float: 3.0
+        """,
+    )
+    says(
+        lambda: gradc.compile(square).value_and_grad(np.array([1, 2], dtype=np.int32)),
+        """
+        DTypeError: the gradient of square with respect to x needs floating point, not int32
+          help: pass x as float: x.astype(np.float64)
+        """,
+    )
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def test_a_value_that_is_no_scalar() -> None:
+    @gradc.compile
+    def double(x):
+        return 2 * x
+
+    says(
+        lambda: double.grad(np.ones(3)),
+        """
+        ShapeError: the gradient of double needs a scalar value, not f64[3]
+          LINE in double
+              def double(x):
+          help: reduce it (np.sum), take gradc.jacobian, or choose a cotangent with gradc.vjp
+        """,
+        line_of(double),
+    )
+
+
+def test_several_values() -> None:
+    @gradc.compile
+    def both(x):
+        return x, 2 * x
+
+    says(
+        lambda: both.grad(1.0),
+        """
+        ShapeError: the gradient of both needs one scalar value, not 2
+          LINE in both
+              def both(x):
+          help: return one value, or (value, aux) with has_aux=True
+        """,
+        line_of(both),
+    )
+
+
+def test_an_integer_value() -> None:
+    @gradc.compile
+    def count(x):
+        return np.sum(x > 0)
+
+    says(
+        lambda: count.grad(np.ones(3)),
+        """
+        DTypeError: the gradient of count needs a float value, not i64
+          LINE in count
+              def count(x):
+          help: only floating-point values have derivatives
+        """,
+        line_of(count),
+    )
+
+
+# -- custom gradients ------------------------------------------------------------------------------
+
+
+def test_too_few_gradients() -> None:
+    @gradc.custom_gradient
+    def product(x, y):
+        return x * y, lambda upstream: upstream * y
+
+    says(
+        lambda: gradc.grad(product)(2.0, 3.0),
+        """
+        GradientArityError: the gradient of product returned 1 gradient, but product has 2 arguments
+          LINE in <lambda>
+              return x * y, lambda upstream: upstream * y
+          expected: x, y
+          help: return one gradient for each argument, in their order; None for a zero gradient
+        """,
+        line_of(product, 1),
+    )
+
+
+def test_too_many_gradients() -> None:
+    @gradc.custom_gradient
+    def product(x, y):
+        def gradient(upstream):
+            return upstream * y, upstream * x, upstream
+
+        return x * y, gradient
+
+    says(
+        lambda: gradc.grad(product)(2.0, 3.0),
+        """
+        GradientArityError: the gradient of product returned 3 gradients, but product has 2 arguments
+          LINE in gradient
+              def gradient(upstream):
+          expected: x, y
+          help: return one gradient for each argument, in their order; None for a zero gradient
+        """,
+        line_of(product, 1),
+    )

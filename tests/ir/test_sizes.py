@@ -1,0 +1,106 @@
+"""Symbolic sizes: one form for equal sizes, the right numbers, and no claim that is not certain."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradc_ir import sizes
+from gradc_ir.sizes import Expr, Size, symbol
+
+N, M = symbol("n"), symbol("m")
+NAMES = ("n", "m", "rows")
+
+TEXTS = st.recursive(
+    st.integers(-4, 9).map(lambda k: f"({k})") | st.sampled_from(NAMES),
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from("+-*"), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
+        st.tuples(inner, st.integers(1, 5)).map(lambda t: f"({t[0]} // {t[1]})"),
+        st.tuples(inner, inner).map(lambda t: f"max({t[0]}, {t[1]})"),
+    ),
+    max_leaves=6,
+)
+VALUES = st.fixed_dictionaries({name: st.integers(0, 9) for name in NAMES})
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXTS, VALUES)
+def test_a_size_has_the_value_of_its_text(text: str, values: dict[str, int]) -> None:
+    size = sizes.parse_size(text)
+    want = eval(text, {"max": max}, dict(values))
+    assert sizes.evaluate(size, values) == want
+    assert sizes.evaluate(sizes.parse_size(str(size)), values) == want
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS)
+def test_text_round_trip(text: str) -> None:
+    size = sizes.parse_size(text)
+    again = sizes.parse_size(str(size))
+    assert again == size
+    assert hash(again) == hash(size)
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXTS, TEXTS, VALUES)
+def test_what_is_certain_is_true(left: str, right: str, values: dict[str, int]) -> None:
+    a, b = sizes.parse_size(left), sizes.parse_size(right)
+    if sizes.at_least(a, b):
+        assert sizes.evaluate(a, values) >= sizes.evaluate(b, values)
+    if a == b:
+        assert sizes.evaluate(a, values) == sizes.evaluate(b, values)
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS, TEXTS, VALUES)
+def test_exact_quotients_are_exact(left: str, right: str, values: dict[str, int]) -> None:
+    a, b = sizes.parse_size(left), sizes.parse_size(right)
+    quotient = sizes.exact_quotient(a, b)
+    divisor = sizes.evaluate(b, values)
+    if quotient is not None and divisor:
+        assert sizes.evaluate(quotient, values) * divisor == sizes.evaluate(a, values)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (N + 1 - 1, "n"),
+        (N - N, "0"),
+        (N * M + M * N, "2 * m * n"),
+        (3 - N, "-n + 3"),
+        ((N + 1) * (N - 1), "n * n - 1"),
+        (2 * N // 2, "n"),
+        (N * M // M, "n"),
+        (N // 2, "n // 2"),
+        (1 + 3 * (N // 2) - (N + 1) // M, "3 * (n // 2) - ((n + 1) // m) + 1"),
+        (-(N // 2), "-(n // 2)"),
+        (sizes.maximum(N + 1, N), "n + 1"),
+        (sizes.maximum(N, M), "max(m, n)"),
+        (sizes.minimum(N, N + 2), "n"),
+    ],
+)
+def test_normal_forms(size: Size, text: str) -> None:
+    assert str(size) == text
+
+
+def test_substitution_and_symbols() -> None:
+    size = N * M + sizes.maximum(N, M) // 2
+    assert sizes.symbols(size) == ("m", "n")
+    assert sizes.substitute(size, {"n": 4, "m": 2}) == 10
+    assert sizes.substitute(size, {"m": N}) == N * N + N // 2
+    assert sizes.product([N, 2, M]) == 2 * M * N
+    with pytest.raises(KeyError, match="no value for m"):
+        sizes.evaluate(N + M, {"n": 1})
+
+
+@pytest.mark.parametrize("text", ["n +", "n / 2", "1.5", "f(n)", "True", "n < 2"])
+def test_other_text_is_no_size(text: str) -> None:
+    with pytest.raises(ValueError, match="not a size"):
+        sizes.parse_size(text)
+
+
+def test_a_symbol_is_an_identifier() -> None:
+    assert isinstance(symbol("n"), Expr)
+    with pytest.raises(ValueError, match="identifier"):
+        symbol("2n")
