@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from gradc import nest
 from gradc.checks import check_floats, check_value
+from gradc.custom import overrides_key
 from gradc.inspection import Inspected
 from gradc.pipeline import Options, Request, derive, using
 from gradc.pullback import Linearized, Pullback, halves
@@ -71,7 +72,7 @@ class Compiled(Inspected):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the function's value."""
-        key = None if kwargs else call_key(args, "value")
+        key = None if kwargs or overrides_key() else call_key(args, "value")
         found = self._known_calls.get(key)
         if found is not None:
             executable, unpack = found
@@ -156,7 +157,8 @@ class Compiled(Inspected):
         mode: str = "auto",
     ) -> Any:
         """Return grad, value_and_grad, jacobian or hessian, as ``of`` says."""
-        key = None if kwargs or type(wrt) is list else call_key(args, (of, wrt, mode, has_aux))
+        steered = kwargs or type(wrt) is list or overrides_key()
+        key = None if steered else call_key(args, (of, wrt, mode, has_aux))
         found = self._known_calls.get(key)
         if found is not None:
             executable, unpack = found
@@ -259,6 +261,7 @@ class Compiled(Inspected):
             bound.structure,
             bound.static,
             bound.numbers,
+            overrides_key(),
             tuple(
                 [(leaf.dtype.char, *(size == 1 for size in leaf.shape)) for leaf in bound.leaves]
             ),

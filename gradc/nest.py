@@ -98,6 +98,7 @@ def _register_dataclasses(leaves: Iterable[Any]) -> bool:
     """
     import optree
 
+    register: Any = optree.register_pytree_node
     new = {
         type(leaf)
         for leaf in leaves
@@ -109,7 +110,7 @@ def _register_dataclasses(leaves: Iterable[Any]) -> bool:
     for cls in new:
         _registered.add(cls)
         names = tuple(field.name for field in dataclasses.fields(cls))
-        optree.register_pytree_node(
+        register(
             cls,
             _fields_of(names),
             _maker_of(cls, names),

@@ -9,8 +9,8 @@ import numpy as np
 from gradc_ir.op import TABLE
 from gradc_ir.types import dtype_of
 
-# Ufuncs of scipy.special that are known by these names when a traced array meets them.
-UFUNCS = frozenset({"expit", "log_expit", "logit"})
+# Ufuncs of scipy.special that a traced array may meet, and what they are here.
+UFUNCS = {"expit": "sigmoid", "log_expit": "log_sigmoid", "logit": "logit"}
 
 
 def _is_traced(*values: Any) -> bool:

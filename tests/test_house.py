@@ -123,7 +123,8 @@ def test_every_family_of_ops_has_its_derivatives() -> None:
     def families(folder: Path) -> set[str]:
         return {path.stem for path in folder.glob("*.py")} - {"__init__"}
 
-    assert families(ROOMS["gradc_ir"] / "ops") == families(ROOMS["gradc"] / "derivatives")
+    derivatives = families(ROOMS["gradc"] / "derivatives") - {"registry"}
+    assert families(ROOMS["gradc_ir"] / "ops") == derivatives
 
 
 def test_importing_gradc_loads_no_heavy_library() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
@@ -53,11 +54,14 @@ def rules() -> str:
 PAGES = {"ops.md": ops, "rules.md": rules}
 
 
-def main() -> None:
-    """Write every page."""
-    for name, page in PAGES.items():
-        (DOCS / name).write_text(page(), encoding="utf-8")
+def main(names: list[str]) -> None:
+    """Print the pages of these names, or write every page when there are none."""
+    for name in names:
+        print(PAGES[name](), end="")
+    if not names:
+        for name, page in PAGES.items():
+            (DOCS / name).write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

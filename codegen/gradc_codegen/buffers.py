@@ -30,8 +30,8 @@ class Buffer:
     bytes: Size
     first: int
     last: int
-    offset: Size = 0  # from the start of the fixed part, or the number of the symbolic slot
-    slot: int = -1  # the symbolic slot; -1 in the fixed part
+    offset: int = 0  # from the start of the fixed part
+    slot: int = -1  # the symbolic slot it is, behind the fixed part; -1 when it is in that
 
 
 @dataclass(eq=False, slots=True)
@@ -63,7 +63,6 @@ class Accumulator:
     """The state of a reduction besides its total; None stands for the stack or a register."""
 
     statement: Statement
-    loop: Loop
     inner: tuple[int, ...]
     grouped: bool
     partials: Buffer | None = None
@@ -217,7 +216,7 @@ def _place_accumulators(kernel: Kernel, made: Plan) -> list[Buffer]:
         end = sequential_loop(statement)
         inner = tuple(dim for _, dim in statement.loops[end + 1 :])
         made.accumulators[statement] = state = Accumulator(
-            statement, loop, inner, joins_in_groups(statement)
+            statement, inner, joins_in_groups(statement)
         )
         if not state.grouped:
             return 0

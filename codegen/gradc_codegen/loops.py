@@ -143,7 +143,7 @@ class _Printer:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
         self._names: dict[Value, str] = {}
-        self._computed = {statement.value for statement in kernel.statements}
+        self._computed = {s.value for s in kernel.statements if s.kind is not Kind.COPY}
         function = kernel.function
         self._names.update(zip(function.params, function.names))
         for i, node in enumerate(function.body):
@@ -172,10 +172,11 @@ class _Printer:
         node = statement.node
         loop_of = {dim: loop.name for loop, dim in statement.loops}
         at = [loop_of.get(dim, "0") if dim >= 0 else "?" for dim in statement.axis_dims]
-        target = self._names[statement.value] + (f"[{','.join(at)}]" if at else "")
+        where = f"[{','.join(at)}]" if at else ""
+        target = self._names[statement.value] + where
         outputs = "".join(f" -> output {k}" for k in statement.outputs)
         if statement.kind is Kind.COPY:
-            return f"copy {target}{outputs}"
+            return f"output {statement.outputs[0]}{where} = {self._operand(statement.value)}"
         operands = ", ".join(self._operand(operand) for operand in node.operands)
         joined = {Kind.REDUCE: "joins", Kind.SCATTER: "at", Kind.PIECE: "piece"}.get(
             statement.kind, "="

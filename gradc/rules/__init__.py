@@ -1,7 +1,10 @@
 """The rewrite rules: lists of data in three classes, and the passes that apply them.
 
-``print(gradc.rules.table())`` lists them; ``gradc.rule`` adds one.
+``gradc.rules()`` lists them, ``print(gradc.rules.table())`` shows them, ``gradc.rule`` adds one.
 """
+
+import sys
+from types import ModuleType
 
 from gradc.rules import exact as _exact
 from gradc.rules import fast as _fast
@@ -45,6 +48,15 @@ def table(kind: str | None = None) -> str:
     lines = [f"{one.kind!s:6}  {one.name:{width}}  {one.text}  ({one.reason})" for one in chosen]
     return "\n".join(lines)
 
+
+class _Rules(ModuleType):
+    """The module, which is also the list of rules: ``gradc.rules()``."""
+
+    def __call__(self) -> list[Rule]:
+        return all_rules()
+
+
+sys.modules[__name__].__class__ = _Rules
 
 __all__ = [
     "EXACT",

@@ -1,13 +1,12 @@
 """Tracing: NumPy code seen through a lens, recorded as a Function."""
 
+from gradc.tracing.leaves import PythonNumber, Static, abstract
+from gradc.tracing.members import attach
 from gradc.tracing.signals import NeedsConcreteSize, SizesMustMatch
 from gradc.tracing.state import Capture, Guard, current
 from gradc.tracing.trace import (
-    PythonNumber,
-    Static,
     Subtrace,
     Traced,
-    abstract,
     call,
     call_traced,
     inline,
@@ -18,6 +17,8 @@ from gradc.tracing.trace import (
     value_of,
 )
 from gradc.tracing.tracer import Tracer
+
+attach()
 
 __all__ = [
     "Capture",

@@ -20,7 +20,7 @@ from gradc_ir.types import DType
 
 
 def as_tracer(x: Any) -> Tracer:
-    """Return a tracer of a number, an array, or a nested list of them; a tracer is returned as is."""
+    """Return a tracer of a number, an array, or a nested list of them."""
     if type(x) is Tracer:
         return x
     if isinstance(x, SymbolicSize):

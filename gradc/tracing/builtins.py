@@ -1,4 +1,4 @@
-"""Python's builtins as traced code sees them: len, sum, min, max, isinstance and the import statement."""
+"""Python's builtins as traced code sees them: len, sum, min, max, isinstance and import."""
 
 from __future__ import annotations
 

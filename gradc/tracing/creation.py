@@ -87,7 +87,9 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tr
     ends = []
     for end in (start, stop, step):
         known = end.known if isinstance(end, Tracer) else end
-        if known is None or not is_integer(known.item() if isinstance(known, np.ndarray) else known):
+        if known is None or not is_integer(
+            known.item() if isinstance(known, np.ndarray) else known
+        ):
             raise TraceError(
                 "np.arange of a traced value: its length would not be known",
                 at=source.location(),
@@ -112,7 +114,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tr
 def linspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None
 ) -> Tracer:
-    """Record ``np.linspace`` between numbers, as NumPy computes it: ``arange(num) * step + start``."""
+    """Record ``np.linspace`` between numbers, computed like it as arange * step + start."""
     first, last = as_tracer(start), as_tracer(stop)
     if first.type.shape or last.type.shape:
         raise ShapeError("np.linspace of arrays is not supported", at=source.location())

@@ -1,4 +1,4 @@
-"""NumPy functions as a traced function sees them: recorded for traced arrays, run for known ones."""
+"""NumPy functions in traced code: recorded for traced arrays, run for known ones."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from gradc.custom import overrides_for
 from gradc.tracing import source
-from gradc.tracing.arrays import as_tracer, contains_unknown, plain_nest
+from gradc.tracing.arrays import contains_unknown, plain_nest
 from gradc.tracing.state import state
 from gradc.tracing.tracer import Tracer, make_known, make_view, refuse_write, touch
 from gradc.tracing.views import Overlapping
@@ -46,18 +47,27 @@ class Mapped:
         self.__gradc_original__ = original
         self.__name__ = name
         self.__doc__ = getattr(original, "__doc__", None)
+        # a ufunc of another library, or a method, is not called np.something
+        ours = name.partition(".")[0]
+        self._title = f"np.{name}" if hasattr(np, ours) else name
         self._accepted = frozenset(inspect.signature(record).parameters) if record else frozenset()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Record the call, or run NumPy when everything is known."""
         trace = state.top
         if trace is None:
             return self.__gradc_original__(*args, **kwargs)
         trace.builder.here = source.here()
-        if self.always or any(map(contains_unknown, args)) or (
-            kwargs and any(map(contains_unknown, kwargs.values()))
+        if (
+            self.always
+            or any(map(contains_unknown, args))
+            or (kwargs and any(map(contains_unknown, kwargs.values())))
         ):
+            override = overrides_for(self.__gradc_original__)
+            if override is not None:
+                return override(*args, **kwargs)
             if self.record is None:
-                raise unsupported(f"np.{self.name}")
+                raise unsupported(self._title)
             return self.record(*args, **(self._checked(kwargs) if kwargs else kwargs))
         return call_known(self.name, self.__gradc_original__, args, kwargs)
 
@@ -82,6 +92,13 @@ class Mapped:
             return found
         return Mapped(f"{self.name}.{name}", found, METHODS_OF_UFUNCS.get((self.name, name)))
 
+    def __eq__(self, other: object) -> bool:
+        original = getattr(other, "__gradc_original__", other)
+        return bool(self.__gradc_original__ == original)
+
+    def __hash__(self) -> int:
+        return hash(self.__gradc_original__)
+
     def __repr__(self) -> str:
         return f"<np.{self.name}, seen through gradc>"
 
@@ -96,12 +113,22 @@ def unsupported(name: str) -> TraceError:
     """Return the error for a function without a mapping, with the nearest that has one."""
     short = name.rpartition(".")[2]
     near = difflib.get_close_matches(short, NAMES, n=1, cutoff=0.7)
-    cure = f"the nearest supported function is np.{near[0]}" if near else (
-        "write it with supported functions, or compute it outside and pass the result in"
+    cure = (
+        f"the nearest supported function is np.{near[0]}"
+        if near
+        else ("write it with supported functions, or compute it outside and pass the result in")
     )
-    return TraceError(
-        f"{name} is not supported for traced arrays", at=source.location(), help=cure
-    )
+    return TraceError(f"{name} is not supported for traced arrays", at=source.location(), help=cure)
+
+
+def special_ufunc(ufunc: Any) -> Mapped:
+    """Return how a ufunc of another library is seen: some of scipy.special by their names."""
+    from gradc import special
+
+    name = ufunc.__name__
+    if name not in special.UFUNCS:
+        return Mapped(name, ufunc, None)
+    return Mapped(name, ufunc, getattr(special, special.UFUNCS[name]))
 
 
 def call_known(name: str, original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -139,13 +166,3 @@ def wrap_known(result: Any, tracers: list[Tracer]) -> Any:
     if type(result) in (tuple, list):
         return type(result)(wrap_known(part, tracers) for part in result)
     return result
-
-
-def is_traced(value: Any) -> bool:
-    """Whether a value is a tracer."""
-    return type(value) is Tracer
-
-
-def as_arguments(*values: Any) -> list[Tracer]:
-    """Return values as tracers."""
-    return [as_tracer(value) for value in values]

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradc.tracing import source
 from gradc.tracing.arrays import as_tracer
-from gradc.tracing.products import LETTERS, contract, same_dtype, summed_alone
+from gradc.tracing.products import LETTERS, contracted, in_one_dtype, summed_alone
 from gradc.tracing.promote import unify
 from gradc.tracing.state import running
 from gradc.tracing.tracer import Tracer, make
@@ -33,9 +33,7 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = True) -> Tracer:
     tracers = [as_tracer(operand) for operand in operands]
     inputs, result = _parsed(subscripts.replace(" ", ""), tracers)
     _check_sizes(subscripts, inputs, tracers)
-    terms = [
-        _diagonals(value, labels) for value, labels in zip(same_dtype(*tracers), inputs)
-    ]
+    terms = [_diagonals(value, labels) for value, labels in zip(in_one_dtype(*tracers), inputs)]
     while len(terms) > 1:
         i, j = _next_pair(terms, result)
         y, right = terms.pop(max(i, j))
@@ -43,7 +41,7 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = True) -> Tracer:
         wanted = result + "".join(labels for _, labels in terms)
         kept = "".join(dict.fromkeys(label for label in left + right if label in wanted))
         kept = result if not terms else kept
-        terms.append((contract(x, y, left, right, kept), kept))
+        terms.append((contracted(x, y, left, right, kept), kept))
     value, labels = summed_alone(*terms[0], result)
     return make(
         running(),

@@ -48,7 +48,7 @@ def elementwise(rule: Elementwise, operands: Sequence[Any]) -> Tracer:
 def aligned(
     name: str, operands: Sequence[Any], dtypes: Sequence[DType], trace: Trace
 ) -> tuple[list[Value], bool]:
-    """Return operands as values of these dtypes and one shape, and whether the result is contiguous."""
+    """Return operands in these dtypes and one shape, and whether the result is contiguous."""
     shape: tuple[Size, ...] | None = None
     contiguous = True
     same = True
@@ -82,7 +82,7 @@ def aligned(
 
 
 def common_shape(name: str, operands: Sequence[Any]) -> tuple[Size, ...]:
-    """Return the shape the operands broadcast to; errors name the operands as the user wrote them."""
+    """Return the shape the operands broadcast to; errors name them as the user wrote them."""
 
     def error(left: Size, right: Size) -> ShapeError:
         return shape_mismatch(

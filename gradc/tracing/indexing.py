@@ -10,8 +10,8 @@ import numpy as np
 from gradc.tracing import source
 from gradc.tracing.arrays import as_tracer, broadcast_value
 from gradc.tracing.promote import broadcast_shapes
-from gradc.tracing.signals import NeedsConcreteSize
 from gradc.tracing.sizing import SymbolicSize, as_size, is_integer
+from gradc.tracing.slices import slice_bounds
 from gradc.tracing.state import running
 from gradc.tracing.tracer import (
     Tracer,
@@ -36,7 +36,8 @@ class Key(NamedTuple):
     """An index taken apart.
 
     ``window`` is the basic part, a view in which the axes of ``picks`` are whole. ``picks`` are the
-    remaining integers, known or traced, and index arrays, each with its axis in the window's result.
+    remaining integers, known or traced, and index arrays, each with its axis in the window's
+    result.
     ``place`` is where the axes of index arrays go in the result; None when all picks are integers,
     which drop their axes and keep the result a view.
     """
@@ -349,70 +350,6 @@ def _exact(item: Any, size: Size, axis: int) -> Size | None:
     return None
 
 
-def slice_bounds(item: slice, size: Size) -> tuple[Size, Size, int]:
-    """Return start, count and step of a slice of an axis, exact for every value of its symbols."""
-    step = 1 if item.step is None else as_size(_bound(item.step))
-    if not isinstance(step, int):
-        raise NeedsConcreteSize(step, "the step of a slice", source.location())
-    if step == 0:
-        raise ShapeError("a slice needs a step other than 0", at=source.location())
-    ends = [None if end is None else as_size(_bound(end)) for end in (item.start, item.stop)]
-    if isinstance(size, int) and all(end is None or isinstance(end, int) for end in ends):
-        bounds = range(*slice(ends[0], ends[1], step).indices(size))
-        return bounds.start, len(bounds), step
-    if step > 0:
-        first = 0 if ends[0] is None else _clip_low(ends[0], size)
-        last = size if ends[1] is None else _clip_high(ends[1], size)
-        extent = last - first
-    else:
-        first = size - 1 if ends[0] is None else _clip_top(ends[0], size)
-        last = -1 if ends[1] is None else _clip_bottom(ends[1], size)
-        extent = first - last
-    stride = abs(step)
-    count = sizes.maximum(sizes.floor_quotient(extent + (stride - 1), stride), 0)
-    return first, count, step
-
-
-# With no elements the start does not matter, so a bound is only clipped where that changes the count.
-
-
-def _clip_low(end: Size, size: Size) -> Size:
-    return end if _is_counted_from_start(end) else sizes.maximum(size + end, 0)
-
-
-def _clip_high(end: Size, size: Size) -> Size:
-    return sizes.minimum(end, size) if _is_counted_from_start(end) else size + end
-
-
-def _clip_top(end: Size, size: Size) -> Size:
-    return sizes.minimum(end, size - 1) if _is_counted_from_start(end) else size + end
-
-
-def _clip_bottom(end: Size, size: Size) -> Size:
-    return end if _is_counted_from_start(end) else sizes.maximum(size + end, -1)
-
-
-def _is_counted_from_start(end: Size) -> bool:
-    if sizes.at_least(end, 0):
-        return True
-    if sizes.at_least(-1 - end, 0):
-        return False
-    raise NeedsConcreteSize(end, "a slice", source.location())
-
-
-def _bound(end: Any) -> Any:
-    if isinstance(end, Tracer):
-        known = end.known
-        if known is None:
-            raise TraceError(
-                "a slice cannot begin or end at a traced value: its length would not be known",
-                at=source.location(),
-                help="for a window of fixed length write x[i + np.arange(length)]",
-            )
-        return known.item()
-    return end
-
-
 def index_values(
     x: Tracer, picks: tuple[tuple[int, Any], ...]
 ) -> tuple[tuple[Value, ...], tuple[int, ...]]:
@@ -455,9 +392,7 @@ def placement(place: int, index_rank: int, rank: int) -> tuple[int, ...]:
 
 def _mask_error(x: Tracer) -> TraceError:
     written = source.expression()
-    name, mask = (
-        written.operands if written and len(written.operands) == 2 else ("x", "mask")
-    )
+    name, mask = written.operands if written and len(written.operands) == 2 else ("x", "mask")
     return TraceError(
         f"{name}[{mask}]: the shape of the result would depend on the values of the mask",
         at=source.location(),

@@ -1,8 +1,8 @@
 """The lens: a user's function as a copy that sees NumPy, captured arrays and helpers through gradc.
 
-Nothing is patched. The copy has globals of its own, a copy of the dict in which the names the code uses
-are replaced, builtins of its own, and closure cells of its own. Functions it defines when it runs have
-these globals too, so they are seen through already.
+Nothing is patched. The copy has globals of its own, a copy of the dict in which the names the code
+uses are replaced, builtins of its own, and closure cells of its own. Functions it defines when it
+runs have these globals too, so they are seen through already.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ class Inlined:
         self.__gradc_original__ = original
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run inside the trace."""
         return self.__gradc_original__.__gradc_trace__(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
@@ -65,7 +66,7 @@ class Origin:
 
 
 class Lens:
-    """What one trace sees. Copies are remembered, so recursion and shared helpers stay one function."""
+    """What one trace sees. Copies are remembered, so that a shared helper stays one function."""
 
     def __init__(self) -> None:
         self.trace: Trace | None = None
@@ -76,7 +77,7 @@ class Lens:
         self._builtins = seen_builtins(self.see)
 
     def see(self, value: Any) -> Any:
-        """Return a value as traced code sees it; arrays, which have no name here, stay as they are."""
+        """Return a value as traced code sees it; arrays, nameless here, stay as they are."""
         kind = type(value)
         if kind in (Tracer, int, float, str, bool, tuple, list, dict) or value is None:
             return value
@@ -267,4 +268,3 @@ def _refuse_stores(function: types.FunctionType) -> None:
                     at=Location(inner.co_filename, line, inner.co_name),
                     help=f"return the new value of {name} from the function",
                 )
-

@@ -1,4 +1,4 @@
-"""Arrays known while tracing as values of the graph: small ones as they are, regular ones by formula."""
+"""Arrays known while tracing as values of the graph: constants, or formulas for regular ones."""
 
 from __future__ import annotations
 
@@ -27,9 +27,8 @@ def constant_value(array: npt.NDArray[Any], trace: Trace) -> Value:
     if value is None:
         value = build.constant(array)
         if value.op.name == "constant" and array.nbytes > _NOTABLE:
-            trace.note(
-                f"an array {Type(dtype_of(array.dtype), array.shape)} became a constant of the graph"
-            )
+            type_ = Type(dtype_of(array.dtype), array.shape)
+            trace.note(f"an array {type_} became a constant of the graph")
     return value
 
 

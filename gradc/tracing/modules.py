@@ -11,7 +11,7 @@ import numpy as np
 
 from gradc.tracing import source
 from gradc.tracing.arrays import as_tracer, contains_unknown
-from gradc.tracing.dispatch import Mapped
+from gradc.tracing.dispatch import Mapped, special_ufunc
 from gradc.tracing.numpy_map import BY_IDENTITY, TABLE
 from gradc.tracing.state import running
 from gradc_ir.errors import TraceError
@@ -52,6 +52,7 @@ class CastingType:
         self.dtype = np.dtype(original)
 
     def __call__(self, *args: Any) -> Any:
+        """Cast, traced values too."""
         if args and contains_unknown(args[0]):
             from gradc.tracing import creation
 
@@ -94,19 +95,20 @@ class Random:
         return Random(f"{self._name}.{name}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise TraceError."""
         raise TraceError(
-            f"{self._name} inside a traced function: the numbers would be drawn once, while tracing",
+            f"{self._name} inside a traced function: the numbers would be drawn once, "
+            "while tracing",
             at=source.location(),
             help="draw them outside and pass them as an argument",
         )
 
 
+_NAMES_OF_MATH = {"atan2": "arctan2", "atan": "arctan", "pow": "float_power"}
+
+
 class MathModule(types.ModuleType):
     """Python's math module: its functions are those of NumPy for traced values."""
-
-    _SAME = {
-        "atan2": "arctan2", "atan": "arctan", "pow": "float_power", "fabs": "fabs",
-    }  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__("math")
@@ -124,7 +126,7 @@ def see_math(function: Any) -> Any:
     def call(*args: Any) -> Any:
         if any(map(contains_unknown, args)):
             running()
-            mapped = TABLE.get(MathModule._SAME.get(name, name))
+            mapped = TABLE.get(_NAMES_OF_MATH.get(name, name))
             if mapped is None or (name == "log" and len(args) > 1) or name in ("floor", "ceil"):
                 raise TraceError(
                     f"math.{name} of a traced value",
@@ -152,6 +154,8 @@ def see_numpy(value: Any, name: str) -> Any:
         mapped = BY_IDENTITY.get(value)
     except TypeError:  # not hashable
         mapped = None
+    if mapped is None and isinstance(value, np.ufunc):
+        return special_ufunc(value)
     return mapped or Mapped(name, value, None)
 
 

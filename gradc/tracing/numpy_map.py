@@ -13,17 +13,19 @@ from gradc.tracing.dispatch import METHODS_OF_UFUNCS, NAMES, Mapped
 from gradc.tracing.einsum import einsum
 from gradc.tracing.elementwise import Elementwise, aligned, elementwise
 from gradc.tracing.indexing import assigned_value
-from gradc.tracing.promote import common_dtype, kind
+from gradc.tracing.norms import norm
+from gradc.tracing.promote import Kind, common_dtype, kind, supported
 from gradc.tracing.reductions import truth
 from gradc.tracing.scattering import add_at
+from gradc.tracing.sizing import as_integer
 from gradc.tracing.state import running
-from gradc.tracing.tracer import Tracer, make, write
+from gradc.tracing.tracer import Tracer, make, shape_of, write
 from gradc_ir import build
 from gradc_ir.errors import DTypeError, TraceError
 from gradc_ir.graph import Value
 from gradc_ir.types import DType
 
-# -- elementwise: the ufunc decides dtypes, the function builds ops on values of one shape and dtype ----
+# -- elementwise: the ufunc decides dtypes, the function builds ops on values of one shape --------
 
 
 def _logical(op: Callable[[Value, Value], Value]) -> Callable[[Value, Value], Value]:
@@ -191,7 +193,7 @@ def write_out(name: str, result: Tracer, out: Any) -> Tracer:
     have, wanted = result.type.dtype, target.type.dtype
     if not np.can_cast(have.numpy, wanted.numpy, casting="same_kind"):
         raise DTypeError(
-            f"np.{name}: a result of dtype {have} cannot be written into an array of dtype {wanted}",
+            f"np.{name}: a result of dtype {have} does not fit an array of dtype {wanted}",
             at=source.location(),
             help=f"make the array {have} first, or cast the result: .astype(np.{wanted.numpy})",
         )
@@ -199,7 +201,7 @@ def write_out(name: str, result: Tracer, out: Any) -> Tracer:
     return target
 
 
-# -- functions that choose -------------------------------------------------------------------------------
+# -- functions that choose ----------------------------------------------------------------------
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Tracer:
@@ -247,6 +249,11 @@ def _bounded(x: Value, bound: Value, beyond: Callable[[Value, Value], Value]) ->
     return build.select(outside, bound, x)
 
 
+def _kind_or_dtype(x: Any) -> Kind:
+    is_dtype = isinstance(x, np.dtype | type | str) or hasattr(x, "__gradc_original__")
+    return supported(x) if is_dtype else kind(x)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "where": where,
     "clip": clip,
@@ -268,6 +275,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "vdot": products.vdot,
     "tensordot": products.tensordot,
     "einsum": einsum,
+    "linalg.norm": norm,
+    "shape": lambda a: shape_of(as_tracer(a)),
+    "ndim": lambda a: as_tracer(a).type.rank,
+    "size": lambda a: as_integer(as_tracer(a).type.count),
+    "result_type": lambda *arrays: common_dtype([_kind_or_dtype(x) for x in arrays]).numpy,
+    "diff": shaping.diff,
     "concatenate": shaping.concatenate,
     "stack": shaping.stack,
     "vstack": shaping.vstack,
@@ -299,6 +312,9 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "swapaxes": shaping.swapaxes,
     "moveaxis": shaping.moveaxis,
     "squeeze": shaping.squeeze,
+    "flip": shaping.flip,
+    "atleast_1d": shaping.at_least_one,
+    "atleast_2d": shaping.at_least_two,
     "expand_dims": shaping.expand_dims,
     "broadcast_to": shaping.broadcast_to,
     "asarray": creation.asarray,
@@ -310,12 +326,14 @@ def _table() -> dict[str, Mapped]:
     table = {}
     for name, rule in RULES.items():
         table[name] = Mapped(name, getattr(np, name), _recorder(rule))
-    for name, record in FUNCTIONS.items():
-        if hasattr(np, name):
-            table[name] = Mapped(name, getattr(np, name), record)
-    for name, record in VIEWS.items():
-        if hasattr(np, name):
-            table[name] = Mapped(name, getattr(np, name), record, always=True)
+    for functions, always in ((FUNCTIONS, False), (VIEWS, True)):
+        for name, record in functions.items():
+            # some names came with later versions of NumPy
+            original: Any = np
+            for part in name.split("."):
+                original = getattr(original, part, None)
+            if original is not None:
+                table[name] = Mapped(name, original, record, always=always)
     return table
 
 

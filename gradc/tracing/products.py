@@ -20,7 +20,7 @@ from gradc_ir.types import DType
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def contract(x: Value, y: Value, left: str, right: str, result: str) -> Value:
+def contracted(x: Value, y: Value, left: str, right: str, result: str) -> Value:
     """Contract two values; labels of size 1 in one operand only broadcast; bools are any-and."""
     x, left = _without_stretched(x, left, y, right)
     y, right = _without_stretched(y, right, x, left)
@@ -58,19 +58,23 @@ def _without_stretched(x: Value, labels: str, y: Value, others: str) -> tuple[Va
     return build.reshape(x, shape), "".join(labels[axis] for axis in keep)
 
 
-def same_dtype(*operands: Tracer) -> list[Value]:
+def in_one_dtype(*operands: Tracer) -> list[Value]:
     """Return the operands' values in their common dtype."""
     dtype = common_dtype([kind(operand) for operand in operands])
     return [build.cast(read(operand), dtype) for operand in operands]
+
+
+def pair(x: Tracer, y: Tracer) -> tuple[Value, Value]:
+    """Return two operands' values in their common dtype."""
+    left, right = in_one_dtype(x, y)
+    return left, right
 
 
 def matmul(x1: Any, x2: Any) -> Tracer:
     """Record ``np.matmul``: 1-D, 2-D and batched operands."""
     x, y = as_tracer(x1), as_tracer(x2)
     if not x.type.shape or not y.type.shape:
-        raise shape_mismatch(
-            "np.matmul", [x, y], "matmul does not take numbers", "write {0} * {1}"
-        )
+        raise shape_mismatch("np.matmul", [x, y], "matmul does not take numbers", "write {0} * {1}")
     inner_y = y.type.shape[-2] if y.type.rank > 1 else y.type.shape[0]
     _check_inner("np.matmul", x, y, x.type.shape[-1], inner_y)
     ranks = x.type.rank, y.type.rank
@@ -86,7 +90,7 @@ def matmul(x1: Any, x2: Any) -> Tracer:
                 "np.matmul", [x, y], f"the leading sizes differ ({a} and {b})"
             ))  # fmt: skip
     result = names + ("b" if ranks[0] > 1 else "") + ("c" if ranks[1] > 1 else "")
-    return make(running(), contract(*same_dtype(x, y), left, right, result))
+    return make(running(), contracted(*pair(x, y), left, right, result))
 
 
 def _check_inner(name: str, x: Tracer, y: Tracer, left: Size, right: Size) -> None:
@@ -96,14 +100,12 @@ def _check_inner(name: str, x: Tracer, y: Tracer, left: Size, right: Size) -> No
     unify(
         left,
         right,
-        lambda: shape_mismatch(
-            name, [x, y], f"the inner sizes differ ({left} and {right})", cure
-        ),
+        lambda: shape_mismatch(name, [x, y], f"the inner sizes differ ({left} and {right})", cure),
     )
 
 
 def dot(a: Any, b: Any) -> Any:
-    """Record ``np.dot``: a product of numbers, or the sum over a's last and b's second last axis."""
+    """Record ``np.dot``: a product of numbers, or over a's last and b's second last axis."""
     x, y = as_tracer(a), as_tracer(b)
     if not x.type.shape or not y.type.shape:
         from gradc.tracing.numpy_map import call
@@ -119,7 +121,7 @@ def dot(a: Any, b: Any) -> Any:
 def outer(a: Any, b: Any) -> Tracer:
     """Record ``np.outer``."""
     x, y = ravel(a), ravel(b)
-    return make(running(), contract(*same_dtype(x, y), "a", "b", "ab"))
+    return make(running(), contracted(*pair(x, y), "a", "b", "ab"))
 
 
 def inner(a: Any, b: Any) -> Any:
@@ -159,4 +161,4 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tracer:
         right[j] = left[i]
     summed = {left[i] for i, _ in pairs}
     result = "".join(label for label in left + "".join(right) if label not in summed)
-    return make(running(), contract(*same_dtype(x, y), left, "".join(right), result))
+    return make(running(), contracted(*pair(x, y), left, "".join(right), result))

@@ -41,7 +41,7 @@ def kind(operand: Any) -> Kind:
         if operand.weak is None:
             dtype: DType = operand._type.dtype
             return dtype
-        return DType.BOOL if operand.weak is bool else operand.weak  # type: ignore[no-any-return]
+        return DType.BOOL if operand.weak is bool else operand.weak
     known = _of_type.get(found)
     if known is not None:
         return known
@@ -86,7 +86,7 @@ def resolve(ufunc: np.ufunc, kinds: tuple[Kind, ...]) -> tuple[tuple[DType, ...]
         given = tuple(k.numpy if isinstance(k, DType) else k for k in kinds)
         outputs = (None,) * ufunc.nout
         try:
-            dtypes = ufunc.resolve_dtypes((*given, *outputs))  # type: ignore[arg-type]
+            dtypes = ufunc.resolve_dtypes((*given, *outputs))
         except TypeError as error:
             names = " and ".join(str(k) if isinstance(k, DType) else k.__name__ for k in kinds)
             raise DTypeError(
@@ -108,8 +108,8 @@ def broadcast_shapes(
 ) -> tuple[Size, ...]:
     """Return the shape to which all of these broadcast.
 
-    Raises ``error(left, right)`` for two numbers that differ, and SizesMustMatch when they would have
-    to be equal and are not known to be.
+    Raises ``error(left, right)`` for two numbers that differ, and SizesMustMatch when they would
+    have to be equal and are not known to be.
     """
     rank = max(map(len, shapes), default=0)
     result: list[Size] = [1] * rank
@@ -127,7 +127,7 @@ def broadcast_shapes(
 
 
 def unify(left: Size, right: Size, error: Callable[[], ShapeError]) -> None:
-    """Do nothing for equal sizes, raise the error for unequal ones, ask for more where it is open."""
+    """Do nothing for equal sizes, raise the error for unequal ones, else ask to unify them."""
     if left == right:
         return
     if isinstance(left, int) and isinstance(right, int):

@@ -39,9 +39,7 @@ def position(axis: Any, rank: int) -> int:
     return number % rank
 
 
-def _finish(
-    x: Tracer, value: Value, axes: Sequence[int], keepdims: bool
-) -> Tracer:
+def _finish(x: Tracer, value: Value, axes: Sequence[int], keepdims: bool) -> Tracer:
     if keepdims:
         shape = tuple(1 if i in axes else size for i, size in enumerate(x.type.shape))
         value = build.reshape(value, shape)

@@ -17,6 +17,7 @@ from gradc_ir import build, sizes
 from gradc_ir.errors import ShapeError
 from gradc_ir.graph import Value
 from gradc_ir.sizes import Size
+from gradc_ir.types import DType
 
 
 def new_shape(shape: Any) -> tuple[Size, ...]:
@@ -127,6 +128,47 @@ def flatten(a: Any, order: str = "C") -> Tracer:
     return copied(ravel(a, order), "C")
 
 
+def at_least_one(a: Any) -> Tracer:
+    """Record ``np.atleast_1d`` of one array."""
+    return _at_least(a, 1)
+
+
+def at_least_two(a: Any) -> Tracer:
+    """Record ``np.atleast_2d`` of one array."""
+    return _at_least(a, 2)
+
+
+def flip(m: Any, axis: Any = None) -> Tracer:
+    """Record ``np.flip``: a view in reverse order along axes, all by default."""
+    from gradc.tracing.indexing import get
+
+    x = as_tracer(m)
+    axes = axes_of(axis, x.type.rank)
+    return _as_array(get(x, tuple(slice(None, None, -1 if i in axes else 1) for i in _axes(x))))
+
+
+def diff(a: Any, n: int = 1, axis: int = -1) -> Tracer:
+    """Record ``np.diff``: differences of neighbours along an axis, taken n times."""
+    from gradc.tracing.numpy_map import call
+
+    x = as_tracer(a)
+    along = position(axis, x.type.rank)
+    name = "not_equal" if x.type.dtype is DType.BOOL else "subtract"
+    for _ in range(n):
+        later = tuple(slice(1 if i == along else None, None) for i in _axes(x))
+        earlier = tuple(slice(None, -1 if i == along else None) for i in _axes(x))
+        x = _as_array(call(name, x[later], x[earlier]))  # type: ignore[index]
+    return x
+
+
+def _axes(x: Tracer) -> range:
+    return range(x.type.rank)
+
+
+def _as_array(found: Any) -> Tracer:
+    return as_tracer(found)
+
+
 def transpose(a: Any, axes: Any = None) -> Tracer:
     """Record ``np.transpose``."""
     x = as_tracer(a)
@@ -156,7 +198,9 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Tracer:
     """Record ``np.moveaxis``."""
     x = as_tracer(a)
     rank = x.type.rank
-    starts = [position(i, rank) for i in (source if isinstance(source, tuple | list) else (source,))]
+    starts = [
+        position(i, rank) for i in (source if isinstance(source, tuple | list) else (source,))
+    ]
     ends = [
         position(i, rank)
         for i in (destination if isinstance(destination, tuple | list) else (destination,))
@@ -255,9 +299,7 @@ def _rows(arrays: Any) -> list[Any]:
 def _joined(values: list[Value], axis: int) -> Value:
     first = values[0].type
     if first.rank == 0:
-        raise ShapeError(
-            "numbers cannot be concatenated", at=user.location(), help="use np.stack"
-        )
+        raise ShapeError("numbers cannot be concatenated", at=user.location(), help="use np.stack")
     along = position(axis, first.rank)
     types = "    ".join(str(value.type) for value in values[:8])
     for value in values:

@@ -1,7 +1,7 @@
 """What stops a trace for a reason that is not the user's fault: a size has to be known.
 
-Both derive from BaseException, so that an ``except Exception`` in the user's function cannot swallow
-them and let a wrong graph be recorded.
+Both derive from BaseException, so that an ``except Exception`` in the user's function cannot
+swallow them and let a wrong graph be recorded.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ Integer: TypeAlias = Union[int, "SymbolicSize"]
 
 
 class SymbolicSize:
-    """A size known by name. Arithmetic stays symbolic; whatever needs the number stops the trace."""
+    """A size known by name. Arithmetic stays symbolic; what needs the number stops the trace."""
 
     __slots__ = ("expr",)
     __array_ufunc__ = None

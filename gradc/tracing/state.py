@@ -54,7 +54,7 @@ class Capture:
 
 @dataclass(frozen=True, eq=False)
 class Guard:
-    """A number, string or flag read by name from outside while tracing; the graph is made for it."""
+    """A number, string or flag read by name from outside; the graph is made for its value."""
 
     name: str
     value: Any

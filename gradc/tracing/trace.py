@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from gradc import nest
 from gradc.nest import Structure
 from gradc.tracing import source
 from gradc.tracing.arrays import as_tracer
+from gradc.tracing.leaves import PythonNumber, Static, abstract
 from gradc.tracing.lens import Lens
 from gradc.tracing.modules import CastingType
 from gradc.tracing.signals import SizesMustMatch
@@ -24,35 +25,7 @@ from gradc_ir.errors import TraceError
 from gradc_ir.graph import Function, Value
 from gradc_ir.location import Location
 from gradc_ir.sizes import Size
-from gradc_ir.types import DType, Type, dtype_of
-
-
-@dataclass(frozen=True)
-class PythonNumber:
-    """The type of an argument that is a Python float, int or bool: its dtype yields to arrays'."""
-
-    __gradc_leaf__: ClassVar[bool] = True
-
-    dtype: DType
-
-    @property
-    def type(self) -> Type:
-        """The type of the parameter."""
-        return Type(self.dtype)
-
-    @property
-    def kind(self) -> type:
-        """The Python type."""
-        return {DType.F64: float, DType.I64: int, DType.BOOL: bool}[self.dtype]
-
-
-@dataclass(frozen=True)
-class Static:
-    """An argument that is passed on as it is, and is no parameter of the graph."""
-
-    __gradc_leaf__: ClassVar[bool] = True
-
-    value: Any
+from gradc_ir.types import Type
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,34 +67,6 @@ class Subtrace:
     out_tree: Structure
 
 
-def abstract(leaf: Any, path: str = "an argument") -> Type | PythonNumber | Static:
-    """Return what is known of an argument before it is traced: its type.
-
-    Raises TraceError for what is no number and no array, DTypeError for an unsupported dtype.
-    """
-    if isinstance(leaf, Type | PythonNumber | Static):
-        return leaf
-    if isinstance(leaf, bool):
-        return PythonNumber(DType.BOOL)
-    if type(leaf) in (int, float):
-        return PythonNumber(DType.I64 if type(leaf) is int else DType.F64)
-    if isinstance(leaf, np.ndarray | np.generic):
-        if leaf.dtype.kind in "OUS":
-            raise _no_number(leaf, path, f"an array of dtype {leaf.dtype}")
-        return Type(dtype_of(leaf.dtype), leaf.shape)
-    if isinstance(leaf, complex):
-        return Type(dtype_of(np.complex128))
-    raise _no_number(leaf, path, f"a {type(leaf).__name__}")
-
-
-def _no_number(leaf: Any, path: str, what: str) -> TraceError:
-    return TraceError(
-        f"{path} is {what}, not a number or an array",
-        found=f"{path} = {leaf!r:.60}",
-        help=f'make it static: gradc.compile(static="{path}"), or bind it with functools.partial',
-    )
-
-
 def trace(
     fn: Callable[..., Any],
     args: Sequence[Any],
@@ -137,6 +82,10 @@ def trace(
     args: nests of leaves; a leaf is a Type, a PythonNumber, a Static, a number or an array.
     kwargs: the same for arguments given by name.
     name: the name of the Function, by default that of ``fn``.
+
+    A traced function never changes its caller's arrays: an argument that it assigns to is a copy of
+    its own. Arguments count as C-contiguous, which decides what reshape shares with what, and two
+    arguments never share memory.
 
     Raises
     ------

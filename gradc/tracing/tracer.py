@@ -72,7 +72,7 @@ class Tracer:
         self._origin = None
         # whether NumPy's array would certainly be C-contiguous: decides if reshape is a view
         self.contiguous = contiguous
-        # whether NumPy would give a number and not a 0-d array: numbers are not assigned to in place
+        # whether NumPy would give a number, which is not assigned to in place, not a 0-d array
         self.scalar = not type_.shape
         # int, float or bool for a Python number, whose dtype yields to that of arrays
         self.weak = None
@@ -137,7 +137,7 @@ def make_hidden(trace: Trace, type: Type, origin: Any, why_fixed: str) -> Tracer
 
 
 def make_view(parent: Tracer, view: View, shape: tuple[Size, ...] = ()) -> Tracer:
-    """Return a view of a tracer: of its memory for a known one, else of this shape, read when used."""
+    """Return a view: of its memory for a known array, else of this shape, read when used."""
     known = parent.known
     tracer = Tracer.__new__(Tracer)
     tracer._trace = parent._trace
@@ -292,7 +292,9 @@ def same_view(left: Tracer, right: Tracer, base: Tracer) -> bool:
         left, right = left._parent, right._parent
     if left is base and right is not base and right._parent is base:
         # the whole of it, x[:]
-        return right._type == base._type and isinstance(right._view, Window) and right._view.is_whole
+        return (
+            right._type == base._type and isinstance(right._view, Window) and right._view.is_whole
+        )
     return left is right
 
 

@@ -17,11 +17,11 @@ Array = npt.NDArray[Any]
 class View:
     """One step from an array to a view of it: three functions that must agree.
 
-    ``known`` is the NumPy view itself, for arrays known while tracing. ``why_fixed`` says, for views
-    that cannot be written, why; ``certain`` is False where NumPy may have made a copy, depending on
-    strides that are not known, so that neither side may be written while the other is used.
-    ``keeps_contiguous`` says that the view of a contiguous array is contiguous, ``follows_known`` that
-    the view of a known array is known.
+    ``known`` is the NumPy view itself, for arrays known while tracing. ``why_fixed`` says, for
+    views that cannot be written, why; ``certain`` is False where NumPy may have made a copy,
+    depending on strides that are not known, so that neither side may be written while the other is
+    used. ``keeps_contiguous`` says that the view of a contiguous array is contiguous,
+    ``follows_known`` that the view of a known array is known.
     """
 
     why_fixed: str | None = None
@@ -47,9 +47,7 @@ class View:
         raise AssertionError
 
 
-def _is_block(
-    base: tuple[Size, ...], window: tuple[Size, ...], steps: tuple[int, ...]
-) -> bool:
+def _is_block(base: tuple[Size, ...], window: tuple[Size, ...], steps: tuple[int, ...]) -> bool:
     """Whether a window cuts only the first of the axes longer than 1, so that it is one block."""
     first = next((axis for axis, size in enumerate(window) if size != 1), len(window))
     return all(step == 1 for step in steps) and base[first + 1 :] == window[first + 1 :]
@@ -167,7 +165,7 @@ class Repeated(View):
 
 
 class Overlapping(View):
-    """A known array that NumPy made and that may share memory with another in a way not followed."""
+    """A known array that may share memory with another in a way that is not followed."""
 
     certain = False
 

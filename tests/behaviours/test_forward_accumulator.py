@@ -15,19 +15,18 @@ def loss(kernel, bias, targets):
     return np.sum((X @ kernel + bias - targets) ** 2.0)
 
 
-@pytest.mark.parametrize("dtype", [np.float64])
 @pytest.mark.parametrize(
     ("targets", "value", "kernel_grad", "bias_grad"),
     [
         (np.array([[1.0], [-1.0]]), 52.0, [28.0, 72.0], 20.0),
-        # a flat array broadcasts (2, 1) against (2,) to (2, 2): what the page prints, taken literally
+        # what the page prints, taken literally, broadcasts (2, 1) against (2,) to (2, 2)
         (np.array([1.0, -1.0]), 104.0, [60.0, 140.0], 40.0),
     ],
 )
 def test_b18_columns_by_forward_mode_rows_by_reverse(
-    targets, value, kernel_grad, bias_grad, dtype
+    targets, value, kernel_grad, bias_grad
 ) -> None:
-    kernel, bias = np.ones((2, 1), dtype), np.zeros(1, dtype)
+    kernel, bias = np.ones((2, 1)), np.zeros(1)
     found, (by_kernel, by_bias) = gradc.value_and_grad(loss, wrt=(0, 1))(kernel, bias, targets)
     assert found == value
     assert by_kernel.tolist() == [[kernel_grad[0]], [kernel_grad[1]]]

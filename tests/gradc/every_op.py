@@ -12,7 +12,7 @@ from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.errors import DTypeError
 from gradc_ir.graph import Function, Value
-from gradc_ir.op import TABLE, Domain, Op
+from gradc_ir.op import REALS, TABLE, Domain, Op
 from gradc_ir.types import DType, Type, dtype_of
 
 Array = np.ndarray
@@ -28,7 +28,7 @@ class Case(NamedTuple):
     numpy: Callable[..., Any] | None
 
 
-def sample(dtype: DType, shape: Sequence[int], domain: Domain = Domain(), seed: int = 0) -> Array:
+def sample(dtype: DType, shape: Sequence[int], domain: Domain = REALS, seed: int = 0) -> Array:
     """Return random elements inside a domain, away from its ends; small integers, or bools."""
     random = np.random.default_rng([seed, *shape])
     if dtype is DType.BOOL:

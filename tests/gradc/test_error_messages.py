@@ -320,20 +320,20 @@ def test_too_few_gradients() -> None:
 
 def test_too_many_gradients() -> None:
     @gradc.custom_gradient
-    def product(x, y):
+    def times(x, y):
         def gradient(upstream):
             return upstream * y, upstream * x, upstream
 
         return x * y, gradient
 
     says(
-        lambda: gradc.grad(product)(2.0, 3.0),
+        lambda: gradc.grad(times)(2.0, 3.0),
         """
-        GradientArityError: the gradient of product returned 3 gradients, but product has 2 arguments
+        GradientArityError: the gradient of times returned 3 gradients, but times has 2 arguments
           LINE in gradient
               def gradient(upstream):
           expected: x, y
           help: return one gradient for each argument, in their order; None for a zero gradient
         """,
-        line_of(product, 1),
+        line_of(times, 1),
     )

@@ -185,8 +185,8 @@ def test_range_over_a_traced_value() -> None:
         "  model.py:LINE in loss\n"
         "      return sum(x[0] for _ in range(n))\n"
         "  value: i64\n"
-        "  help: range(), list indices and shapes need known numbers; an array that is indexed by a "
-        "traced value must be an argument, captured by name, or made with np inside the function"
+        "  help: range(), list indices and shapes need known numbers; an array that is indexed by "
+        "a traced value must be an argument, captured by name, or made with np inside the function"
     )
 
 
@@ -286,7 +286,8 @@ def test_randomness() -> None:
         return x + np.random.normal(size=5)
 
     assert message(loss, V) == (
-        "np.random.normal inside a traced function: the numbers would be drawn once, while tracing\n"
+        "np.random.normal inside a traced function: the numbers would be drawn once, while "
+        "tracing\n"
         "  model.py:LINE in loss\n"
         "      return x + np.random.normal(size=5)\n"
         "  help: draw them outside and pass them as an argument"

@@ -1,28 +1,24 @@
-"""docs/rules.md is what the lists print, and names are unique kebab case."""
+"""The lists as a whole: names, the printed table, and looking a rule up."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
+import gradc
 from gradc.rules import all_rules, find, table
-from gradc.rules.__main__ import document
 from gradc_ir.errors import RuleError
-
-
-def test_page_is_current() -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "rules.md"
-    assert page.read_text(encoding="utf-8") == document(), (
-        "run: python -m gradc.rules > docs/rules.md"
-    )
 
 
 def test_names_are_unique_and_kebab_case() -> None:
     names = [rule.name for rule in all_rules()]
     assert len(names) == len(set(names))
     assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) for name in names)
+
+
+def test_the_module_is_the_list() -> None:
+    assert gradc.rules() == all_rules()  # type: ignore[operator]
 
 
 def test_table_lists_every_rule() -> None:

@@ -184,7 +184,9 @@ def test_numbers_and_strings_from_outside_are_guards() -> None:
 
 
 def test_default_arrays() -> None:
-    def function(x, table=np.array([1.0, 2.0, 3.0]), *, other=np.array([4.0, 5.0, 6.0])):
+    first, second = np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])
+
+    def function(x, table=first, *, other=second):
         return x * table + other
 
     traced = trace(function, (X,))
@@ -250,7 +252,7 @@ def test_numpy_is_not_patched() -> None:
 def test_functions_defined_outside_of_the_lens_use_the_protocols() -> None:
     functions = {"tanh": np.tanh, "where": np.where, "dot": np.dot}
     check(lambda x: functions["where"](x > 1, functions["tanh"](x), functions["dot"](x, x)), X)
-    check(lambda x: list(map(functions["tanh"], [x]))[0], X)
+    check(lambda x: next(map(functions["tanh"], [x])), X)
     check(lambda x: np.float64(2.0) * x + functions["tanh"](X[0]) * x, X)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -101,7 +102,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "floordiv": lambda x: (x // 2, x // 2.5, 7 // (x + 40)),
     "mod": lambda x: (x % 2, x % 2.5, 7 % (x + 40)),
     "pow": lambda x: (x**2, x**2.0, x**3, x**0, x**1, 2 ** abs(x), abs(x) ** 0.5, x**0.5 * 0),
-    "compare": lambda x: (x < 1, x <= 1, x > 1, x >= 1, x == 1, x != 1, 1 < x, 1.5 >= x),
+    "compare": lambda x: (x < 1, x <= 1, x > 1, x >= 1, x == 1, x != 1, 1 < x, 1.5 >= x),  # noqa: SIM300
     "unary": lambda x: (-x, +x, abs(x)),
     "logic": lambda x: ((x > 0) & (x < 2), (x > 0) | (x < -1), (x > 0) ^ (x > 1), ~(x > 0)),
     "bools": lambda x: ((x > 0) + (x > 1), (x > 0) * (x > 1), (x > 0) * x, (x > 0) + 1),
@@ -134,7 +135,8 @@ def test_reductions(name: str, dtype: Any) -> None:
         x = sample(shape, dtype)
         for axis in axes:
             for keepdims in (False, True):
-                assert_like_numpy(lambda x: function(x, axis=axis, keepdims=keepdims), x, ulps=16)
+                reduce = functools.partial(function, axis=axis, keepdims=keepdims)
+                assert_like_numpy(lambda x, reduce=reduce: reduce(x), x, ulps=16)
 
 
 @pytest.mark.parametrize("name", ["sum", "mean", "prod", "max", "min", "any", "all", "var"])
@@ -257,6 +259,18 @@ SHAPING: list[Callable[..., Any]] = [
     lambda x: [x[0], *x][1],
     lambda x: np.logaddexp(x, 0),
     lambda x: np.sum(x, dtype=np.float64),
+    lambda x: x * (np.ndim(x) + np.size(x) + np.shape(x)[1]),
+    lambda x: np.flip(x) + np.flip(x, 1),
+    lambda x: np.linalg.norm(x),
+    lambda x: (np.linalg.norm(x, axis=1), np.linalg.norm(x, axis=-1, keepdims=True)),
+    lambda x: (np.linalg.norm(x[0]), np.linalg.norm(x[0], "fro"), np.linalg.norm(x[0, 0], 2)),
+    lambda x: (np.linalg.norm(x, 1, 0), np.linalg.norm(x, np.inf, 1), np.linalg.norm(x * 0)),
+    lambda x: np.diff(x),
+    lambda x: np.diff(x, 2, axis=1),
+    lambda x: np.diff(x > 0, axis=0),
+    lambda x: np.atleast_1d(x[0, 0, 0]),
+    lambda x: np.atleast_2d(x[0, 0]),
+    lambda x: x.astype(np.result_type(x, np.float32)),
 ]
 
 

@@ -53,7 +53,7 @@ def test_sums_of_exponentials(axis: Any) -> None:
         wanted = expected if keepdims else np.squeeze(expected, axis)
         found = special.logsumexp(x, axis, keepdims)
         np.testing.assert_allclose(found, wanted, rtol=1e-14)
-        again = traced(lambda x: special.logsumexp(x, axis, keepdims), x)
+        again = traced(lambda x, keepdims=keepdims: special.logsumexp(x, axis, keepdims), x)
         np.testing.assert_allclose(again, wanted, rtol=1e-14)
     np.testing.assert_allclose(special.log_softmax(x, axis), x - expected, rtol=1e-14)
     np.testing.assert_allclose(traced(lambda x: special.softmax(x, axis), x), np.exp(x - expected))

@@ -1,4 +1,4 @@
-"""The derivatives a user asks for, against formulas in NumPy: methods, functions, and nests of them."""
+"""The derivatives a user asks for, against formulas in NumPy, alone and nested in one another."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_parameter_called_wrt() -> None:
     def f(x, wrt):
         return x * wrt
 
-    with pytest.raises(TypeError, match="gradc.grad"):
+    with pytest.raises(TypeError, match=r"gradc\.grad"):
         gradc.compile(f).grad(2.0, 3.0)
     assert gradc.grad(f)(2.0, wrt=3.0) == 3.0
 
@@ -288,7 +288,7 @@ def test_compiled_functions_inside_transforms_and_traces() -> None:
 
     @gradc.compile
     def outer(x):
-        return square(x) + square.grad(x) if False else square(x) + 1
+        return square(x) + 1
 
     assert outer(3.0) == 10.0
     assert gradc.grad(square)(3.0) == 6.0

@@ -73,7 +73,7 @@ def test_exact_quotients_are_exact(left: str, right: str, values: dict[str, int]
         (2 * N // 2, "n"),
         (N * M // M, "n"),
         (N // 2, "n // 2"),
-        (1 + 3 * (N // 2) - (N + 1) // M, "3 * (n // 2) - ((n + 1) // m) + 1"),
+        (1 + 3 * (N // 2) - (N + 1) // M, "-((n + 1) // m) + 3 * (n // 2) + 1"),
         (-(N // 2), "-(n // 2)"),
         (sizes.maximum(N + 1, N), "n + 1"),
         (sizes.maximum(N, M), "max(m, n)"),

@@ -24,20 +24,24 @@ def _is_long_sum(m: Match) -> bool:
     return _is_sum(m) and scalar_constant(m["s"]) is None
 
 
+_SHIFT = "stop_gradient(maximum(add(?x, log(abs(?s))), add(?y, log(abs(?t)))))"
+
+
 @procedure(
     "log-weighted-exps",
     "log(add(mul(?s, exp(?x)), mul(?t, exp(?y)))) => "
     "add(m, log(add(mul(?s, exp(sub(?x, m))), mul(?t, exp(sub(?y, m))))))",
     stable,
-    "the exponentials overflow; m is the larger exponent of a term that is not zero, and where it "
-    "nearly cancels against the logarithm, bits are lost; measured for weights as of mixtures",
+    "the exponentials overflow; m is the larger exponent, the weights taken into it; where it "
+    "nearly cancels against the logarithm, bits are lost",
     roots=("log",),
-    loss=10.0,
-    domain={"s": (0, 1), "t": (0, 1)},
+    # of derivatives: below 1e-300, where an exponential is subnormal; for exponents above 1e16,
+    # which swallow the weights, so that a derivative that underflows may be nan
+    loss=64.0,
+    domain={"s": (0, float("inf")), "t": (0, float("inf"))},
     examples=[
-        "log(add(mul(?s, exp(?x)), mul(?t, exp(?y)))) => add(stop_gradient(maximum(?x, ?y)), "
-        "log(add(mul(?s, exp(sub(?x, stop_gradient(maximum(?x, ?y))))), "
-        "mul(?t, exp(sub(?y, stop_gradient(maximum(?x, ?y))))))))"
+        f"log(add(mul(?s, exp(?x)), mul(?t, exp(?y)))) => add({_SHIFT}, "
+        f"log(add(mul(?s, exp(sub(?x, {_SHIFT}))), mul(?t, exp(sub(?y, {_SHIFT}))))))"
     ],
 )
 def log_weighted_exps(value: Value) -> Value | None:
@@ -58,7 +62,7 @@ def log_weighted_exps(value: Value) -> Value | None:
     if len(exponents) != 2 or None in weights:
         return None
     counted = [
-        build.select(build.eq(weight, 0), float("-inf"), exponent)
+        exponent + build.log(build.abs(weight))  # -inf for a term that is zero
         for weight, exponent in zip(weights, exponents, strict=True)
         if weight is not None
     ]

@@ -57,8 +57,8 @@ def _partner(name: str, opposite: Value, factor: Value) -> Value | None:
     "exp-times-over-two-exps",
     "mul(div(?a, add(exp(?x), exp(?y))), exp(?x)) => mul(?a, sigmoid(sub(?x, ?y)))",
     stable,
-    "exp overflows; differentiation makes such products; far below, the difference of the exponents "
-    "rounds",
+    "exp overflows; differentiation makes such products; far below, the difference of the "
+    "exponents rounds",
     roots=("mul",),
     loss=10.0,
     examples=[

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gradc_ir import meaning
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.op import POSITIVE, REALS, Attributes, Domain, Op, declare, greater_than
 from gradc_ir.reduction import Array
@@ -73,7 +74,7 @@ def elementwise(
         dtype = same_dtype(name, types, allowed)
         return (Type(result or dtype, types[0].shape),)
 
-    def meaning(*arrays: Array) -> Array:
+    def compute(*arrays: Array) -> Array:
         with np.errstate(all="ignore"):
             out = np.asarray(reference(*arrays))
         return out.astype(result.numpy if result else arrays[0].dtype, copy=False)
@@ -85,7 +86,7 @@ def elementwise(
             family="elementwise",
             operands=operands,
             infer=infer,
-            reference=meaning,
+            reference=compute,
             scalar=scalar,
             summary=summary,
             domain=domains,
@@ -98,348 +99,156 @@ def elementwise(
 
 # -- arithmetic ------------------------------------------------------------------------------------
 
+# fmt: off
 neg = elementwise(
-    "neg",
-    operands=1,
-    reference=np.negative,
-    scalar="neg",
-    allowed=_numbers,
-    linear=(0,),
+    "neg", operands=1, reference=np.negative, scalar="neg", allowed=_numbers, linear=(0,),
     summary="Minus x.",
 )
 add = elementwise(
-    "add",
-    operands=2,
-    reference=np.add,
-    scalar="add",
-    allowed=_numbers,
-    commutative=True,
-    linear=(0, 1),
-    summary="x plus y.",
+    "add", operands=2, reference=np.add, scalar="add", allowed=_numbers, commutative=True,
+    linear=(0, 1), summary="x plus y.",
 )
 sub = elementwise(
-    "sub",
-    operands=2,
-    reference=np.subtract,
-    scalar="sub",
-    allowed=_numbers,
-    linear=(0, 1),
+    "sub", operands=2, reference=np.subtract, scalar="sub", allowed=_numbers, linear=(0, 1),
     summary="x minus y.",
 )
 mul = elementwise(
-    "mul",
-    operands=2,
-    reference=np.multiply,
-    scalar="mul",
-    allowed=_numbers,
-    commutative=True,
+    "mul", operands=2, reference=np.multiply, scalar="mul", allowed=_numbers, commutative=True,
     summary="x times y.",
 )
 div = elementwise(
-    "div",
-    operands=2,
-    reference=np.divide,
-    scalar="div",
-    domain=(REALS, POSITIVE),
+    "div", operands=2, reference=np.divide, scalar="div", domain=(REALS, POSITIVE),
     summary="x divided by y, in floating point.",
 )
 
 
-def _integer_safe(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give integer division its defined result: 0 for a zero divisor; INT_MIN // -1 wraps."""
-
-    def meaning(x: Array, y: Array) -> Any:
-        if x.dtype.kind == "f":
-            return function(x, y)
-        safe = np.where(y == 0, 1, y)
-        return np.where(y == 0, 0, function(x, safe))
-
-    return meaning
-
-
 floor_divide = elementwise(
-    "floor_divide",
-    operands=2,
-    reference=_integer_safe(np.floor_divide),
-    scalar="floor_divide",
-    domain=(REALS, POSITIVE),
-    allowed=_numbers,
+    "floor_divide", operands=2, reference=meaning.integer_safe(np.floor_divide),
+    scalar="floor_divide", domain=(REALS, POSITIVE), allowed=_numbers,
     summary="x divided by y, rounded down; integers: 0 when y is 0.",
 )
 remainder = elementwise(
-    "remainder",
-    operands=2,
-    reference=_integer_safe(np.remainder),
-    scalar="remainder",
-    domain=(REALS, POSITIVE),
-    allowed=_numbers,
+    "remainder", operands=2, reference=meaning.integer_safe(np.remainder), scalar="remainder",
+    domain=(REALS, POSITIVE), allowed=_numbers,
     summary="The remainder of floor_divide, with the sign of y.",
 )
 
 
-def _power(x: Array, y: Array) -> Any:
-    if x.dtype.kind == "f":
-        return np.power(x, y)
-    # NumPy refuses negative integer exponents; the language defines them as 1 // x**-y
-    negative = y < 0
-    positive = np.power(x, np.where(negative, 0, y))
-    inverse = np.where(x == 1, 1, np.where(x == -1, np.where(y % 2 == 0, 1, -1), 0))
-    return np.where(negative, inverse, positive)
-
-
 power = elementwise(
-    "power",
-    operands=2,
-    reference=_power,
-    scalar="math.pow",
-    domain=(POSITIVE, REALS),
-    allowed=_numbers,
-    summary="x to the power y.",
+    "power", operands=2, reference=meaning.power, scalar="math.pow", domain=(POSITIVE, REALS),
+    allowed=_numbers, summary="x to the power y.",
 )
 abs = elementwise(
-    "abs",
-    operands=1,
-    reference=np.abs,
-    scalar="abs",
-    allowed=_numbers,
+    "abs", operands=1, reference=np.abs, scalar="abs", allowed=_numbers,
     summary="The absolute value; its derivative at 0 is 0.",
 )
 sign = elementwise(
-    "sign",
-    operands=1,
-    reference=np.sign,
-    scalar="sign",
-    allowed=_numbers,
+    "sign", operands=1, reference=np.sign, scalar="sign", allowed=_numbers,
     summary="-1, 0 or 1; 0 for both zeros, nan for nan.",
 )
 floor = elementwise(
-    "floor",
-    operands=1,
-    reference=np.floor,
-    scalar="floor",
+    "floor", operands=1, reference=np.floor, scalar="floor",
     summary="The largest integer not above x.",
 )
 
 
-def _maximum(x: Array, y: Array) -> Any:
-    zeros = (x == 0) & (y == 0)
-    return np.where(zeros, x + y, np.maximum(x, y)) if x.dtype.kind == "f" else np.maximum(x, y)
-
-
-def _minimum(x: Array, y: Array) -> Any:
-    zeros = (x == 0) & (y == 0)
-    return np.where(zeros, -(-x - y), np.minimum(x, y)) if x.dtype.kind == "f" else np.minimum(x, y)
-
-
 maximum = elementwise(
-    "maximum",
-    operands=2,
-    reference=_maximum,
-    scalar="maximum",
-    allowed=_anything,
-    commutative=True,
-    summary="The larger of x and y; nan if either is, +0 above -0.",
+    "maximum", operands=2, reference=meaning.maximum, scalar="maximum", allowed=_anything,
+    commutative=True, summary="The larger of x and y; nan if either is, +0 above -0.",
 )
 minimum = elementwise(
-    "minimum",
-    operands=2,
-    reference=_minimum,
-    scalar="minimum",
-    allowed=_anything,
-    commutative=True,
-    summary="The smaller of x and y; nan if either is, -0 below +0.",
+    "minimum", operands=2, reference=meaning.minimum, scalar="minimum", allowed=_anything,
+    commutative=True, summary="The smaller of x and y; nan if either is, -0 below +0.",
 )
 
 # -- functions -------------------------------------------------------------------------------------
 
 sqrt = elementwise(
-    "sqrt",
-    operands=1,
-    reference=np.sqrt,
-    scalar="sqrt",
-    domain=POSITIVE,
+    "sqrt", operands=1, reference=np.sqrt, scalar="sqrt", domain=POSITIVE,
     summary="The square root.",
 )
 exp = elementwise(
-    "exp", operands=1, reference=np.exp, scalar="math.exp", summary="e to the power x."
+    "exp", operands=1, reference=np.exp, scalar="math.exp", summary="e to the power x.",
 )
 expm1 = elementwise(
-    "expm1",
-    operands=1,
-    reference=np.expm1,
-    scalar="math.expm1",
+    "expm1", operands=1, reference=np.expm1, scalar="math.expm1",
     summary="exp(x) - 1, accurate near zero.",
 )
 log = elementwise(
-    "log",
-    operands=1,
-    reference=np.log,
-    scalar="math.log",
-    domain=POSITIVE,
+    "log", operands=1, reference=np.log, scalar="math.log", domain=POSITIVE,
     summary="The natural logarithm.",
 )
 log1p = elementwise(
-    "log1p",
-    operands=1,
-    reference=np.log1p,
-    scalar="math.log1p",
-    domain=greater_than(-1),
+    "log1p", operands=1, reference=np.log1p, scalar="math.log1p", domain=greater_than(-1),
     summary="The natural logarithm of one plus x, accurate near zero.",
 )
 sin = elementwise("sin", operands=1, reference=np.sin, scalar="math.sin", summary="The sine.")
 cos = elementwise("cos", operands=1, reference=np.cos, scalar="math.cos", summary="The cosine.")
 tan = elementwise(
-    "tan",
-    operands=1,
-    reference=np.tan,
-    scalar="math.tan",
-    domain=Domain(-1.5, 1.5),
+    "tan", operands=1, reference=np.tan, scalar="math.tan", domain=Domain(-1.5, 1.5),
     summary="The tangent.",
 )
 tanh = elementwise(
-    "tanh", operands=1, reference=np.tanh, scalar="math.tanh", summary="The hyperbolic tangent."
+    "tanh", operands=1, reference=np.tanh, scalar="math.tanh", summary="The hyperbolic tangent.",
 )
 arctan2 = elementwise(
-    "arctan2",
-    operands=2,
-    reference=np.arctan2,
-    scalar="math.atan2",
-    domain=(REALS, POSITIVE),
+    "arctan2", operands=2, reference=np.arctan2, scalar="math.atan2", domain=(REALS, POSITIVE),
     summary="The angle of the point (y, x), y first.",
 )
 
 # -- stable functions: what naive spellings become -------------------------------------------------
 
 
-def _softplus(x: Array) -> Any:
-    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
-
-
-def _sigmoid(x: Array) -> Any:
-    e = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1 / (1 + e), e / (1 + e))
-
-
-def _logaddexp(x: Array, y: Array) -> Any:
-    # equal operands first: inf - inf must not become nan
-    largest = np.maximum(x, y)
-    distance = np.where(x == y, 0, -np.abs(x - y)).astype(x.dtype)
-    return largest + np.log1p(np.exp(distance))
-
-
-def _log1mexp(x: Array) -> Any:
-    return np.where(x > -0.6931471805599453, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
-
-
 softplus = elementwise(
-    "softplus",
-    operands=1,
-    reference=_softplus,
-    scalar="softplus",
+    "softplus", operands=1, reference=meaning.softplus, scalar="softplus",
     summary="log(1 + exp(x)) without overflow.",
 )
 sigmoid = elementwise(
-    "sigmoid",
-    operands=1,
-    reference=_sigmoid,
-    scalar="sigmoid",
+    "sigmoid", operands=1, reference=meaning.sigmoid, scalar="sigmoid",
     summary="1 / (1 + exp(-x)), accurate on both sides.",
 )
 logaddexp = elementwise(
-    "logaddexp",
-    operands=2,
-    reference=_logaddexp,
-    scalar="logaddexp",
-    commutative=True,
+    "logaddexp", operands=2, reference=meaning.logaddexp, scalar="logaddexp", commutative=True,
     summary="log(exp(x) + exp(y)) without overflow.",
 )
 log1mexp = elementwise(
-    "log1mexp",
-    operands=1,
-    reference=_log1mexp,
-    scalar="log1mexp",
-    domain=Domain(high=0.0),
+    "log1mexp", operands=1, reference=meaning.log1mexp, scalar="log1mexp", domain=Domain(high=0.0),
     summary="log(1 - exp(x)) for negative x.",
 )
 
 # -- comparisons and logic -------------------------------------------------------------------------
 
 eq = elementwise(
-    "eq",
-    operands=2,
-    reference=np.equal,
-    scalar="eq",
-    allowed=_anything,
-    result=DType.BOOL,
-    commutative=True,
-    summary="Whether x equals y.",
+    "eq", operands=2, reference=np.equal, scalar="eq", allowed=_anything, result=DType.BOOL,
+    commutative=True, summary="Whether x equals y.",
 )
 ne = elementwise(
-    "ne",
-    operands=2,
-    reference=np.not_equal,
-    scalar="ne",
-    allowed=_anything,
-    result=DType.BOOL,
-    commutative=True,
-    summary="Whether x differs from y.",
+    "ne", operands=2, reference=np.not_equal, scalar="ne", allowed=_anything, result=DType.BOOL,
+    commutative=True, summary="Whether x differs from y.",
 )
 lt = elementwise(
-    "lt",
-    operands=2,
-    reference=np.less,
-    scalar="lt",
-    allowed=_anything,
-    result=DType.BOOL,
+    "lt", operands=2, reference=np.less, scalar="lt", allowed=_anything, result=DType.BOOL,
     summary="Whether x is below y.",
 )
 le = elementwise(
-    "le",
-    operands=2,
-    reference=np.less_equal,
-    scalar="le",
-    allowed=_anything,
-    result=DType.BOOL,
+    "le", operands=2, reference=np.less_equal, scalar="le", allowed=_anything, result=DType.BOOL,
     summary="Whether x is at most y.",
 )
 logical_not = elementwise(
-    "logical_not",
-    operands=1,
-    reference=np.logical_not,
-    scalar="not",
-    allowed=_bools,
-    result=DType.BOOL,
-    summary="Whether x is false.",
+    "logical_not", operands=1, reference=np.logical_not, scalar="not", allowed=_bools,
+    result=DType.BOOL, summary="Whether x is false.",
 )
 logical_and = elementwise(
-    "logical_and",
-    operands=2,
-    reference=np.logical_and,
-    scalar="and",
-    allowed=_bools,
-    result=DType.BOOL,
-    commutative=True,
-    summary="Whether both are true.",
+    "logical_and", operands=2, reference=np.logical_and, scalar="and", allowed=_bools,
+    result=DType.BOOL, commutative=True, summary="Whether both are true.",
 )
 logical_or = elementwise(
-    "logical_or",
-    operands=2,
-    reference=np.logical_or,
-    scalar="or",
-    allowed=_bools,
-    result=DType.BOOL,
-    commutative=True,
-    summary="Whether one is true.",
+    "logical_or", operands=2, reference=np.logical_or, scalar="or", allowed=_bools,
+    result=DType.BOOL, commutative=True, summary="Whether one is true.",
 )
 logical_xor = elementwise(
-    "logical_xor",
-    operands=2,
-    reference=np.logical_xor,
-    scalar="xor",
-    allowed=_bools,
-    result=DType.BOOL,
-    commutative=True,
-    summary="Whether exactly one is true.",
+    "logical_xor", operands=2, reference=np.logical_xor, scalar="xor", allowed=_bools,
+    result=DType.BOOL, commutative=True, summary="Whether exactly one is true.",
 )
 
 
@@ -462,6 +271,7 @@ select = declare(
         summary="x where the condition holds, y elsewhere; the other one is not read.",
     )
 )
+# fmt: on
 
 # -- fences and conversions ------------------------------------------------------------------------
 
@@ -505,27 +315,13 @@ def _infer_cast(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ..
     return (types[0].with_dtype(attributes["dtype"]),)
 
 
-def _cast(x: Array, *, dtype: DType) -> Array:
-    if x.dtype.kind == "f" and dtype.is_integer:
-        # out of range is defined: saturate, nan becomes 0
-        info = np.iinfo(dtype.numpy)  # type: ignore[type-var]
-        low, high = float(info.min), float(info.max)
-        inside = (x >= low) & (x < -low)
-        with np.errstate(all="ignore"):
-            exact = np.where(inside, x, 0).astype(dtype.numpy)
-        saturated = np.where(x >= -low, info.max, np.where(x < low, info.min, exact))
-        return saturated.astype(dtype.numpy) if high else saturated
-    with np.errstate(all="ignore"):
-        return x.astype(dtype.numpy)
-
-
 cast = declare(
     Op(
         "cast",
         "elementwise",
         1,
         _infer_cast,
-        _cast,
+        meaning.cast,
         attributes=("dtype",),
         scalar="cast",
         domain=(REALS,),

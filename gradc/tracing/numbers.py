@@ -1,0 +1,144 @@
+"""What Python asks of a number or a sequence: truth, int(), len(), iteration, text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gradc.tracing import indexing, source
+from gradc.tracing.numpy_map import TABLE
+from gradc.tracing.operators import operate
+from gradc.tracing.signals import NeedsConcreteSize
+from gradc.tracing.tracer import Tracer
+from gradc_ir.errors import TraceError
+
+
+def _number(self: Tracer, what: str, cure: str) -> Any:
+    known = self.known
+    if known is not None and known.size == 1:
+        return known.item()
+    if known is not None or self.type.count != 1:
+        raise TraceError(
+            f"{what} of an array of {self.type.count} elements"
+            if what != "bool()"
+            else "the truth value of an array of several elements is ambiguous",
+            at=source.location(),
+            found=f"array: {self.type}",
+            help="use np.any(x) or np.all(x)" if what == "bool()" else cure,
+        )
+    subject = "the truth value" if what == "bool()" else what
+    raise TraceError(
+        f"{subject} of a traced value is not known while the function is traced",
+        at=source.location(),
+        found=f"value: {self.type}",
+        help=cure,
+    )
+
+
+def _bool(self: Tracer) -> bool:
+    return bool(_number(
+        self,
+        "bool()",
+        "write np.where(condition, x, y); an argument that only steers the function can be "
+        "static: gradc.compile(static=…)",
+    ))  # fmt: skip
+
+
+def _float(self: Tracer) -> float:
+    return float(_number(
+        self,
+        "float()",
+        "leave float() out, or write x.astype(np.float64); for functions of math use those of np",
+    ))  # fmt: skip
+
+
+def _int(self: Tracer) -> int:
+    return int(_number(self, "int()", "write x.astype(np.int64), or np.floor(x) to round down"))
+
+
+def _index(self: Tracer) -> int:
+    if not self.type.dtype.is_integer:
+        raise TraceError(
+            "a traced value that is not an integer was used as one",
+            at=source.location(),
+            found=f"value: {self.type}",
+        )
+    return int(_number(
+        self,
+        "a Python integer",
+        "range(), list indices and shapes need known numbers; an array that is indexed by a traced "
+        "value must be an argument, captured by name, or made with np inside the function",
+    ))  # fmt: skip
+
+
+def _len(self: Tracer) -> int:
+    shape = self.type.shape
+    if not shape:
+        raise TraceError("len() of a number", at=source.location())
+    size = shape[0]
+    if not isinstance(size, int):
+        raise NeedsConcreteSize(size, "len()", source.location())
+    return size
+
+
+def _iterate(self: Tracer) -> Iterator[Any]:
+    shape = self.type.shape
+    if not shape:
+        raise TraceError("iteration over a number", at=source.location())
+    size = shape[0]
+    if not isinstance(size, int):
+        raise NeedsConcreteSize(size, "iteration over an array", source.location())
+    return _rows(self, size)
+
+
+def _rows(self: Tracer, size: int) -> Iterator[Any]:
+    for i in range(size):
+        yield indexing.get(self, i)
+
+
+def _reversed(self: Tracer) -> Iterator[Any]:
+    for i in range(_len(self))[::-1]:
+        yield indexing.get(self, i)
+
+
+def _contains(self: Tracer, item: Any) -> bool:
+    return bool(TABLE["any"](operate("equal", self, item)))
+
+
+def _array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
+    known = self.known
+    if known is not None:
+        return np.array(known, dtype=dtype)
+    raise TraceError(
+        "a traced array was handed to code that needs its numbers",
+        at=source.location(),
+        found=f"array: {self.type}",
+        help="inside a traced function use the functions of np; pass others numbers only",
+    )
+
+
+def _format(self: Tracer, spec: str) -> str:
+    return repr(self) if self.known is None else format(self.known, spec)
+
+
+def _repr(self: Tracer) -> str:
+    known = self.known
+    return f"traced {self.type}" if known is None else repr(known)
+
+
+# Special method -> what answers it; attached to the tracer.
+NUMBERS: dict[str, Callable[..., Any]] = {
+    "__bool__": _bool,
+    "__float__": _float,
+    "__int__": _int,
+    "__index__": _index,
+    "__len__": _len,
+    "__iter__": _iterate,
+    "__reversed__": _reversed,
+    "__contains__": _contains,
+    "__array__": _array,
+    "__format__": _format,
+    "__repr__": _repr,
+}
