@@ -7,11 +7,10 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gradc_ir.interpret import interpret
-
 from gradc.signature import Array
 from gradc_ir.binding import bind_sizes
 from gradc_ir.graph import Function
+from gradc_ir.interpret import interpret
 
 if TYPE_CHECKING:
     from gradc_codegen.entry import Kernel
@@ -45,9 +44,8 @@ class Executable:
         if unsupported(self.function):
             return False
         from gradc_codegen.entry import Kernel
-        from gradc_codegen.lower import lower
-
         from gradc_codegen.jit import compile_module
+        from gradc_codegen.lower import lower
 
         with _lock:
             text = lower(self.function, KERNEL_NAME)

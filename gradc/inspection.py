@@ -92,8 +92,9 @@ class Inspected(ABC):
     ) -> list[Path]:
         """Write ``name.o`` and ``name.h``: the value as ``name``, with its gradient as ``name_vg``.
 
-        ``cpu`` is the target's baseline by default, ``triple`` this machine. Returns the paths. Hidden inputs become further inputs of the kernels. Raises ExportError
-        with the cure when the function cannot be exported.
+        ``cpu`` is the target's baseline by default, ``triple`` is this machine. Returns the paths.
+        Hidden inputs become further inputs of the kernels. Raises ExportError, with the cure, when
+        the function cannot be exported.
         """
         from gradc.export import export
 

@@ -6,6 +6,10 @@ import sys
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gradc.rules.engine import Rule
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 NOTICE = "<!-- Written by tools/write_tables.py from the declarations; `make docs` renews it. -->"
@@ -46,9 +50,14 @@ def rules() -> str:
         f"# The rules\n\n{NOTICE}\n\n[add-a-rule.md](add-a-rule.md) says what a class promises.\n"
     )
     for kind, members in groupby(listed, key=lambda rule: str(rule.kind)):
-        rows = ((f"`{rule.name}`", f"`{rule.text}`", rule.reason) for rule in members)
+        rows = ((f"`{rule.name}`", f"`{rule.text}`", why(rule)) for rule in members)
         page += f"\n## {kind}\n\n{table('rule', 'equation', 'why', rows=rows)}"
     return page
+
+
+def why(rule: Rule) -> str:
+    """Return the reason of a rule, with what a single point may lose by it."""
+    return f"{rule.reason} (a point may lose {rule.loss:g} bits)" if rule.loss else rule.reason
 
 
 PAGES = {"ops.md": ops, "rules.md": rules}

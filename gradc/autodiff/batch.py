@@ -146,7 +146,8 @@ def _contract(
     left, right, result = parse_spec(node.attributes["spec"])
     new = next(label for label in _LABELS if label not in left + right)
     left, right = (new * has + labels for labels, has in zip((left, right), flags))
-    return [build.contract(*operands, spec=f"{left},{right}->{new}{result}")]
+    x, y = operands
+    return [build.contract(x, y, f"{left},{right}->{new}{result}")]
 
 
 _LABELS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -211,4 +212,5 @@ _RULES: dict[str, Rule] = {
     "scatter_set": _scatter,
     "scatter_add": _scatter,
     "call": _call,
-} | {op.name: _reduce for op in TABLE.values() if op.family == "reduce"}
+}
+_RULES.update((op.name, _reduce) for op in TABLE.values() if op.family == "reduce")

@@ -67,7 +67,7 @@ def seen_isinstance(value: Any, kinds: Any, /) -> bool:
         return issubclass(_stands_for(value), kinds)
     if found is SymbolicSize:
         return issubclass(int, kinds)
-    return isinstance(value, kinds)
+    return isinstance(getattr(value, "__gradc_original__", value), kinds)
 
 
 def seen_issubclass(kind: Any, kinds: Any, /) -> bool:

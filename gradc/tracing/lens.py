@@ -41,14 +41,15 @@ _names_of_code: dict[int, tuple[types.CodeType, tuple[str, ...]]] = {}
 
 
 class Inlined:
-    """An object that knows how to run inside a trace: called, it does; else it is itself."""
+    """An object that is called in its own way inside a trace; for all else it is itself."""
 
-    def __init__(self, original: Any) -> None:
+    def __init__(self, original: Any, run: Callable[..., Any]) -> None:
         self.__gradc_original__ = original
+        self.__gradc_run__ = run
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run inside the trace."""
-        return self.__gradc_original__.__gradc_trace__(*args, **kwargs)
+        return self.__gradc_run__(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__gradc_original__, name)
@@ -98,7 +99,10 @@ class Lens:
         if is_random(value):
             return Random(getattr(value, "__name__", "a random generator"))
         if not isinstance(value, type) and hasattr(kind, "__gradc_trace__"):
-            return Inlined(value)
+            return Inlined(value, value.__gradc_trace__)
+        run = getattr(kind, "__call__", None)  # noqa: B004 - the method itself is wanted
+        if type(run) is types.FunctionType and not source.is_library(run.__code__.co_filename):
+            return Inlined(value, types.MethodType(self.see(run), value))
         if kind is types.BuiltinFunctionType:
             replaced = BUILTINS.get(getattr(value, "__name__", ""))
             if replaced is not None and replaced[0] is value:

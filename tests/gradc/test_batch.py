@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from gradc.autodiff.batch import batch
 from gradc_ir import build
 from gradc_ir.build import Builder
@@ -11,9 +14,6 @@ from gradc_ir.graph import Function
 from gradc_ir.interpret import interpret
 from gradc_ir.sizes import symbol
 from gradc_ir.types import DType, Type
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from tests.comparing import assert_same_bits
 from tests.programs import arrays_for, programs
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
 from gradc.executable import Executable
@@ -29,6 +29,7 @@ F64 = (DType.F64,)
 
 
 def run(function: Function, arrays: Sequence[Array]) -> list[Array]:
+    note(print_function(function))
     executable = Executable(function)
     assert executable.kernel is not None, executable.reason
     return executable(arrays)
@@ -92,6 +93,7 @@ def test_compiled_is_the_interpreter_up_to_roundings(data: st.DataObject) -> Non
 def test_derivatives_agree(data: st.DataObject) -> None:
     function = data.draw(programs(kind="smooth", dtypes=F64, scalar=True, symbolic=True))
     arrays = data.draw(arguments(function))
+    assume_no_angle_of_the_origin(function, arrays)
     wrt = tuple(range(len(arrays)))
     tangents = arrays_for(function, 1, n=_size(function, arrays))
     forward = derive(function, Request("jvp", wrt))
@@ -108,6 +110,16 @@ def test_derivatives_agree(data: st.DataObject) -> None:
     scale += sum(float(np.sum(np.abs(term))) for term in terms)
     assert_close(pushed, sum(float(np.sum(term)) for term in terms), scale, 1e-12)
     assert_close(pushed, numeric(function, arrays, tangents), scale**2, 1e-6)
+
+
+def assume_no_angle_of_the_origin(function: Function, arrays: Sequence[Array]) -> None:
+    """Drop examples in which arctan2 is asked for what has no derivative."""
+    points = [
+        value for node in function.nodes if node.op.name == "arctan2" for value in node.operands
+    ]
+    found = interpret(Function(function.name, function.params, points), arrays)
+    for y, x in zip(found[::2], found[1::2]):
+        assume(np.all(np.hypot(y, x) > 1e-3))
 
 
 def _size(function: Function, arrays: Sequence[Array]) -> int:

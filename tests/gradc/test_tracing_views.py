@@ -18,10 +18,10 @@ class Program:
     """A straight-line program made from a seed; runs on NumPy's arrays and on traced ones."""
 
     def __init__(self, seed: int) -> None:
-        self.seed = seed
+        self.numbers = np.random.default_rng(seed).integers(0, 1000, 200).tolist()
 
     def __call__(self, x: Any, i: Any) -> Any:
-        rng = np.random.default_rng(self.seed)
+        rng = Draws(self.numbers)
         pool = [x, make_array(rng), x[1:]]
         for _ in range(rng.integers(3, 12)):
             array = pool[rng.integers(len(pool))]
@@ -35,6 +35,17 @@ class Program:
             else:
                 pool.append(np.exp(array * 0.01))
         return [np.sum(array * np.arange(1.0, 1 + np.shape(array)[-1])) for array in pool]
+
+
+class Draws:
+    """Gives the same numbers each time the program runs."""
+
+    def __init__(self, numbers: list[int]) -> None:
+        self.numbers = iter(numbers)
+
+    def integers(self, low: int, high: int | None = None) -> int:
+        start, stop = (0, low) if high is None else (low, high)
+        return start + next(self.numbers) % (stop - start)
 
 
 def make_array(rng: Any) -> Any:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from gradc.rules.engine import procedure, rule, stable
-from gradc.rules.forms import is_exponential, operand_of, replace_factor
+from gradc.rules.engine import rule, stable
+from gradc.rules.forms import is_exponential
 from gradc_ir import build
-from gradc_ir.graph import Value
 from gradc_ir.pattern import Match
 from gradc_ir.rearrange import scalar_constant
 
@@ -22,64 +21,6 @@ def _is_sum(m: Match) -> bool:
 def _is_long_sum(m: Match) -> bool:
     # the shorter sums have rules of their own
     return _is_sum(m) and scalar_constant(m["s"]) is None
-
-
-_SHIFT = "stop_gradient(maximum(add(?x, log(abs(?s))), add(?y, log(abs(?t)))))"
-
-
-@procedure(
-    "log-weighted-exps",
-    "log(add(mul(?s, exp(?x)), mul(?t, exp(?y)))) => "
-    "add(m, log(add(mul(?s, exp(sub(?x, m))), mul(?t, exp(sub(?y, m))))))",
-    stable,
-    "the exponentials overflow; m is the larger exponent, the weights taken into it; where it "
-    "nearly cancels against the logarithm, bits are lost",
-    roots=("log",),
-    # of derivatives: below 1e-300, where an exponential is subnormal; for exponents above 1e16,
-    # which swallow the weights, so that a derivative that underflows may be nan
-    loss=64.0,
-    domain={"s": (0, float("inf")), "t": (0, float("inf"))},
-    examples=[
-        f"log(add(mul(?s, exp(?x)), mul(?t, exp(?y)))) => add({_SHIFT}, "
-        f"log(add(mul(?s, exp(sub(?x, {_SHIFT}))), mul(?t, exp(sub(?y, {_SHIFT}))))))"
-    ],
-)
-def log_weighted_exps(value: Value) -> Value | None:
-    """Take the larger exponential out of a sum of two products under a logarithm."""
-    total = value.operands[0]
-    if total.op.name != "add":
-        return None
-    exponents: list[Value] = []
-
-    def take(factor: Value) -> Value | None:
-        exponent = operand_of(factor, "exp")
-        if exponent is None or _is_shifted(exponent):
-            return None
-        exponents.append(exponent)
-        return build.ones_like(factor)
-
-    weights = [replace_factor(term, take) for term in total.operands]
-    if len(exponents) != 2 or None in weights:
-        return None
-    counted = [
-        exponent + build.log(build.abs(weight))  # -inf for a term that is zero
-        for weight, exponent in zip(weights, exponents, strict=True)
-        if weight is not None
-    ]
-    top = build.maximum(*counted)
-    shift = build.apply(
-        "stop_gradient", build.select(build.lt(build.abs(top), float("inf")), top, 0)
-    )
-    parts = [
-        weight * build.exp(exponent - shift)
-        for weight, exponent in zip(weights, exponents, strict=True)
-        if weight is not None
-    ]
-    return shift + build.log(parts[0] + parts[1])
-
-
-def _is_shifted(exponent: Value) -> bool:
-    return exponent.op.name == "sub" and exponent.operands[1].op.name == "stop_gradient"
 
 
 RULES = [
@@ -105,5 +46,4 @@ RULES = [
          "the difference cancels", loss=10.0),
     rule("logaddexp-minus-x", "sub(logaddexp(?x, ?y), ?x) => softplus(sub(?y, ?x))", stable,
          "the difference cancels", loss=10.0),
-    log_weighted_exps,
 ]  # fmt: skip
