@@ -15,7 +15,7 @@ class Simplify:
 
     rules: Sequence[Rule]
     name: str = "simplify"
-    summary: str = "Apply the given rules everywhere until none fires."
+    summary: str = "apply the given rules everywhere until none fires"
 
     def __call__(self, function: Function) -> Function:
         """Return the simplified function."""
@@ -27,7 +27,7 @@ class Stabilise:
     """Apply the stable rules and, since they meet each other through it, the exact algebra."""
 
     name: str = "stabilise"
-    summary: str = "Replace spellings that overflow or cancel by stable functions."
+    summary: str = "replace spellings that overflow or cancel by stable functions"
 
     def __call__(self, function: Function) -> Function:
         """Return the function in its stable form."""

@@ -109,7 +109,8 @@ def test_programs_of_views_and_assignments() -> None:
         try:
             traced = trace(program, (X, I))
         except TraceError as error:
-            assert "may or may not share memory" in error.what
+            if "may or may not share memory" not in error.what:
+                raise
             refused += 1
             continue
         found = interpret(traced.function, [X, I])
