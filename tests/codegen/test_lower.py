@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from gradc_codegen.lower import lower
 from gradc_codegen.prepare import prepare, unsupported
 from gradc_ir import build, sizes
-from gradc_ir.errors import ExportError
+from gradc_ir.errors import DTypeError, ExportError
 from gradc_ir.graph import Function
 from gradc_ir.interpret import interpret
-from gradc_ir.op import TABLE
+from gradc_ir.op import TABLE, Op
 from gradc_ir.types import DType, Type
 from tests.codegen.compiled import assert_compiled_same, call_raw, function_of, kernel_of
 from tests.comparing import assert_same_bits, assert_within_ulps
