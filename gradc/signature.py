@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -99,43 +100,39 @@ class Parameters:
         given = set(bound.arguments)
         bound.apply_defaults()
         pairs: list[tuple[str, Any]] = []
-        # a default that was not given and only steers the function (None, a flag, a count) is
-        # static
-        steering = {
-            name
-            for name, value in bound.arguments.items()
-            if name not in given and not isinstance(value, (float, np.ndarray, np.floating))
-        }
         for name, value in bound.arguments.items():
             kind = self.signature.parameters[name].kind
+            if name not in given and not isinstance(value, (float, np.ndarray, np.floating)):
+                continue  # a default that only steers the function (None, a flag) is left to it
             if kind is inspect.Parameter.VAR_POSITIONAL:
-                steering.discard(name)
                 pairs += [(f"{name}[{i}]", item) for i, item in enumerate(value)]
             elif kind is inspect.Parameter.VAR_KEYWORD:
-                steering.discard(name)
                 pairs += list(value.items())
             else:
                 pairs.append((name, value))
-        fixed = self.static | steering
-        static = tuple((name, value) for name, value in pairs if name in fixed)
-        dynamic = [(name, value) for name, value in pairs if name not in fixed]
+        static = tuple((name, value) for name, value in pairs if name in self.static)
+        dynamic = [(name, value) for name, value in pairs if name not in self.static]
         return flatten_arguments(dynamic, static)
 
     def call_form(
         self, bound: Bound, values: Sequence[Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the values as positional and keyword arguments; static ones are bound by name."""
+        """Return the values as positional and keyword arguments.
+
+        From the first parameter on that is not among them, static or left to its default, they are
+        passed by name.
+        """
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
+        leading = list(itertools.takewhile(lambda name: name in bound.names, self.names))
         for name, value in zip(bound.names, values):
             parameter = self.signature.parameters.get(name)
-            by_name = parameter is None and "[" not in name
-            by_name |= parameter is not None and parameter.kind is parameter.KEYWORD_ONLY
-            by_name |= (
-                bool(bound.static)
-                and parameter is not None
-                and (parameter.kind is parameter.POSITIONAL_OR_KEYWORD)
-            )
+            if parameter is None:
+                by_name = "[" not in name  # of **kwargs; of *args otherwise
+            elif parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+                by_name = name not in leading
+            else:
+                by_name = parameter.kind is parameter.KEYWORD_ONLY
             if by_name:
                 kwargs[name] = value
             else:

@@ -10,7 +10,17 @@ from gradc_ir.op import TABLE
 from gradc_ir.types import dtype_of
 
 # Ufuncs of scipy.special that a traced array may meet, and what they are here.
-UFUNCS = {"expit": "sigmoid", "log_expit": "log_sigmoid", "logit": "logit"}
+UFUNCS = {
+    "expit": "sigmoid",
+    "log_expit": "log_sigmoid",
+    "logit": "logit",
+    "erf": "erf",
+    "erfc": "erfc",
+    "ndtr": "ndtr",
+    "xlogy": "xlogy",
+    "xlog1py": "xlog1py",
+    "entr": "entr",
+}
 
 
 def _is_traced(*values: Any) -> bool:
@@ -80,6 +90,44 @@ def log1mexp(x: Any) -> Any:
     The switch at ``-log(2)`` is from M. Maechler, *Accurately computing log(1 - exp(-|a|))* (2012).
     """
     return _elementwise("log1mexp", x)
+
+
+def erf(x: Any) -> Any:
+    """Return the error function; any shape, float dtype kept."""
+    return _elementwise("erf", x)
+
+
+def erfc(x: Any) -> Any:
+    """Return ``1 - erf(x)``, accurate for large x; any shape, float dtype kept."""
+    return _elementwise("erfc", x)
+
+
+def ndtr(x: Any) -> Any:
+    """Return the distribution function of the standard normal, ``erfc(-x / sqrt(2)) / 2``."""
+    return 0.5 * erfc(-_array(x) * 0.7071067811865476)
+
+
+def xlogy(x: Any, y: Any) -> Any:
+    """Return ``x * log(y)``, 0 where x is 0 and y is not nan."""
+    x, y = _array(x), _array(y)
+    return _times_log(x, y, _numpy("log", y))
+
+
+def xlog1py(x: Any, y: Any) -> Any:
+    """Return ``x * log(1 + y)``, 0 where x is 0 and y is not nan."""
+    x, y = _array(x), _array(y)
+    return _times_log(x, y, _numpy("log1p", y))
+
+
+def entr(x: Any) -> Any:
+    """Return ``-x * log(x)``, 0 at 0 and -inf for negative x."""
+    x = _array(x)
+    return _numpy("where", x < 0, -np.inf, -xlogy(x, x))
+
+
+def _times_log(x: Any, y: Any, log: Any) -> Any:
+    flat = _numpy("logical_and", x == 0, y == y)
+    return _numpy("where", flat, 0.0, x * log)
 
 
 def logaddexp(x: Any, y: Any) -> Any:

@@ -21,10 +21,11 @@ from typing import Any
 from gradc.executable import Executable
 from gradc.signature import Array
 from gradc.tracing import NeedsConcreteSize, Traced
+from gradc_ir import ops
 from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.graph import Function
-from gradc_ir.sizes import Size, symbol
-from gradc_ir.types import Type, dtype_of
+from gradc_ir.sizes import Size, evaluate, symbol
+from gradc_ir.types import DType, Type, dtype_of
 
 Shapes = tuple[tuple[int, ...], ...]
 
@@ -50,6 +51,7 @@ class Specialization:
 
     traced: Traced
     executables: tuple[Executable, ...]
+    nonempty: tuple[Size, ...] = ()  # sizes that must not be 0, see nonempty_sizes
 
     def arrays(self, leaves: Sequence[Array]) -> list[Array]:
         """Return the leaves followed by the hidden inputs, read now."""
@@ -109,7 +111,8 @@ class Family:
             return False  # of another dtype or rank than it was traced with: trace anew
         if not captured and shapes in self._by_shapes and self._by_shapes[shapes] is made:
             return True
-        return _fits(made.traced.function, [*shapes, *(array.shape for array in captured)])
+        every = [*shapes, *(array.shape for array in captured)]
+        return _fits(made.traced.function, every, made.nonempty)
 
     def _specialize(self, leaves: Sequence[Array], shapes: Shapes) -> Specialization:
         with collector_paused():
@@ -140,7 +143,7 @@ class Family:
             if self._per_size:
                 reason = f"one kernel per size: {self._per_size}"
         executables = tuple(Executable(function) for function in self._finish(traced))
-        made = Specialization(traced, executables)
+        made = Specialization(traced, executables, nonempty_sizes(traced.function))
         self._made.append(made)
         seconds = time.perf_counter() - start
         signature = Signature(
@@ -182,19 +185,36 @@ def _symbol_names() -> Iterator[str]:
         number += 1
 
 
-def _fits(function: Function, shapes: Sequence[tuple[int, ...]]) -> bool:
+def nonempty_sizes(function: Function) -> tuple[Size, ...]:
+    """Return the symbolic sizes of the axes of which a largest or smallest element is taken.
+
+    It does not exist when they are 0: such a call is traced by itself, and refused with its line.
+    """
+    found = (
+        node.operands[0].type.shape[axis]
+        for node in function.body
+        if node.op in (ops.reduce_max, ops.reduce_min)
+        and node.operands[0].type.dtype is not DType.BOOL  # any and all have a value
+        for axis in node.attributes["axes"]
+    )
+    return tuple(dict.fromkeys(size for size in found if not isinstance(size, int)))
+
+
+def _fits(
+    function: Function, shapes: Sequence[tuple[int, ...]], nonempty: Sequence[Size] = ()
+) -> bool:
     from gradc_ir.binding import bind_sizes
 
     try:
-        bind_sizes(function.param_types, shapes)
+        values = bind_sizes(function.param_types, shapes)
     except ShapeError:
         return False
-    return True
+    return all(evaluate(size, values) > 0 for size in nonempty)
 
 
 def _fits_leaves(traced: Traced, shapes: Shapes) -> bool:
     captured = [capture.read().shape for capture in traced.captures]
-    return _fits(traced.function, [*shapes, *captured])
+    return _fits(traced.function, [*shapes, *captured], nonempty_sizes(traced.function))
 
 
 @contextmanager

@@ -34,6 +34,13 @@ def value_and_gradient(function: AnyFunction, name: str, found: Any) -> tuple[An
     )
 
 
+def _is_pair_without_variables(found: Any) -> bool:
+    """Whether a gradient is followed by an empty list, of the gradients of no variables."""
+    if not isinstance(found, tuple) or len(found) != 2:
+        return False
+    return isinstance(found[1], tuple | list) and not found[1]
+
+
 def line_of(function: Any) -> Location | None:
     """Return the line on which a function is defined."""
     code = getattr(inspect.unwrap(function), "__code__", None)
@@ -130,6 +137,8 @@ class TracedCall:
         self, gradient: AnyFunction, upstream: Sequence[Any], outside: Sequence[Any]
     ) -> tuple[Any, list[Any]]:
         found = gradient(*upstream, variables=list(outside) or None)
+        if not outside and not _is_pair_without_variables(found):
+            return found, []
         if not isinstance(found, tuple) or len(found) != 2:
             raise self._wrong_count(gradient, found, "(gradients, gradients of the variables)")
         gradients, listed = found

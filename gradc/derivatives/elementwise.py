@@ -9,6 +9,9 @@ from gradc_ir import build, ops
 from gradc_ir.graph import Value
 from gradc_ir.types import DType
 
+LOG_TWO, LOG_TEN = 0.6931471805599453, 2.302585092994046
+TWO_OVER_ROOT_PI = 1.1283791670955126
+
 # -- arithmetic -----------------------------------------------------------------------------------
 
 
@@ -142,6 +145,40 @@ def log1p(out: Value, x: Value) -> list[Partial]:
     return [1 / (1 + x)]
 
 
+@partials(ops.exp2)
+def exp2(out: Value, x: Value) -> list[Partial]:
+    """2 to the power x."""
+    return [out * LOG_TWO]
+
+
+@partials(ops.log2)
+def log2(out: Value, x: Value) -> list[Partial]:
+    """The logarithm to base 2."""
+    return [1 / LOG_TWO / x]
+
+
+@partials(ops.log10)
+def log10(out: Value, x: Value) -> list[Partial]:
+    """The logarithm to base 10."""
+    return [1 / LOG_TEN / x]
+
+
+@partials(ops.cbrt)
+def cbrt(out: Value, x: Value) -> list[Partial]:
+    """The cube root; not through out * out, which underflows before its inverse overflows."""
+    return [1 / 3 / out / out]
+
+
+@partials(ops.hypot)
+def hypot(out: Value, x: Value, y: Value) -> list[Partial]:
+    """The length of (x, y), with slope 0 at the origin."""
+    origin = build.eq(out, 0)
+    return [
+        Under(origin, lambda: x / out, holds=False),
+        Under(origin, lambda: y / out, holds=False),
+    ]
+
+
 @partials(ops.sin)
 def sin(out: Value, x: Value) -> list[Partial]:
     """The sine."""
@@ -165,6 +202,66 @@ def tanh(out: Value, x: Value) -> list[Partial]:
     """The hyperbolic tangent; not 1 - out * out, which is 0 from |x| = 19 on."""
     twice = 2 * x
     return [4 * (build.sigmoid(twice) * build.sigmoid(-twice))]
+
+
+@partials(ops.sinh)
+def sinh(out: Value, x: Value) -> list[Partial]:
+    """The hyperbolic sine."""
+    return [build.cosh(x)]
+
+
+@partials(ops.cosh)
+def cosh(out: Value, x: Value) -> list[Partial]:
+    """The hyperbolic cosine."""
+    return [build.sinh(x)]
+
+
+@partials(ops.arcsin)
+def arcsin(out: Value, x: Value) -> list[Partial]:
+    """1 / sqrt(1 - x * x), where 1 - x is exact near 1."""
+    return [1 / build.sqrt((1 - x) * (1 + x))]
+
+
+@partials(ops.arccos)
+def arccos(out: Value, x: Value) -> list[Partial]:
+    """-1 / sqrt(1 - x * x), where 1 - x is exact near 1."""
+    return [-1 / build.sqrt((1 - x) * (1 + x))]
+
+
+@partials(ops.arctan)
+def arctan(out: Value, x: Value) -> list[Partial]:
+    """1 / (1 + x * x)."""
+    return [1 / (1 + x * x)]
+
+
+@partials(ops.arcsinh)
+def arcsinh(out: Value, x: Value) -> list[Partial]:
+    """1 / sqrt(1 + x * x), whose square may overflow."""
+    return [1 / build.hypot(1, x)]
+
+
+@partials(ops.arccosh)
+def arccosh(out: Value, x: Value) -> list[Partial]:
+    """1 / sqrt(x * x - 1), whose square may overflow or cancel."""
+    return [1 / (build.sqrt(x - 1) * build.sqrt(x + 1))]
+
+
+@partials(ops.arctanh)
+def arctanh(out: Value, x: Value) -> list[Partial]:
+    """1 / (1 - x * x), where 1 - x is exact near 1."""
+    return [1 / ((1 - x) * (1 + x))]
+
+
+@partials(ops.erf)
+def erf(out: Value, x: Value) -> list[Partial]:
+    """2 / sqrt(pi) * exp(-x * x)."""
+    return [TWO_OVER_ROOT_PI * build.exp(-(x * x))]
+
+
+@partials(ops.erfc)
+def erfc(out: Value, x: Value) -> list[Partial]:
+    """-2 / sqrt(pi) * exp(-x * x)."""
+    return [-TWO_OVER_ROOT_PI * build.exp(-(x * x))]
 
 
 @partials(ops.arctan2)

@@ -11,6 +11,7 @@ from gradc.tracing.arrays import as_tracer, stacked
 from gradc.tracing.materialise import identity
 from gradc.tracing.promote import common_dtype, kind, supported
 from gradc.tracing.shaping import broadcast_to, copied, new_shape
+from gradc.tracing.signals import NeedsConcreteSize
 from gradc.tracing.sizing import SymbolicSize, as_size, is_integer
 from gradc.tracing.state import running
 from gradc.tracing.tracer import Tracer, make, make_known, read
@@ -120,11 +121,7 @@ def linspace(
         raise ShapeError("np.linspace of arrays is not supported", at=source.location())
     count = as_size(num)
     if not isinstance(count, int):
-        raise TraceError(
-            "np.linspace needs a known number of points",
-            at=source.location(),
-            help="use np.arange(n) / (n - 1) * (stop - start) + start",
-        )
+        raise NeedsConcreteSize(count, "np.linspace", source.location())
     wanted = common_dtype([*(kind(end) for end in (start, stop)), float])
     a, b = (build.cast(read(end), wanted) for end in (first, last))
     intervals = count - 1 if endpoint else count

@@ -97,11 +97,33 @@ def _trunc(x: Value) -> Value:
     return build.select(build.lt(x, 0.0), _ceil(x), build.floor(x))
 
 
+def _ignoring_nan(op: Callable[[Value, Value], Value]) -> Callable[[Value, Value], Value]:
+    """The other one where one is nan."""
+
+    def build_choice(x: Value, y: Value) -> Value:
+        if not x.type.dtype.is_float:
+            return op(x, y)
+        return build.select(build.ne(x, x), y, build.select(build.ne(y, y), x, op(x, y)))
+
+    return build_choice
+
+
+def _copysign(x: Value, y: Value) -> Value:
+    # 1 / -0.0 is negative, which -0.0 < 0 is not
+    negative = build.lt(build.select(build.eq(y, 0), 1 / y, y), 0)
+    size = build.abs(x)
+    return build.select(negative, -size, size)
+
+
+def _heaviside(x: Value, at_zero: Value) -> Value:
+    step = build.select(build.lt(x, 0), build.zeros_like(x), build.ones_like(x))
+    return build.select(build.ne(x, x), x, build.select(build.eq(x, 0), at_zero, step))
+
+
 def _square(x: Value) -> Value:
     return build.mul(x, x)
 
 
-LOG_TWO, LOG_TEN = 0.6931471805599453, 2.302585092994046
 INFINITY = float("inf")
 
 ELEMENTWISE: dict[str, tuple[np.ufunc, Callable[..., Value]]] = {
@@ -125,21 +147,38 @@ ELEMENTWISE: dict[str, tuple[np.ufunc, Callable[..., Value]]] = {
     "reciprocal": (np.reciprocal, _reciprocal),
     "sqrt": (np.sqrt, build.sqrt),
     "exp": (np.exp, build.exp),
-    "exp2": (np.exp2, lambda x: build.power(2.0, x)),
+    "exp2": (np.exp2, build.exp2),
     "expm1": (np.expm1, build.expm1),
     "log": (np.log, build.log),
     "log1p": (np.log1p, build.log1p),
-    "log2": (np.log2, lambda x: build.log(x) / LOG_TWO),
-    "log10": (np.log10, lambda x: build.log(x) / LOG_TEN),
+    "log2": (np.log2, build.log2),
+    "log10": (np.log10, build.log10),
     "logaddexp": (np.logaddexp, build.logaddexp),
     "sin": (np.sin, build.sin),
     "cos": (np.cos, build.cos),
     "tan": (np.tan, build.tan),
     "tanh": (np.tanh, build.tanh),
-    "arctan": (np.arctan, lambda x: build.arctan2(x, 1.0)),
+    "sinh": (np.sinh, build.sinh),
+    "cosh": (np.cosh, build.cosh),
+    "arcsin": (np.arcsin, build.arcsin),
+    "arccos": (np.arccos, build.arccos),
+    "arctan": (np.arctan, build.arctan),
+    "arcsinh": (np.arcsinh, build.arcsinh),
+    "arccosh": (np.arccosh, build.arccosh),
+    "arctanh": (np.arctanh, build.arctanh),
+    "cbrt": (np.cbrt, build.cbrt),
+    "hypot": (np.hypot, build.hypot),
     "arctan2": (np.arctan2, build.arctan2),
     "maximum": (np.maximum, build.maximum),
     "minimum": (np.minimum, build.minimum),
+    "fmax": (np.fmax, _ignoring_nan(build.maximum)),
+    "fmin": (np.fmin, _ignoring_nan(build.minimum)),
+    "copysign": (np.copysign, _copysign),
+    "heaviside": (np.heaviside, _heaviside),
+    "radians": (np.radians, lambda x: x * (np.pi / 180)),
+    "deg2rad": (np.deg2rad, lambda x: x * (np.pi / 180)),
+    "degrees": (np.degrees, lambda x: x * (180 / np.pi)),
+    "rad2deg": (np.rad2deg, lambda x: x * (180 / np.pi)),
     "floor": (np.floor, _rounding(build.floor)),
     "ceil": (np.ceil, _rounding(_ceil)),
     "trunc": (np.trunc, _rounding(_trunc)),
@@ -160,6 +199,15 @@ ELEMENTWISE: dict[str, tuple[np.ufunc, Callable[..., Value]]] = {
     "isnan": (np.isnan, _floats(lambda x: build.ne(x, x), False)),
     "isinf": (np.isinf, _floats(lambda x: build.eq(build.abs(x), INFINITY), False)),
     "isfinite": (np.isfinite, _floats(lambda x: build.lt(build.abs(x), INFINITY), True)),
+}  # fmt: skip
+
+# the short names that NumPy 2 gave to functions it had
+ELEMENTWISE |= {
+    alias: ELEMENTWISE[name]
+    for alias, name in {
+        "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh",
+        "atan": "arctan", "atan2": "arctan2", "atanh": "arctanh", "pow": "power",
+    }.items()
 }  # fmt: skip
 
 RULES = {name: Elementwise(name, *row) for name, row in ELEMENTWISE.items()}

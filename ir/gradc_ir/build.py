@@ -1,4 +1,4 @@
-"""Building graphs: the hash-consing builder, and one smart constructor for each op.
+"""Smart constructors: one for each op, and a few that are made of others.
 
 Constructors work in the *active* builder (``with builder: …``), infer types, take plain numbers
 where a value is wanted, and leave out rearrangements that change nothing.
@@ -7,147 +7,23 @@ where a value is wanted, and leave out rearrangements that change nothing.
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from gradc_ir import operators, ops, sizes
+from gradc_ir import operators, sizes
+from gradc_ir.builder import Builder as Builder
+from gradc_ir.builder import active as active
 from gradc_ir.constant import Constant
 from gradc_ir.errors import ShapeError
-from gradc_ir.graph import Function, Node, Value
-from gradc_ir.location import Location
-from gradc_ir.op import TABLE, Op
+from gradc_ir.graph import Function, Value
+from gradc_ir.op import TABLE
 from gradc_ir.operators import Operand
 from gradc_ir.sizes import Size
-from gradc_ir.types import DType, Type
+from gradc_ir.types import DType
 
-# Lines kept for a node that many lines share; merging them must not cost more than building it.
-MOST_LINES = 32
-
-_state = threading.local()
 operators.use(sys.modules[__name__])
-
-
-class Builder:
-    """Makes nodes, each distinct one once, and records for each the user's lines it came from."""
-
-    def __init__(self) -> None:
-        self._nodes: dict[tuple[Any, ...], Node] = {}
-        self.locations: dict[Node, tuple[Location, ...]] = {}
-        self.here: tuple[Location, ...] = ()
-
-    def __enter__(self) -> Builder:
-        _stack().append(self)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        _stack().pop()
-
-    @contextmanager
-    def at(self, locations: tuple[Location, ...]) -> Iterator[None]:
-        """Attribute the nodes made within to these lines of the user."""
-        before, self.here = self.here, locations or self.here
-        try:
-            yield
-        finally:
-            self.here = before
-
-    def apply(
-        self,
-        op: Op,
-        operands: tuple[Value, ...],
-        attributes: Mapping[str, Any],
-        like: Node | None = None,
-    ) -> Node:
-        """Return the node of an op, its operands and attributes (in the op's order).
-
-        ``like`` is a node of this op on operands of the same types: it saves inferring the types.
-        """
-        key = (op.name, operands, tuple(attributes.values()))
-        node = self._nodes.get(key)
-        if node is None:
-            if like is None:
-                types = op.infer([operand.type for operand in operands], attributes)
-            else:
-                types = tuple([result.type for result in like.results])
-            node = Node(op, operands, attributes, types, len(self._nodes))
-            self._nodes[key] = node
-        if self.here:
-            self.note(node, self.here)
-        return node
-
-    def note(self, node: Node, locations: tuple[Location, ...]) -> None:
-        """Add lines to the ones a node is attributed to, up to ``MOST_LINES``."""
-        have = self.locations.get(node)
-        if have is None:
-            # a constant or a parameter is no line's own
-            if node.operands or node.op.operands:
-                self.locations[node] = locations
-        elif have is not locations and len(have) < MOST_LINES:
-            self.locations[node] = tuple(dict.fromkeys(have + locations))
-
-    def param(self, index: int, type: Type) -> Value:
-        """Return the parameter of a function at a position."""
-        return self.apply(ops.param, (), {"index": index, "type": type}).results[0]
-
-    def function(
-        self,
-        name: str,
-        params: Iterable[Value],
-        results: Iterable[Value],
-        names: Iterable[str] | None = None,
-        location: Location | None = None,
-    ) -> Function:
-        """Close a graph made here into a Function."""
-        return Function(
-            name, params, results, names=names, locations=self.locations, location=location
-        )
-
-    def inline(self, function: Function, operands: Sequence[Value]) -> tuple[Value, ...]:
-        """Build the function's graph here on the given operands; returns its results."""
-        mapping: dict[Value, Value] = dict(zip(function.params, operands, strict=True))
-        same = all(old.type == new.type for old, new in mapping.items())
-        for node in function.body:
-            self.copy(node, mapping, function.locations.get(node, ()), same_types=same)
-        return tuple(mapping[result] for result in function.results)
-
-    def copy(
-        self,
-        node: Node,
-        mapping: dict[Value, Value],
-        locations: tuple[Location, ...] = (),
-        same_types: bool = True,
-    ) -> Node:
-        """Build one node here with its operands mapped, and enter its results into the mapping.
-
-        ``same_types`` says that every operand has the type of the one it stands for.
-        """
-        before, self.here = self.here, locations or self.here
-        operands = tuple([mapping[operand] for operand in node.operands])
-        made = self.apply(node.op, operands, node.attributes, node if same_types else None)
-        self.here = before
-        for old, new in zip(node.results, made.results):
-            mapping[old] = new
-        return made
-
-
-def _stack() -> list[Builder]:
-    try:
-        stack: list[Builder] = _state.stack
-    except AttributeError:
-        stack = _state.stack = []
-    return stack
-
-
-def active() -> Builder:
-    """Return the innermost active builder."""
-    stack = _stack()
-    if not stack:
-        raise RuntimeError("no builder is active: use `with Builder():`")
-    return stack[-1]
 
 
 def apply(name: str, /, *operands: Value, **attributes: Any) -> Value:
@@ -248,6 +124,20 @@ exp = _unary("exp")
 expm1 = _unary("expm1")
 log = _unary("log")
 log1p = _unary("log1p")
+exp2 = _unary("exp2")
+log2 = _unary("log2")
+log10 = _unary("log10")
+cbrt = _unary("cbrt")
+sinh = _unary("sinh")
+cosh = _unary("cosh")
+arcsin = _unary("arcsin")
+arccos = _unary("arccos")
+arctan = _unary("arctan")
+arcsinh = _unary("arcsinh")
+arccosh = _unary("arccosh")
+arctanh = _unary("arctanh")
+erf = _unary("erf")
+erfc = _unary("erfc")
 sin = _unary("sin")
 cos = _unary("cos")
 tan = _unary("tan")
@@ -268,6 +158,7 @@ remainder = _binary("remainder")
 maximum = _binary("maximum")
 minimum = _binary("minimum")
 arctan2 = _binary("arctan2")
+hypot = _binary("hypot")
 logaddexp = _binary("logaddexp")
 eq = _binary("eq")
 ne = _binary("ne")

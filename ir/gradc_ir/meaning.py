@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -44,6 +45,10 @@ def minimum(x: Array, y: Array) -> Any:
     """The smaller, -0 below +0; nan if either is."""
     zeros = (x == 0) & (y == 0)
     return np.where(zeros, -(-x - y), np.minimum(x, y)) if x.dtype.kind == "f" else np.minimum(x, y)
+
+
+erf = np.vectorize(math.erf, otypes=[np.float64])
+erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
 
 def softplus(x: Array) -> Any:

@@ -56,6 +56,8 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "softplus": lambda x: np.logaddexp(x, x.dtype.type(0)),
     "sigmoid": scipy.special.expit,
     "log1mexp": lambda x: np.log(-np.expm1(x.astype(np.float64))).astype(x.dtype),
+    "erf": scipy.special.erf,
+    "erfc": scipy.special.erfc,
     "stop_gradient": np.copy,
     "exactly": np.copy,
     "power": lambda x, y: np.power(x, y) if x.dtype.kind == "f" else _integer_power(x, y),

@@ -340,6 +340,23 @@ def test_a_size_needed_as_a_number_means_one_kernel_per_size() -> None:
     assert "one kernel per size" in f.signatures[-1].reason
 
 
+def test_the_largest_of_no_elements_is_refused_at_every_size() -> None:
+    f = gradc.compile(lambda x: np.max(x) * 2)
+    for size in (3, 5, 8):
+        assert f(np.arange(float(size))) == 2 * (size - 1)
+    for _ in range(2):
+        with pytest.raises(gradc.ShapeError, match=r"np\.max of no elements"):
+            f(np.zeros(0))
+    assert f(np.arange(4.0)) == 6.0
+    assert len(f.signatures) == 2
+
+
+def test_a_number_of_points_means_one_kernel_per_size() -> None:
+    f = gradc.compile(lambda x: x * np.linspace(0, 1, len(x)))
+    for size in (2, 3, 5):
+        np.testing.assert_array_equal(f(np.ones(size)), np.linspace(0, 1, size))
+
+
 def test_gradients_at_a_second_size() -> None:
     f = gradc.compile(lambda x, y: np.sum(np.exp(x) * y) / len(x))
     for size in (3, 4, 9, 1, 0):

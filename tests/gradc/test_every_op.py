@@ -13,6 +13,7 @@ import sympy
 from gradc.derivatives.registry import TABLE as DERIVATIVES
 from gradc.executable import Executable
 from gradc.pipeline import Request, derive
+from gradc.rules.meaning import real_functions
 from gradc_ir import build, ops
 from gradc_ir.build import Builder
 from gradc_ir.errors import NoGradientError
@@ -217,39 +218,18 @@ def assert_as_in_double(
         assert_close(found.astype(np.float64), want, scale, 1e-5)
 
 
-SYMPY: dict[str, Callable[..., Any]] = {
-    "neg": lambda x: -x,
-    "add": lambda x, y: x + y,
-    "sub": lambda x, y: x - y,
-    "mul": lambda x, y: x * y,
-    "div": lambda x, y: x / y,
-    "power": lambda x, y: x**y,
-    "abs": sympy.Abs,
-    "sign": sympy.sign,
-    "maximum": sympy.Max,
-    "minimum": sympy.Min,
-    "sqrt": sympy.sqrt,
-    "exp": sympy.exp,
-    "expm1": lambda x: sympy.exp(x) - 1,
-    "log": sympy.log,
-    "log1p": lambda x: sympy.log(1 + x),
-    "sin": sympy.sin,
-    "cos": sympy.cos,
-    "tan": sympy.tan,
-    "tanh": sympy.tanh,
-    "arctan2": sympy.atan2,
-    "softplus": lambda x: sympy.log(1 + sympy.exp(x)),
-    "sigmoid": lambda x: 1 / (1 + sympy.exp(-x)),
-    "logaddexp": lambda x, y: sympy.log(sympy.exp(x) + sympy.exp(y)),
-    "log1mexp": lambda x: sympy.log(1 - sympy.exp(x)),
-    "remainder": lambda x, y: x - y * sympy.floor(x / y),
-    "exactly": lambda x: x,
-}
 # the rest has no partials to compare: no derivative, a derivative of zero, a condition, a dtype
 WITHOUT_PARTIALS = {"stop_gradient", "floor", "floor_divide", "select", "cast"} | {
     op.name
     for op in ELEMENTWISE
     if op.scalar in ("eq", "ne", "lt", "le", "not", "and", "or", "xor")
+}
+
+
+SYMPY = {
+    name: function
+    for name, function in real_functions().items()
+    if name in TABLE and TABLE[name].is_elementwise and name not in WITHOUT_PARTIALS
 }
 
 

@@ -182,6 +182,25 @@ log1p = elementwise(
     "log1p", operands=1, reference=np.log1p, scalar="math.log1p", domain=greater_than(-1),
     summary="The natural logarithm of one plus x, accurate near zero.",
 )
+exp2 = elementwise(
+    "exp2", operands=1, reference=np.exp2, scalar="math.exp2", summary="2 to the power x.",
+)
+log2 = elementwise(
+    "log2", operands=1, reference=np.log2, scalar="math.log2", domain=POSITIVE,
+    summary="The logarithm to base 2.",
+)
+log10 = elementwise(
+    "log10", operands=1, reference=np.log10, scalar="math.log10", domain=POSITIVE,
+    summary="The logarithm to base 10.",
+)
+cbrt = elementwise(
+    "cbrt", operands=1, reference=np.cbrt, scalar="math.cbrt", domain=POSITIVE,
+    summary="The cube root, of negative numbers too.",
+)
+hypot = elementwise(
+    "hypot", operands=2, reference=np.hypot, scalar="math.hypot", commutative=True,
+    summary="sqrt(x * x + y * y) without overflow; its derivative at the origin is 0.",
+)
 sin = elementwise("sin", operands=1, reference=np.sin, scalar="math.sin", summary="The sine.")
 cos = elementwise("cos", operands=1, reference=np.cos, scalar="math.cos", summary="The cosine.")
 tan = elementwise(
@@ -190,6 +209,43 @@ tan = elementwise(
 )
 tanh = elementwise(
     "tanh", operands=1, reference=np.tanh, scalar="math.tanh", summary="The hyperbolic tangent.",
+)
+sinh = elementwise(
+    "sinh", operands=1, reference=np.sinh, scalar="math.sinh", summary="The hyperbolic sine.",
+)
+cosh = elementwise(
+    "cosh", operands=1, reference=np.cosh, scalar="math.cosh", summary="The hyperbolic cosine.",
+)
+arcsin = elementwise(
+    "arcsin", operands=1, reference=np.arcsin, scalar="math.asin", domain=Domain(-1.0, 1.0),
+    summary="The angle whose sine is x.",
+)
+arccos = elementwise(
+    "arccos", operands=1, reference=np.arccos, scalar="math.acos", domain=Domain(-1.0, 1.0),
+    summary="The angle whose cosine is x.",
+)
+arctan = elementwise(
+    "arctan", operands=1, reference=np.arctan, scalar="math.atan",
+    summary="The angle whose tangent is x.",
+)
+arcsinh = elementwise(
+    "arcsinh", operands=1, reference=np.arcsinh, scalar="math.asinh",
+    summary="The number whose hyperbolic sine is x.",
+)
+arccosh = elementwise(
+    "arccosh", operands=1, reference=np.arccosh, scalar="math.acosh", domain=greater_than(1),
+    summary="The number whose hyperbolic cosine is x.",
+)
+arctanh = elementwise(
+    "arctanh", operands=1, reference=np.arctanh, scalar="math.atanh", domain=Domain(-1.0, 1.0),
+    summary="The number whose hyperbolic tangent is x.",
+)
+erf = elementwise(
+    "erf", operands=1, reference=meaning.erf, scalar="math.erf", summary="The error function.",
+)
+erfc = elementwise(
+    "erfc", operands=1, reference=meaning.erfc, scalar="math.erfc",
+    summary="1 - erf(x), accurate for large x.",
 )
 arctan2 = elementwise(
     "arctan2", operands=2, reference=np.arctan2, scalar="math.atan2", domain=(REALS, POSITIVE),
