@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing import source
+from gradc.tracing.materialise import note_unnamed
 from gradc.tracing.promote import Kind, common_dtype, kind, supported, unify
 from gradc.tracing.sizing import SymbolicSize
 from gradc.tracing.state import running
@@ -31,6 +32,8 @@ def as_tracer(x: Any) -> Tracer:
         kind(x)
     array = np.array(x)
     supported(array.dtype)
+    if isinstance(x, np.ndarray) and x.ndim:
+        note_unnamed(x, running())
     return make_known(array)
 
 

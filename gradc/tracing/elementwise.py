@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradc.tracing.materialise import note_unnamed
 from gradc.tracing.promote import (
     Kind,
     broadcast_shapes,
@@ -103,6 +104,7 @@ def plain_value(operand: Any, dtype: DType, shape: tuple[Size, ...], trace: Trac
     if isinstance(operand, SymbolicSize):
         return broadcast_to(build.size_value(operand.expr, dtype), shape)
     if isinstance(operand, np.ndarray) and operand.ndim:
+        note_unnamed(operand, trace)
         known = make_known(operand.astype(dtype.numpy))
         return broadcast_to(read(known), shape)
     number = operand.item() if isinstance(operand, np.ndarray | np.generic) else operand

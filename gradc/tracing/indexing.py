@@ -360,7 +360,8 @@ def index_values(
         if isinstance(item, SymbolicSize):
             values.append(build.size_value(item.expr))
         else:
-            values.append(build.cast(read(as_tracer(item)), DType.I64))
+            known = item if isinstance(item, Tracer) else make_known(np.asarray(item))
+            values.append(build.cast(read(known), DType.I64))
     shape = broadcast_shapes(
         [value.type.shape for value in values],
         lambda left, right: ShapeError(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gradc.tracing import source
 from gradc.tracing.state import Trace
 from gradc_ir import build
 from gradc_ir.graph import Value
@@ -30,6 +31,15 @@ def constant_value(array: npt.NDArray[Any], trace: Trace) -> Value:
             type_ = Type(dtype_of(array.dtype), array.shape)
             trace.note(f"an array {type_} became a constant of the graph")
     return value
+
+
+def note_unnamed(array: npt.NDArray[Any], trace: Trace) -> None:
+    """Log an array that was reached by no name: it cannot be read again at every call."""
+    type_ = Type(dtype_of(array.dtype), array.shape)
+    trace.note(
+        f"{source.location()}: an array {type_} of a list, a dict or an object became a constant: "
+        "later changes to it are not seen"
+    )
 
 
 def _progression(array: npt.NDArray[Any]) -> Value | None:

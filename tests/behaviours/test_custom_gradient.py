@@ -200,22 +200,44 @@ def test_b10_the_rule_is_used_compiled_called_and_inside_another_trace() -> None
     assert gradc.grad(lambda x: np.sum(double(x)))(np.ones(4)).tolist() == [3, 3, 3, 3]
 
 
-def test_b11_captured_arrays_reach_the_rule() -> None:
+def test_b11_variables_reach_the_rule_and_have_gradients() -> None:
+    def total(weights, x):
+        @gradc.custom_gradient
+        def linear_poly(x):
+            poly = weights[1] * x + weights[0]
+
+            def grad_fn(dpoly, variables):
+                grad_xs = dpoly * weights[1]
+                grad_vars = []
+                assert variables is not None
+                assert len(variables) == 1
+                dy_dw = dpoly * np.stack([x**1, x**0])
+                grad_vars.append(np.sum(np.reshape(dy_dw, [2, -1]), axis=1))
+                return grad_xs, grad_vars
+
+            return poly, grad_fn
+
+        return linear_poly(x)
+
     weights = np.ones(2, dtype=np.float32)
-
-    @gradc.custom_gradient
-    def linear_poly(x):
-        poly = weights[1] * x + weights[0]
-
-        def grad_fn(dpoly):
-            return dpoly * weights[1]
-
-        return poly, grad_fn
-
     x = np.array([1.0, 2.0, 3.0], dtype=np.float32)
-    poly, pullback = gradc.vjp(linear_poly, x)
+    poly, pullback = gradc.vjp(total, weights, x)
+    by_weights, by_x = pullback(np.ones(3, dtype=np.float32))
     assert_same_bits(poly, np.array([2, 3, 4], dtype=np.float32))
-    assert_same_bits(pullback(np.ones(3, dtype=np.float32))[0], np.ones(3, dtype=np.float32))
+    assert_same_bits(by_x, np.array([1, 1, 1], dtype=np.float32))
+    assert_same_bits(by_weights, np.array([6, 3], dtype=np.float32))
+
+
+def test_b12_variables_are_none_when_nothing_is_captured() -> None:
+    @gradc.custom_gradient
+    def product(x, y):
+        def grad(upstream, variables=None):
+            assert variables is None
+            return upstream * y, upstream * x
+
+        return x * y, grad
+
+    assert gradc.grad(product, wrt=(0, 1))(2.0, 3.0) == (3.0, 2.0)
 
 
 def test_b13_an_op_without_a_gradient_is_a_lookup_error() -> None:
@@ -267,13 +289,27 @@ def test_b16_the_gradient_is_the_rule_s_alone() -> None:
         testing.check_grads(wrong, (3.0,))
 
 
-def test_b17_a_gradient_for_a_numpy_function_alone() -> None:
+def test_b17_a_gradient_for_a_numpy_function_within_a_block() -> None:
     def root(x):
-        return np.sqrt(x)
+        return np.sqrt(x) * 3
 
-    def tenfold(ctx_or_upstream, *rest):
-        return 10 * ctx_or_upstream
+    compiled = gradc.compile(root)
+    tenfold = {np.sqrt: lambda x: (np.sqrt(x), lambda upstream: 10 * upstream)}
+    assert compiled.grad(4.0) == 0.75
+    with gradc.overrides(tenfold):
+        assert gradc.grad(root)(4.0) == compiled.grad(4.0) == 30.0
+        assert compiled(4.0) == 6.0
+        with gradc.overrides({np.sqrt: None}):
+            assert compiled.grad(4.0) == 0.75
+    assert compiled.grad(4.0) == 0.75
 
-    with gradc.overrides({np.sqrt: lambda x: (np.sqrt(x), lambda upstream: 10 * upstream)}):
-        assert gradc.grad(lambda x: np.sqrt(x) * 3)(4.0) == 30.0
-    assert gradc.grad(root)(4.0) == 0.25
+
+def test_b17_a_gradient_for_a_numpy_function_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradc.custom._registered", {})
+
+    @gradc.register_gradient(np.sqrt)
+    def tenfold(upstream, out, x):
+        return 10 * upstream * out * x
+
+    assert gradc.grad(lambda x: np.sqrt(x) * 3)(4.0) == 240.0
+    assert gradc.compile(lambda x: np.sqrt(x) * 3)(4.0) == 6.0

@@ -420,3 +420,21 @@ def test_bits_of_arithmetic_are_numpy_s_without_stable_rules() -> None:
     x, y = random.normal(size=(2, 1000))
     for found, want in zip(gradc.compile(f, stable=False)(x, y), f(x, y), strict=True):
         assert_same_bits(found, want)
+
+
+def test_an_array_without_a_name_is_a_constant_and_explain_says_so() -> None:
+    class Model:
+        weights = np.array([1.0, 2.0])
+
+    model, parts = Model(), [np.array([3.0, 4.0])]
+
+    def f(x):
+        return np.sum(x * model.weights) + x @ parts[0] + np.sum(x[np.array([0, 1])])
+
+    text = gradc.compile(f).explain("x: f64[2]")
+    listed = [line for line in text.splitlines() if "became a constant" in line]
+    line = f.__code__.co_firstlineno + 1
+    assert listed == [
+        f"  test_compile.py:{line} in f: an array f64[2] of a list, a dict or an object became a "
+        "constant: later changes to it are not seen"
+    ]
