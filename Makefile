@@ -35,7 +35,7 @@ golden: $(VENV)/.test ## rewrite the expected texts of the golden tests; review 
 bench: $(VENV)/.test ## run the measurements in benchmarks/
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-docs: $(VENV)/.test ## write docs/ops.md and docs/rules.md, then run every example of the docs
+docs: $(VENV)/.test ## write the generated pages of docs/, then run every example of the docs
 	$(BIN)/python tools/write_tables.py
 	$(PYTEST) tests/test_docs.py
 

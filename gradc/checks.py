@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from gradc import nest
 from gradc.signature import Array, Bound
-from gradc_ir.errors import DTypeError, ShapeError
+from gradc_ir.errors import DTypeError, ShapeError, TraceError
 from gradc_ir.graph import Function
 
 
@@ -33,11 +33,23 @@ def check_value(traced: TracedLike, has_aux: bool) -> None:
                 f"has_aux: {name} must return (value, aux), a tuple of two",
                 at=traced.function.location,
             )
-    elif len(traced.function.results) != 1:
+        count = len(nest.flatten(whole[0])[0])
+    else:
+        count = len(traced.function.results)
+    if count != 1:
         raise ShapeError(
-            f"the gradient of {name} needs one scalar value, not {len(traced.function.results)}",
+            f"the gradient of {name} needs one scalar value, not {count}",
             at=traced.function.location,
             help="return one value, or (value, aux) with has_aux=True",
+        )
+
+
+def check_mode(mode: str) -> None:
+    """Raise TraceError unless ``mode`` is a way to compute a Jacobian."""
+    if mode not in ("auto", "forward", "reverse"):
+        raise TraceError(
+            f"mode: {mode!r} is no way to compute a Jacobian",
+            help='pass "forward", "reverse" or "auto"',
         )
 
 
@@ -47,13 +59,21 @@ def check_floats(name: str, bound: Bound, positions: Sequence[int]) -> None:
         for leaf in bound.spans[position]:
             array = bound.leaves[leaf]
             if array.dtype.kind != "f":
-                argument = bound.names[position]
+                argument = _path(bound, position, leaf)
                 raise DTypeError(
                     f"the gradient of {name} with respect to {argument} needs floating point, "
                     f"not {array.dtype}",
-                    help=f"pass {argument} as float: {_float_example(array)}",
+                    help=f"pass {argument} as float: {_float_example(argument, array)}",
                 )
 
 
-def _float_example(array: Array) -> str:
-    return f"{float(array):.1f}" if array.ndim == 0 else "x.astype(np.float64)"
+def _path(bound: Bound, position: int, leaf: int) -> str:
+    """Return how a leaf of an argument is reached, such as ``p.w``."""
+    name, structure = bound.names[position], bound.structure[position]
+    if structure is None:
+        return name
+    return nest.paths(bound.values[position], name)[leaf - bound.spans[position].start]
+
+
+def _float_example(argument: str, array: Array) -> str:
+    return f"{float(array):.1f}" if array.ndim == 0 else f"{argument}.astype(np.float64)"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from gradc import nest
-from gradc.checks import check_floats, check_value
+from gradc.checks import check_floats, check_mode, check_value
 from gradc.custom import overrides_key
-from gradc.inspection import Inspected
+from gradc.inspection import Inspected, LastCall
+from gradc.known_call import KnownCall
+from gradc.method import Method
 from gradc.pipeline import Options, Request, derive, using
 from gradc.pullback import Linearized, Pullback, halves
-from gradc.results import nest_floats, nest_value, unflatten_parts
+from gradc.results import nest_floats, nest_results, nest_value, unflatten_parts
 from gradc.signature import (
     Array,
     Bound,
@@ -24,14 +27,12 @@ from gradc.signature import (
     leaves_of,
 )
 from gradc.specialize import Family, Signature, Specialization
-from gradc.tangents import as_tuple, like_argument, push_tangents
-from gradc.tracing import PythonNumber, Traced, call, trace
+from gradc.tangents import as_tuple, like_argument, pad_tangents, push_tangents
+from gradc.tracing import PythonNumber, Traced, call, current, trace
+from gradc.tracing.leaves import exact_key
 from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.graph import Function
 from gradc_ir.types import Type
-
-if TYPE_CHECKING:
-    from gradc.executable import Executable
 
 Function_ = Callable[..., Any]
 
@@ -63,10 +64,8 @@ class Compiled(Inspected):
         )
         self._families: dict[Any, Family] = {}
         self._signatures: list[Signature] = []
-        self._last: Bound | None = None
-        self._known_calls: dict[
-            CallKey | None, tuple[Executable, Callable[[Sequence[Array]], Any]]
-        ] = {}
+        self._last: LastCall | None = None
+        self._known_calls: dict[CallKey | None, KnownCall] = {}
 
     # -- calls ------------------------------------------------------------------------------------
 
@@ -75,15 +74,18 @@ class Compiled(Inspected):
         key = None if kwargs or overrides_key() else call_key(args, "value")
         found = self._known_calls.get(key)
         if found is not None:
-            executable, unpack = found
-            return unpack(executable(args))
+            arrays = found.arrays(args)
+            if arrays is not None:
+                return found.unpack(found.executable(arrays))
+        if current() is not None:
+            return self.__gradc_trace__(*args, **kwargs)
         bound = self._bind(args, kwargs)
         made = self._family("value", bound, ()).find(bound.leaves)
 
         def finish(results: Sequence[Array]) -> Any:
             return nest_value(made.traced.out_tree, results)
 
-        return self._call(key, bound, made, finish)
+        return self._call(key, bound, bound.leaves, made, finish)
 
     def grad(self, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Any:
         """Return the gradient of a scalar value, in the nest of what it is with respect to.
@@ -108,8 +110,12 @@ class Compiled(Inspected):
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """Return ``(value, tangent)``; both arguments are tuples, and None is a zero tangent."""
+        if current() is not None:
+            return _transforms().jvp(self, primals, tangents)  # type: ignore[no-any-return]
         bound = self._bind(as_tuple(primals, "primals"), {})
-        wrt, pushed = push_tangents(bound, as_tuple(tangents, "tangents"))
+        given = len(primals) - len(bound.static)
+        tangents = pad_tangents(bound.names, given, as_tuple(tangents, "tangents"))
+        wrt, pushed = push_tangents(bound, tangents)
         made = self._family("jvp", bound, leaves_of(bound, wrt, floats=True)).find(bound.leaves)
         results = made.executables[0]([*made.arrays(bound.leaves), *pushed])
         count = len(made.traced.function.results)
@@ -123,22 +129,26 @@ class Compiled(Inspected):
 
         The pullback holds the values it needs; the inputs it needs are copied.
         """
+        if current() is not None:
+            return _transforms().vjp(functools.partial(self.__wrapped__, **kwargs), *args)  # type: ignore[no-any-return]
         bound = self._bind(args, kwargs)
         wrt = tuple(range(len(bound.names)))
         made = self._family("vjp", bound, leaves_of(bound, wrt, floats=True)).find(bound.leaves)
         results = made.executables[0](made.arrays(bound.leaves))
         count = len(made.traced.function.results)
         value = nest_value(made.traced.out_tree, results[:count])
-        return value, Pullback(made, bound, results[count:])
+        return value, Pullback(made, bound, results[:count], results[count:])
 
     def jacobian(
         self, *args: Any, wrt: Wrt | None = None, mode: str = "auto", **kwargs: Any
     ) -> Any:
         """Return the Jacobian: shape of the value followed by the shape of the argument.
 
-        ``mode`` is ``"forward"``, ``"reverse"`` or ``"auto"`` (the one with fewer seeds).
+        ``mode`` is ``"forward"``, ``"reverse"`` or ``"auto"`` (the one with fewer seeds). What the
+        function returns that is not floating point has None in its place.
         """
         self._parameters.refuse(("wrt", "argnums", "mode"), "jacobian")
+        check_mode(mode)
         return self.derivative("jacobian", args, kwargs, choose_wrt(wrt, kwargs), mode=mode)
 
     def hessian(self, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Any:
@@ -161,14 +171,19 @@ class Compiled(Inspected):
         key = None if steered else call_key(args, (of, wrt, mode, has_aux))
         found = self._known_calls.get(key)
         if found is not None:
-            executable, unpack = found
-            return unpack(executable(args))
+            arrays = found.arrays(args)
+            if arrays is not None:
+                return found.unpack(found.executable(arrays))
+        if current() is not None:
+            return self._traced_derivative(of, wrt, has_aux, mode)(*args, **kwargs)
         bound = self._bind(args, kwargs)
         positions = self._parameters.positions(wrt, bound)
         check_floats(self.__name__, bound, positions)
         leaves = leaves_of(bound, positions)
-        made = self._family(of, bound, leaves, mode, has_aux).find(bound.leaves)
+        given = bound.leaves
+        made = self._family(of, bound, leaves, mode, has_aux).find(given)
         several = isinstance(wrt, (tuple, list))
+        bound = bound.without_arrays()
 
         def like(parts: Sequence[Any]) -> Any:
             nested = unflatten_parts(bound, positions, parts)
@@ -183,42 +198,50 @@ class Compiled(Inspected):
                 return value, like(results[count:])
             width = len(leaves)
             rows = [like(results[i : i + width]) for i in range(0, len(results), width)]
-            return like(rows) if of == "hessian" else nest.unflatten(made.traced.out_tree, rows)
+            if of == "hessian":
+                return like(rows)
+            return nest_results(made.traced.out_tree, made.traced.function.result_types, rows)
 
-        return self._call(key, bound, made, finish)
+        return self._call(key, bound, given, made, finish)
 
     def _call(
         self,
         key: CallKey | None,
         bound: Bound,
+        leaves: Sequence[Array],
         made: Specialization,
         finish: Callable[[Sequence[Array]], Any],
     ) -> Any:
         """Call the kernel; the next call with such arguments goes straight to it."""
         executable = made.executables[0]
-        if key is not None and not made.traced.captures and not made.traced.guards:
-            plain = len(bound.leaves) == len(key) - 1 and not bound.static
-            if plain and all(structure is None for structure in bound.structure):
-                self._known_calls[key] = executable, finish
-        return finish(executable(made.arrays(bound.leaves)))
+        arrays = made.arrays(leaves)
+        plain = all(structure is None for structure in bound.structure) and not bound.static
+        if key is not None and plain and len(leaves) == len(key) - 1:
+            shapes = tuple(array.shape for array in arrays[len(leaves) :])
+            self._known_calls[key] = KnownCall(executable, finish, made.traced, shapes)
+        return finish(executable(arrays))
 
     def linearize(self, *args: Any) -> tuple[Any, Linearized]:
         """Return ``(value, push)``; ``push(*tangents)`` is the tangent of the value here."""
+        if current() is not None:
+            return _transforms().linearize(self, *args)  # type: ignore[no-any-return]
         bound = self._bind(args, {})
         wrt = leaves_of(bound, range(len(bound.names)), floats=True)
         made = self._family("linearize", bound, wrt).find(bound.leaves)
         results = made.executables[0](made.arrays(bound.leaves))
         count = len(made.traced.function.results)
         value = nest_value(made.traced.out_tree, results[:count])
-        return value, Linearized(made, bound, results[count:])
+        return value, Linearized(made, bound, len(args) - len(bound.static), results[count:])
 
     def hvp(self, args: Sequence[Any], vector: Any, wrt: Wrt = 0) -> Any:
         """Return the Hessian of a scalar value times a vector of the nest of ``wrt``."""
+        if current() is not None:
+            return _transforms().hvp(self, args, vector, wrt)
         bound = self._bind(as_tuple(args, "args"), {})
         positions = self._parameters.positions(wrt, bound)
         check_floats(self.__name__, bound, positions)
         several = isinstance(wrt, (tuple, list))
-        given = tuple(vector) if several else (vector,)
+        given = as_tuple(vector, "vector") if several else (vector,)
         if len(given) != len(positions):
             raise ShapeError(f"hvp: {len(positions)} arguments in wrt but {len(given)} vectors")
         pushed = [
@@ -231,22 +254,47 @@ class Compiled(Inspected):
         parts = unflatten_parts(bound, positions, results)
         return parts if several else parts[0]
 
+    def _traced_derivative(self, of: str, wrt: Wrt, has_aux: bool, mode: str) -> Function_:
+        """Return the transform that builds a derivative in the trace that asks for it."""
+        further: dict[str, Any] = {"has_aux": True} if has_aux else {}
+        if of == "jacobian":
+            further["mode"] = mode
+        transform: Function_ = getattr(_transforms(), of)(self, wrt, **further)
+        return transform
+
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Inline the function into the trace that calls it."""
         return call(self.__wrapped__, *args, **kwargs)
+
+    def __copy__(self) -> Compiled:
+        """Return itself, as a function does."""
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Compiled:
+        """Return itself, as a function does."""
+        return self
+
+    def __reduce__(self) -> str:
+        """Pickle as a function is pickled, by its name."""
+        return str(vars(self).get("__qualname__", self.__name__))
 
     def __repr__(self) -> str:
         return f"<gradc.compile {self.__name__}{self._parameters.signature}>"
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """Bind as a method: the instance is the first, static, argument."""
-        return self if instance is None else functools.partial(self, instance)
+        """Bind as a method; the instance is the first argument, static unless it is a dataclass."""
+        return self if instance is None else Method(self, instance)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Take the instance for static: its attributes are read by the function."""
+        if not dataclasses.is_dataclass(owner) and self._parameters.plain:
+            self._parameters.add_static(0)
 
     # -- from arguments to kernels -----------------------------------------------------------------
 
     def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Bound:
         bound = self._parameters.bind(args, kwargs)
-        self._last = bound
+        self._last = bound.without_arrays(), tuple((x.dtype, x.shape) for x in bound.leaves)
         return bound
 
     def _family(
@@ -259,7 +307,7 @@ class Compiled(Inspected):
             has_aux,
             bound.names,
             bound.structure,
-            bound.static,
+            tuple([(name, exact_key(value)) for name, value in bound.static]),
             bound.numbers,
             overrides_key(),
             tuple(
@@ -275,6 +323,8 @@ class Compiled(Inspected):
             ) from None
         if family is None:
             request = Request(of, wrt, mode, self.options)
+            # the family outlives the call, whose arrays it must not keep
+            bound = bound.without_arrays()
             family = Family(
                 of,
                 self.__name__,
@@ -282,7 +332,7 @@ class Compiled(Inspected):
                 finish=lambda traced: _finish(traced, request, has_aux),
                 record=self._signatures.append,
             )
-            self._families[key] = family
+            family = self._families.setdefault(key, family)
         return family
 
     def _trace(self, bound: Bound, types: Sequence[Type]) -> Traced:
@@ -297,16 +347,20 @@ class Compiled(Inspected):
             else nest.unflatten(structure, leaves[span.start : span.stop])
             for structure, span in zip(bound.structure, bound.spans)
         ]
-        args, kwargs = self._parameters.call_form(bound, values)
+        args, kwargs = self._parameters.call_form(bound.names, values, bound.static)
         with using(self.options):
             return trace(
-                functools.partial(self.__wrapped__, **dict(bound.static))
-                if bound.static
-                else self.__wrapped__,
+                self.__wrapped__,
                 args,
                 kwargs,
-                name=self.__name__,
+                name=self.__name__ if self.__name__.isidentifier() else "f",
             )
+
+
+def _transforms() -> Any:
+    from gradc import transforms  # which is made of compiled functions
+
+    return transforms
 
 
 def _finish(traced: Traced, request: Request, has_aux: bool) -> Sequence[Function]:

@@ -58,8 +58,9 @@ def custom_gradient(function: AnyFunction) -> CustomGradient:
     ``function(*args)`` returns ``(value, gradient)``. ``gradient(*upstream)`` takes the cotangent
     of the value (one for each element when the value is a tuple or a list, each in the nest of its
     element) to one gradient for each argument, in its nest, or to a flat list of leaves; None is
-    zero. With a parameter ``variables`` it is also given the arrays that the function reads from
-    outside and returns ``(gradients, gradients of the variables)``; where there are none, it is
+    zero, and a number is the gradient of every element. With a parameter ``variables`` it is also
+    given the arrays that the function reads from outside
+    and returns ``(gradients, gradients of the variables)``; where there are none, it is
     given None and returns the gradients alone. Without the parameter, such arrays have a zero
     gradient.
 
@@ -107,8 +108,19 @@ def overrides(rules: Mapping[AnyFunction, AnyFunction | None]) -> Iterator[None]
     first call with arguments of their kind. Raises TraceError for a function that is not NumPy's.
     """
     made: dict[Any, CustomGradient | None] = dict(_scoped.get({}))
+    if not isinstance(rules, Mapping):
+        raise TraceError(
+            f"gradc.overrides takes a dict, not a {type(rules).__name__}",
+            help="write gradc.overrides({np.sqrt: replacement})",
+        )
     for function, replacement in rules.items():
         _check_numpy(function)
+        if replacement is not None and not callable(replacement):
+            raise TraceError(
+                f"gradc.overrides: what replaces np.{function.__name__} is no function",
+                found=f"{replacement!r:.60}",
+                help="give a function that returns (value, gradient), or None",
+            )
         made[function] = (
             None if replacement is None else CustomGradient(replacement, function.__name__)
         )

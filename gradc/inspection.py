@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
+from gradc import nest
 from gradc.checks import check_floats
 from gradc.pipeline import Options, Request, derive
 from gradc.signature import Bound, Parameters, Wrt, bind_types, leaves_of
@@ -19,6 +23,25 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_SPEC = 'give one: spec="x: f64[n,3]"'
+
+
+# The arguments of the last call without their arrays, and the dtypes and shapes of those.
+LastCall: TypeAlias = tuple[Bound, tuple[tuple[Any, tuple[int, ...]], ...]]
+
+
+def _with_leaves(bound: Bound, kinds: Sequence[tuple[Any, tuple[int, ...]]]) -> Bound:
+    """Return the arguments with empty arrays in place of those that were not kept."""
+    leaves = tuple(np.empty((0,) * len(shape), dtype=dtype) for dtype, shape in kinds)
+    values = tuple(
+        leaves[span.start]
+        if structure is None
+        else nest.unflatten(structure, leaves[span.start : span.stop])
+        for structure, span in zip(bound.structure, bound.spans)
+    )
+    return dataclasses.replace(bound, leaves=leaves, values=values)
+
+
 class Inspected(ABC):
     """The methods of a compiled function that show what it is made of."""
 
@@ -27,7 +50,7 @@ class Inspected(ABC):
     spec: str | None
     _parameters: Parameters
     _signatures: list[Signature]
-    _last: Bound | None
+    _last: LastCall | None
 
     @abstractmethod
     def _trace(self, bound: Bound, types: Sequence[Type]) -> Traced:
@@ -114,11 +137,18 @@ class Inspected(ABC):
         if text is None:
             raise TraceError(
                 f"{self.__name__}: which arguments? There is no spec and no call yet",
-                help='give one: spec="x: f64[n,3]", or --spec on the command line',
+                help=f"{_SPEC}, or --spec on the command line",
             )
+        if not isinstance(text, str):
+            raise TraceError(f"a spec is a text, not {type(text).__name__}", help=_SPEC)
         pairs = parse_spec(text)
         names = [name for name, _ in pairs]
-        if names != list(self._parameters.names)[: len(names)]:
+        left = list(self._parameters.signature.parameters.values())[len(names) :]
+        if names != list(self._parameters.names)[: len(names)] or any(
+            parameter.default is parameter.empty
+            and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+            for parameter in left
+        ):
             raise TraceError(
                 f"the spec does not fit {self.__name__}",
                 found=(
@@ -130,8 +160,8 @@ class Inspected(ABC):
 
     def _request(self, specs_or_args: Sequence[Any], of: str, wrt: Wrt) -> tuple[Traced, Request]:
         if not specs_or_args and self._last is not None and self.spec is None:
-            bound = self._last
-            types = [Type(dtype_of(leaf.dtype), leaf.shape) for leaf in bound.leaves]
+            bound = _with_leaves(*self._last)
+            types = [Type(dtype_of(dtype), shape) for dtype, shape in self._last[1]]
             return self._trace(bound, types), self._request_of(bound, of, wrt)
         if specs_or_args and not isinstance(specs_or_args[0], str):
             bound = self._parameters.bind(specs_or_args, {})

@@ -129,8 +129,9 @@ def _fields_of(names: tuple[str, ...]) -> Any:
 
 def _maker_of(cls: Any, names: tuple[str, ...]) -> Any:
     def make(metadata: None, children: Iterable[Any]) -> Any:
+        # of the user's class where tracing sees it through one of its own;
         # not cls(...): __post_init__ may check or convert what is a traced value here
-        instance = object.__new__(cls)
+        instance = object.__new__(getattr(cls, "__gradc_kind__", cls))
         for name, child in zip(names, children):
             object.__setattr__(instance, name, child)
         return instance

@@ -11,9 +11,9 @@ import numpy as np
 from gradc import nest
 from gradc.autodiff.partition import split
 from gradc.pipeline import Request, derive
-from gradc.results import nest_floats, unflatten_parts
-from gradc.signature import Array, Bound, flatten_arguments
-from gradc.tangents import push_tangents
+from gradc.results import cotangent_leaves, nest_floats, unflatten_parts
+from gradc.signature import Array, Bound, as_array
+from gradc.tangents import pad_tangents, push_tangents
 from gradc_ir.errors import ShapeError
 from gradc_ir.graph import Function
 
@@ -37,30 +37,34 @@ def halves(function: Function, request: Request) -> tuple[Function, Function]:
 class Pullback:
     """The function from the cotangent of the value to the cotangents of the arguments."""
 
-    def __init__(self, made: Specialization, bound: Bound, residuals: Sequence[Array]) -> None:
+    def __init__(
+        self,
+        made: Specialization,
+        bound: Bound,
+        value: Sequence[Array],
+        residuals: Sequence[Array],
+    ) -> None:
         self._made = made
         self._bound = bound
+        self._shapes = [array.shape for array in value if array.dtype.kind == "f"]
         self._residuals = list(residuals)
 
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
         """Return one cotangent per argument, in its nest; None where it is not floating point.
 
-        Raises ShapeError unless ``cotangent`` has the nest and the shapes of the value.
+        Raises ShapeError unless ``cotangent`` has the nest and the shapes of the value; for what is
+        not floating point it may hold None.
         """
         traced = self._made.traced
-        whole = nest.unflatten(traced.out_tree, list(traced.function.result_types))
-        given = flatten_arguments([("the cotangent", cotangent)]).leaves
-        if len(given) != len(traced.function.results):
-            raise ShapeError(
-                f"the cotangent has {len(given)} arrays, the value {len(traced.function.results)}",
-                found=f"value: {whole}",
-            )
+        types = traced.function.result_types
+        floats = [type_ for type_ in types if type_.dtype.is_float]
         pulled = []
-        for array, type_ in zip(given, traced.function.result_types):
-            if type_.dtype.is_float:
-                if array.ndim != type_.rank:
-                    raise ShapeError(f"the cotangent has shape {array.shape}, the value is {type_}")
-                pulled.append(array.astype(type_.dtype.numpy, copy=False))
+        given = cotangent_leaves(traced.out_tree, types, cotangent)
+        for leaf, type_, shape in zip(given, floats, self._shapes):
+            array = as_array("the cotangent", leaf)
+            if array.shape != shape:
+                raise ShapeError(f"the cotangent has shape {array.shape}, the value {shape}")
+            pulled.append(array.astype(type_.dtype.numpy, copy=False))
         found = iter(self._made.executables[1]([*self._residuals, *pulled]))
         leaves = [next(found) if leaf.dtype.kind == "f" else None for leaf in self._bound.leaves]
         return unflatten_parts(self._bound, range(len(self._bound.names)), leaves)
@@ -69,9 +73,12 @@ class Pullback:
 class Linearized:
     """The function from the tangents of the arguments to the tangent of the value."""
 
-    def __init__(self, made: Specialization, bound: Bound, residuals: Sequence[Array]) -> None:
+    def __init__(
+        self, made: Specialization, bound: Bound, given: int, residuals: Sequence[Array]
+    ) -> None:
         self._made = made
         self._bound = bound
+        self._given = given
         self._residuals = list(residuals)
 
     def __call__(self, *tangents: Any) -> Any:
@@ -79,6 +86,7 @@ class Linearized:
 
         Raises ShapeError unless there is one tangent per argument, of its nest and shapes.
         """
+        tangents = pad_tangents(self._bound.names, self._given, tangents)
         zeroed = tuple(
             nest.map_leaves(np.zeros_like, value) if tangent is None else tangent
             for tangent, value in zip(tangents, self._bound.values)

@@ -10,6 +10,8 @@ import numpy as np
 from gradc import nest
 from gradc.signature import Array, Bound
 from gradc.tracing import Traced
+from gradc_ir.errors import ShapeError
+from gradc_ir.types import Type
 
 
 def scalar_or_array(array: Any) -> Any:
@@ -37,11 +39,30 @@ def nest_value(tree: Any, arrays: Sequence[Array]) -> Any:
 
 def nest_floats(traced: Traced, tangents: Sequence[Array]) -> Any:
     """Put tangents of the float results into the nest of all results; None for the others."""
-    rest = iter(tangents)
-    return nest.unflatten(
-        traced.out_tree,
-        [
-            scalar_or_array(next(rest)) if type_.dtype.is_float else None
-            for type_ in traced.function.result_types
-        ],
+    parts = [scalar_or_array(tangent) for tangent in tangents]
+    return nest_results(traced.out_tree, traced.function.result_types, parts)
+
+
+def nest_results(tree: Any, types: Sequence[Type], parts: Sequence[Any]) -> Any:
+    """Put something for each float result into the nest of all results; None for the others."""
+    rest = iter(parts)
+    return nest.unflatten(tree, [next(rest) if type_.dtype.is_float else None for type_ in types])
+
+
+def cotangent_leaves(tree: Any, types: Sequence[Type], cotangent: Any) -> list[Any]:
+    """Return the leaves of a cotangent that belong to float results.
+
+    Raises ShapeError unless it has the nest of the value; for what is not floating point it may
+    hold None.
+    """
+    given, structure = nest.flatten(cotangent)
+    if structure == tree:
+        return [leaf for leaf, type_ in zip(given, types) if type_.dtype.is_float]
+    floats = nest.unflatten(tree, [0.0 if type_.dtype.is_float else None for type_ in types])
+    if structure == nest.flatten(floats)[1]:
+        return given
+    raise ShapeError(
+        "the cotangent has not the nest of the value",
+        found=f"cotangent: {structure}    value: {tree}",
+        help="a * stands for an array; what is not floating point may be None",
     )

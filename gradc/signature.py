@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gradc import nest
+from gradc.tracing.leaves import Static
 from gradc_ir.errors import DTypeError, TraceError
 from gradc_ir.types import Type, dtype_of
 
@@ -41,8 +43,21 @@ class Bound:
         """The shapes of the leaves."""
         return tuple(leaf.shape for leaf in self.leaves)
 
+    def without_arrays(self) -> Bound:
+        """Return the same without the arrays, to be kept after the call."""
+        return dataclasses.replace(self, values=(), leaves=())
+
 
 CallKey: TypeAlias = tuple[Any, ...]
+Pairs: TypeAlias = tuple[tuple[str, Any], ...]
+
+
+class Named(Protocol):
+    """The arguments of a call, as far as their names."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters' names."""
 
 
 def call_key(args: Sequence[Any], request: Any) -> CallKey | None:
@@ -72,6 +87,10 @@ class Parameters:
         self.plain = kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD}
         self.static = frozenset(self._static_name(entry) for entry in _listed(static))
 
+    def add_static(self, entry: str | int) -> None:
+        """Make one more parameter static."""
+        self.static = self.static | {self._static_name(entry)}
+
     def _static_name(self, entry: str | int) -> str:
         if isinstance(entry, int) and -len(self.names) <= entry < len(self.names):
             return self.names[entry]
@@ -92,57 +111,74 @@ class Parameters:
                 )
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
-        """Bind a call's arguments; raises TypeError as Python would, DTypeError for bad leaves."""
+        """Bind a call's arguments; raises TraceError if they do not fit, DTypeError for a leaf."""
+        return flatten_arguments(*self.pairs(args, kwargs))
+
+    def pairs(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Pairs, Pairs]:
+        """Return a call's arguments with their names, in the order of parameters; static ones last.
+
+        Raises TraceError where Python would raise TypeError.
+        """
+        if self.plain and not kwargs and len(args) == len(self.names) and not self.static:
+            return tuple(zip(self.names, args)), ()
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
             raise TraceError(f"{self.name}(): {error}") from None
         given = set(bound.arguments)
         bound.apply_defaults()
-        pairs: list[tuple[str, Any]] = []
+        dynamic: list[tuple[str, Any]] = []
+        static: list[tuple[str, Any]] = []
         for name, value in bound.arguments.items():
             kind = self.signature.parameters[name].kind
             if name not in given and not isinstance(value, (float, np.ndarray, np.floating)):
                 continue  # a default that only steers the function (None, a flag) is left to it
+            pairs = static if name in self.static else dynamic
             if kind is inspect.Parameter.VAR_POSITIONAL:
                 pairs += [(f"{name}[{i}]", item) for i, item in enumerate(value)]
             elif kind is inspect.Parameter.VAR_KEYWORD:
                 pairs += list(value.items())
             else:
                 pairs.append((name, value))
-        static = tuple((name, value) for name, value in pairs if name in self.static)
-        dynamic = [(name, value) for name, value in pairs if name not in self.static]
-        return flatten_arguments(dynamic, static)
+        names = [name for name, _ in (*dynamic, *static)]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise TraceError(
+                f"{self.name}(): two arguments are called {twice!r}",
+                help="rename the positional parameter, or the one in **",
+            )
+        return tuple(dynamic), tuple(static)
 
     def call_form(
-        self, bound: Bound, values: Sequence[Any]
+        self, names: Sequence[str], values: Sequence[Any], static: Pairs = ()
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the values as positional and keyword arguments.
+        """Return named values, in the order of parameters, as positional and keyword arguments.
 
-        From the first parameter on that is not among them, static or left to its default, they are
-        passed by name.
+        From the first parameter on that is left to its default they are passed by name. Static
+        values are marked as such.
         """
+        given = dict(zip(names, values)) | {name: Static(value) for name, value in static}
         args: list[Any] = []
-        kwargs: dict[str, Any] = {}
-        leading = list(itertools.takewhile(lambda name: name in bound.names, self.names))
-        for name, value in zip(bound.names, values):
-            parameter = self.signature.parameters.get(name)
-            if parameter is None:
-                by_name = "[" not in name  # of **kwargs; of *args otherwise
-            elif parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
-                by_name = name not in leading
+        by_name: dict[str, Any] = {}
+        leading = True
+        for name, parameter in self.signature.parameters.items():
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                for i in itertools.takewhile(lambda i: f"{name}[{i}]" in given, itertools.count()):  # noqa: B023
+                    args.append(given.pop(f"{name}[{i}]"))
+            elif parameter.kind is parameter.VAR_KEYWORD:
+                continue
+            elif name not in given:
+                leading = False
+            elif parameter.kind is parameter.KEYWORD_ONLY or not leading:
+                by_name[name] = given.pop(name)
             else:
-                by_name = parameter.kind is parameter.KEYWORD_ONLY
-            if by_name:
-                kwargs[name] = value
-            else:
-                args.append(value)
-        return tuple(args), kwargs
+                args.append(given.pop(name))
+        return tuple(args), by_name | given
 
-    def positions(self, wrt: Wrt, bound: Bound) -> tuple[int, ...]:
+    def positions(self, wrt: Wrt, bound: Named) -> tuple[int, ...]:
         """Return the positions, among the bound values, that ``wrt`` names."""
         found = []
-        for entry in _listed(wrt):
+        for entry in _listed(choose_wrt(wrt, {})):
             if isinstance(entry, str):
                 if entry not in bound.names:
                     raise TraceError(
@@ -150,17 +186,12 @@ class Parameters:
                         found=f"parameters: {', '.join(bound.names)}",
                     )
                 found.append(bound.names.index(entry))
-            elif isinstance(entry, (int, np.integer)) and not isinstance(entry, bool):
+            else:
                 if not -len(bound.names) <= entry < len(bound.names):
                     raise TraceError(
                         f"wrt: {self.name} has {len(bound.names)} parameters, not position {entry}"
                     )
                 found.append(int(entry) % len(bound.names))
-            else:
-                raise TraceError(
-                    f"wrt: {entry!r} is neither a position nor a parameter's name",
-                    help="pass a position, a name, or a tuple of them",
-                )
         return tuple(found)
 
 
@@ -186,8 +217,13 @@ def flatten_arguments(
             structures.append(None)
         else:
             flat, structure = nest.flatten(value)
-            paths = nest.paths(value, name) if flat else []
-            leaves += [as_array(path, leaf) for path, leaf in zip(paths, flat)]
+            try:
+                leaves += [as_array(name, leaf) for leaf in flat]
+            except DTypeError:
+                # only an error needs to know how each leaf is reached
+                for path, leaf in zip(nest.paths(value, name), flat):
+                    as_array(path, leaf)
+                raise
             numbers += [type(leaf) in _NUMBER_TYPES for leaf in flat]
             structures.append(structure)
         spans.append(range(start, len(leaves)))
@@ -211,6 +247,11 @@ def as_array(name: str, leaf: Any) -> Array:
         raise DTypeError(
             f"{name} is a masked array, whose mask would be lost",
             help=f"pass {name}.filled(…) or the mask as an array of its own",
+        )
+    if isinstance(leaf, np.matrix):
+        raise DTypeError(
+            f"{name} is a np.matrix, whose * is not that of arrays",
+            help=f"pass np.asarray({name}) and write @ for products of matrices",
         )
     if isinstance(leaf, int) and not isinstance(leaf, bool):
         try:
@@ -260,13 +301,24 @@ def type_of(array: Array) -> Type:
 
 
 def choose_wrt(wrt: Wrt | None, kwargs: dict[str, Any]) -> Wrt:
-    """Return ``wrt``, or ``argnums`` taken out of the keywords, or 0; both at once is an error."""
-    if "argnums" not in kwargs:
+    """Return ``wrt``, or ``argnums`` taken out of the keywords, or 0.
+
+    Raises TraceError when both are given, or what is neither a position nor a name, nor a tuple of
+    them.
+    """
+    if "argnums" in kwargs:
+        if wrt is not None:
+            raise TraceError("wrt and argnums are the same thing: give one of them")
+        wrt = kwargs.pop("argnums")
+    if wrt is None or type(wrt) is int or type(wrt) is str:
         return 0 if wrt is None else wrt
-    argnums: Wrt = kwargs.pop("argnums")
-    if wrt is not None:
-        raise TraceError("wrt and argnums are the same thing: give one of them")
-    return argnums
+    for entry in _listed(wrt):
+        if not isinstance(entry, (int, str, np.integer)) or isinstance(entry, bool):
+            raise TraceError(
+                f"wrt: {entry!r:.60} is neither a position nor a parameter's name",
+                help="pass a position, a name, or a tuple of them",
+            )
+    return wrt
 
 
 def bind_types(names: Sequence[str], given: Sequence[Any]) -> tuple[Bound, list[Type]]:

@@ -12,6 +12,7 @@ import gc
 import logging
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,9 @@ from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.graph import Function
 from gradc_ir.sizes import Size, evaluate, symbol
 from gradc_ir.types import DType, Type, dtype_of
+
+# One thread traces and compiles at a time; a function that is traced may compile another.
+_compiling = threading.RLock()
 
 Shapes = tuple[tuple[int, ...], ...]
 
@@ -91,6 +95,7 @@ class Family:
     def find(self, leaves: Sequence[Array]) -> Specialization:
         """Return the specialization for these leaves, compiling one when there is none."""
         shapes = tuple(leaf.shape for leaf in leaves)
+        seen = len(self._made)
         found = self._by_shapes.get(shapes)
         if found is not None and self._captures_fit(found, shapes):
             return found
@@ -98,8 +103,11 @@ class Family:
             if self._captures_fit(made, shapes):
                 self._by_shapes[shapes] = made
                 return made
-        made = self._specialize(leaves, shapes)
-        self._by_shapes[shapes] = made
+        with _compiling:
+            if len(self._made) > seen:
+                return self.find(leaves)  # another thread was compiling, perhaps this
+            made = self._specialize(leaves, shapes)
+            self._by_shapes[shapes] = made
         return made
 
     def _captures_fit(self, made: Specialization, shapes: Shapes) -> bool:
@@ -116,12 +124,16 @@ class Family:
 
     def _specialize(self, leaves: Sequence[Array], shapes: Shapes) -> Specialization:
         with collector_paused():
-            return self._compile(leaves, shapes)
+            self._seen.append(shapes)
+            try:
+                return self._compile(leaves, shapes)
+            except BaseException:
+                self._seen.pop()  # a call that failed says nothing about the sizes to come
+                raise
 
     def _compile(self, leaves: Sequence[Array], shapes: Shapes) -> Specialization:
         start = time.perf_counter()
         concrete = [Type(dtype_of(leaf.dtype), leaf.shape) for leaf in leaves]
-        self._seen.append(shapes)
         again = shapes in self._seen[:-1]
         reason = "a captured array or number changed" if again else "a new size"
         reason = reason if len(self._seen) > 1 else "first call"

@@ -15,6 +15,11 @@ def as_tuple(values: Any, name: str) -> tuple[Any, ...]:
     return tuple(values)
 
 
+def pad_tangents(names: tuple[str, ...], given: int, tangents: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return tangents of the given arguments with None for those left to their defaults."""
+    return tangents + (None,) * (len(names) - given) if len(tangents) == given else tangents
+
+
 def push_tangents(bound: Bound, tangents: tuple[Any, ...]) -> tuple[tuple[int, ...], list[Array]]:
     """Return the positions that have a tangent, and the tangents of their float leaves."""
     if len(tangents) != len(bound.names):

@@ -7,16 +7,18 @@ builds the derivative's graph there, so ``grad(grad(fn))`` and a gradient inside
 from __future__ import annotations
 
 import functools
-import weakref
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradc import nest
-from gradc.checks import check_value
+from gradc.checks import check_mode, check_value
 from gradc.compiled import Compiled, compile
 from gradc.pipeline import Request, current_options, differentiate, stabilise
+from gradc.results import cotangent_leaves, nest_results
 from gradc.signature import Parameters, Wrt, choose_wrt
-from gradc.tracing import Subtrace, Tracer, current, inline, subtrace, value_of
+from gradc.tangents import as_tuple, pad_tangents
+from gradc.tracing import Subtrace, Tracer, call, current, inline, subtrace, value_of
 from gradc_ir import build
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
 from gradc_ir.graph import Function, Value
@@ -25,7 +27,9 @@ from gradc_ir.types import Type
 Function_ = Callable[..., Any]
 
 
-def grad(fn: Function_, wrt: Wrt | None = None, has_aux: bool = False, **options: Any) -> Function_:
+def grad(
+    fn: Function_, wrt: Wrt | None = None, has_aux: bool = False, *, argnums: Wrt | None = None
+) -> Function_:
     """Return the function of the gradient of a scalar-valued function.
 
     ``wrt`` is a position, a parameter's name, or a tuple of them (``argnums`` is accepted); the
@@ -34,68 +38,78 @@ def grad(fn: Function_, wrt: Wrt | None = None, has_aux: bool = False, **options
     scalar, DTypeError when value or argument is not floating point.
     """
     if has_aux:
-        both = value_and_grad(fn, wrt, has_aux, **options)
+        both = value_and_grad(fn, wrt, has_aux, argnums=argnums)
 
         def gradient_and_aux(*args: Any, **kwargs: Any) -> Any:
             (_, aux), gradient = both(*args, **kwargs)
             return gradient, aux
 
         return gradient_and_aux
-    return _Derivative("grad", fn, choose_wrt(wrt, options))
+    return _Derivative("grad", fn, _either(wrt, argnums))
 
 
 def value_and_grad(
-    fn: Function_, wrt: Wrt | None = None, has_aux: bool = False, **options: Any
+    fn: Function_, wrt: Wrt | None = None, has_aux: bool = False, *, argnums: Wrt | None = None
 ) -> Function_:
     """Return the function of ``(value, gradient)``, with has_aux ``((value, aux), gradient)``."""
-    return _Derivative("value_and_grad", fn, choose_wrt(wrt, dict(options)), has_aux=has_aux)
+    return _Derivative("value_and_grad", fn, _either(wrt, argnums), has_aux=has_aux)
 
 
 def jacobian(
-    fn: Function_, wrt: Wrt | None = None, mode: str = "auto", **options: Any
+    fn: Function_, wrt: Wrt | None = None, mode: str = "auto", *, argnums: Wrt | None = None
 ) -> Function_:
-    """Return the function of the Jacobian: shape of the value followed by shape of the argument."""
-    return _Derivative("jacobian", fn, choose_wrt(wrt, options), mode=mode)
+    """Return the function of the Jacobian: shape of the value followed by shape of the argument.
+
+    ``mode`` is ``"forward"``, ``"reverse"`` or ``"auto"`` (the one with fewer seeds). What the
+    function returns that is not floating point has None in its place.
+    """
+    check_mode(mode)
+    return _Derivative("jacobian", fn, _either(wrt, argnums), mode=mode)
 
 
-def hessian(fn: Function_, wrt: Wrt | None = None, **options: Any) -> Function_:
+def hessian(fn: Function_, wrt: Wrt | None = None, *, argnums: Wrt | None = None) -> Function_:
     """Return the function of the Hessian of a scalar: the argument's shape twice."""
-    return _Derivative("hessian", fn, choose_wrt(wrt, options))
+    return _Derivative("hessian", fn, _either(wrt, argnums))
+
+
+def _either(wrt: Wrt | None, argnums: Wrt | None) -> Wrt:
+    return choose_wrt(wrt, {} if argnums is None else {"argnums": argnums})
 
 
 def hvp(fn: Function_, args: Sequence[Any], vector: Any, wrt: Wrt = 0) -> Any:
     """Return the Hessian of a scalar-valued function at ``args`` times ``vector``."""
     if current() is None:
         return compiled(fn).hvp(args, vector, wrt)
-    traced = _Traced(fn, tuple(args), {})
-    leaves = traced.leaves(wrt)
+    traced = _Traced(fn, as_tuple(args, "args"), {})
+    leaves = traced.float_leaves("hvp", wrt)
     check_value(traced.sub, has_aux=False)
-    derivative = traced.derive("hvp", leaves)
-    given = tuple(vector) if isinstance(wrt, (tuple, list)) else (vector,)
-    pushed = [leaf for part in given for leaf in nest.flatten(part)[0]]
-    return traced.like(wrt, traced.run(derivative, pushed))
+    given = as_tuple(vector, "vector") if isinstance(wrt, (tuple, list)) else (vector,)
+    pushed = traced.tangents(traced.positions(wrt), given, "vector")
+    return traced.like(wrt, traced.run(traced.derive("hvp", leaves), pushed))
 
 
 def jvp(fn: Function_, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """Return ``(value, tangent)``: forward mode. Both are tuples; None is a zero tangent."""
     if current() is None:
         return compiled(fn).jvp(primals, tangents)
-    traced = _Traced(fn, tuple(primals), {})
-    if len(tangents) != len(primals):
-        raise ShapeError(f"{len(primals)} primals but {len(tangents)} tangents")
+    traced = _Traced(fn, as_tuple(primals, "primals"), {})
+    tangents = pad_tangents(traced.names, len(primals), as_tuple(tangents, "tangents"))
+    if len(tangents) != len(traced.names):
+        raise ShapeError(
+            f"{len(traced.names)} primals but {len(tangents)} tangents",
+            help="give one tangent per argument; None is a zero tangent",
+        )
     wrt = tuple(i for i, tangent in enumerate(tangents) if tangent is not None)
-    pushed = [leaf for i in wrt for leaf in nest.flatten(tangents[i])[0]]
+    pushed = traced.tangents(wrt, [tangents[i] for i in wrt], "tangent")
     leaves = traced.leaves(wrt)
     kept = [i for i, leaf in enumerate(leaves) if traced.is_float(leaf)]
     results = traced.run(
         traced.derive("jvp", tuple(leaves[i] for i in kept)), [pushed[i] for i in kept]
     )
     count = len(traced.function.results)
-    rest = iter(results[count:])
-    tangent = [
-        next(rest) if type_.dtype.is_float else None for type_ in traced.function.result_types
-    ]
-    return traced.value(results), nest.unflatten(traced.sub.out_tree, tangent)
+    return traced.value(results), nest_results(
+        traced.sub.out_tree, traced.function.result_types, results[count:]
+    )
 
 
 def vjp(fn: Function_, *args: Any) -> tuple[Any, Function_]:
@@ -103,19 +117,14 @@ def vjp(fn: Function_, *args: Any) -> tuple[Any, Function_]:
     if current() is None:
         return compiled(fn).vjp(*args)
     traced = _Traced(fn, args, {})
-    leaves = tuple(leaf for leaf in traced.leaves(tuple(range(len(args)))) if traced.is_float(leaf))
+    whole = tuple(range(len(traced.names)))
+    leaves = tuple(leaf for leaf in traced.leaves(whole) if traced.is_float(leaf))
     derivative = traced.derive("vjp", leaves)
     count = len(traced.function.results)
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
-        given = nest.flatten(cotangent)[0]
-        if len(given) != count:
-            raise ShapeError(f"the cotangent has {len(given)} arrays, the value {count}")
-        floats = [
-            leaf for leaf, type_ in zip(given, traced.function.result_types) if type_.dtype.is_float
-        ]
-        found = iter(traced.run(derivative, floats)[count:])
-        whole = tuple(range(len(args)))
+        given = cotangent_leaves(traced.sub.out_tree, traced.function.result_types, cotangent)
+        found = iter(traced.run(derivative, given)[count:])
         return tuple(
             traced.like(
                 whole,
@@ -137,29 +146,37 @@ def linearize(fn: Function_, *args: Any) -> tuple[Any, Function_]:
         def push_traced(*tangents: Any) -> Any:
             return jvp(fn, args, tangents)[1]
 
-        return fn(*args), push_traced
+        return call(fn, *args), push_traced
     return compiled(fn).linearize(*args)
 
 
-_compiled: weakref.WeakKeyDictionary[Any, Compiled] = weakref.WeakKeyDictionary()
+_KEPT = "__gradc_compiled__"
 
 
 def compiled(fn: Function_) -> Compiled:
-    """Return the compiled form of a function, the same one each time."""
+    """Return the compiled form of a function, the same one each time.
+
+    A function carries it: a table would keep alive what it is a key of, since the compiled form
+    refers to the function, and a program that differentiates a new lambda at each step would grow.
+    """
     if isinstance(fn, Compiled):
         return fn
+    if isinstance(fn, types.FunctionType):
+        # a decorator may have copied another function's
+        found = fn.__dict__.get(_KEPT)
+        if found is None or found.__wrapped__ is not fn:
+            found = fn.__dict__[_KEPT] = compile(fn)
+        return found
     try:
-        found = _compiled.get(fn)
+        return _compile_other(fn)
     except TypeError:
         return compile(fn)  # an unhashable callable has no lasting form
-    if found is None:
-        found = compile(fn)
-        try:
-            # the compiled form refers to the function: keep it alive only as long as that is
-            _compiled[fn] = found
-        except TypeError:
-            return found
-    return found
+
+
+@functools.lru_cache(maxsize=32)
+def _compile_other(fn: Function_) -> Compiled:
+    """Return the compiled form of a method or another callable object."""
+    return compile(fn)
 
 
 class _Derivative:
@@ -194,13 +211,7 @@ class _Derivative:
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Build the derivative in the trace that calls it."""
         traced = _Traced(self.fn, args, kwargs)
-        leaves = traced.leaves(self.wrt)
-        for leaf in leaves:
-            if not traced.is_float(leaf):
-                raise DTypeError(
-                    f"gradc.{self.of} by an argument of type {traced.function.param_types[leaf]}",
-                    help="differentiate by floating-point arguments",
-                )
+        leaves = traced.float_leaves(self.of, self.wrt)
         if self.of in ("grad", "value_and_grad", "hessian"):
             check_value(traced.sub, self.has_aux)
         results = traced.run(traced.derive(self.of, leaves, self.mode), [])
@@ -216,17 +227,18 @@ class _Derivative:
         ]
         if self.of == "hessian":
             return traced.like(self.wrt, rows)
-        return nest.unflatten(traced.sub.out_tree, rows)
+        return nest_results(traced.sub.out_tree, traced.function.result_types, rows)
 
 
 class _Traced:
     """A function traced inside another trace, and its arguments' nests."""
 
     def __init__(self, fn: Function_, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        bound = Parameters(fn).signature.bind(*args, **kwargs)
-        self.names = tuple(bound.arguments)
-        self.values = tuple(bound.arguments.values())
-        self.sub: Subtrace = subtrace(fn, args, kwargs)
+        self.parameters = Parameters(fn)
+        pairs, _ = self.parameters.pairs(args, kwargs)
+        self.names = tuple(name for name, _ in pairs)
+        self.values = tuple(value for _, value in pairs)
+        self.sub: Subtrace = subtrace(fn, *self.parameters.call_form(self.names, self.values))
         # no argument of a call is a mere type, so every operand is a value
         self.operands = [operand for operand in self.sub.operands if operand is not None]
         self.function: Function = self.sub.function
@@ -240,22 +252,33 @@ class _Traced:
             start += len(flat)
 
     def positions(self, wrt: Wrt) -> tuple[int, ...]:
-        entries = wrt if isinstance(wrt, (tuple, list)) else (wrt,)
-        found = []
-        for entry in entries:
-            if isinstance(entry, str) and entry in self.names:
-                found.append(self.names.index(entry))
-            elif isinstance(entry, int) and -len(self.names) <= entry < len(self.names):
-                found.append(entry % len(self.names))
-            else:
-                raise TraceError(
-                    f"wrt: {self.function.name} has no argument {entry!r}",
-                    found=f"arguments: {', '.join(self.names)}",
-                )
-        return tuple(found)
+        return self.parameters.positions(wrt, self)
 
     def leaves(self, wrt: Wrt) -> tuple[int, ...]:
         return tuple(leaf for position in self.positions(wrt) for leaf in self.spans[position])
+
+    def float_leaves(self, of: str, wrt: Wrt) -> tuple[int, ...]:
+        leaves = self.leaves(wrt)
+        for leaf in leaves:
+            if not self.is_float(leaf):
+                raise DTypeError(
+                    f"gradc.{of} by an argument of type {self.function.param_types[leaf]}",
+                    help="differentiate by floating-point arguments",
+                )
+        return leaves
+
+    def tangents(self, positions: Sequence[int], given: Sequence[Any], what: str) -> list[Any]:
+        """Return the leaves of tangents; raises ShapeError unless each has its argument's nest."""
+        if len(given) != len(positions):
+            raise ShapeError(f"{len(positions)} arguments but {len(given)} of {what}")
+        found = []
+        for position, part in zip(positions, given):
+            flat, structure = nest.flatten(part)
+            if structure != self.structures[position]:
+                name = self.names[position]
+                raise ShapeError(f"the {what} of {name} has not the nest of {name}")
+            found += flat
+        return found
 
     def is_float(self, leaf: int) -> bool:
         return self.function.param_types[leaf].dtype.is_float

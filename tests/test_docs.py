@@ -86,7 +86,7 @@ def test_document(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             assert found == expected, f"{where} prints something else; `make golden` rewrites it"
 
 
-@pytest.mark.parametrize("name", ["ops.md", "rules.md"])
+@pytest.mark.parametrize("name", ["ops.md", "rules.md", "numpy.md"])
 def test_tables_are_current(name: str) -> None:
     """`make docs` renews them."""
     # in a process of its own: the examples of other pages register rules in this one
@@ -97,7 +97,11 @@ def test_tables_are_current(name: str) -> None:
         check=True,
         encoding="utf-8",
     ).stdout
-    assert (ROOT / "docs" / name).read_text(encoding="utf-8") == printed
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    version = re.compile(r"functions of NumPy [\d.]+")
+    if version.findall(page) != version.findall(printed):
+        pytest.skip("the page lists the names of another version of NumPy")
+    assert page == printed
 
 
 def run_python(block: Block, file: str, namespace: dict[str, object]) -> None:

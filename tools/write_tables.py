@@ -1,4 +1,4 @@
-"""Writes docs/ops.md and docs/rules.md from the declarations: ``python tools/write_tables.py``."""
+"""Writes the generated pages of docs/ from the declarations: ``python tools/write_tables.py``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -60,7 +61,41 @@ def why(rule: Rule) -> str:
     return f"{rule.reason} (a point may lose {rule.loss:g} bits)" if rule.loss else rule.reason
 
 
-PAGES = {"ops.md": ops, "rules.md": rules}
+def numpy() -> str:
+    """Return the page of NumPy's functions: which a traced function may call."""
+    import numpy as np
+
+    from gradc.tracing import coverage
+
+    version = ".".join(np.__version__.split(".")[:2])
+    everything = [*coverage.rows(), *coverage.rows("linalg.", np.linalg)]
+    counts = {state: sum(row.state == state for row in everything) for state in STATES}
+    page = (
+        f"# NumPy's functions\n\n{NOTICE}\n\n"
+        f"The public functions of NumPy {version} and of `numpy.linalg`, and what they do with "
+        "traced arrays.\nOn arrays that are known while tracing all of them run as they are.\n\n"
+        + table("state", "functions", "meaning", rows=(
+            (state, str(counts[state]), meaning) for state, meaning in STATES.items()
+        ))
+    )  # fmt: skip
+    for state in STATES:
+        members = [row for row in everything if row.state == state]
+        shown = [(", ".join(f"`{name}`" for name in row.names), row.note) for row in members]
+        if any(note for _, note in shown):
+            page += f"\n## {state}\n\n{table('function', 'note', rows=shown)}"
+        else:
+            page += f"\n## {state}\n\n{fill(', '.join(names for names, _ in shown), 100)}\n"
+    scipy = ((f"`{row.names[0]}`", row.note) for row in coverage.of_scipy())
+    return page + f"\n## scipy.special\n\nIn both modes:\n\n{table('function', 'is', rows=scipy)}"
+
+
+STATES = {
+    "both modes": "recorded, with derivatives in forward and reverse mode",
+    "value only": "recorded; the result has no derivative, or is an integer or a truth value",
+    "refused": "an error at the user's line",
+}
+
+PAGES = {"ops.md": ops, "rules.md": rules, "numpy.md": numpy}
 
 
 def main(names: list[str]) -> None:

@@ -60,18 +60,23 @@ class Running:
         self._register = not elements.in_memory(self.statement.value)
         writer = elements.writer
         self._type = MEMORY[self.dtype]
-        self._lanes = lanes(self.dtype)
+        self.lanes = lanes(self.dtype)
         size = self.statement.dims[self.statement.sequential]
-        self.mask = str(self._lanes - 1)
+        # the flag that all elements join partial 0, where that is known only at run time
+        self.short: str | None = None
+        self._mask = str(self.lanes - 1)
         if state.grouped and not isinstance(size, int):
-            short = writer.at_entry(f"icmp sle i64 {writer.size(size)}, {reduction.GROUP}")
-            self.mask = writer.at_entry(f"select i1 {short}, i64 0, i64 {self._lanes - 1}")
-        self._partials_type = f"[{self._lanes} x {self._type}]"
+            self.short = writer.at_entry(f"icmp sle i64 {writer.size(size)}, {reduction.GROUP}")
+            self._mask = writer.at_entry(f"select i1 {self.short}, i64 0, i64 {self._mask}")
+        self._partials_type = f"[{self.lanes} x {self._type}]"
         self._places: dict[str, str] = {}
+        # while whole groups run in rows: the partial of the element at hand
+        self.lane: str | None = None
         if self._register:
             self._places["total"] = writer.stack(self._type)
         if state.grouped and state.partials is None:
             self._places["partials"] = writer.stack(self._partials_type)
+            self._places["row"] = writer.stack(self._partials_type)
             self._places["chunk"] = writer.stack(self._type)
 
     # -- places ------------------------------------------------------------------------------------
@@ -98,7 +103,8 @@ class Running:
     def _partial(self, lane: str, own: list[str]) -> str:
         buffer: Buffer | None = self.state.partials
         if buffer is None:
-            return self.elements.at(self._places["partials"], self.dtype, lane)
+            place = self._places["row" if self.lane is not None else "partials"]
+            return self.elements.at(place, self.dtype, lane)
         writer = self.elements.writer
         width = "1"
         for dim in self.state.inner:
@@ -151,12 +157,14 @@ class Running:
         start = identity(self.statement)
         self._each(lambda own: self.elements.store(self._chunk(own), self.dtype, start))
 
-    def begin_group(self) -> None:
-        """Write the partials' start."""
+    def begin_group(self, in_rows: bool = False) -> None:
+        """Write the partials' start; ``in_rows`` sets ``lane`` until the group is joined."""
         start = identity(self.statement)
+        if in_rows:
+            self.lane = ""
 
         def write(own: list[str]) -> None:
-            for lane in range(self._lanes):
+            for lane in range(self.lanes):
                 self.elements.store(self._partial(str(lane), own), self.dtype, start)
 
         self._each(write)
@@ -165,7 +173,7 @@ class Running:
         """Fold the partials into the chunk."""
 
         def write(own: list[str]) -> None:
-            places = [self._partial(str(lane), own) for lane in range(self._lanes)]
+            places = [self._partial(str(lane), own) for lane in range(self.lanes)]
             values = [self.elements.load(place, self.dtype) for place in places]
             while len(values) > 1:
                 half = len(values) // 2
@@ -173,6 +181,7 @@ class Running:
             self._join_into(self._chunk(own), values[0])
 
         self._each(write)
+        self.lane = None
 
     def join_chunk(self) -> None:
         """Join the chunk to the total."""
@@ -191,7 +200,10 @@ class Running:
             for i, operand in enumerate(node.operands)
         ]
         if self.state.grouped:
-            lane = elements.writer.emit(f"and i64 {own[self.statement.sequential]}, {self.mask}")
+            lane = self.lane
+            if lane is None:
+                index = own[self.statement.sequential]
+                lane = elements.writer.emit(f"and i64 {index}, {self._mask}")
             place = self._partial(lane, own)
         else:
             place = self._total(own)
@@ -207,6 +219,7 @@ class Running:
         writer = self.elements.writer
         if "partials" in self._places:
             writer.release(self._partials_type, self._places["partials"])
+            writer.release(self._partials_type, self._places["row"])
             writer.release(self._type, self._places["chunk"])
         if not self._register:
             return None

@@ -120,6 +120,10 @@ class Elements:
         """Whether a statement's value lives in memory rather than in a register."""
         return self._plan.storage[value].memory
 
+    def is_stored(self, value: Value) -> bool:
+        """Whether a value is some statement's, in memory or in a register."""
+        return value in self._plan.storage
+
     # -- elements ----------------------------------------------------------------------------------
 
     def element(self, value: Value, index: tuple[str, ...]) -> str:

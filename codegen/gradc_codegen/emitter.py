@@ -42,6 +42,19 @@ class Module:
         self._helpers: dict[str, str] = {}
         self._constants: dict[Constant, str] = {}
         self._globals: list[str] = []
+        self._metadata: list[str] = []
+
+    def keep_rolled(self) -> str:
+        """Return the mark of a loop that must meet the vectoriser before it is unrolled."""
+        if not self._metadata:
+            self._metadata += [
+                '!0 = !{!"llvm.loop.unroll.disable"}',
+                '!1 = !{!"llvm.loop.vectorize.followup_vectorized", !2}',
+                '!2 = !{!"llvm.loop.unroll.full"}',
+            ]
+        number = len(self._metadata)
+        self._metadata.append(f"!{number} = distinct !{{!{number}, !0, !1}}")
+        return f", !llvm.loop !{number}"
 
     def declare(self, line: str) -> None:
         """Declare an external function."""
@@ -77,6 +90,7 @@ class Module:
             "\n\n".join(self.functions),
             "\n\n".join(self._helpers.values()),
             "\n".join(self._declared),
+            "\n".join(self._metadata),
         ]
         return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -252,9 +266,21 @@ class Writer:
     # -- loops -------------------------------------------------------------------------------------
 
     def loop(
-        self, start: str, end: str, body: Callable[[str], None], step: int = 1, runs: bool = False
+        self,
+        start: str,
+        end: str,
+        body: Callable[[str], None],
+        step: int = 1,
+        runs: bool = False,
+        mark: str = "",
     ) -> None:
-        """Write a loop from start to end, exclusive; ``runs`` says that it does at least once."""
+        """Write a loop from start to end, exclusive.
+
+        Parameters
+        ----------
+        runs: whether it is known to run at least once.
+        mark: what LLVM is told about it.
+        """
         if _is_number(start) and _is_number(end):
             if int(start) >= int(end):
                 return
@@ -279,8 +305,24 @@ class Writer:
         self.start(latch)
         self.do(f"{following} = add nuw nsw i64 {index}, {step}")
         more = self.emit(f"icmp slt i64 {following}, {end}")
-        self.do(f"br i1 {more}, label %{head}, label %{exit_}")
+        self.do(f"br i1 {more}, label %{head}, label %{exit_}{mark}")
         self.start(exit_)
+
+    def branch_if_less(self, a: str, b: str, body: Callable[[], None]) -> None:
+        """Write a body that runs where a < b."""
+        if _is_number(a) and _is_number(b):
+            if int(a) < int(b):
+                body()
+            return
+        inside, following = self.labels("rest", "joined")
+        less = self.emit(f"icmp slt i64 {a}, {b}")
+        self.do(f"br i1 {less}, label %{inside}, label %{following}")
+        self.start(inside)
+        self.open()
+        body()
+        self.close()
+        self.do(f"br label %{following}")
+        self.start(following)
 
     def minimum(self, a: str, b: str) -> str:
         """Return the smaller of two indices."""

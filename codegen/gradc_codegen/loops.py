@@ -20,7 +20,8 @@ class Kind(Enum):
     MAP = "map"  # one element of the value at every point of its dims
     REDUCE = "reduce"  # joins its elements over one dim
     SCATTER = "scatter"  # writes at indices that are read, in ascending order of one dim
-    PIECE = "piece"  # one operand of a concatenation, written in its place
+    PIECE = "piece"  # one operand of a concatenation or an update, written in its place
+    BASE = "base"  # the operand that scatters or updates then write into
     COPY = "copy"  # an output that is no statement's value
 
 
@@ -178,9 +179,12 @@ class _Printer:
         if statement.kind is Kind.COPY:
             return f"output {statement.outputs[0]}{where} = {self._operand(statement.value)}"
         operands = ", ".join(self._operand(operand) for operand in node.operands)
-        joined = {Kind.REDUCE: "joins", Kind.SCATTER: "at", Kind.PIECE: "piece"}.get(
-            statement.kind, "="
-        )
+        joined = {
+            Kind.REDUCE: "joins",
+            Kind.SCATTER: "at",
+            Kind.PIECE: "piece",
+            Kind.BASE: "from",
+        }.get(statement.kind, "=")
         return f"{target} {joined} {node.op.name} {operands}".rstrip() + outputs
 
     def _operand(self, value: Value) -> str:

@@ -8,12 +8,12 @@ from gradc_codegen.axes import scatter_dims
 from gradc_codegen.buffers import ALIGNMENT, Plan, plan
 from gradc_codegen.elements import Elements, aligned_size
 from gradc_codegen.emitter import MEMORY, Module, Writer
+from gradc_codegen.groups import runs_in_rows, write_groups
 from gradc_codegen.loops import Item, Kernel, Kind, Loop, Part, Statement
 from gradc_codegen.scalar import lower_scalar, lower_word
 from gradc_codegen.schedule import schedule
-from gradc_ir import reduction
+from gradc_codegen.updates import target_starts
 from gradc_ir.graph import Function, Node
-from gradc_ir.sizes import Size
 from gradc_ir.types import DType
 
 
@@ -170,7 +170,7 @@ class _FunctionLowering:
         )
         name = f"@{self._module.name}.part{part.number}"
         self._module.functions.append(
-            inner._writer.text(f"define internal i32 {name}({parameters})")
+            inner._writer.text(f"define internal i32 {name}({parameters}) noinline")
         )
         arguments = [
             f"{argument.llvm} {value}"
@@ -207,24 +207,8 @@ class _FunctionLowering:
         if not grouped:
             writer.loop("0", end, body)
         else:
-
-            def chunk(start: str) -> None:
-                for made in grouped:
-                    made.begin_chunk()
-                stop = writer.minimum(writer.add(start, str(reduction.CHUNK)), end)
-                writer.loop(start, stop, lambda first: group(first, stop), reduction.GROUP, True)
-                for made in grouped:
-                    made.join_chunk()
-
-            def group(start: str, end: str) -> None:
-                for made in grouped:
-                    made.begin_group()
-                stop = writer.minimum(writer.add(start, str(reduction.GROUP)), end)
-                writer.loop(start, stop, body, 1, True)
-                for made in grouped:
-                    made.join_group()
-
-            writer.loop("0", end, chunk, reduction.CHUNK)
+            rows = runs_in_rows(loop, self._elements, self._plan)
+            write_groups(writer, grouped, end, body, rows)
         for made in running:
             del self._running[made.statement]
             total = made.end()
@@ -260,8 +244,10 @@ class _FunctionLowering:
             self._write_outputs(statement, own, value)
         elif statement.kind is Kind.REDUCE:
             self._reduce(statement, own)
-        elif node.op.name in ("scatter_set", "scatter_add"):
-            self._finished(statement, self._elements.element(node.operands[0], tuple(own)), own)
+        elif statement.kind is Kind.BASE:
+            if not self._plan.is_in_place(statement):
+                base = self._elements.element(node.operands[0], tuple(own))
+                self._finished(statement, base, own)
         else:
             self._finished(statement, self._value(statement, own), own)
 
@@ -339,14 +325,19 @@ class _FunctionLowering:
         return self._writer.at_entry(f"select i1 {flag}, ptr %out{output}, ptr {sink}")
 
     def _piece(self, statement: Statement, own: list[str]) -> None:
-        node = statement.node
+        node, writer = statement.node, self._writer
         register = self._elements.element(node.operands[statement.operand], tuple(own))
-        axis: int = node.attributes["axis"]
-        start: Size = 0
-        for before in node.operands[: statement.operand]:
-            start = start + before.type.shape[axis]
-        index = list(own)
-        index[axis] = self._writer.add(self._writer.size(start), own[axis])
+        if node.op.name == "set_slice":
+            index = [
+                writer.add(writer.size(start), writer.multiply(own[axis], str(step)))
+                for axis, (start, step) in enumerate(target_starts(node))
+            ]
+        else:
+            axis: int = node.attributes["axis"]
+            before = node.operands[: statement.operand]
+            start = sum((operand.type.shape[axis] for operand in before), start=0)
+            index = list(own)
+            index[axis] = writer.add(writer.size(start), own[axis])
         address = self._elements.address(statement.value, tuple(index))
         self._elements.store(address, statement.value.type.dtype, register)
 

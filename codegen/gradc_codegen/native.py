@@ -243,6 +243,9 @@ class Entry:
         self._code = code
         self._table = _address_table()
         self._definition = _MethodDef(b"kernel", code.address(_NAME), _METH_FASTCALL, None)
+        # the callable reads its definition when it goes, which may be after this object: at the
+        # end of the process the order is anybody's guess
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._definition))
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object
         make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)

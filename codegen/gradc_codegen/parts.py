@@ -10,7 +10,7 @@ from gradc_codegen.loops import Item, Loop, Part, Statement
 from gradc_codegen.phases import joins_in_groups
 
 MOST_OPERATIONS = 4000
-_LOOP = 10
+_LOOP = 100
 _ARRAY_STATEMENT = 6
 # partials: started, folded, joined
 _GROUPED_REDUCTION = 60

@@ -43,6 +43,16 @@ def _fill() -> None:
 _fill()
 
 
+def is_instruction(node: Node) -> bool:
+    """Whether an elementwise node becomes instructions that LLVM can run over several elements."""
+    word, dtype = node.op.scalar or "", node.operands[0].type.dtype
+    return (
+        word in ("select", "cast", "identity", "abs")
+        or (word, dtype) in _INSTRUCTIONS
+        or (word, dtype.is_float) in _INTRINSICS
+    )
+
+
 def lower_scalar(writer: Writer, node: Node, operands: list[str]) -> str:
     """Write an elementwise node on operands in registers; returns the result's register."""
     word = node.op.scalar or ""

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from gradc_codegen.axes import Labels, identity, index_maps, own_dims, scatter_dims
 from gradc_codegen.loops import Kind, Reading, Statement
+from gradc_codegen.updates import find_chains, target_dims
 from gradc_ir import sizes
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.sizes import Size
@@ -82,6 +83,10 @@ class StatementBuilder:
         nodes = function.nodes
         has_arrays = any(node.results[0].type.shape for node in nodes)
         self._labels = Labels(nodes if has_arrays else ())
+        self._runs = find_chains(function)
+        self._in_runs = {node for run in self._runs.values() for node in run}
+        # who reads the values of runs, so that what writes over one comes after them
+        self._readers: dict[Value, list[Statement]] = {node.results[0]: [] for node in self._runs}
         for node in nodes:
             self._add(node)
         self._add_outputs()
@@ -105,6 +110,9 @@ class StatementBuilder:
             self._cost[value] = self._depth[value] = 0
         elif name in ("scatter_set", "scatter_add"):
             self._add_scatter(node)
+        elif node in self._in_runs:
+            if node in self._runs:
+                self._add_run(self._runs[node])
         elif name == "concatenate" and len(node.operands) > MOST_PIECES_RECOMPUTED:
             self._add_pieces(node)
         elif not self._recompute(node):
@@ -157,6 +165,8 @@ class StatementBuilder:
                 statement.sources += ((value, reading),)
             else:
                 statement.inputs += tuple((writer, reading) for writer in writers)
+                if value in self._readers:
+                    self._readers[value].append(statement)
 
     def _new(
         self,
@@ -219,7 +229,7 @@ class StatementBuilder:
         value = node.results[0]
         rank = value.type.rank
         labels = tuple(self._labels.of(value, axis) for axis in range(rank))
-        copy = self._new(node, Kind.MAP, value.type.shape, labels, identity(rank))
+        copy = self._new(node, Kind.BASE, value.type.shape, labels, identity(rank))
         self._connect(copy, self._of(x))
         part_labels = tuple(self._labels.of(part, axis) for axis in range(part.type.rank))
         axis_dims = scatter_dims(node)
@@ -245,6 +255,38 @@ class StatementBuilder:
             self._connect(piece, self._of(operand))
             pieces.append(piece)
         self._writers[value] = tuple(pieces)
+
+    def _add_run(self, run: list[Node]) -> None:
+        """Add the start of an array and the updates that are written into it, in order."""
+        value = run[-1].results[0]
+        base = run[0].operands[0]
+        rank = value.type.rank
+        labels = tuple(self._labels.of(value, axis) for axis in range(rank))
+        writer = self._new(run[0], Kind.BASE, value.type.shape, labels, identity(rank), value=value)
+        self._connect(writer, self._of(base))
+        nowhere = (-1,) * rank
+        writer.inputs += tuple(
+            (reader, nowhere[: reader.value.type.rank])
+            for reader in self._readers.get(base, ())
+            if reader is not writer
+        )
+        for node in run:
+            part = node.operands[1]
+            part_labels = tuple(self._labels.of(part, axis) for axis in range(rank))
+            piece = self._new(
+                node,
+                Kind.PIECE,
+                part.type.shape,
+                part_labels,
+                target_dims(node),
+                operand=1,
+                value=value,
+            )
+            self._connect(piece, self._of(part))
+            piece.inputs += ((writer, piece.axis_dims),)
+            writer = piece
+        # what reads the last update comes after all of them
+        self._writers[value] = (writer,)
 
     def _add_outputs(self) -> None:
         """Attach each result to the statement of its value, or add a statement that copies it."""

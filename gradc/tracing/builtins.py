@@ -75,6 +75,51 @@ def seen_issubclass(kind: Any, kinds: Any, /) -> bool:
     return issubclass(_originals(kind), _originals(kinds))
 
 
+class SeenType:
+    """Python's ``type``: of a tracer it is the type of what it stands for."""
+
+    __gradc_original__ = type
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return type(x), or a new class."""
+        if len(args) != 1 or kwargs:
+            return type(*args, **kwargs)
+        found = type(args[0])
+        if found is Tracer:
+            return _seen_scalar(_stands_for(args[0]))
+        if found is SymbolicSize:
+            return int
+        original = getattr(args[0], "__gradc_original__", None)
+        found = getattr(found, "__gradc_kind__", found)
+        return _seen_scalar(found if original is None else type(original))
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        """Stand for ``type`` as the base of a class."""
+        return (type,)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(type, name)
+
+    def __getitem__(self, item: Any) -> Any:
+        return type[item]
+
+    def __or__(self, other: Any) -> Any:
+        return type | other
+
+    __ror__ = __or__
+
+
+def _seen_scalar(kind: type) -> Any:
+    from gradc.tracing.modules import see_numpy
+
+    return see_numpy(kind, kind.__name__) if issubclass(kind, np.generic) else kind
+
+
+def seen_hasattr(value: Any, name: str, /) -> bool:
+    """Return hasattr(value, name) with tracers taken for what they stand for."""
+    return hasattr(_stands_for(value) if type(value) is Tracer else value, name)
+
+
 def _stands_for(tracer: Tracer) -> Any:
     if tracer.weak is not None:
         return tracer.weak
@@ -93,6 +138,8 @@ BUILTINS: dict[str, tuple[Any, Any]] = {
     "sum": (sum, seen_sum),
     "min": (min, seen_min),
     "max": (max, seen_max),
+    "type": (type, SeenType()),
+    "hasattr": (hasattr, seen_hasattr),
     "isinstance": (isinstance, seen_isinstance),
     "issubclass": (issubclass, seen_issubclass),
 }

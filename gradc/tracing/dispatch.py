@@ -111,14 +111,19 @@ NAMES: list[str] = []
 
 def unsupported(name: str) -> TraceError:
     """Return the error for a function without a mapping, with the nearest that has one."""
-    short = name.rpartition(".")[2]
-    near = difflib.get_close_matches(short, NAMES, n=1, cutoff=0.7)
+    near = nearest(name)
     cure = (
-        f"the nearest supported function is np.{near[0]}"
+        f"the nearest supported function is {near}"
         if near
         else ("write it with supported functions, or compute it outside and pass the result in")
     )
     return TraceError(f"{name} is not supported for traced arrays", at=source.location(), help=cure)
+
+
+def nearest(name: str) -> str:
+    """Return the supported function whose name is most alike, or no text."""
+    near = difflib.get_close_matches(name.rpartition(".")[2], NAMES, n=1, cutoff=0.7)
+    return f"np.{near[0]}" if near else ""
 
 
 def special_ufunc(ufunc: Any) -> Mapped:

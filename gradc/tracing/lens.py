@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing import source
+from gradc.tracing import holders, source
 from gradc.tracing.builtins import BUILTINS, seen_builtins
 from gradc.tracing.modules import (
     Random,
@@ -26,7 +26,7 @@ from gradc.tracing.modules import (
     see_module,
     see_numpy,
 )
-from gradc.tracing.state import Capture, Guard, Trace
+from gradc.tracing.state import Capture, Guard, SameObject, Trace
 from gradc.tracing.tracer import Tracer, make_hidden
 from gradc_ir.errors import TraceError
 from gradc_ir.location import Location
@@ -75,6 +75,7 @@ class Lens:
         self._globals: dict[int, tuple[dict[str, Any], dict[str, Any], set[str]]] = {}
         self._cells: dict[int, tuple[Any, Any]] = {}
         self._arrays: dict[tuple[int, str], tuple[Any, Tracer]] = {}
+        self._holders: list[tuple[str, Any, Any]] = []
         self._builtins = seen_builtins(self.see)
 
     def see(self, value: Any) -> Any:
@@ -85,14 +86,30 @@ class Lens:
         if kind is types.FunctionType:
             return self._function(value)
         if kind is types.MethodType:
-            return types.MethodType(self.see(value.__func__), value.__self__)
+            return types.MethodType(self.see(value.__func__), self._instance(value.__self__))
         if kind is types.ModuleType:
             return see_module(value, self)
         if isinstance(value, functools.partial):
+            read = functools.partial(getattr, value)
+            args = functools.partial(read, "args")
+            keywords = functools.partial(read, "keywords")
             return functools.partial(
                 self.see(value.func),
-                *map(self.see, value.args),
-                **{key: self.see(arg) for key, arg in value.keywords.items()},
+                *[
+                    self.captured(
+                        arg,
+                        (id(value), str(i)),
+                        f"args[{i}]",
+                        functools.partial(holders.entry, args, i),
+                    )
+                    for i, arg in enumerate(value.args)
+                ],
+                **{
+                    key: self.captured(
+                        arg, (id(value), key), key, functools.partial(holders.entry, keywords, key)
+                    )
+                    for key, arg in value.keywords.items()
+                },
             )
         if isinstance(value, _CACHED):
             return self.see(value.__wrapped__)
@@ -102,7 +119,10 @@ class Lens:
             return Inlined(value, value.__gradc_trace__)
         run = getattr(kind, "__call__", None)  # noqa: B004 - the method itself is wanted
         if type(run) is types.FunctionType and not source.is_library(run.__code__.co_filename):
-            return Inlined(value, types.MethodType(self.see(run), value))
+            seen = self._instance(value)
+            return Inlined(seen, types.MethodType(self.see(run), seen))
+        if holders.is_user_object(value):
+            return self._object(value, type(value).__name__)
         if kind is types.BuiltinFunctionType:
             replaced = BUILTINS.get(getattr(value, "__name__", ""))
             if replaced is not None and replaced[0] is value:
@@ -113,13 +133,17 @@ class Lens:
             return see_numpy(value, getattr(value, "__name__", "function"))
         return value
 
+    def _instance(self, value: Any) -> Any:
+        return self._object(value, "self") if holders.is_user_object(value) else value
+
     def see_named(self, value: Any, holder: dict[str, Any], key: str, name: str) -> Any:
         """Return a value found under a name that can be read again."""
-        return self._captured(value, (id(holder), key), name, lambda: holder[key])
+        return self.captured(value, (id(holder), key), name, lambda: holder[key])
 
-    def _captured(
+    def captured(
         self, value: Any, identity: tuple[int, str], name: str, fetch: Callable[[], Any]
     ) -> Any:
+        """Return what traced code sees of a value that ``fetch`` reads again at every call."""
         if type(value) is np.ndarray and value.dtype in _SUPPORTED:
             found = self._arrays.get(identity)
             if found is None:
@@ -129,9 +153,67 @@ class Lens:
                 tracer = make_hidden(self.trace, type_, origin, _CAPTURED)
                 found = self._arrays[identity] = (value, tracer)
             return found[1]
-        if isinstance(value, _PLAIN) and self.trace is not None:
-            self.trace.guards[identity] = Guard(name, value, fetch)
+        if isinstance(value, _PLAIN):
+            self._guard(identity, Guard(name, value, fetch))
+        elif holders.is_container(value):
+            return self._container(value, identity, name, fetch)
+        elif type(value) is types.FunctionType or hasattr(type(value), "__gradc_trace__"):
+            self._guard(identity, SameObject(name, value, fetch))
+        elif holders.is_user_object(value):
+            self._guard(identity, SameObject(name, value, fetch))
+            return self._object(value, name)
         return self.see(value)
+
+    def _guard(self, identity: tuple[int, str], guard: Guard) -> None:
+        if self.trace is not None:
+            self.trace.guards[identity] = guard
+
+    def _container(
+        self, value: Any, identity: tuple[int, str], name: str, fetch: Callable[[], Any]
+    ) -> Any:
+        """Return a list, tuple or dict with its entries captured, if they are not mere numbers."""
+        if holders.is_plain(value):
+            known = Guard(name, holders.contents(value), lambda: holders.contents(fetch()))
+            self._guard(identity, known)
+            return value
+        found = self._copies.get(id(value))
+        if found is not None:
+            return found[1]
+        self._guard(identity, Guard(name, holders.keys_of(value), lambda: holders.keys_of(fetch())))
+        kind = type(value)
+        copy: Any = {} if kind is dict else []
+        if kind is not tuple:
+            self._copies[id(value)] = value, copy  # it may hold itself
+        for key, part in value.items() if kind is dict else enumerate(value):
+            path = f"{name}[{key!r}]"
+            read = functools.partial(holders.entry, fetch, key)
+            seen = self.captured(part, (id(value), repr(key)), path, read)
+            if kind is dict:
+                copy[key] = seen
+            else:
+                copy.append(seen)
+        if kind not in (dict, list):
+            copy = kind(copy) if kind is tuple else kind(*copy)
+        else:
+            self._holders.append((name, copy, copy.copy()))
+        self._copies[id(value)] = value, copy
+        return copy
+
+    def _object(self, value: Any, name: str) -> Any:
+        found = self._copies.get(id(value))
+        if found is None:
+            found = self._copies[id(value)] = value, holders.seen_object(value, name, self)
+        return found[1]
+
+    def check_holders(self) -> None:
+        """Raise TraceError when the function changed a list or dict outside of it."""
+        for name, copy, before in self._holders:
+            same = keys_same(copy, before)
+            if not same:
+                raise TraceError(
+                    f"the function changes {name}, which is outside of it",
+                    help="return what is new from the function",
+                )
 
     def _function(self, function: types.FunctionType) -> Any:
         found = self._copies.get(id(function))
@@ -158,7 +240,7 @@ class Lens:
         defaults = function.__defaults__
         if defaults:
             copy.__defaults__ = tuple(
-                self._captured(
+                self.captured(
                     value,
                     (id(function), f"default {i}"),
                     f"{function.__name__}.__defaults__[{i}]",
@@ -207,9 +289,16 @@ class Lens:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             copy = self._cells[id(cell)][1]
             if _is_empty(copy) and not _is_empty(cell):
-                copy.cell_contents = self._captured(
+                copy.cell_contents = self.captured(
                     cell.cell_contents, (id(cell), name), name, functools.partial(_contents, cell)
                 )
+
+
+def keys_same(left: Any, right: Any) -> bool:
+    """Whether two dicts or lists hold the same objects under the same keys."""
+    if isinstance(left, dict):
+        return list(left) == list(right) and all(left[key] is right[key] for key in left)
+    return len(left) == len(right) and all(a is b for a, b in zip(left, right))
 
 
 def _contents(cell: types.CellType) -> Any:

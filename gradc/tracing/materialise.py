@@ -16,28 +16,20 @@ from gradc_ir.types import DType, Type, dtype_of
 
 # Below this many elements a constant costs less than the ops that would compute it.
 _SMALL = 16
-# Above this many bytes a constant is worth a line in the log.
-_NOTABLE = 1024
 
 
-def constant_value(array: npt.NDArray[Any], trace: Trace) -> Value:
+def constant_value(array: npt.NDArray[Any]) -> Value:
     """Return an array as a value: a filled one, an arithmetic progression, or a constant."""
     if array.size <= _SMALL:
         return build.constant(array)
-    value = _progression(array) or _identity(array)
-    if value is None:
-        value = build.constant(array)
-        if value.op.name == "constant" and array.nbytes > _NOTABLE:
-            type_ = Type(dtype_of(array.dtype), array.shape)
-            trace.note(f"an array {type_} became a constant of the graph")
-    return value
+    return _progression(array) or _identity(array) or build.constant(array)
 
 
 def note_unnamed(array: npt.NDArray[Any], trace: Trace) -> None:
     """Log an array that was reached by no name: it cannot be read again at every call."""
     type_ = Type(dtype_of(array.dtype), array.shape)
     trace.note(
-        f"{source.location()}: an array {type_} of a list, a dict or an object became a constant: "
+        f"{source.location()}: an array {type_} reached by no name became a constant: "
         "later changes to it are not seen"
     )
 

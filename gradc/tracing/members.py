@@ -73,8 +73,10 @@ ATTRIBUTES: dict[str, Callable[[Tracer], Any]] = {
 
 # Methods that are the function of the same name with the array first.
 SAME_NAME = (
-    "sum", "prod", "mean", "var", "max", "min", "any", "all", "dot", "clip", "ravel", "swapaxes",
-    "squeeze", "astype",
+    "sum", "prod", "mean", "var", "max", "min", "any", "all", "dot", "clip", "ravel",
+    "swapaxes", "squeeze", "astype", "std", "repeat", "take", "diagonal", "trace", "cumsum",
+    "cumprod", "argmax", "argmin", "searchsorted", "choose", "put", "round", "conj",
+    "conjugate",
 )  # fmt: skip
 
 

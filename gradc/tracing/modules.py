@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 import types
@@ -83,6 +84,12 @@ class CastingType:
         return repr(self.__gradc_original__)
 
 
+@functools.cache
+def casting_type(original: Any) -> CastingType:
+    """Return a scalar type as traced code sees it, the same one each time: ``is`` compares them."""
+    return CastingType(original)
+
+
 class Random:
     """A source of randomness, which a graph cannot hold."""
 
@@ -147,7 +154,7 @@ def see_numpy(value: Any, name: str) -> Any:
         return NumpyModule(value) if value.__name__.partition(".")[0] == "numpy" else value
     if isinstance(value, type):
         is_scalar = issubclass(value, np.generic) and value.__name__ not in _ABSTRACT
-        return CastingType(value) if is_scalar else value
+        return casting_type(value) if is_scalar else value
     if not callable(value):
         return value
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -119,6 +119,40 @@ def _array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
     )
 
 
+def _hash(self: Tracer) -> int:
+    raise TraceError(
+        "a traced value was used as a key of a dict or an element of a set",
+        at=source.location(),
+        found=f"value: {self.type}",
+        help="use a list, or keys that are known while tracing",
+    )
+
+
+def _round(self: Tracer, digits: int | None = None) -> Any:
+    raise TraceError(
+        "round() of a traced value is not supported",
+        at=source.location(),
+        found=f"value: {self.type}",
+        help="write np.floor(x + 0.5), with .astype(np.int64) for an integer",
+    )
+
+
+def _divmod(self: Tracer, other: Any) -> Any:
+    return operate("floor_divide", self, other), operate("remainder", self, other)
+
+
+def _rdivmod(self: Tracer, other: Any) -> Any:
+    return operate("floor_divide", other, self), operate("remainder", other, self)
+
+
+def _shift(self: Tracer, other: Any) -> NoReturn:
+    raise TraceError(
+        "the operators << and >> are not supported for traced values",
+        at=source.location(),
+        help="multiply by 2**n, or divide with // by it",
+    )
+
+
 def _format(self: Tracer, spec: str) -> str:
     return repr(self) if self.known is None else format(self.known, spec)
 
@@ -139,6 +173,11 @@ NUMBERS: dict[str, Callable[..., Any]] = {
     "__reversed__": _reversed,
     "__contains__": _contains,
     "__array__": _array,
+    "__hash__": _hash,
+    "__round__": _round,
+    "__divmod__": _divmod,
+    "__rdivmod__": _rdivmod,
+    **{f"__{name}__": _shift for name in ("lshift", "rshift", "rlshift", "rrshift")},
     "__format__": _format,
     "__repr__": _repr,
 }

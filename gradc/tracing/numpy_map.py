@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing import creation, products, reductions, shaping, source
+from gradc.tracing import composed, creation, products, reductions, shaping, source
 from gradc.tracing.arrays import as_tracer, contains_unknown
 from gradc.tracing.dispatch import METHODS_OF_UFUNCS, NAMES, Mapped
 from gradc.tracing.einsum import einsum
 from gradc.tracing.elementwise import Elementwise, aligned, elementwise
 from gradc.tracing.indexing import assigned_value
-from gradc.tracing.norms import norm
+from gradc.tracing.outputs import with_out
 from gradc.tracing.promote import Kind, common_dtype, kind, supported
 from gradc.tracing.reductions import truth
-from gradc.tracing.scattering import add_at
 from gradc.tracing.sizing import as_integer
 from gradc.tracing.state import running
 from gradc.tracing.tracer import Tracer, make, shape_of, write
@@ -302,20 +301,14 @@ def _kind_or_dtype(x: Any) -> Kind:
     return supported(x) if is_dtype else kind(x)
 
 
+def _is_number(element: Any) -> bool:
+    return not isinstance(element, Tracer) or element.scalar or element.weak is not None
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "where": where,
     "clip": clip,
-    "sum": reductions.sum,
-    "prod": reductions.prod,
-    "mean": reductions.mean,
-    "var": reductions.var,
-    "max": reductions.max,
-    "amax": reductions.max,
-    "min": reductions.min,
-    "amin": reductions.min,
     "ptp": reductions.ptp,
-    "any": reductions.any_,
-    "all": reductions.all_,
     "dot": products.dot,
     "matmul": products.matmul,
     "outer": products.outer,
@@ -323,12 +316,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "vdot": products.vdot,
     "tensordot": products.tensordot,
     "einsum": einsum,
-    "linalg.norm": norm,
     "shape": lambda a: shape_of(as_tracer(a)),
     "ndim": lambda a: as_tracer(a).type.rank,
     "size": lambda a: as_integer(as_tracer(a).type.count),
+    "isscalar": lambda element: _is_number(element),
     "result_type": lambda *arrays: common_dtype([_kind_or_dtype(x) for x in arrays]).numpy,
-    "diff": shaping.diff,
     "concatenate": shaping.concatenate,
     "stack": shaping.stack,
     "vstack": shaping.vstack,
@@ -343,7 +335,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "empty_like": creation.empty_like,
     "full_like": creation.full_like,
     "arange": creation.arange,
-    "linspace": creation.linspace,
     "eye": creation.eye,
     "identity": creation.identity_matrix,
     "array": creation.array,
@@ -361,8 +352,6 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "moveaxis": shaping.moveaxis,
     "squeeze": shaping.squeeze,
     "flip": shaping.flip,
-    "atleast_1d": shaping.at_least_one,
-    "atleast_2d": shaping.at_least_two,
     "expand_dims": shaping.expand_dims,
     "broadcast_to": shaping.broadcast_to,
     "asarray": creation.asarray,
@@ -374,28 +363,23 @@ def _table() -> dict[str, Mapped]:
     table = {}
     for name, rule in RULES.items():
         table[name] = Mapped(name, getattr(np, name), _recorder(rule))
-    for functions, always in ((FUNCTIONS, False), (VIEWS, True)):
-        for name, record in functions.items():
+    functions, views = FUNCTIONS | composed.FUNCTIONS, VIEWS | composed.VIEWS
+    for records, always in ((functions, False), (views, True)):
+        for name, record in records.items():
             # some names came with later versions of NumPy
             original: Any = np
             for part in name.split("."):
                 original = getattr(original, part, None)
             if original is not None:
-                table[name] = Mapped(name, original, record, always=always)
+                table[name] = Mapped(name, original, with_out(name, record), always=always)
     return table
 
 
 TABLE: dict[str, Mapped] = _table()
 NAMES.extend(TABLE)
+METHODS_OF_UFUNCS.update(composed.METHODS)
 METHODS_OF_UFUNCS.update({
-    ("add", "at"): add_at,
-    ("add", "reduce"): lambda a, axis=0, keepdims=False: reductions.sum(a, axis, None, keepdims),
-    ("multiply", "reduce"): lambda a, axis=0, keepdims=False: reductions.prod(
-        a, axis, None, keepdims
-    ),
-    ("maximum", "reduce"): lambda a, axis=0, keepdims=False: reductions.max(a, axis, keepdims),
-    ("minimum", "reduce"): lambda a, axis=0, keepdims=False: reductions.min(a, axis, keepdims),
-    ("multiply", "outer"): products.outer,
+    (name, "outer"): composed.outer_of(name) for name, rule in RULES.items() if rule.ufunc.nin == 2
 })  # fmt: skip
 # The same functions under the identity NumPy's protocols hand over.
 BY_IDENTITY: dict[Any, Mapped] = {}

@@ -157,8 +157,12 @@ def _compare(name: str) -> Callable[..., Any]:
     def compare(self: Tracer, other: Any) -> Any:
         if isinstance(other, _OPERANDS):
             return operate(name, self, other)
-        # as NumPy: an array equals no text and no None
-        return NotImplemented if name in ("equal", "not_equal") else _refuse(other)
+        if name not in ("equal", "not_equal"):
+            return _refuse(other)
+        if self.scalar or not (other is None or isinstance(other, str)):
+            return NotImplemented
+        # as NumPy: no element of an array equals a text or None
+        return make(running(), build.full(self.type.shape, name == "not_equal", DType.BOOL))
 
     return compare
 

@@ -110,12 +110,17 @@ def dot(a: Any, b: Any) -> Any:
     if not x.type.shape or not y.type.shape:
         from gradc.tracing.numpy_map import call
 
-        return call("multiply", x, y)
+        # np.dot makes arrays of Python's numbers, which then do not yield to the other's dtype
+        return call("multiply", _strong(x), _strong(y))
     if x.type.rank <= 2 and y.type.rank <= 2:
         return matmul(x, y)
     axis = max(y.type.rank - 2, 0)
     _check_inner("np.dot", x, y, x.type.shape[-1], y.type.shape[axis])
     return tensordot(x, y, ((x.type.rank - 1,), (axis,)))
+
+
+def _strong(x: Tracer) -> Tracer:
+    return x if x.weak is None else make(running(), read(x))
 
 
 def outer(a: Any, b: Any) -> Tracer:

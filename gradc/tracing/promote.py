@@ -84,6 +84,9 @@ def resolve(ufunc: np.ufunc, kinds: tuple[Kind, ...]) -> tuple[tuple[DType, ...]
     found = _resolved.get(key)
     if found is None:
         given = tuple(k.numpy if isinstance(k, DType) else k for k in kinds)
+        if int in kinds and not any(isinstance(k, DType) for k in kinds):
+            # NumPy compares Python integers, which have no largest one, as objects
+            given = tuple(np.asarray(k(0)).dtype for k in kinds if not isinstance(k, DType))
         outputs = (None,) * ufunc.nout
         try:
             dtypes = ufunc.resolve_dtypes((*given, *outputs))

@@ -128,16 +128,6 @@ def flatten(a: Any, order: str = "C") -> Tracer:
     return copied(ravel(a, order), "C")
 
 
-def at_least_one(a: Any) -> Tracer:
-    """Record ``np.atleast_1d`` of one array."""
-    return _at_least(a, 1)
-
-
-def at_least_two(a: Any) -> Tracer:
-    """Record ``np.atleast_2d`` of one array."""
-    return _at_least(a, 2)
-
-
 def flip(m: Any, axis: Any = None) -> Tracer:
     """Record ``np.flip``: a view in reverse order along axes, all by default."""
     from gradc.tracing.indexing import get

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gradc.tracing import source
+from gradc.tracing.leaves import exact_key
 from gradc_ir import sizes
 from gradc_ir.build import Builder
 from gradc_ir.errors import TraceError
@@ -29,6 +30,10 @@ class _State(threading.local):
 state = _State()
 
 
+# What reading a name, an empty cell, an entry or an attribute that is gone raises.
+MISSING = (LookupError, ValueError, AttributeError, TypeError)
+
+
 @dataclass(frozen=True, eq=False)
 class Capture:
     """A hidden input: an array the function reaches by a name, read again at every call."""
@@ -40,9 +45,13 @@ class Capture:
     def read(self) -> npt.NDArray[Any]:
         """Return the array the name stands for now.
 
-        Raises TraceError when its dtype or rank is no longer the one that was traced.
+        Raises TraceError when its dtype or rank is no longer the one that was traced, or the name
+        is gone.
         """
-        array = np.asarray(self.fetch())
+        try:
+            array = np.asarray(self.fetch())
+        except MISSING:
+            raise TraceError(f"the captured array {self.name} is no longer there") from None
         if array.dtype != self.type.dtype.numpy or array.ndim != self.type.rank:
             raise TraceError(
                 f"the captured array {self.name} changed its dtype or its number of axes",
@@ -59,14 +68,32 @@ class Guard:
     name: str
     value: Any
     fetch: Callable[[], Any]
+    _key: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_key", exact_key(self.value))
 
     def holds(self) -> bool:
         """Whether the name still stands for the same value."""
         try:
             now = self.fetch()
-        except (LookupError, ValueError, AttributeError):
+        except MISSING:
             return False
-        return type(now) is type(self.value) and (now is self.value or bool(now == self.value))
+        return now is self.value or exact_key(now) == self._key
+
+
+class SameObject(Guard):
+    """A function or object reached by name; the graph is made of this very one."""
+
+    def __post_init__(self) -> None:
+        """Do without a key: nothing but identity counts."""
+
+    def holds(self) -> bool:
+        """Whether the name still stands for the same object."""
+        try:
+            return self.fetch() is self.value
+        except MISSING:
+            return False
 
 
 class Trace:

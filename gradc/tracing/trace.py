@@ -35,7 +35,7 @@ class Traced:
     Parameters
     ----------
     function: the graph; its parameters are the leaves of the arguments, then the captured arrays.
-    in_tree: the structure of ``(args, kwargs)``.
+    in_tree: the structure of ``(args, values of kwargs)``.
     out_tree: the structure of the result.
     captures: the arrays reached by name, to be read and passed at every call, in parameter order.
     guards: numbers, strings and flags reached by name; the graph holds only while they hold.
@@ -92,14 +92,18 @@ def trace(
     TraceError, ShapeError, DTypeError, IndexError for what the function does;
     NeedsConcreteSize when Python asks for the number behind a symbolic size.
     """
-    leaves, in_tree = nest.flatten((tuple(args), dict(kwargs or {})))
-    paths = _argument_paths(fn, tuple(args), dict(kwargs or {}))
+    kwargs = dict(kwargs or {})
+    # values by name in the order they are given in: a dict's leaves come in that of its keys
+    leaves, in_tree = nest.flatten((tuple(args), tuple(kwargs.values())))
+    paths = _argument_paths(fn, tuple(args), kwargs)
     types = [abstract(leaf, path) for leaf, path in zip(leaves, paths)]
     solved: dict[str, Size] = {}
     while True:
         given = [_substituted(leaf, solved) for leaf in types]
         try:
-            return _trace_once(fn, given, paths, in_tree, name or _name_of(fn), solved)
+            return _trace_once(
+                fn, given, paths, in_tree, tuple(kwargs), name or _name_of(fn), solved
+            )
         except SizesMustMatch as question:
             answer = question.solution()
             if answer is None:
@@ -131,6 +135,7 @@ def _trace_once(
     leaves: Sequence[Any],
     paths: Sequence[str],
     in_tree: Structure,
+    keywords: Sequence[str],
     name: str,
     solved: Mapping[str, Size],
 ) -> Traced:
@@ -142,12 +147,14 @@ def _trace_once(
         given, names = [], []
         for leaf, path in zip(leaves, paths):
             if isinstance(leaf, Static):
-                given.append(leaf.value)
+                given.append(lens.see(leaf.value))
                 continue
             given.append(_parameter(running_trace, leaf))
             names.append(path)
-        args, kwargs = nest.unflatten(in_tree, given)
-        results, out_tree = _results(lens.see(fn)(*args, **kwargs), name)
+        args, values = nest.unflatten(in_tree, given)
+        result = lens.see(fn)(*args, **dict(zip(keywords, values)))
+        results, out_tree = _results(result, name)
+        lens.check_holders()
     captures = tuple(running_trace.captures)
     function = running_trace.builder.function(
         name,
@@ -240,10 +247,8 @@ def _argument_paths(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
         inside = position < len(names)
         root = names[position] if inside else f"{rest}[{position - len(names)}]"
         paths += nest.paths(arg, root)
-    # the leaves of kwargs come in the order in which a dict is flattened
-    for key in nest.flatten({key: position for position, key in enumerate(kwargs)})[0]:
-        keyword = list(kwargs)[key]
-        paths += nest.paths(kwargs[keyword], keyword)
+    for keyword, value in kwargs.items():
+        paths += nest.paths(value, keyword)
     return paths
 
 
@@ -273,7 +278,8 @@ def subtrace(
     Outer tracers that the function uses otherwise become further operands, level by level.
     """
     outer = running()
-    leaves, tree = nest.flatten((tuple(args), dict(kwargs or {})))
+    kwargs = dict(kwargs or {})
+    leaves, tree = nest.flatten((tuple(args), tuple(kwargs.values())))
     operands: list[Value | None] = []
     with Trace(outer, outer.lens) as inner:
         given = []
@@ -293,8 +299,8 @@ def subtrace(
             parameter.scalar = tracer.scalar or not isinstance(leaf, Tracer)
             parameter.weak = tracer.weak or _weak_of(leaf)
             given.append(parameter)
-        inner_args, inner_kwargs = nest.unflatten(tree, given)
-        result = outer.lens.see(fn)(*inner_args, **inner_kwargs)
+        inner_args, values = nest.unflatten(tree, given)
+        result = outer.lens.see(fn)(*inner_args, **dict(zip(kwargs, values)))
         results, out_tree = _results(result, _name_of(fn))
         inner.lift_sizes(results)
     captured = tuple(inner.lifted)

@@ -200,7 +200,7 @@ def _running(trace: Trace | None) -> Trace:
 
 def _first_value(tracer: Tracer, trace: Trace) -> Value:
     if tracer._known is not None:
-        value = constant_value(tracer._known, trace)
+        value = constant_value(tracer._known)
         if tracer._trace is trace:
             tracer._value = value
         return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from collections import namedtuple
 from typing import Any
@@ -10,9 +11,18 @@ import numpy as np
 import pytest
 
 import gradc
+from gradc.dump import STAGES
+from gradc_ir.parser import parse_function
 from tests.comparing import assert_same_bits
 
 # -- calls -----------------------------------------------------------------------------------------
+
+
+def test_a_lambda_can_be_dumped_at_every_stage() -> None:
+    f = gradc.compile(lambda x: np.sum(np.exp(x)))
+    assert parse_function(f.dump("x: f64[n]", of="grad")) == f.ir("x: f64[n]", of="grad")
+    for stage in STAGES:
+        assert f.dump("x: f64[n]", of="value_and_grad", stage=stage)
 
 
 def test_with_and_without_arguments_it_is_a_decorator() -> None:
@@ -426,15 +436,15 @@ def test_an_array_without_a_name_is_a_constant_and_explain_says_so() -> None:
     class Model:
         weights = np.array([1.0, 2.0])
 
-    model, parts = Model(), [np.array([3.0, 4.0])]
+    parts = collections.deque([np.array([3.0, 4.0])])
 
     def f(x):
-        return np.sum(x * model.weights) + x @ parts[0] + np.sum(x[np.array([0, 1])])
+        return np.sum(x * Model.weights) + x @ parts[0] + np.sum(x[np.array([0, 1])])
 
     text = gradc.compile(f).explain("x: f64[2]")
     listed = [line for line in text.splitlines() if "became a constant" in line]
     line = f.__code__.co_firstlineno + 1
     assert listed == [
-        f"  test_compile.py:{line} in f: an array f64[2] of a list, a dict or an object became a "
-        "constant: later changes to it are not seen"
+        f"  test_compile.py:{line} in f: an array f64[2] reached by no name became a constant: "
+        "later changes to it are not seen"
     ]

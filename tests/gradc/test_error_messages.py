@@ -241,6 +241,13 @@ def test_an_integer_argument_to_grad() -> None:
           help: pass x as float: x.astype(np.float64)
         """,
     )
+    says(
+        lambda: gradc.grad(weighted)({"w": 3}, 1.0),
+        """
+        DTypeError: the gradient of weighted with respect to p.w needs floating point, not int64
+          help: pass p.w as float: 3.0
+        """,
+    )
 
 
 # -- values ----------------------------------------------------------------------------------------

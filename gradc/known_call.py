@@ -1,0 +1,47 @@
+"""The short way of a call: arguments like earlier ones go straight to the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gradc.signature import Array
+from gradc.tracing import Traced
+from gradc_ir.errors import TraceError
+
+if TYPE_CHECKING:
+    from gradc.executable import Executable
+
+
+class KnownCall:
+    """A kernel that calls with plain arrays go straight to, while what it captured still fits."""
+
+    __slots__ = ("captures", "executable", "guards", "shapes", "unpack")
+
+    def __init__(
+        self,
+        executable: Executable,
+        unpack: Callable[[Sequence[Array]], Any],
+        traced: Traced,
+        shapes: tuple[tuple[int, ...], ...],
+    ) -> None:
+        self.executable = executable
+        self.unpack = unpack
+        self.guards = traced.guards
+        self.captures = traced.captures
+        self.shapes = shapes
+
+    def arrays(self, args: Sequence[Array]) -> Sequence[Array] | None:
+        """Return the arguments and the captured arrays; None when the kernel is not for them."""
+        for guard in self.guards:
+            if not guard.holds():
+                return None
+        if not self.captures:
+            return args
+        try:
+            captured = [capture.read() for capture in self.captures]
+        except TraceError:
+            return None
+        if tuple([array.shape for array in captured]) != self.shapes:
+            return None
+        return [*args, *captured]

@@ -1,0 +1,56 @@
+"""The argument ``out`` of NumPy's functions, by its name or in its place among the others."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from gradc.tracing import source
+from gradc.tracing.arrays import as_tracer
+from gradc_ir.errors import ShapeError
+
+# function -> where NumPy takes ``out``
+PLACES = {
+    **dict.fromkeys(("sum", "prod", "mean", "var", "std"), 3),
+    **dict.fromkeys(("nansum", "nanprod", "nanmean", "nanvar", "nanstd"), 3),
+    **dict.fromkeys(("cumsum", "cumprod", "nancumsum", "nancumprod"), 3),
+    **dict.fromkeys(("take", "compress", "clip"), 3),
+    **dict.fromkeys(("max", "amax", "min", "amin", "nanmax", "nanmin", "ptp", "any", "all"), 2),
+    **dict.fromkeys(("argmax", "argmin", "choose", "round", "around", "dot", "matmul"), 2),
+    **dict.fromkeys(("outer", "concatenate", "concat", "stack"), 2),
+    "trace": 5,
+}  # fmt: skip
+
+
+def with_out(name: str, record: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what records a function and writes the result where ``out`` says."""
+    if name not in PLACES:
+        return record
+    place = PLACES[name]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        out = kwargs.pop("out", None)
+        if len(args) > place:
+            out = args[place]
+            args = args[:place] + args[place + 1 :]
+        found = record(*args, **kwargs)
+        if out is None:
+            return found
+        from gradc.tracing.numpy_map import write_out
+
+        have, wanted = as_tracer(found).type, as_tracer(out).type
+        if have.shape != wanted.shape:
+            raise ShapeError(
+                f"np.{name}: out= has another shape than the result",
+                at=source.location(),
+                found=f"result: {have}    out: {wanted}",
+            )
+        return write_out(name, as_tracer(found), out)
+
+    own = inspect.signature(record)
+    extra = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)
+    parameters = [*own.parameters.values(), extra]
+    call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    call.__doc__ = record.__doc__
+    return call
