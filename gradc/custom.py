@@ -59,10 +59,9 @@ def custom_gradient(function: AnyFunction) -> CustomGradient:
     of the value (one for each element when the value is a tuple or a list, each in the nest of its
     element) to one gradient for each argument, in its nest, or to a flat list of leaves; None is
     zero, and a number is the gradient of every element. With a parameter ``variables`` it is also
-    given the arrays that the function reads from outside
-    and returns ``(gradients, gradients of the variables)``; where there are none, it is
-    given None and returns the gradients alone. Without the parameter, such arrays have a zero
-    gradient.
+    given the arrays that the function reads from outside and returns ``(gradients, gradients of
+    the variables)``; where there are none, it is given None and returns the gradients alone.
+    Without the parameter, such arrays have a zero gradient.
 
     The gradient is traced, hence differentiable in turn; forward mode transposes it. Tracing raises
     GradientArityError when it returns the wrong number of gradients, ShapeError when one has not

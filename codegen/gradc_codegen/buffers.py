@@ -77,11 +77,6 @@ class Plan:
     accumulators: dict[Statement, Accumulator] = field(default_factory=dict)
     fixed_bytes: int = 0
     slots: list[Size] = field(default_factory=list)
-    in_place: set[Statement] = field(default_factory=set)
-
-    def is_in_place(self, statement: Statement) -> bool:
-        """Whether a base need not be copied, because what follows writes over it."""
-        return statement in self.in_place
 
     @property
     def needs_work(self) -> bool:

@@ -178,7 +178,7 @@ class _Printer:
         outputs = "".join(f" -> output {k}" for k in statement.outputs)
         if statement.kind is Kind.COPY:
             return f"output {statement.outputs[0]}{where} = {self._operand(statement.value)}"
-        operands = ", ".join(self._operand(operand) for operand in node.operands)
+        operands = ", ".join(self._operand(operand) for operand in _read(statement))
         joined = {
             Kind.REDUCE: "joins",
             Kind.SCATTER: "at",
@@ -197,3 +197,13 @@ class _Printer:
         if not value.operands:
             return value.node.op.name
         return f"{value.node.op.name}({', '.join(self._operand(x) for x in value.operands)})"
+
+
+def _read(statement: Statement) -> tuple[Value, ...]:
+    """Return the operands a statement reads: the others of its node are other statements'."""
+    operands = statement.node.operands
+    if statement.kind is Kind.BASE:
+        return operands[:1]
+    if statement.kind is Kind.PIECE:
+        return operands[statement.operand : statement.operand + 1]
+    return operands[1:] if statement.kind is Kind.SCATTER else operands

@@ -12,7 +12,7 @@ from gradc_codegen.groups import runs_in_rows, write_groups
 from gradc_codegen.loops import Item, Kernel, Kind, Loop, Part, Statement
 from gradc_codegen.scalar import lower_scalar, lower_word
 from gradc_codegen.schedule import schedule
-from gradc_codegen.updates import target_starts
+from gradc_codegen.updates import target_window
 from gradc_ir.graph import Function, Node
 from gradc_ir.types import DType
 
@@ -245,9 +245,7 @@ class _FunctionLowering:
         elif statement.kind is Kind.REDUCE:
             self._reduce(statement, own)
         elif statement.kind is Kind.BASE:
-            if not self._plan.is_in_place(statement):
-                base = self._elements.element(node.operands[0], tuple(own))
-                self._finished(statement, base, own)
+            self._finished(statement, self._elements.element(node.operands[0], tuple(own)), own)
         else:
             self._finished(statement, self._value(statement, own), own)
 
@@ -330,7 +328,7 @@ class _FunctionLowering:
         if node.op.name == "set_slice":
             index = [
                 writer.add(writer.size(start), writer.multiply(own[axis], str(step)))
-                for axis, (start, step) in enumerate(target_starts(node))
+                for axis, (start, step) in enumerate(target_window(node))
             ]
         else:
             axis: int = node.attributes["axis"]

@@ -1,17 +1,23 @@
 """Cutting very long straight-line code into parts, each a function of its own in machine code.
 
 LLVM needs more than linear time for one function's instructions, so a run of more than a few
-thousand becomes several functions; values that cross go through scratch.
+thousand becomes several functions. So does one of more numbers than a small stack has room for.
+Values that cross go through scratch.
 """
 
 from __future__ import annotations
+
+import heapq
 
 from gradc_codegen.loops import Item, Loop, Part, Statement
 from gradc_codegen.phases import joins_in_groups
 
 MOST_OPERATIONS = 4000
+# Numbers in one function that wait for their readers: what finds no register is on the stack.
+_MOST_WAITING = 160
 _LOOP = 100
 _ARRAY_STATEMENT = 6
+_ELEMENT = 24  # one element of an array, with what is recomputed for it
 # partials: started, folded, joined
 _GROUPED_REDUCTION = 60
 
@@ -33,17 +39,23 @@ class _Cutter:
         """Return a body with long runs in parts, and its weight in operations."""
         weights = [self._weigh(item) for item in body]
         total = sum(weights)
-        if total <= MOST_OPERATIONS:
-            return body, total
+        last = _last_readers(body) if len(body) > _MOST_WAITING else {}
         result: list[Item] = []
         run: list[Item] = []
         weight = 0
-        for item, own in zip(body, weights):
-            if run and weight + own > MOST_OPERATIONS:
+        waiting: list[int] = []  # for each number of the run where its last reader is
+        for position, (item, own) in enumerate(zip(body, weights)):
+            while waiting and waiting[0] <= position:
+                heapq.heappop(waiting)
+            if run and (weight + own > MOST_OPERATIONS or len(waiting) >= _MOST_WAITING):
                 result.append(self._part(run))
-                run, weight = [], 0
+                run, weight, waiting = [], 0, []
             run.append(item)
             weight += own
+            if last.get(item, position) > position:
+                heapq.heappush(waiting, last[item])
+        if not result:
+            return body, total
         result.append(self._part(run))
         return result, len(result)
 
@@ -53,11 +65,28 @@ class _Cutter:
 
     def _weigh(self, item: Item) -> int:
         if isinstance(item, Statement):
-            return _ARRAY_STATEMENT if item.dims else 1
+            if not item.dims:
+                return 1
+            return _ARRAY_STATEMENT if item.loops else _ELEMENT
         assert isinstance(item, Loop)
         item.body, weight = self.cut(item.body)
         grouped = sum(map(joins_in_groups, item.reductions))
         return weight + _LOOP + _GROUPED_REDUCTION * grouped
+
+
+def _last_readers(body: list[Item]) -> dict[Item, int]:
+    """Return where in a body each of its statements is read last."""
+    last: dict[Item, int] = {}
+    for position, item in enumerate(body):
+        stack = [item]
+        while stack:
+            inner = stack.pop()
+            if isinstance(inner, Statement):
+                for producer, _ in inner.inputs:
+                    last[producer] = position
+            else:
+                stack += inner.body
+    return last
 
 
 def _number(body: list[Item], part: int) -> None:

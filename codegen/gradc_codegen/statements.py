@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from gradc_codegen.axes import Labels, identity, index_maps, own_dims, scatter_dims
 from gradc_codegen.loops import Kind, Reading, Statement
-from gradc_codegen.updates import find_chains, target_dims
+from gradc_codegen.updates import find_runs, target_dims
 from gradc_ir import sizes
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.sizes import Size
@@ -83,10 +83,8 @@ class StatementBuilder:
         nodes = function.nodes
         has_arrays = any(node.results[0].type.shape for node in nodes)
         self._labels = Labels(nodes if has_arrays else ())
-        self._runs = find_chains(function)
+        self._runs = find_runs(function)
         self._in_runs = {node for run in self._runs.values() for node in run}
-        # who reads the values of runs, so that what writes over one comes after them
-        self._readers: dict[Value, list[Statement]] = {node.results[0]: [] for node in self._runs}
         for node in nodes:
             self._add(node)
         self._add_outputs()
@@ -165,8 +163,6 @@ class StatementBuilder:
                 statement.sources += ((value, reading),)
             else:
                 statement.inputs += tuple((writer, reading) for writer in writers)
-                if value in self._readers:
-                    self._readers[value].append(statement)
 
     def _new(
         self,
@@ -264,12 +260,6 @@ class StatementBuilder:
         labels = tuple(self._labels.of(value, axis) for axis in range(rank))
         writer = self._new(run[0], Kind.BASE, value.type.shape, labels, identity(rank), value=value)
         self._connect(writer, self._of(base))
-        nowhere = (-1,) * rank
-        writer.inputs += tuple(
-            (reader, nowhere[: reader.value.type.rank])
-            for reader in self._readers.get(base, ())
-            if reader is not writer
-        )
         for node in run:
             part = node.operands[1]
             part_labels = tuple(self._labels.of(part, axis) for axis in range(rank))

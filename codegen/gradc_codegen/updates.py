@@ -1,6 +1,6 @@
-"""Chains of updates: windows of one array replaced one after another, as ``buf[i] = v`` makes them.
+"""Runs of updates: windows of one array replaced one after another, as ``buf[i] = v`` makes them.
 
-A short chain is recomputed by its readers, element by element. In a long one that would ask every
+A short run is recomputed by its readers, element by element. In a long one that would ask every
 element which window it is in; so the windows are written into one array, in order.
 """
 
@@ -10,18 +10,17 @@ from gradc_codegen.axes import index_maps
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.sizes import Size
 
-# From this many updates on a chain is written in place.
-SHORTEST_CHAIN = 6
+# From this many updates on a run is written into one array.
+SHORTEST_RUN = 5
 
 
-def find_chains(function: Function) -> dict[Node, list[Node]]:
-    """Return the runs of updates that are written into one array, by their last update.
+def find_runs(function: Function) -> dict[Node, list[Node]]:
+    """Return the long runs of updates, by their last one.
 
-    A run ends where its value is read by more than the next update, and the next one starts from a
-    copy of it. Runs are parts of chains of at least ``SHORTEST_CHAIN`` updates.
+    In a run each value but the last is read by the next update and by nothing else.
     """
     updates = [node for node in function.nodes if node.op.name == "set_slice"]
-    if len(updates) < SHORTEST_CHAIN:
+    if len(updates) < SHORTEST_RUN:
         return {}
     uses: dict[Value, int] = {}
     for node in function.nodes:
@@ -29,27 +28,14 @@ def find_chains(function: Function) -> dict[Node, list[Node]]:
             uses[operand] = uses.get(operand, 0) + 1
     for value in function.results:
         uses[value] = uses.get(value, 0) + 1
-    following: dict[Node, Node] = {}  # the update that goes on, the last one where there are more
-    for node in updates:
-        if node.operands[0].node.op.name == "set_slice":
-            following[node.operands[0].node] = node
     runs: dict[Node, list[Node]] = {}
-    seen: set[Node] = set()
-    for first in updates:
-        if first in seen:
-            continue
-        chain = [first]
-        while (after := following.get(chain[-1])) is not None and after not in seen:
-            chain.append(after)
-        seen.update(chain)
-        if len(chain) >= SHORTEST_CHAIN:
-            run: list[Node] = []
-            for node in chain:
-                run.append(node)
-                if uses[node.results[0]] > 1 or node is chain[-1]:
-                    runs[node] = run
-                    run = []
-    return runs
+    for node in updates:
+        base = node.operands[0]
+        # a run goes on: its list moves to the update that is the last one now
+        run = runs.pop(base.node) if base.node in runs and uses[base] == 1 else []
+        run.append(node)
+        runs[node] = run
+    return {last: run for last, run in runs.items() if len(run) >= SHORTEST_RUN}
 
 
 def target_dims(node: Node) -> tuple[int, ...]:
@@ -58,6 +44,6 @@ def target_dims(node: Node) -> tuple[int, ...]:
     return tuple(index if isinstance(index, int) else -1 for index in window)
 
 
-def target_starts(node: Node) -> list[tuple[Size, int]]:
+def target_window(node: Node) -> list[tuple[Size, int]]:
     """Return start and step of an update's window along each axis."""
     return list(zip(node.attributes["starts"], node.attributes["steps"]))

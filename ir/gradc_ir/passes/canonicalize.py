@@ -12,6 +12,7 @@ from gradc_ir.order import order_operands
 from gradc_ir.rearrange import apply as rearranged
 from gradc_ir.rearrange import scalar_constant
 from gradc_ir.rewrite import FunctionRule, rewrite
+from gradc_ir.windows import read_update
 
 _LABELS = "ijklmnopqrstuvwxyzabcdefghIJKLMNOPQRSTUVWXYZABCDEFGH"
 # A fence keeps what it is put around; a slice is not moved, since it leaves elements out.
@@ -25,8 +26,8 @@ class Canonicalize:
 
     Constants are spread scalars where all their elements are the same. Rearrangements of
     rearrangements are one; they come after elementwise ops, which so work on the smaller array.
-    Operands of commutative ops are in order; labels of contractions are named by where they first
-    stand.
+    A read of what an update wrote reads that. Operands of commutative ops are in order; labels of
+    contractions are named by where they first stand.
     """
 
     name = "canonicalize"
@@ -116,6 +117,7 @@ _ELEMENTWISE = frozenset(name for name, op in TABLE.items() if op.is_elementwise
 RULES = (
     FunctionRule("spread-constant", {"constant"}, spread_constant),
     FunctionRule("join-rearrangements", {*_HOISTED, "slice"}, join_rearrangements),
+    FunctionRule("read-update", {"slice"}, read_update),
     FunctionRule("cast-nothing", {"cast"}, cast_nothing),
     FunctionRule("hoist-rearrangement", _ELEMENTWISE, hoist_rearrangement),
     FunctionRule("name-labels", {"contract"}, name_labels),
