@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from gradc_ir.sizes import Size, symbol
 from gradc_ir.types import DType, Type
 
 n, m = symbol("n"), symbol("m")
-needs_nm = pytest.mark.skipif(shutil.which("nm") is None, reason="nm is not installed")
 
 
 def taking(*shape: Size) -> Function:
@@ -65,7 +63,6 @@ def symbols(code: bytes, folder: Path, *options: str) -> set[str]:
     return {line.split()[-1] for line in done.stdout.splitlines()}
 
 
-@needs_nm
 def test_an_object_refers_to_libm_alone_and_shows_what_is_exported(tmp_path: Path) -> None:
     code = emit_object(TEXTS, exported=VISIBLE)
     assert symbols(code, tmp_path, "--undefined-only") == {"exp"}
