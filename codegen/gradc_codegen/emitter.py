@@ -147,7 +147,8 @@ class Writer:
     def stack(self, type_: str) -> str:
         """Return a place on the stack; give it back with :meth:`release`."""
         free = self._stack_slots.setdefault(type_, [])
-        return free.pop() if free else self.at_entry(f"alloca {type_}, align 64")
+        alignment = 64 if type_.startswith("[") else 8
+        return free.pop() if free else self.at_entry(f"alloca {type_}, align {alignment}")
 
     def release(self, type_: str, place: str) -> None:
         """Give back a place on the stack."""

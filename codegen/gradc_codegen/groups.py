@@ -19,7 +19,7 @@ from gradc_ir import reduction
 from gradc_ir.graph import Node, Value
 
 # A body is written twice where whole groups run in rows, so only short ones are.
-_LONGEST_ROW = 12
+_LONGEST_ROW = 48
 _MOST_LOOPS_IN_ROWS = 64
 _PLAIN_MOVEMENT = ("broadcast", "transpose", "slice", "iota", "size", "reshape", "contract")
 

@@ -13,7 +13,8 @@ from gradc_codegen.loops import Item, Loop, Part, Statement
 from gradc_codegen.phases import joins_in_groups
 
 MOST_OPERATIONS = 4000
-# Numbers in one function that wait for their readers: what finds no register is on the stack.
+# Numbers in one function that wait for their readers, and numbers it reads that others made (LLVM
+# may load them long before): what finds no register is on the stack.
 _MOST_WAITING = 160
 _LOOP = 100
 _ARRAY_STATEMENT = 6
@@ -44,16 +45,22 @@ class _Cutter:
         run: list[Item] = []
         weight = 0
         waiting: list[int] = []  # for each number of the run where its last reader is
-        for position, (item, own) in enumerate(zip(body, weights)):
+        own: set[Item] = set()
+        foreign: set[Item] = set()
+        for position, (item, more) in enumerate(zip(body, weights)):
             while waiting and waiting[0] <= position:
                 heapq.heappop(waiting)
-            if run and (weight + own > MOST_OPERATIONS or len(waiting) >= _MOST_WAITING):
+            numbers = max(len(waiting), len(foreign))
+            if run and (weight + more > MOST_OPERATIONS or numbers >= _MOST_WAITING):
                 result.append(self._part(run))
-                run, weight, waiting = [], 0, []
+                run, weight, waiting, own, foreign = [], 0, [], set(), set()
             run.append(item)
-            weight += own
-            if last.get(item, position) > position:
-                heapq.heappush(waiting, last[item])
+            weight += more
+            if last:
+                own.add(item)
+                foreign.update(number for number in _read_by(item) if number not in own)
+                if last.get(item, position) > position:
+                    heapq.heappush(waiting, last[item])
         if not result:
             return body, total
         result.append(self._part(run))
@@ -72,6 +79,10 @@ class _Cutter:
         item.body, weight = self.cut(item.body)
         grouped = sum(map(joins_in_groups, item.reductions))
         return weight + _LOOP + _GROUPED_REDUCTION * grouped
+
+
+def _read_by(item: Item) -> list[Statement]:
+    return [producer for producer, _ in item.inputs] if isinstance(item, Statement) else []
 
 
 def _last_readers(body: list[Item]) -> dict[Item, int]:

@@ -17,6 +17,10 @@ from gradc_ir.types import DType
 _UNBOUNDED = 1 << 60
 # Reading along the last axis in the outer loop touches a cache line for each element.
 _STRIDED = 4.0
+# What an outer loop joins to at each turn must stay near the processor: this many bytes of it.
+_LARGEST_STATE = 1 << 17
+# the choice of a statement that has the label but is not in a loop over it
+_APART = -2
 _JOINED_IN_ORDER = ("reduce_sum", "reduce_prod", "contract")
 
 
@@ -38,7 +42,7 @@ def is_aligned(producer: Statement, reader: Statement, reading: Reading) -> bool
 
 
 def choose(statements: Iterable[Statement], label: int, scope: int, follow: bool) -> bool:
-    """Choose for each statement which of its dims is the loop over a label, -1 where it has none.
+    """Choose for each statement which of its dims is the loop over a label, less than 0 if none.
 
     ``follow`` takes the dim aligned with most producers, reduced ones included; otherwise the first
     dim of the result counts. Returns whether some statement had a choice.
@@ -51,6 +55,9 @@ def choose(statements: Iterable[Statement], label: int, scope: int, follow: bool
             statement.choice = -1
             continue
         statement.choice = found[0]
+        if statement.sequential == found[0] and _is_better_apart(statement, scope):
+            statement.choice = _APART
+            continue
         if len(found) > 1:
             free = True
             if follow:
@@ -58,6 +65,22 @@ def choose(statements: Iterable[Statement], label: int, scope: int, follow: bool
                     found, key=lambda dim: (_followed(statement, dim, scope), -dim)
                 )
     return free
+
+
+def _is_better_apart(statement: Statement, scope: int) -> bool:
+    """Whether a reduction would go through too large a state at every turn of its own loop.
+
+    It then gets loops of its own, of another order: of its result's axes one is outside. What is
+    made in these loops would have to be kept for them, so a reader of such values stays.
+    """
+    if statement.kind is not Kind.REDUCE or len(statement.remaining) < 3:
+        return False
+    if any(producer.scope == scope and producer.choice >= 0 for producer, _ in statement.inputs):
+        return False
+    state = _kept_volume(statement) * statement.value.type.dtype.bytes
+    if joins_in_groups(statement):
+        state *= reduction.lanes(statement.value.type.dtype.numpy)
+    return state > _LARGEST_STATE
 
 
 def _followed(statement: Statement, dim: int, scope: int) -> int:
@@ -130,6 +153,9 @@ def traffic(statements: Sequence[Statement], scope: int) -> float:
                     continue
                 kept.add(producer.number)
                 total += 2 * _kept_volume(producer)
+        if choice == _APART:
+            total += 2 * _kept_volume(statement)
+            total += sum(_read_volume(statement, reading) for _, reading in statement.sources)
         if choice < 0:
             continue
         for value, reading in statement.sources:

@@ -47,7 +47,7 @@ def is_instruction(node: Node) -> bool:
     """Whether an elementwise node becomes instructions that LLVM can run over several elements."""
     word, dtype = node.op.scalar or "", node.operands[0].type.dtype
     return (
-        word in ("select", "cast", "identity", "abs")
+        word in ("select", "cast", "identity", "abs", "sign")
         or (word, dtype) in _INSTRUCTIONS
         or (word, dtype.is_float) in _INTRINSICS
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 import threading
 from pathlib import Path
@@ -9,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gradc_codegen.abi import Status
+from gradc_codegen.abi import Signature, Status
 from gradc_codegen.entry import Kernel, KernelStatus
 from gradc_codegen.jit import compile_module
-from gradc_codegen.native import entry_for, layout_is_known
+from gradc_codegen.native import Entry, entry_for, entry_text, layout_is_known
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.errors import DTypeError, ShapeError
@@ -288,3 +289,13 @@ define i64 @f_worksize(i64 %n) {
 def test_kernels_of_one_signature_share_the_entry() -> None:
     signature = Kernel(scaling(), SCALE).signature
     assert entry_for(signature) is entry_for(signature)
+
+
+def test_the_callable_may_outlive_its_entry() -> None:
+    made = Entry(compile_module(entry_text(Signature.of(scaling())), level=0))
+    call = made.call
+    del made
+    # what was freed is written over: the callable still reads its definition when it goes
+    rubbish = [(ctypes.c_uint8 * 32)(*[255] * 32) for _ in range(1000)]
+    del call
+    assert rubbish

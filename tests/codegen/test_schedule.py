@@ -158,3 +158,16 @@ def measure(function: Function) -> float:
 def test_time_is_linear(shape: tuple[object, ...]) -> None:
     short, long = measure(long_program(2000, shape)), measure(long_program(16_000, shape))
     assert long < 3 * 8 * short, (short, long)  # quadratic would be 64 times
+
+
+def test_a_large_state_is_not_swept_at_every_turn() -> None:
+    """The gradients of a matrix product: each sum has loops that keep what it joins to small."""
+    square = Type(DType.F64, (300, 300))
+    function = function_of(
+        [square] * 3,
+        lambda x, y, g: [build.contract(g, y, "ij,kj->ik"), build.contract(x, g, "ij,ik->jk")],
+    )
+    kernel = schedule(function)
+    for statement in kernel.statements:
+        outermost, dim = statement.loops[0]
+        assert dim != statement.sequential, outermost.name
