@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gradc.signature import Array
-from gradc_ir.binding import bind_sizes
 from gradc_ir.graph import Function
 from gradc_ir.interpret import interpret
 
@@ -73,14 +72,6 @@ class Executable:
         except KernelStatus:
             # the interpreter knows the user's line; it raises the same error, with it
             return list(interpret(self.function, arrays))
-
-    def fits(self, shapes: Sequence[tuple[int, ...]]) -> bool:
-        """Whether arrays of these shapes fit the parameter types."""
-        try:
-            bind_sizes(self.function.param_types, shapes)
-        except ValueError:
-            return False
-        return True
 
 
 KERNEL_NAME = "gradc_kernel"

@@ -295,11 +295,6 @@ def _short(value: Any) -> str:
     return text if len(text) <= 40 else text[:37] + "…"
 
 
-def type_of(array: Array) -> Type:
-    """Return the type of an array, all sizes numbers."""
-    return Type(dtype_of(array.dtype), array.shape)
-
-
 def choose_wrt(wrt: Wrt | None, kwargs: dict[str, Any]) -> Wrt:
     """Return ``wrt``, or ``argnums`` taken out of the keywords, or 0.
 

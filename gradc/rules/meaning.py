@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -206,12 +206,3 @@ def _fitted(operand: Any, like: Value, dtype: DType) -> Value:
             else dtype,
         )
     return over_axes(operand, like, (1,)) if operand.type.rank < like.type.rank else operand
-
-
-def names_known(side: str, names: Iterable[str]) -> list[str]:
-    """Return the names in an expression that are neither functions of rules nor among ``names``."""
-    known = {*names, *_WORDS, *_REDUCTIONS, *TABLE, "E"}
-    tree = ast.parse(side, mode="eval")
-    return [
-        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id not in known
-    ]

@@ -17,7 +17,6 @@ from gradc.tracing.state import running
 from gradc.tracing.tracer import Tracer, make, make_known, read
 from gradc_ir import build, sizes
 from gradc_ir.errors import ShapeError, TraceError
-from gradc_ir.graph import Value
 from gradc_ir.sizes import Size
 from gradc_ir.types import DType
 
@@ -193,8 +192,3 @@ def astype(a: Any, dtype: Any, copy: bool = True) -> Tracer:
     fresh = make(running(), build.cast(read(x), wanted), contiguous=x.contiguous)
     fresh.scalar = x.scalar
     return fresh
-
-
-def as_value(x: Any) -> Value:
-    """Return anything a user may call an array as a value of the running trace."""
-    return read(as_tracer(x))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing import composed, creation, products, reductions, shaping, source
-from gradc.tracing.arrays import as_tracer, contains_unknown
+from gradc.tracing.arrays import as_tracer
 from gradc.tracing.dispatch import METHODS_OF_UFUNCS, NAMES, Mapped
 from gradc.tracing.einsum import einsum
 from gradc.tracing.elementwise import Elementwise, aligned, elementwise
@@ -390,8 +390,3 @@ for _entry in TABLE.values():
 def call(name: str, *operands: Any, **options: Any) -> Any:
     """Call a NumPy function by name on tracers, numbers and arrays."""
     return TABLE[name](*operands, **options)
-
-
-def needs_recording(*operands: Any) -> bool:
-    """Whether an operation on these has to be recorded rather than computed now."""
-    return any(map(contains_unknown, operands))

@@ -16,7 +16,6 @@ from gradc_ir import sizes
 from gradc_ir.build import Builder
 from gradc_ir.errors import TraceError
 from gradc_ir.graph import Function, Value
-from gradc_ir.location import Location
 from gradc_ir.types import Type
 
 if TYPE_CHECKING:
@@ -202,8 +201,3 @@ def running() -> Trace:
         )
     trace.builder.here = source.here()
     return trace
-
-
-def user_line() -> Location | None:
-    """Return the user's current line."""
-    return source.location()
