@@ -126,16 +126,6 @@ def nearest(name: str) -> str:
     return f"np.{near[0]}" if near else ""
 
 
-def special_ufunc(ufunc: Any) -> Mapped:
-    """Return how a ufunc of another library is seen: some of scipy.special by their names."""
-    from gradc import special
-
-    name = ufunc.__name__
-    if name not in special.UFUNCS:
-        return Mapped(name, ufunc, None)
-    return Mapped(name, ufunc, getattr(special, special.UFUNCS[name]))
-
-
 def call_known(name: str, original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run NumPy on arguments that are all known; result arrays are known tracers."""
     tracers = [arg for arg in (*args, *kwargs.values()) if type(arg) is Tracer]

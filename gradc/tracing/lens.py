@@ -18,6 +18,7 @@ import numpy as np
 
 from gradc.tracing import holders, source
 from gradc.tracing.builtins import BUILTINS, seen_builtins
+from gradc.tracing.libraries import belongs_to_scipy, see_scipy
 from gradc.tracing.modules import (
     Random,
     belongs_to_numpy,
@@ -129,6 +130,8 @@ class Lens:
                 return replaced[1]
             if getattr(math, value.__name__, None) is value:
                 return see_math(value)
+        if callable(value) and belongs_to_scipy(value):
+            return see_scipy(value)
         if callable(value) and belongs_to_numpy(value):
             return see_numpy(value, getattr(value, "__name__", "function"))
         return value
@@ -224,6 +227,8 @@ class Lens:
         code = function.__code__
         if belongs_to_numpy(function):
             return see_numpy(function, function.__name__)
+        if belongs_to_scipy(function):
+            return see_scipy(function)
         if source.is_library(code.co_filename):
             return function
         _refuse_stores(function)

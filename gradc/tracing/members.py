@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gradc.tracing import creation, indexing, shaping, source
-from gradc.tracing.dispatch import Mapped, special_ufunc, unsupported
+from gradc.tracing.dispatch import Mapped, unsupported
+from gradc.tracing.libraries import see_scipy
 from gradc.tracing.numbers import NUMBERS
 from gradc.tracing.numpy_map import BY_IDENTITY, TABLE
 from gradc.tracing.operators import OPERATORS, python_type
@@ -24,7 +25,7 @@ from gradc_ir.types import DType
 
 def _array_ufunc(self: Tracer, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
     running()
-    mapped = BY_IDENTITY.get(ufunc) or special_ufunc(ufunc)
+    mapped = BY_IDENTITY.get(ufunc) or see_scipy(ufunc)
     if method != "__call__":
         mapped = getattr(mapped, method)
     out = options.get("out")

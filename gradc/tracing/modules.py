@@ -12,7 +12,8 @@ import numpy as np
 
 from gradc.tracing import source
 from gradc.tracing.arrays import as_tracer, contains_unknown
-from gradc.tracing.dispatch import Mapped, special_ufunc
+from gradc.tracing.dispatch import Mapped
+from gradc.tracing.libraries import ScipyModule, see_scipy
 from gradc.tracing.numpy_map import BY_IDENTITY, TABLE
 from gradc.tracing.state import running
 from gradc_ir.errors import TraceError
@@ -162,7 +163,7 @@ def see_numpy(value: Any, name: str) -> Any:
     except TypeError:  # not hashable
         mapped = None
     if mapped is None and isinstance(value, np.ufunc):
-        return special_ufunc(value)
+        return see_scipy(value, value.__name__)
     return mapped or Mapped(name, value, None)
 
 
@@ -204,6 +205,8 @@ def see_module(module: types.ModuleType, lens: Lens) -> Any:
     package = name.partition(".")[0]
     if package == "numpy":
         return see_numpy(module, name)
+    if package == "scipy":
+        return ScipyModule(module)
     if module is math:
         return MathModule()
     if module is random:
