@@ -151,6 +151,7 @@ def explain_op(name: str) -> str:
 def _derivative(name: str) -> list[str]:
     """Return the pushforward of a scalar elementwise op as text."""
     from gradc.autodiff.forward import jvp
+    from gradc.derivatives import TABLE as DERIVATIVES
     from gradc_ir.build import Builder
     from gradc_ir.errors import GradcError
     from gradc_ir.op import TABLE
@@ -165,6 +166,9 @@ def _derivative(name: str) -> list[str]:
             params = [builder.param(i, Type(DType.F64)) for i in range(op.operands)]
             value = builder.apply(op, tuple(params), {}).results[0]
             function = builder.function(name, params, [value], names=["x", "y", "z"][: op.operands])
-        return print_function(jvp(function, range(op.operands)), locations=False).splitlines()
+        refused = DERIVATIVES[name].refused
+        wrt = [i for i in range(op.operands) if i not in refused]
+        lines = print_function(jvp(function, wrt), locations=False).splitlines()
+        return lines + [f"operand {i + 1}: {name} {why}" for i, why in refused.items()]
     except GradcError as error:
         return [error.what]

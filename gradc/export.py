@@ -50,9 +50,10 @@ def export(
     Raises
     ------
     ExportError: the name is not free in C, two arguments have the same name there, the target is
-        unknown or has no fma, or an op has no native form.
+        unknown or has no fma, an op has no native form, or is a function of SciPy's.
     """
     from gradc_codegen.abi import Signature
+    from gradc_codegen.fortran import routines_in
     from gradc_codegen.guard import guard_text, kernel_name
     from gradc_codegen.header import Exported, header
     from gradc_codegen.object import emit_object
@@ -80,6 +81,7 @@ def export(
         version=__version__,
         ir_hash=_hash(functions.values()),
         documentation=[line for text in documentation for line in text.splitlines()],
+        routines=routines_in(texts),
     )
     visible = [symbol for one in exported for symbol in (one.name, f"{one.name}_worksize")]
     code = emit_object(texts, cpu, triple, exported=visible)
@@ -96,7 +98,24 @@ def _lower(function: Function, name: str) -> str:
             f"{function.name} cannot be exported: no native form of {', '.join(missing)} yet",
             help="call it from Python, where the interpreter runs it",
         )
+    _refuse_scipy(function)
     return lower(function, name)
+
+
+def _refuse_scipy(function: Function) -> None:
+    """Raise ExportError, with the user's line, for what only SciPy computes."""
+    from gradc_codegen.math.functions import scipy_name
+
+    for node in function.nodes:
+        name = scipy_name(node.op.scalar)
+        if name is not None:
+            raise ExportError(
+                f"{function.name} cannot be exported: {node.op.name} is computed by "
+                f"scipy.special.{name}, which an object file cannot call",
+                at=next(iter(function.locations.get(node, ())), None),
+                help="compute it outside and make it an argument of the kernel, or call the "
+                "function from Python",
+            )
 
 
 def _output_names(function: Function, suffix: str, wrt: Sequence[int] | None) -> tuple[str, ...]:

@@ -243,6 +243,25 @@ class _Program:
         scatter = build.scatter_add if self.chance() else build.scatter_set
         return scatter(x, part, *found)
 
+    def step_running(self) -> Value | None:
+        x = self.value(rank=1)
+        if x is None:
+            return None
+        axis, reverse = self.draw(st.integers(0, x.type.rank - 1)), self.chance()
+        if self.chance():
+            return build.cumsum(x, axis, reverse)
+        factors = self.fitting(x)
+        # bounded, so that what is smooth grows slowly
+        factors = build.tanh(factors) if self.kind == "smooth" else factors
+        return build.recurrence(factors, x, axis, reverse)
+
+    def step_argsort(self) -> Value | None:
+        x = self.value(rank=1)
+        if x is None or self.kind != "exact":
+            return None
+        order = build.argsort(x, self.draw(st.integers(0, x.type.rank - 1)))
+        return build.add(x, build.cast(order, x.type.dtype))
+
     def step_iota(self) -> Value | None:
         x = self.value(rank=1)
         if x is None:

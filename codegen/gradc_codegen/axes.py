@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
+from gradc_codegen.whole import WHOLE
 from gradc_ir.graph import Node, Value
 from gradc_ir.ops.linalg import contracted, parse_spec
 from gradc_ir.sizes import Size, product
@@ -84,7 +85,7 @@ def own_dims(node: Node) -> tuple[Size, ...]:
 def index_maps(node: Node) -> tuple[IndexMap, ...]:
     """Return one index map for each operand of a node (for scatters: of the base alone)."""
     op = node.op
-    if op.family == "elementwise":
+    if op.is_elementwise:
         return (identity(node.results[0].type.rank),) * len(node.operands)
     return _MAPS[op.name](node)
 
@@ -296,7 +297,7 @@ class Labels:
         result = node.results[0]
         for axis in range(result.type.rank):
             dims[axis] = self._first[result] + axis
-        for operand, map_ in zip(node.operands, index_maps(node)):
+        for operand, map_ in zip(node.operands, self._maps(node)):
             for axis, index in enumerate(map_):
                 if isinstance(index, int):
                     label = self._first[operand] + axis
@@ -309,6 +310,16 @@ class Labels:
             for indices in node.operands[2:]:
                 for axis in range(indices.type.rank):
                     self._unite(self._first[part] + axis, self._first[indices] + axis)
+
+    def _maps(self, node: Node) -> tuple[IndexMap, ...]:
+        """Return the index maps, made up for what is read whole where shapes are the same.
+
+        So the loops before and behind it can be those of other statements.
+        """
+        if node.op.name not in WHOLE:
+            return index_maps(node)
+        alike = node.op.family == "order"
+        return (identity(node.results[0].type.rank),) * len(node.operands) if alike else ()
 
     def _find(self, label: int) -> int:
         parent = self._parent

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from gradc_codegen.loops import Item, Kernel, Kind, Loop, Statement
 from gradc_codegen.phases import joins_in_groups
+from gradc_codegen.whole import WHOLE
 from gradc_ir import reduction
 from gradc_ir.graph import Value
 from gradc_ir.sizes import Size, product
@@ -45,6 +46,7 @@ class Storage:
     memory: whether it lives in memory; a register otherwise.
     kept: the axes it keeps in memory.
     output: the result whose memory it uses when that is wanted, -1 for none.
+    read: whether a statement reads it.
     buffer: its scratch.
     """
 
@@ -55,7 +57,13 @@ class Storage:
     last: int
     kept: tuple[int, ...] = ()
     output: int = -1
+    read: bool = False
     buffer: Buffer | None = None
+
+    @property
+    def is_output_only(self) -> bool:
+        """Whether it lives in an output alone, and in nothing if that is not wanted."""
+        return self.memory and self.buffer is None
 
 
 @dataclass(eq=False)
@@ -75,6 +83,7 @@ class Plan:
 
     storage: dict[Value, Storage] = field(default_factory=dict)
     accumulators: dict[Statement, Accumulator] = field(default_factory=dict)
+    scratch: dict[Statement, tuple[Buffer, ...]] = field(default_factory=dict)
     fixed_bytes: int = 0
     slots: list[Size] = field(default_factory=list)
 
@@ -91,6 +100,7 @@ def plan(kernel: Kernel) -> Plan:
     _find_lifetimes(kernel, made)
     buffers = _place_values(kernel, made)
     buffers += _place_accumulators(kernel, made)
+    buffers += _place_scratch(kernel, made)
     _lay_out(made, buffers)
     return made
 
@@ -136,11 +146,15 @@ def _find_lifetimes(kernel: Kernel, made: Plan) -> None:
             _write(statement, storage)
         for producer, _ in statement.inputs:
             here = storage[producer.value]
+            here.read = True
             here.last = max(here.last, statement.position)
-            if here.part != statement.part:
+            if here.part != statement.part or statement.kind is Kind.WHOLE:
                 here.memory = True
             if here.path:
                 here.path = _common(here.path, tuple(loop for loop, _ in statement.loops))
+            for value in producer.others:
+                storage[value].read = True
+                storage[value].last = here.last
 
 
 def _write(statement: Statement, storage: dict[Value, Storage]) -> None:
@@ -151,6 +165,10 @@ def _write(statement: Statement, storage: dict[Value, Storage]) -> None:
         path = tuple(loop for loop, _ in statement.loops[:end])
         if end < len(statement.loops):
             part = statement.loops[end][0].part
+    if statement.kind is Kind.WHOLE:
+        for value in statement.values:
+            storage[value] = Storage((), part, True, position, position)
+        return
     have = storage.get(statement.value)
     if have is None:
         memory = statement.kind is Kind.PIECE or part != statement.part
@@ -175,11 +193,14 @@ def _place_values(kernel: Kernel, made: Plan) -> list[Buffer]:
     buffers = []
     done: set[Value] = set()
     outputs = {
-        s.value: s.outputs[0] for s in kernel.statements if s.outputs and s.kind is not Kind.COPY
+        kernel.function.results[output]: output
+        for statement in kernel.statements
+        if statement.kind is not Kind.COPY
+        for output in statement.outputs
     }
-    for statement in kernel.statements:
-        value = statement.value
-        if statement.kind is Kind.COPY or value in done:
+    pairs = ((s, value) for s in kernel.statements if s.kind is not Kind.COPY for value in s.values)
+    for statement, value in pairs:
+        if value in done:
             continue
         done.add(value)
         here = made.storage[value]
@@ -187,12 +208,16 @@ def _place_values(kernel: Kernel, made: Plan) -> list[Buffer]:
         if shape:
             shared = {dim for _, dim in statement.loops[: len(here.path)]}
             wide = [axis for axis, size in enumerate(shape) if size != 1]
-            here.kept = tuple(axis for axis in wide if statement.axis_dims[axis] not in shared)
+            here.kept = tuple(
+                axis for axis in wide if not shared or statement.axis_dims[axis] not in shared
+            )
             here.memory = here.memory or bool(here.kept)
             if here.memory and value in outputs:
                 here.kept = tuple(wide)
         if here.memory:
             here.output = outputs.get(value, -1)
+            if statement.kind is Kind.WHOLE and not statement.others and not here.read:
+                continue
             count = product(shape[axis] for axis in here.kept)
             here.buffer = Buffer(count * value.type.dtype.bytes, here.first, here.last)
             buffers.append(here.buffer)
@@ -232,6 +257,20 @@ def _place_accumulators(kernel: Kernel, made: Plan) -> list[Buffer]:
         return 0
 
     visit(kernel.body, 0)
+    return buffers
+
+
+def _place_scratch(kernel: Kernel, made: Plan) -> list[Buffer]:
+    """Return the scratch that ops on whole arrays ask for, while they run."""
+    buffers: list[Buffer] = []
+    for statement in kernel.statements:
+        if statement.kind is Kind.WHOLE:
+            position = statement.position
+            made.scratch[statement] = pieces = tuple(
+                Buffer(size, position, position)
+                for size in WHOLE[statement.node.op.name].scratch(statement.node)
+            )
+            buffers += pieces
     return buffers
 
 

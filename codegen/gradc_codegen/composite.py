@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradc_codegen.emitter import REGISTER, Module, literal
-from gradc_codegen.math import functions
+from gradc_codegen.math import functions, special
 from gradc_ir.types import DType
 
 SUFFIX = {DType.F64: "f64", DType.F32: "f32", DType.I64: "i64", DType.I32: "i32"}
@@ -17,8 +17,12 @@ def call(
     """Write a call of a word's internal function, which is defined when first called."""
     type_ = REGISTER[dtype]
     name = f"@gradc.{word.removeprefix('math.')}.{SUFFIX[dtype]}"
-    table = _FLOATS if dtype.is_float else _INTEGERS
-    parameters, body = table[word]
+    if dtype.is_float and special.is_special(word):
+        for line in special.declarations(word):
+            module.declare(line)
+        parameters, body = special.body(word, dtype)
+    else:
+        parameters, body = (_FLOATS if dtype.is_float else _INTEGERS)[word]
     module.help(name, lambda: _define(module, name, dtype, parameters, body))
     arguments = ", ".join(f"{type_} {operand}" for operand in operands)
     return emit(f"call {type_} {name}({arguments})")

@@ -17,7 +17,6 @@ from gradc_codegen.axes import (
 from gradc_codegen.buffers import ALIGNMENT, Buffer, Plan, Storage
 from gradc_codegen.emitter import MEMORY, REGISTER, Writer, literal
 from gradc_codegen.scalar import cast, lower_scalar
-from gradc_ir.constant import Constant
 from gradc_ir.graph import Node, Value
 from gradc_ir.types import DType
 
@@ -77,6 +76,8 @@ class Elements:
         """Return where a value in memory begins: its output if that is wanted, or its scratch."""
         found = self._bases.get(value)
         if found is None:
+            if storage.is_output_only:
+                return f"%out{storage.output}"
             assert storage.buffer is not None
             found = self.pointer(storage.buffer)
             if storage.output >= 0:
@@ -124,6 +125,16 @@ class Elements:
         """Whether a value is some statement's, in memory or in a register."""
         return value in self._plan.storage
 
+    def whole(self, value: Value) -> str:
+        """Return where a value that is in memory whole begins."""
+        storage = self._plan.storage.get(value)
+        if storage is not None:
+            return self.base(value, storage)
+        node = value.node
+        if node.op.name == "constant":
+            return self.writer.module.constant(node.attributes["value"])
+        return f"%in{node.attributes['index']}"
+
     # -- elements ----------------------------------------------------------------------------------
 
     def element(self, value: Value, index: tuple[str, ...]) -> str:
@@ -151,13 +162,8 @@ class Elements:
             return self.load(self.address(value, index), dtype)
         node = value.node
         if node.op.name in ("param", "constant"):
-            if node.op.name == "param":
-                base = f"%in{node.attributes['index']}"
-            else:
-                constant: Constant = node.attributes["value"]
-                base = self.writer.module.constant(constant)
             position = self.writer.linear(list(index), list(value.type.shape))
-            return self.load(self.at(base, dtype, position), dtype)
+            return self.load(self.at(self.whole(value), dtype, position), dtype)
         return self.compute(node, index)
 
     def _scalar(self, position: int, dtype: DType) -> str:

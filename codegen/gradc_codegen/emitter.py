@@ -46,14 +46,22 @@ class Module:
 
     def keep_rolled(self) -> str:
         """Return the mark of a loop that must meet the vectoriser before it is unrolled."""
+        return self._loop_mark("!0, !1")
+
+    def keep_plain(self) -> str:
+        """Return the mark of a loop that is neither unrolled nor vectorised, to compile faster."""
+        return self._loop_mark("!0, !3")
+
+    def _loop_mark(self, properties: str) -> str:
         if not self._metadata:
             self._metadata += [
                 '!0 = !{!"llvm.loop.unroll.disable"}',
                 '!1 = !{!"llvm.loop.vectorize.followup_vectorized", !2}',
                 '!2 = !{!"llvm.loop.unroll.full"}',
+                '!3 = !{!"llvm.loop.vectorize.enable", i1 false}',
             ]
         number = len(self._metadata)
-        self._metadata.append(f"!{number} = distinct !{{!{number}, !0, !1}}")
+        self._metadata.append(f"!{number} = distinct !{{!{number}, {properties}}}")
         return f", !llvm.loop !{number}"
 
     def declare(self, line: str) -> None:
@@ -216,6 +224,18 @@ class Writer:
             )
         return result
 
+    # -- memory ------------------------------------------------------------------------------------
+
+    def load_at(self, type_: str, base: str, position: str) -> str:
+        """Return the element of an array at a position."""
+        address = self.emit(f"getelementptr inbounds {type_}, ptr {base}, i64 {position}")
+        return self.emit(f"load {type_}, ptr {address}")
+
+    def store_at(self, type_: str, register: str, base: str, position: str) -> None:
+        """Write a register to a position of an array."""
+        address = self.emit(f"getelementptr inbounds {type_}, ptr {base}, i64 {position}")
+        self.do(f"store {type_} {register}, ptr {address}")
+
     # -- sizes -------------------------------------------------------------------------------------
 
     def size(self, size: Size) -> str:
@@ -309,15 +329,22 @@ class Writer:
         self.do(f"br i1 {more}, label %{head}, label %{exit_}{mark}")
         self.start(exit_)
 
+    def plain_loop(self, start: str, end: str, body: Callable[[str], None], step: int = 1) -> None:
+        """Write a loop as :meth:`loop` does, that stays as it is: none that time is spent in."""
+        self.loop(start, end, body, step, mark=self.module.keep_plain())
+
     def branch_if_less(self, a: str, b: str, body: Callable[[], None]) -> None:
         """Write a body that runs where a < b."""
         if _is_number(a) and _is_number(b):
             if int(a) < int(b):
                 body()
             return
-        inside, following = self.labels("rest", "joined")
-        less = self.emit(f"icmp slt i64 {a}, {b}")
-        self.do(f"br i1 {less}, label %{inside}, label %{following}")
+        self.where(self.emit(f"icmp slt i64 {a}, {b}"), body)
+
+    def where(self, condition: str, body: Callable[[], None]) -> None:
+        """Write a body that runs where a condition holds."""
+        inside, following = self.labels("where", "after")
+        self.do(f"br i1 {condition}, label %{inside}, label %{following}")
         self.start(inside)
         self.open()
         body()

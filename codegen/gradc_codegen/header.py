@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -44,6 +45,7 @@ def header(
     version: str,
     ir_hash: str,
     documentation: Sequence[str] = (),
+    routines: Sequence[str] = (),
 ) -> str:
     """Return the text of ``name.h``.
 
@@ -55,6 +57,7 @@ def header(
     version: the version of gradc.
     ir_hash: what tells this code from another of the same signature.
     documentation: lines of the user for the comment on top.
+    routines: the symbols of BLAS and LAPACK that the object file calls.
     """
     prefix = name.upper()
     lines = [
@@ -66,6 +69,7 @@ def header(
         f" * target {target.triple} / {target.cpu}, strict IEEE, ir-hash {ir_hash}",
         " *",
         *_CONVENTIONS,
+        *_linked(routines),
         " */",
         f"#ifndef {prefix}_H",
         f"#define {prefix}_H",
@@ -97,6 +101,17 @@ def header(
         lines += _declaration(function)
     lines += ["", "#ifdef __cplusplus", "}", "#endif", f"#endif /* {prefix}_H */"]
     return "\n".join(lines) + "\n"
+
+
+def _linked(routines: Sequence[str]) -> list[str]:
+    """Return what must be linked besides libm: BLAS and LAPACK with 32-bit integers."""
+    if not routines:
+        return []
+    names = textwrap.wrap(", ".join(routines), 92)
+    return [
+        " * It calls BLAS and LAPACK, with 32-bit integers: link with -llapack -lblas, for",
+        *(f" * {line}" for line in names),
+    ]
 
 
 def spec_line(function: Exported) -> str:

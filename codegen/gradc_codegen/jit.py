@@ -8,6 +8,8 @@ import sys
 
 import llvmlite.binding as llvm
 
+from gradc_codegen import fortran
+from gradc_codegen.math import scipy_pointers
 from gradc_codegen.optimize import effort, optimize, parse
 from gradc_codegen.target import LOCK, Target, require_fma, target
 from gradc_ir.errors import GradcError, VerifyError
@@ -38,13 +40,14 @@ def compile_module(text: str, cpu: str = "native", level: int | None = None) -> 
 
     Parameters
     ----------
-    text: LLVM text of a whole module; its external functions are found in this process (libm).
+    text: LLVM text of a whole module; its external functions are found in this process (libm), or
+        in SciPy (BLAS, LAPACK, special functions).
     cpu: ``native``, or LLVM's name of a CPU whose features this machine has.
     level: 0, 1 or 2; None chooses by size.
 
     Raises
     ------
-    GradcError: this machine has no fma and the code needs it.
+    GradcError: this machine has no fma and the code needs it, or it needs SciPy, which is missing.
     VerifyError: LLVM refuses the text.
     """
     with LOCK:
@@ -65,12 +68,15 @@ def compile_module(text: str, cpu: str = "native", level: int | None = None) -> 
 def load_object(code: bytes, names: tuple[str, ...]) -> Compiled:
     """Return an object file's functions, loaded into this process.
 
-    Raises VerifyError when it calls a function that the process does not have.
+    SciPy is loaded if it calls a function of SciPy's. Raises VerifyError when it calls another that
+    the process does not have.
     """
     with LOCK:
         builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name in names:
             builder.export_symbol(name)
+        for symbol, address in (fortran.symbols(code) | scipy_pointers.symbols(code)).items():
+            builder.import_symbol(symbol, address)
         try:
             library = builder.link(_engine(), f"gradc.{next(_serial)}")
         except RuntimeError as error:  # LLVM has written the names on stderr

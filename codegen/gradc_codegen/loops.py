@@ -23,6 +23,7 @@ class Kind(Enum):
     PIECE = "piece"  # one operand of a concatenation or an update, written in its place
     BASE = "base"  # the operand that scatters or updates then write into
     COPY = "copy"  # an output that is no statement's value
+    WHOLE = "whole"  # all results of an op on whole arrays, outside all loops
 
 
 class Statement:
@@ -32,7 +33,7 @@ class Statement:
     ----------
     number: its place in program order.
     node: the node it computes.
-    value: the value it writes.
+    value: the value it writes; a node of several results has ``others`` too.
     kind: how it writes it.
     dims: the sizes it runs over.
     labels: the label of each dim.
@@ -53,6 +54,7 @@ class Statement:
         "node",
         "number",
         "operand",
+        "others",
         "outputs",
         "part",
         "phase",
@@ -89,7 +91,8 @@ class Statement:
         # tuples, because most are empty and there are many statements
         self.inputs: tuple[tuple[Statement, Reading], ...] = ()
         self.sources: tuple[tuple[Value, Reading], ...] = ()
-        self.outputs: tuple[int, ...] = ()  # results of the function this value is
+        self.others: tuple[Value, ...] = ()
+        self.outputs: tuple[int, ...] = ()  # results of the function its values are
         self.loops: tuple[tuple[Loop, int], ...] = ()  # outermost first, each with the dim it is
         self.part = self.position = 0
         # used while scheduling
@@ -98,6 +101,11 @@ class Statement:
         self.dim_axis: tuple[int, ...] = ()
         self.remaining: tuple[int, ...] = ()
         self.volumes: tuple[float, ...] = ()
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """All values it writes."""
+        return (self.value, *self.others)
 
     def __str__(self) -> str:
         return f"{self.kind.value} {self.node.op.name}"
@@ -144,12 +152,15 @@ class _Printer:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
         self._names: dict[Value, str] = {}
-        self._computed = {s.value for s in kernel.statements if s.kind is not Kind.COPY}
+        self._computed = {
+            value for s in kernel.statements if s.kind is not Kind.COPY for value in s.values
+        }
         function = kernel.function
         self._names.update(zip(function.params, function.names))
         for i, node in enumerate(function.body):
             for value in node.results:
-                self._names[value] = f"%{i}"
+                part = f".{value.index}" if len(node.results) > 1 else ""
+                self._names[value] = f"%{i}{part}"
 
     def lines(self) -> Iterator[str]:
         function = self._kernel.function
@@ -179,6 +190,9 @@ class _Printer:
         if statement.kind is Kind.COPY:
             return f"output {statement.outputs[0]}{where} = {self._operand(statement.value)}"
         operands = ", ".join(self._operand(operand) for operand in _read(statement))
+        if statement.kind is Kind.WHOLE:
+            targets = ", ".join(self._whole(value) for value in statement.values)
+            return f"{targets} = {node.op.name} {operands}" + outputs
         joined = {
             Kind.REDUCE: "joins",
             Kind.SCATTER: "at",
@@ -186,6 +200,9 @@ class _Printer:
             Kind.BASE: "from",
         }.get(statement.kind, "=")
         return f"{target} {joined} {node.op.name} {operands}".rstrip() + outputs
+
+    def _whole(self, value: Value) -> str:
+        return f"{self._names[value]}[{','.join(':' * value.type.rank)}]"
 
     def _operand(self, value: Value) -> str:
         """Return a name, or for a value that is computed where it is read the ops that do it."""

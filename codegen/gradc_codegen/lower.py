@@ -12,7 +12,9 @@ from gradc_codegen.groups import runs_in_rows, write_groups
 from gradc_codegen.loops import Item, Kernel, Kind, Loop, Part, Statement
 from gradc_codegen.scalar import lower_scalar, lower_word
 from gradc_codegen.schedule import schedule
+from gradc_codegen.site import Site
 from gradc_codegen.updates import target_window
+from gradc_codegen.whole import WHOLE, arrays_of
 from gradc_ir.graph import Function, Node
 from gradc_ir.types import DType
 
@@ -90,6 +92,7 @@ class _FunctionLowering:
         self._indices: dict[Loop, str] = dict(indices or {})
         self._running: dict[Statement, Running] = {}
         self._sink: dict[str, str] = {}
+        self._may_be_too_large = False
 
     def main(self) -> None:
         """Write the kernel: checks, the aligned arena, the nest."""
@@ -139,6 +142,9 @@ class _FunctionLowering:
         if self._elements.may_fail:
             writer.start("outside")
             writer.do(f"ret i32 {int(Status.INDEX)}")
+        if self._may_be_too_large:
+            writer.start("large")
+            writer.do(f"ret i32 {int(Status.SIZE)}")
         if not self._is_part:
             if self._kernel.function.size_symbols:
                 writer.start("size")
@@ -234,6 +240,9 @@ class _FunctionLowering:
             operands = [known.get(x) or elements.element(x, ()) for x in node.operands]
             self._finished(statement, lower_scalar(self._writer, node, operands))
             return
+        if statement.kind is Kind.WHOLE:
+            self._whole(statement)
+            return
         own = self._own(statement)
         if statement.kind is Kind.SCATTER:
             self._scatter(statement, own)
@@ -321,6 +330,35 @@ class _FunctionLowering:
             sink = self._sink[type_] = self._writer.at_entry(f"alloca {type_}")
         flag = self._elements.wanted(output)
         return self._writer.at_entry(f"select i1 {flag}, ptr %out{output}, ptr {sink}")
+
+    def _whole(self, statement: Statement) -> None:
+        """Write an op on whole arrays; what nobody reads is not computed where nobody wants it."""
+        storage = self._plan.storage[statement.value]
+        if storage.is_output_only:
+            wanted = self._elements.wanted(storage.output)
+            self._writer.where(wanted, lambda: self._write_whole(statement))
+        else:
+            self._write_whole(statement)
+
+    def _write_whole(self, statement: Statement) -> None:
+        elements, node = self._elements, statement.node
+        WHOLE[node.op.name].write(
+            Site(
+                self._writer,
+                node,
+                tuple(map(elements.whole, arrays_of(node))),
+                tuple(map(elements.whole, node.results)),
+                tuple(map(elements.pointer, self._plan.scratch[statement])),
+                self._refuse,
+            )
+        )
+
+    def _refuse(self, condition: str) -> None:
+        """Return SIZE where a condition holds."""
+        self._may_be_too_large = True
+        (following,) = self._writer.labels("fits")
+        self._writer.do(f"br i1 {condition}, label %large, label %{following}")
+        self._writer.start(following)
 
     def _piece(self, statement: Statement, own: list[str]) -> None:
         node, writer = statement.node, self._writer

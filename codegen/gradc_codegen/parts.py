@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 
-from gradc_codegen.loops import Item, Loop, Part, Statement
+from gradc_codegen.loops import Item, Kind, Loop, Part, Statement
 from gradc_codegen.phases import joins_in_groups
 
 MOST_OPERATIONS = 4000
@@ -72,6 +72,8 @@ class _Cutter:
 
     def _weigh(self, item: Item) -> int:
         if isinstance(item, Statement):
+            if item.kind is Kind.WHOLE:
+                return _LOOP
             if not item.dims:
                 return 1
             return _ARRAY_STATEMENT if item.loops else _ELEMENT

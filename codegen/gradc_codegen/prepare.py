@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+from gradc_codegen.whole import WHOLE
 from gradc_ir import build
 from gradc_ir.errors import ExportError
 from gradc_ir.graph import Function, Node, Value
+from gradc_ir.matrices import solution_by_lu
 from gradc_ir.ops.linalg import contracted, parse_spec
 from gradc_ir.sizes import product
+
+# ops of these families are compiled one by one
+_APART = ("control", "order", "factor")
+_SPELLED_OUT = ("logsumexp", "solve")
 
 
 def unsupported(function: Function) -> list[str]:
     """Return the names of ops in a function that are not compiled; the interpreter runs them."""
-    names = {node.op.name for node in function.nodes if node.op.family == "control"}
+    names = {
+        node.op.name
+        for node in function.nodes
+        if node.op.family in _APART and node.op.name not in (*WHOLE, *_SPELLED_OUT)
+    }
     return sorted(names)
 
 
 def prepare(function: Function) -> Function:
     """Return an equal function, to the bit, of ops the schedule knows.
 
-    ``logsumexp`` is spelled out, reductions and contractions over several axes become chains over
-    one axis each (the last axis first, as the order of reduction says), and scatters have one index
-    axis. Fences (``stop_gradient``, ``exactly``) have done their work and go.
+    ``logsumexp`` and ``solve`` are spelled out, reductions and contractions over several axes
+    become chains over one axis each (the last axis first, as the order of reduction says), and
+    scatters have one index axis. Fences (``stop_gradient``, ``exactly``) have done their work and
+    go.
 
     Raises
     ------
@@ -56,7 +67,7 @@ def prepare(function: Function) -> Function:
 
 def _is_composite(node: Node) -> bool:
     name = node.op.name
-    if name == "logsumexp" or node.op.scalar == "identity":
+    if name in _SPELLED_OUT or node.op.scalar == "identity":
         return True
     if node.op.family == "reduce":
         return len(node.attributes["axes"]) > 1
@@ -73,6 +84,8 @@ def _expand(node: Node, operands: list[Value]) -> Value:
         return operands[0]
     if name == "logsumexp":
         return _expand_logsumexp(operands[0], node.attributes["axes"])
+    if name == "solve":
+        return solution_by_lu(*operands, from_transposed=node.attributes["transposed"])
     if node.op.family == "reduce":
         return _reduce(name, operands[0], node.attributes["axes"])
     if name == "contract":

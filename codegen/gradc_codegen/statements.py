@@ -12,6 +12,7 @@ from typing import TypeAlias
 from gradc_codegen.axes import Labels, identity, index_maps, own_dims, scatter_dims
 from gradc_codegen.loops import Kind, Reading, Statement
 from gradc_codegen.updates import find_runs, target_dims
+from gradc_codegen.whole import WHOLE, arrays_of
 from gradc_ir import sizes
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.sizes import Size
@@ -85,6 +86,10 @@ class StatementBuilder:
         self._labels = Labels(nodes if has_arrays else ())
         self._runs = find_runs(function)
         self._in_runs = {node for run in self._runs.values() for node in run}
+        # what is read whole must be in memory whole
+        self._read_whole = {
+            array for node in nodes if node.op.name in WHOLE for array in arrays_of(node)
+        }
         for node in nodes:
             self._add(node)
         self._add_outputs()
@@ -93,7 +98,7 @@ class StatementBuilder:
         value = node.results[0]
         op = node.op
         name = op.name
-        if not value.type.shape and op.family == "elementwise":
+        if not value.type.shape and op.is_elementwise:
             # the common case of long scalar programs, kept short
             made = Statement(len(self.statements), node, value)
             edges = self._scalar_edges
@@ -113,7 +118,9 @@ class StatementBuilder:
                 self._add_run(self._runs[node])
         elif name == "concatenate" and len(node.operands) > MOST_PIECES_RECOMPUTED:
             self._add_pieces(node)
-        elif not self._recompute(node):
+        elif name in WHOLE:
+            self._add_whole(node)
+        elif value in self._read_whole or not self._recompute(node):
             self._add_statement(node)
 
     # -- recomputed values -------------------------------------------------------------------------
@@ -219,6 +226,15 @@ class StatementBuilder:
         if not rank:
             self._scalar_edges[value] = (made, ())
 
+    def _add_whole(self, node: Node) -> None:
+        """Add the one statement of an op on whole arrays."""
+        made = self._new(node, Kind.WHOLE, (), (), ())
+        made.others = node.results[1:]
+        for array in arrays_of(node):
+            self._connect(made, ((array, (-1,) * array.type.rank),))
+        for value in node.results:
+            self._writers[value] = (made,)
+
     def _add_scatter(self, node: Node) -> None:
         """Add a copy of the base and the writes into it."""
         x, part, *indices = node.operands
@@ -280,13 +296,16 @@ class StatementBuilder:
 
     def _add_outputs(self) -> None:
         """Attach each result to the statement of its value, or add a statement that copies it."""
+        placed: set[Value] = set()
         for position, value in enumerate(self.function.results):
             writers = self._writers.get(value)
-            if writers is not None and not writers[-1].outputs:
-                writers[-1].outputs = (position,)
+            if writers is not None and value not in placed:
+                placed.add(value)
+                writers[-1].outputs += (position,)
                 continue
             rank = value.type.rank
             labels = tuple(self._labels.of(value, axis) for axis in range(rank))
-            made = self._new(value.node, Kind.COPY, value.type.shape, labels, identity(rank))
+            shape = value.type.shape
+            made = self._new(value.node, Kind.COPY, shape, labels, identity(rank), value=value)
             made.outputs = (position,)
             self._connect(made, self._of(value))

@@ -140,6 +140,18 @@ def _reduce(walk: _Batch, node: Node, operands: list[Value], flags: list[bool]) 
     return [build.apply(node.op.name, operands[0], axes=_shifted(node.attributes["axes"]))]
 
 
+def _along(walk: _Batch, node: Node, operands: list[Value], flags: list[bool]) -> Sequence[Value]:
+    spread = [walk.spread(*pair) for pair in zip(operands, flags)]
+    attributes = {**node.attributes, "axis": node.attributes["axis"] + 1}
+    return build.apply_all(node.op.name, *spread, **attributes)
+
+
+def _stack(walk: _Batch, node: Node, operands: list[Value], flags: list[bool]) -> Sequence[Value]:
+    """Factorisations are of stacks of matrices already."""
+    spread = [walk.spread(*pair) for pair in zip(operands, flags)]
+    return build.apply_all(node.op.name, *spread, **node.attributes)
+
+
 def _contract(
     walk: _Batch, node: Node, operands: list[Value], flags: list[bool]
 ) -> Sequence[Value]:
@@ -214,3 +226,5 @@ _RULES: dict[str, Rule] = {
     "call": _call,
 }
 _RULES.update((op.name, _reduce) for op in TABLE.values() if op.family == "reduce")
+_RULES.update((op.name, _stack) for op in TABLE.values() if op.family == "factor")
+_RULES.update((op.name, _along) for op in TABLE.values() if op.family == "order")

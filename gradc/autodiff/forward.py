@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradc.autodiff import zeros
+from gradc.autodiff import masks, zeros
 from gradc.autodiff.active import active_nodes
+from gradc.autodiff.masks import Cotangent
 from gradc.autodiff.open_calls import open_ruleless
 from gradc.derivatives.registry import Site, derivative_of
 from gradc_ir.build import Builder
@@ -32,10 +33,12 @@ def jvp(function: Function, wrt: Sequence[int]) -> Function:
             for i, position in enumerate(wrt)
         ]
         new: dict[Value, Value] = dict(zip(function.params, params))
-        tangents: dict[Value, Value] = {}
+        tangents: dict[Value, Cotangent] = {}
         for position, seed in zip(wrt, seeds):
             param = function.params[position]
-            tangents[param] = tangents[param] + seed if param in tangents else seed
+            total = masks.add(tangents.get(param), Cotangent(seed))
+            assert total is not None
+            tangents[param] = total
         for node in function.body:
             locations = function.locations.get(node, ())
             made = builder.copy(node, new, locations)
@@ -54,8 +57,8 @@ def jvp(function: Function, wrt: Sequence[int]) -> Function:
                     tangents[result] = tangent
         builder.here = ()
         outgoing = [
-            zeros.solid(tangents.get(result), result.type)
-            for result in function.results
+            zeros.zeros(result.type) if tangent is None else tangent.solid()
+            for result, tangent in ((result, tangents.get(result)) for result in function.results)
             if result.type.dtype.is_float
         ]
         names = (*function.names, *(f"d{function.names[position]}" for position in wrt))

@@ -18,9 +18,9 @@ def jacobian(function: Function, wrt: Sequence[int], mode: str = "auto") -> Func
     """Return the function of the Jacobians of every float result by every parameter in ``wrt``.
 
     The new function has the same parameters; its results are, for each result r in order and each
-    parameter w of ``wrt`` in order, an array of r's shape followed by w's shape. ``mode`` is
-    ``"forward"`` (one tangent an input element), ``"reverse"`` (one cotangent a result element), or
-    ``"auto"``: forward where inputs are certainly not more than results.
+    parameter w of ``wrt`` in order, an array of r's shape followed by w's shape, of w's dtype.
+    ``mode`` is ``"forward"`` (one tangent an input element), ``"reverse"`` (one cotangent a result
+    element), or ``"auto"``: forward where inputs are certainly not more than results.
     """
     results = [i for i, type_ in enumerate(function.result_types) if type_.dtype.is_float]
     inputs = sum((function.param_types[i].count for i in wrt), start=0)
@@ -65,7 +65,8 @@ def _by_columns(
             rank = tangents.type.rank
             last = build.transpose(tangents, (*range(1, rank), 0))
             shape = function.result_types[r].shape + function.param_types[w].shape
-            blocks[r, w] = build.reshape(last, shape)
+            # as in reverse mode, where a cotangent has the dtype of its parameter
+            blocks[r, w] = build.cast(build.reshape(last, shape), function.param_types[w].dtype)
     return blocks
 
 

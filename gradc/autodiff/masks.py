@@ -3,7 +3,7 @@
 A :class:`Cotangent` is a value and, perhaps, a mask. Where the mask does not hold the cotangent
 *is* zero, whatever the value has there; so partials are multiplied without looking, rearrangements
 move the mask along, and only a sum over elements, a sum of cotangents or the end selects. Masks are
-built when they are first needed: most never are.
+built when they are first needed: most never are. The tangents of forward mode are such pairs too.
 """
 
 from __future__ import annotations

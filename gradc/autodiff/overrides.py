@@ -12,6 +12,8 @@ import numpy as np
 from gradc import nest
 from gradc.autodiff import zeros
 from gradc.tracing import Tracer, call, source, subtrace, tracer_of, value_of
+from gradc.tracing.printing import refuse_prints
+from gradc.tracing.state import running
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.errors import GradientArityError, ShapeError, TraceError
@@ -124,11 +126,13 @@ class TracedCall:
         outside = leaves[count : count + variables]
         upstream = nest.unflatten(tree, leaves[count + variables :])
         _, gradient = self._call(given)
+        running().prints.clear()  # the value prints them
         spread = tuple(upstream) if type(upstream) in (tuple, list) else (upstream,)
         if _takes_variables(gradient):
             found, of_variables = self._with_variables(gradient, spread, outside)
         else:
             found, of_variables = gradient(*spread), [None] * len(outside)
+        refuse_prints()
         by_leaf = self._by_leaf(gradient, found)
         wanted = [*(by_leaf[i] for i in self.traced), *of_variables]
         return [self._fit(gradient, one, like) for one, like in zip(wanted, [*given, *outside])]

@@ -79,14 +79,21 @@ def _sizes_missing(
     needed: set[Node],
 ) -> list[Value]:
     """Return parameters that only tell the second half a size that nothing else it takes has."""
-    told = {name for value in (*residuals, *hidden) for name in value.type.symbols}
-    wanted = {name for node in needed for result in node.results for name in result.type.symbols}
+    taken = (*residuals, *hidden)
+    told = {name for value in taken for name in _told(value)}
+    made = [result for node in needed for result in node.results]
+    wanted = {name for value in (*taken, *made) for name in value.type.symbols}
     found: list[Value] = []
     for param in sorted(given, key=lambda param: (param.type.rank, str(param.type))):
-        if (wanted - told) & set(param.type.symbols):
+        if (wanted - told) & _told(param):
             found.append(param)
-            told.update(param.type.symbols)
+            told |= _told(param)
     return found
+
+
+def _told(value: Value) -> set[str]:
+    """Return the sizes that the shape of an array of the value's type shows: n, but not 2 * n."""
+    return {str(size) for size in value.type.shape if str(size).isidentifier()}
 
 
 def _closed(

@@ -1,6 +1,16 @@
 """Derivatives of the ops, in files of the same names; importing this package fills the table."""
 
-from gradc.derivatives import control, elementwise, index, linalg, reduce, shape
+from gradc.derivatives import (
+    control,
+    elementwise,
+    factor,
+    index,
+    linalg,
+    order,
+    reduce,
+    shape,
+    special,
+)
 from gradc.derivatives.registry import (
     TABLE,
     Derivative,
@@ -14,7 +24,7 @@ from gradc.derivatives.registry import (
     zero_derivative,
 )
 
-FAMILIES = (elementwise, reduce, shape, index, linalg, control)
+FAMILIES = (elementwise, special, reduce, shape, index, order, linalg, factor, control)
 
 __all__ = [
     "FAMILIES",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradc.autodiff.masks import Cotangent, Partial
+from gradc.derivatives.order import shifted
 from gradc.derivatives.registry import (
     Cotangents,
     Site,
@@ -16,7 +17,6 @@ from gradc.derivatives.registry import (
 from gradc_ir import build, ops, sizes
 from gradc_ir.graph import Value
 from gradc_ir.op import Op
-from gradc_ir.types import DType
 
 
 @transpose(ops.reduce_sum)
@@ -32,52 +32,24 @@ def reduce_prod(out: Value, x: Value, *, axes: tuple[int, ...]) -> list[Partial]
 
 
 def _product_of_others(x: Value, axes: tuple[int, ...]) -> Value:
+    """Products of all before times products of all after, each by one recurrence."""
+    if len(axes) == 1:
+        return _before(x, axes[0], reverse=False) * _before(x, axes[0], reverse=True)
     kept = tuple(axis for axis in range(x.type.rank) if axis not in axes)
     order = kept + axes
     count = sizes.product(x.type.shape[axis] for axis in axes)
     rows = tuple(x.type.shape[axis] for axis in kept)
     flat = build.reshape(build.transpose(x, order), (*rows, count))
-    others = _by_doubling(flat, count) if isinstance(count, int) else _by_square(flat)
+    others = _product_of_others(flat, (len(kept),))
     moved = build.reshape(others, tuple(x.type.shape[axis] for axis in order))
     return build.transpose(moved, tuple(order.index(axis) for axis in range(x.type.rank)))
 
 
-def _by_doubling(x: Value, count: int) -> Value:
-    """Products of all before times products of all after, each in log2(count) steps."""
-    if count == 0:
-        return x
-    before, after = _shifted(x, 1), _shifted(x, -1)
-    step = 1
-    while step < count - 1:
-        before = before * _shifted(before, step)
-        after = after * _shifted(after, -step)
-        step *= 2
-    return before * after
-
-
-def _shifted(x: Value, by: int) -> Value:
-    """Return x moved along its last axis, with ones moved in."""
-    *rows, count = x.type.shape
-    assert isinstance(count, int)
-    distance = min(-by if by < 0 else by, count)
-    starts, steps = (0,) * len(rows), (1,) * x.type.rank
-    ones = build.full((*rows, distance), 1, x.type.dtype)
-    start = distance if by < 0 else 0
-    rest = build.slice(x, (*starts, start), (*rows, count - distance), steps)
-    return build.concatenate([rest, ones] if by < 0 else [ones, rest], len(rows))
-
-
-def _by_square(x: Value) -> Value:
-    """The product of each row of a square whose diagonal is one; for a count known at run time."""
-    *rows, count = x.type.shape
-    rank = x.type.rank
-    square = (*rows, count, count)
-    every = build.broadcast(x, square, (*range(rank - 1), rank))
-    index = build.iota(DType.I64, count)
-    diagonal = build.eq(
-        build.broadcast(index, square, (rank - 1,)), build.broadcast(index, square, (rank,))
-    )
-    return build.reduce_prod(build.select(diagonal, 1, every), (rank,))
+def _before(x: Value, axis: int, reverse: bool) -> Value:
+    """Return for each element the product of those before it: p[i] = x[i-1] p[i-1], p[0] = 1."""
+    # -0.0 is what added changes no bit
+    terms = build.select(build.starts(x, axis, reverse), 1.0, build.full_like(x, -0.0))
+    return build.recurrence(shifted(x, axis, reverse), terms, axis, reverse)
 
 
 def _extremum(op: Op, beaten: str) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from gradc.autodiff import masks, zeros
-from gradc.autodiff.masks import Cotangent, Partial
+from gradc.autodiff.masks import Cotangent
 from gradc_ir import build
 from gradc_ir.errors import NoGradientError
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.op import Op
+from gradc_ir.types import DType
 
 Tangents: TypeAlias = Sequence[Value | None]
 Cotangents: TypeAlias = Sequence[Cotangent | None]
@@ -26,7 +28,8 @@ class Site(NamedTuple):
     wanted: tuple[bool, ...]  # which operands can carry a tangent
 
 
-ForwardRule: TypeAlias = Callable[[Site, Tangents], Tangents]
+ForwardRule: TypeAlias = Callable[[Site, Tangents], Tangents]  # of plain values
+MaskedRule: TypeAlias = Callable[[Site, Cotangents], Cotangents]
 ReverseRule: TypeAlias = Callable[[Site, Cotangents], Cotangents]
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
@@ -35,10 +38,11 @@ class Derivative(NamedTuple):
     """How an op is differentiated; ``kind`` is partials, transpose, pair, zero or none."""
 
     kind: str
-    forward: ForwardRule | None = None
+    forward: MaskedRule | None = None  # tangents have masks as cotangents do
     reverse: ReverseRule | None = None
     why: str = ""
     rule: Callable[..., Any] | None = None
+    refused: Mapping[int, str] = MappingProxyType({})  # operands without a derivative, and why
 
 
 TABLE: dict[str, Derivative] = {}
@@ -50,29 +54,31 @@ def _enter(op: Op, derivative: Derivative) -> None:
     TABLE[op.name] = derivative
 
 
-def partials(op: Op) -> Callable[[Rule], Rule]:
+def partials(op: Op, refused: Mapping[int, str] = MappingProxyType({})) -> Callable[[Rule], Rule]:
     """Declare the partial derivatives of an elementwise op or of a reduction, one per operand.
 
     The rule takes the result, the operands and the attributes by name. A partial is a value of the
     operand's shape, a number, None for zero, :class:`~gradc.autodiff.masks.Under` where it holds
     under a condition only, or a function without arguments that makes one of these when it is
-    needed.
+    needed. ``refused``: operands by which differentiating is an error, and why.
     """
 
     def declare(rule: Rule) -> Rule:
-        def forward(site: Site, tangents: Tangents) -> Tangents:
+        def forward(site: Site, tangents: Cotangents) -> Cotangents:
             total: Cotangent | None = None
+            _refuse(op, refused, site.wanted)
             found = rule(site.results[0], *site.operands, **site.attributes)
             for tangent, partial in zip(tangents, found, strict=True):
                 if tangent is not None:
-                    total = masks.add(total, _product(tangent, partial))
+                    total = masks.add(total, tangent.times(partial))
             if total is not None and not op.is_elementwise:
                 total = total.summed(site.attributes["axes"])
-            return [None if total is None else total.solid()]
+            return [total]
 
         def reverse(site: Site, cotangents: Cotangents) -> Cotangents:
             (cotangent,) = cotangents
             assert cotangent is not None
+            _refuse(op, refused, site.wanted)
             if not op.is_elementwise:
                 cotangent = cotangent.moved(unreduced(site.operands[0], site.attributes["axes"]))
             found = rule(site.results[0], *site.operands, **site.attributes)
@@ -81,14 +87,24 @@ def partials(op: Op) -> Callable[[Rule], Rule]:
                 for partial, wanted in zip(found, site.wanted, strict=True)
             ]
 
-        _enter(op, Derivative("partials", forward, reverse, rule=rule))
+        _enter(op, Derivative("partials", forward, reverse, rule=rule, refused=refused))
         return rule
 
     return declare
 
 
-def _product(tangent: Value, partial: Partial) -> Cotangent | None:
-    return Cotangent(tangent).times(partial)
+def _refuse(op: Op, refused: Mapping[int, str], wanted: Sequence[bool]) -> None:
+    """Raise NoGradientError, with the user's line, for an operand that has no derivative."""
+    for position, why in refused.items():
+        if wanted[position]:
+            here = build.active().here
+            raise NoGradientError(
+                f"{op.name} has no derivative with respect to its operand {position + 1}",
+                at=here[0] if here else None,
+                found=f"{op.name} {why}",
+                help="use gradc.stop_gradient on it for a zero gradient, or register one with "
+                "gradc.register_gradient",
+            )
 
 
 def unreduced(x: Value, axes: Sequence[int]) -> Callable[[Value], Value]:
@@ -143,31 +159,77 @@ def masked_transpose(op: Op, *, multilinear: bool = False) -> Callable[[Rule], R
     return declare
 
 
-def _apply_to_tangents(site: Site, tangents: Tangents) -> Tangents:
-    """A linear op is its own forward mode; operands it is not linear in stay as they are."""
-    linear = range(len(site.operands)) if site.op.name == "concatenate" else site.op.linear
-    operands = list(site.operands)
-    for i in linear or (0,):
-        operands[i] = zeros.solid(tangents[i], operands[i].type)
-    return [build.apply(site.op.name, *operands, **site.attributes)]
+def _apply_to_tangents(site: Site, tangents: Cotangents) -> Cotangents:
+    """A linear op is its own forward mode; operands it is not linear in stay as they are.
+
+    What moves elements about moves their masks along, and excludes the zeros it puts among them.
+    """
+    linear = _linear_operands(site)
+    if site.op.name == "reduce_sum":
+        return [tangent.summed(site.attributes["axes"]) for tangent in tangents if tangent]
+    if site.op.name in ("cumsum", "scatter_add"):
+        solid = {i: zeros.solid(_plain(tangents[i]), site.operands[i].type) for i in linear}
+        return [Cotangent(_with_operands(site, solid))]
+    given = {i: tangents[i] for i in linear}
+    values = {
+        i: zeros.solid(tangent.value if tangent else None, site.operands[i].type)
+        for i, tangent in given.items()
+    }
+    value = _with_operands(site, values)
+    among_zeros = site.op.name == "pad" or None in given.values()
+    sources = {i: t.mask for i, t in given.items() if t is not None and t.mask is not None}
+    if not sources and not among_zeros:
+        return [Cotangent(value)]
+
+    def build_mask(*bits: Value) -> Value:
+        if site.op.name == "cast":
+            return bits[0]  # a mask is of no dtype but its own
+        found = dict(zip(sources, bits))
+        for i, tangent in given.items():
+            if i not in found:
+                shape = site.operands[i].type.shape
+                found[i] = build.full(shape, tangent is not None, DType.BOOL)
+        return _with_operands(site, found)
+
+    mask = masks.Mask(sources=tuple(sources.values()), build=build_mask)
+    clean = all(tangent is None or tangent.clean for tangent in given.values())
+    return [Cotangent(value, mask, clean)]
 
 
-def _apply_to_each_tangent(site: Site, tangents: Tangents) -> Tangents:
+def _plain(tangent: Cotangent | None) -> Value | None:
+    return None if tangent is None else tangent.solid()
+
+
+def _linear_operands(site: Site) -> Sequence[int]:
+    every = site.op.name == "concatenate"
+    return range(len(site.operands)) if every else site.op.linear or (0,)
+
+
+def _with_operands(site: Site, new: Mapping[int, Value]) -> Value:
+    operands = [new.get(i, operand) for i, operand in enumerate(site.operands)]
+    return build.apply(site.op.name, *operands, **site.attributes)
+
+
+def _apply_to_each_tangent(site: Site, tangents: Cotangents) -> Cotangents:
     total: Value | None = None
     for i, tangent in enumerate(tangents):
         if tangent is not None:
-            operands = [*site.operands[:i], tangent, *site.operands[i + 1 :]]
+            operands = [*site.operands[:i], tangent.solid(), *site.operands[i + 1 :]]
             term = build.apply(site.op.name, *operands, **site.attributes)
             total = term if total is None else build.add(total, term)
-    return [total]
+    return [None if total is None else Cotangent(total)]
 
 
 def forward_rule(op: Op) -> Callable[[ForwardRule], ForwardRule]:
     """Declare the forward half of a hand-written pair: operands' tangents to results'."""
 
     def declare(rule: ForwardRule) -> ForwardRule:
+        def forward(site: Site, tangents: Cotangents) -> Cotangents:
+            found = rule(site, [_plain(tangent) for tangent in tangents])
+            return [None if tangent is None else Cotangent(tangent) for tangent in found]
+
         known = TABLE.pop(op.name, Derivative("pair"))
-        _enter(op, known._replace(forward=rule))
+        _enter(op, known._replace(forward=forward))
         return rule
 
     return declare

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradc.rules.forms import over_axes
+from gradc.rules.special_functions import special_functions
 from gradc_ir import build
 from gradc_ir.graph import Value
 from gradc_ir.op import TABLE
@@ -134,6 +135,7 @@ def real_functions() -> dict[str, Callable[..., Any]]:
         "floor_divide": lambda x, y: s.floor(s.sympify(x) / y),
         "remainder": lambda x, y: x - y * s.floor(s.sympify(x) / y),
     }
+    scalar |= special_functions()
     table: dict[str, Callable[..., Any]] = {name: _lifted(f) for name, f in scalar.items()}
     table["reduce_sum"] = lambda x: sum(x)
     table["reduce_prod"] = lambda x: s.Mul(*x)

@@ -145,6 +145,13 @@ tanh = _unary("tanh")
 softplus = _unary("softplus")
 sigmoid = _unary("sigmoid")
 log1mexp = _unary("log1mexp")
+lgamma, gamma, rgamma, digamma = map(_unary, ("lgamma", "gamma", "rgamma", "digamma"))
+erfcx, erfinv, ndtri, log_ndtr, dawsn = map(
+    _unary, ("erfcx", "erfinv", "ndtri", "log_ndtr", "dawsn")
+)
+spence, ellipkm1, ellipe, expi, exp1 = map(_unary, ("spence", "ellipkm1", "ellipe", "expi", "exp1"))
+sine_integral, cosine_integral = map(_unary, ("sine_integral", "cosine_integral"))
+fresnel_sine, fresnel_cosine = map(_unary, ("fresnel_sine", "fresnel_cosine"))
 logical_not = _unary("logical_not")
 stop_gradient = _unary("stop_gradient")
 exactly = _unary("exactly")
@@ -167,6 +174,23 @@ le = _binary("le")
 logical_and = _binary("logical_and")
 logical_or = _binary("logical_or")
 logical_xor = _binary("logical_xor")
+zeta, beta, betaln, binom, poch = map(_binary, ("zeta", "beta", "betaln", "binom", "poch"))
+gammainc, gammaincc = map(_binary, ("gammainc", "gammaincc"))
+gammaincinv, gammainccinv = map(_binary, ("gammaincinv", "gammainccinv"))
+stdtr, stdtrit = map(_binary, ("stdtr", "stdtrit"))
+bessel_j, bessel_y = map(_binary, ("bessel_j", "bessel_y"))
+bessel_i, bessel_i_scaled = map(_binary, ("bessel_i", "bessel_i_scaled"))
+bessel_k, bessel_k_scaled = map(_binary, ("bessel_k", "bessel_k_scaled"))
+
+
+def betainc(a: Operand, b: Operand, x: Operand) -> Value:
+    """Return the op ``betainc`` of a, b and x."""
+    return elementwise("betainc", a, b, x)
+
+
+def betaincinv(a: Operand, b: Operand, p: Operand) -> Value:
+    """Return the op ``betaincinv`` of a, b and p."""
+    return elementwise("betaincinv", a, b, p)
 
 
 def gt(x: Operand, y: Operand) -> Value:
@@ -319,6 +343,79 @@ def contract(x: Value, y: Value, spec: str) -> Value:
 def count(x: Value, axes: Iterable[int], dtype: DType) -> Value:
     """Return how many elements of x lie along axes, as a number of a dtype."""
     return size_value(sizes.product(x.type.shape[axis] for axis in axes), dtype)
+
+
+def argsort(x: Value, axis: int) -> Value:
+    """Return the places of x's elements in ascending order along an axis; stable, nan last."""
+    return apply("argsort", x, axis=axis)
+
+
+def cumsum(x: Value, axis: int, reverse: bool = False) -> Value:
+    """Return the running sum of x along an axis; from the end with ``reverse``."""
+    return apply("cumsum", x, axis=axis, reverse=reverse)
+
+
+def recurrence(a: Value, b: Value, axis: int, reverse: bool = False) -> Value:
+    """Return h with h[i] = a[i] h[i-1] + b[i] along an axis; from the end with ``reverse``."""
+    return apply("recurrence", a, b, axis=axis, reverse=reverse)
+
+
+def starts(x: Value, axis: int, reverse: bool = False) -> Value:
+    """Return where along an axis a running sum of x starts: at the first place, or the last."""
+    size = x.type.shape[axis]
+    first = size_value(size) - 1 if reverse else constant(0, DType.I64)
+    here = eq(iota(DType.I64, size), broadcast(first, (size,), ()))
+    return broadcast(here, x.type.shape, (axis,))
+
+
+def cumprod(x: Value, axis: int) -> Value:
+    """Return the running product: a recurrence that adds -0.0, which changes no bit, or 0."""
+    nothing = -0.0 if x.type.dtype.is_float else 0
+    return recurrence(x, select(starts(x, axis), x, nothing), axis)
+
+
+# -- factor ----------------------------------------------------------------------------------------
+
+
+def cholesky(a: Value) -> Value:
+    """Return the lower factor of positive definite matrices."""
+    return apply("cholesky", a)
+
+
+def lu(a: Value) -> tuple[Value, Value]:
+    """Return the packed factors of matrices and the order of their rows."""
+    factors, order = apply_all("lu", a)
+    return factors, order
+
+
+def triangular_solve(
+    a: Value, b: Value, *, lower: bool, transposed: bool = False, unit: bool = False
+) -> Value:
+    """Return the solution of triangular equations, for each column of b."""
+    return apply("triangular_solve", a, b, lower=lower, transposed=transposed, unit=unit)
+
+
+def solve(a: Value, b: Value, *, transposed: bool = False) -> Value:
+    """Return the solution of linear equations, for each column of b."""
+    return apply("solve", a, b, transposed=transposed)
+
+
+def qr(a: Value) -> tuple[Value, Value]:
+    """Return the reduced factors Q and R of matrices."""
+    q, r = apply_all("qr", a)
+    return q, r
+
+
+def eigh(a: Value) -> tuple[Value, Value]:
+    """Return the eigenvalues and eigenvectors of symmetric matrices."""
+    w, v = apply_all("eigh", a)
+    return w, v
+
+
+def svd(a: Value) -> tuple[Value, Value, Value]:
+    """Return the reduced U, the singular values and the reduced Vᵀ of matrices."""
+    u, s, vt = apply_all("svd", a)
+    return u, s, vt
 
 
 # -- control ---------------------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +18,20 @@ from gradc_ir.sizes import Expr
 from gradc_ir.types import Type, dtype_of
 
 Symbols: TypeAlias = Mapping[str, int]
+# Is told of each node that was run: its function, itself, its operands and its results.
+Watch: TypeAlias = Callable[[Function, Node, Sequence[Array], Sequence[Array]], None]
+
+_watch: ContextVar[Watch | None] = ContextVar("gradc_watch", default=None)
+
+
+@contextmanager
+def watched(watch: Watch) -> Iterator[None]:
+    """Tell ``watch`` of every node that is interpreted within, those of bodies included."""
+    token = _watch.set(watch)
+    try:
+        yield
+    finally:
+        _watch.reset(token)
 
 
 def interpret(function: Function, arrays: Sequence[Any]) -> tuple[Array, ...]:
@@ -39,19 +55,23 @@ def interpret(function: Function, arrays: Sequence[Any]) -> tuple[Array, ...]:
 
 def _run(function: Function, arrays: Sequence[Array], symbols: Symbols) -> tuple[Array, ...]:
     values: dict[Value, Array] = dict(zip(function.params, arrays, strict=True))
+    watch = _watch.get()
     for node in function.body:
         operands = [values[operand] for operand in node.operands]
         try:
-            results = _evaluate(node, operands, symbols)
+            results = evaluate(node, operands, symbols)
         except GradcError as error:
             where = function.locations.get(node)
             raise error.located(where[0] if where else None) from None
+        if watch is not None:
+            watch(function, node, operands, results)
         for value, result in zip(node.results, results, strict=True):
             values[value] = result
     return tuple(values[result] for result in function.results)
 
 
-def _evaluate(node: Node, operands: list[Array], symbols: Symbols) -> tuple[Array, ...]:
+def evaluate(node: Node, operands: list[Array], symbols: Symbols) -> tuple[Array, ...]:
+    """Return the results of one node for the arrays of its operands and the numbers of sizes."""
     op = node.op
     if op.reference is None:
         results: tuple[Array, ...] = _CONTROL[op.name](operands, node.attributes, symbols)
@@ -61,17 +81,19 @@ def _evaluate(node: Node, operands: list[Array], symbols: Symbols) -> tuple[Arra
         attributes = {name: numbers(item, symbols) for name, item in attributes.items()}
         # a window of symbolic sizes may lie outside; of known sizes the type rule has seen it
         op.infer([_type_of(operand) for operand in operands], attributes)
-    result = np.asarray(op.reference(*operands, **attributes))
-    wanted = node.results[0].type.dtype.numpy
-    if result.dtype != wanted:
-        raise DTypeError(f"the reference of {op.name} makes {result.dtype}, not {wanted}")
-    shape = numbers(node.results[0].type.shape, symbols)
-    if result.shape != shape:
-        raise ShapeError(
-            f"{op.name} makes shape {result.shape}, not {shape}",
-            found=f"{node.results[0].type} with {_symbols_text(symbols)}",
-        )
-    return (result,)
+    made = op.reference(*operands, **attributes)
+    arrays = tuple(map(np.asarray, made if len(node.results) > 1 else (made,)))
+    for value, result in zip(node.results, arrays, strict=True):
+        wanted = value.type.dtype.numpy
+        if result.dtype != wanted:
+            raise DTypeError(f"the reference of {op.name} makes {result.dtype}, not {wanted}")
+        shape = numbers(value.type.shape, symbols)
+        if result.shape != shape:
+            raise ShapeError(
+                f"{op.name} makes shape {result.shape}, not {shape}",
+                found=f"{value.type} with {_symbols_text(symbols)}",
+            )
+    return arrays
 
 
 def _symbols_text(symbols: Symbols) -> str:

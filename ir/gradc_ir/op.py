@@ -40,8 +40,8 @@ class Op:
     attributes: names of its attributes, in the order in which they are printed.
     infer: the type rule: operand types and attributes to result types; raises ShapeError or
         DTypeError.
-    reference: the meaning: operand arrays and attributes (sizes as numbers) to a result array. None
-        for ops that hold bodies, whose meaning is in the interpreter.
+    reference: the meaning: operand arrays and attributes (sizes as numbers) to a result array, or
+        a tuple of them. None for ops that hold bodies, whose meaning is in the interpreter.
     scalar: for elementwise ops, the word codegen lowers (``"add"``, ``"math.exp"``).
     domain: per operand, where it is defined and smooth.
     commutative: operands may be exchanged without changing a bit.
@@ -67,8 +67,10 @@ class Op:
     @property
     def is_elementwise(self) -> bool:
         """Whether every result element depends on the operands' elements at its own index."""
-        return self.family == "elementwise"
+        return self.family in _ELEMENTWISE
 
+
+_ELEMENTWISE = frozenset({"elementwise", "special"})
 
 TABLE: dict[str, Op] = {}
 

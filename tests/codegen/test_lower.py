@@ -83,6 +83,9 @@ def takes(op: Op, dtype: DType) -> bool:
 )
 def test_elementwise_op(op: Op, dtype: DType) -> None:
     values = samples(dtype)
+    if op.family == "special":
+        # SciPy takes seconds for an order or an argument of 2^31, and finds no digit of the result
+        values = [x for x in values if not 1e10 < abs(x) < np.inf]
     count = op.operands or 0
     with np.errstate(all="ignore"):
         grid = [

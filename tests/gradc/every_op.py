@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy.special
@@ -12,36 +13,30 @@ from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.errors import DTypeError
 from gradc_ir.graph import Function, Value
-from gradc_ir.op import REALS, TABLE, Domain, Op
+from gradc_ir.op import TABLE, Domain, Op
 from gradc_ir.types import DType, Type, dtype_of
-
-Array = np.ndarray
-FLOATS = (DType.F64, DType.F32)
-DTYPES = (*FLOATS, DType.I64, DType.I32, DType.BOOL)
-
-
-class Case(NamedTuple):
-    """One use of an op: parameter arrays, the graph on them, and the same in NumPy, or None."""
-
-    arrays: tuple[Array, ...]
-    build: Callable[..., Value]
-    numpy: Callable[..., Any] | None
-
-
-def sample(dtype: DType, shape: Sequence[int], domain: Domain = REALS, seed: int = 0) -> Array:
-    """Return random elements inside a domain, away from its ends; small integers, or bools."""
-    random = np.random.default_rng([seed, *shape])
-    if dtype is DType.BOOL:
-        return np.asarray(random.random(shape) < 0.5)
-    if dtype.is_integer:
-        low = 1 if domain.low >= 0 else -4
-        return np.asarray(random.integers(low, 6, shape)).astype(dtype.numpy)
-    low, high = max(domain.low, -3.0), min(domain.high, 3.0)
-    return np.asarray(random.uniform(low + 0.2, high - 0.2, shape)).astype(dtype.numpy)
-
+from tests.gradc.op_cases import DTYPES, Array, Case, sample, special_values
+from tests.gradc.order_ops import orders
 
 # -- elementwise: every op on the same shapes ------------------------------------------------------
 
+
+def _in_double(function: Callable[..., Any], *arrays: Array) -> Any:
+    return np.asarray(function(*(a.astype(np.float64) for a in arrays))).astype(arrays[0].dtype)
+
+
+def _of_scipy(word: str) -> Callable[..., Any]:
+    name, _, place = word.partition(".")
+    function = getattr(scipy.special, name)
+    return (lambda x: function(x)[int(place)]) if place else function
+
+
+# the special functions, under SciPy's names
+SCIPY: dict[str, Callable[..., Any]] = {
+    op.name: _of_scipy((op.scalar or "").removeprefix("math."))
+    for op in TABLE.values()
+    if op.family == "special"
+}
 # what NumPy or SciPy calls the op, where it is not np.<name>
 NUMPY: dict[str, Callable[..., Any]] = {
     "neg": np.negative,
@@ -58,6 +53,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "log1mexp": lambda x: np.log(-np.expm1(x.astype(np.float64))).astype(x.dtype),
     "erf": scipy.special.erf,
     "erfc": scipy.special.erfc,
+    **{name: partial(_in_double, function) for name, function in SCIPY.items()},
     "stop_gradient": np.copy,
     "exactly": np.copy,
     "power": lambda x, y: np.power(x, y) if x.dtype.kind == "f" else _integer_power(x, y),
@@ -145,19 +141,6 @@ def casts(dtype: DType) -> Iterator[Case]:
             lambda x, target=target: build.cast(x, target),
             lambda x, target=target: x.astype(target.numpy),
         )
-
-
-def special_values(dtype: DType) -> Array:
-    """Return the numbers at which an implementation goes wrong first."""
-    if dtype is DType.BOOL:
-        return np.array([False, True])
-    if dtype.is_integer:
-        info = np.iinfo(dtype.numpy)  # type: ignore[arg-type]
-        return np.array([0, 1, -1, 2, -2, 3, -7, info.max, info.min], dtype=dtype.numpy)
-    info = np.finfo(dtype.numpy)  # type: ignore[arg-type, assignment]
-    numbers = [0.0, 1.0, 0.5, 2.0, 3.0, 1e-9, 37.0, 100.0, info.max, info.tiny, np.inf]  # type: ignore[attr-defined]
-    numbers += [float(info.smallest_subnormal)]  # type: ignore[attr-defined]
-    return np.array([*numbers, *[-number for number in numbers], np.nan], dtype=dtype.numpy)
 
 
 def on_special_values(op: Op, dtype: DType) -> Iterator[Case]:
@@ -407,11 +390,13 @@ def _scattered(name: str, x: Array, part: Array, indices: Any, axes: Any) -> Arr
 
 SYMBOLIC_ONLY = ("size",)
 CONTROL = tuple(op.name for op in TABLE.values() if op.family == "control")
+# in test_linear_algebra_ops.py
+FACTOR = tuple(op.name for op in TABLE.values() if op.family == "factor")
 
 
 def cases(op: Op, dtype: DType) -> list[Case]:
     """Return the uses of an op at a dtype; none where it is not defined for that."""
-    if op.family == "elementwise":
+    if op.is_elementwise:
         return list(elementwise(op, dtype)) if takes(op, dtype) else []
     if op.family == "reduce":
         arithmetic = op.name in ("reduce_sum", "reduce_prod")
@@ -424,6 +409,9 @@ def cases(op: Op, dtype: DType) -> list[Case]:
         if op.name == "scatter_add" and dtype is DType.BOOL:
             return []
         return list(indexing(op.name, dtype))
+    if op.family == "order":
+        numbers = {"argsort": DTYPES, "cumsum": DTYPES[:-1], "recurrence": DTYPES[:-1]}[op.name]
+        return list(orders(op.name, dtype)) if dtype in numbers else []
     if op.name in ("slice", "pad", "set_slice"):
         return list(windows(op.name, dtype))
     return [*sources(op.name, dtype), *rearrangements(op.name, dtype)]

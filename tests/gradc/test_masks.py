@@ -159,6 +159,44 @@ CORPUS: dict[str, tuple[Callable[[Value], Value], Any, Any]] = {
         [1.0, 2.0],
         [1, 0.5],
     ),
+    "root of a floor": (lambda x: build.sqrt(build.maximum(x, 0.0)), [-1.0, 4.0], [0, 0.25]),
+    "root of a choice": (
+        lambda x: build.sqrt(2 * where(build.gt(x, 0), x, 0.0)), [-1.0, 2.0], [0, 0.5]
+    ),
+    "root of a sum of floors": (
+        lambda x: build.sqrt(total(build.maximum(x, 0.0))), [-1.0, -2.0], [0, 0]
+    ),
+    "root among zeros": (
+        lambda x: build.sqrt(build.pad(x, (1,), (4,), (1,))), [1.0, 4.0], [0.5, 0.25]
+    ),
+    "root after a zero": (
+        lambda x: build.sqrt(build.concatenate([build.constant([0.0]), x], 0)),
+        [1.0, 4.0],
+        [0.5, 0.25],
+    ),
+    "root of what was written": (
+        lambda x: build.sqrt(
+            build.set_slice(build.constant([0.0, 0.0, 0.0]), x, (1,), (1,))
+        ),
+        [1.0, 4.0],
+        [0.5, 0.25],
+    ),
+    "root of what was written at indices": (
+        lambda x: build.sqrt(
+            build.scatter_set(
+                build.constant([0.0, 0.0, 0.0]), x, [build.constant([2, 0])], (0,)
+            )
+        ),
+        [1.0, 4.0],
+        [0.5, 0.25],
+    ),
+    "root of what was read": (
+        lambda x: build.sqrt(
+            build.gather(build.maximum(x, 0.0), [build.constant([1, 0, 1])], (0,))
+        ),
+        [-1.0, 4.0],
+        [0, 0.5],
+    ),
 }  # fmt: skip
 
 

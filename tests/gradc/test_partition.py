@@ -76,3 +76,17 @@ def test_results_that_are_known_early() -> None:
     assert interpret(rest, [*residuals, 7.0]) == (35.0, 15.0, 0.0)
     known, rest = split(function, [1], later=4)
     assert interpret(rest, [*interpret(known, [5.0]), 7.0]) == (10.0, 35.0, 15.0, 0.0)
+
+
+def test_a_size_that_no_residual_shows_is_told_by_a_parameter() -> None:
+    function = made(
+        [VECTOR],
+        lambda x: [build.exp(build.concatenate([x, x], 0))],
+    )
+    whole = vjp(function, [0])
+    known, rest = split(whole, [1], later=1)
+    verify(rest)
+    x, seed = np.linspace(0, 1, 3), np.arange(6.0)
+    first = interpret(known, [x])
+    (found,) = interpret(rest, [*first[1:], seed])
+    assert_same_bits(found, interpret(whole, [x, seed])[1])

@@ -16,7 +16,7 @@ from gradc_ir.parser import parse_function
 from gradc_ir.printer import print_function
 from gradc_ir.types import DType
 from tests.comparing import assert_close, assert_same_bits
-from tests.gradc.every_op import Array
+from tests.gradc.op_cases import Array
 from tests.programs import arguments, arrays_for, programs
 
 quick = settings(

@@ -140,7 +140,7 @@ def test_every_op_is_declared_whole() -> None:
     for name, op in TABLE.items():
         assert op.name == name
         assert op.summary.endswith(".")
-        assert (op.scalar is not None) == (op.family == "elementwise") or op.family == "reduce"
+        assert (op.scalar is not None) == op.is_elementwise or op.family == "reduce"
         assert (op.reference is None) == (op.family == "control" or name == "param")
         if op.operands and op.family != "control":
             assert len(op.domain) in (op.operands, 1)

@@ -26,6 +26,8 @@ TAKES = {
     "gather": "any, integers",
     "scatter_set": "any twice, integers",
     "scatter_add": "number twice, integers",
+    **dict.fromkeys(("cholesky", "lu", "qr", "eigh", "svd"), "float"),
+    **dict.fromkeys(("triangular_solve", "solve"), "float"),
     "cond": "bool, as the branches",
     "call": "as the body",
     "scan": "as the body",
@@ -49,7 +51,7 @@ def accepts(op: Op, dtype: DType) -> bool:
     shape: tuple[int, ...] = ()
     if op.name == "cast":
         attributes["dtype"] = DType.F64
-    if op.name == "concatenate":
+    if "axis" in op.attributes:
         attributes["axis"], shape = 0, (1,)
     try:
         op.infer([Type(dtype, shape)] * (op.operands or 2), attributes)

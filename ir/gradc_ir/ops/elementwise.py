@@ -60,6 +60,7 @@ def elementwise(
     reference: Callable[..., Any],
     scalar: str,
     summary: str,
+    family: str = "elementwise",
     domain: Domain | tuple[Domain, ...] = REALS,
     allowed: Callable[[DType], bool] = _floats,
     result: DType | None = None,
@@ -83,7 +84,7 @@ def elementwise(
     return declare(
         Op(
             name=name,
-            family="elementwise",
+            family=family,
             operands=operands,
             infer=infer,
             reference=compute,

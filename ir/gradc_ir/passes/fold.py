@@ -92,7 +92,8 @@ def _evaluated(value: Value, arrays: Sequence[Array | None]) -> Value | None:
     except GradcError:
         # an index out of range is the running program's error, if it gets there at all
         return None
-    return build.constant(_plain(np.asarray(made)))
+    result = made[value.index] if len(node.results) > 1 else made
+    return build.constant(_plain(np.asarray(result)))
 
 
 def _plain(array: Array) -> Array:

@@ -1,0 +1,30 @@
+"""The ops that work on whole arrays, outside all loops, and how each is compiled."""
+
+from __future__ import annotations
+
+from gradc_codegen import cumulating, decompositions, solving, sorting
+from gradc_codegen.site import WholeOp
+from gradc_ir.graph import Node, Value
+
+WHOLE: dict[str, WholeOp] = {
+    "argsort": WholeOp(sorting.scratch, sorting.write_argsort),
+    "cumsum": WholeOp(lambda node: (), cumulating.write_cumsum),
+    "recurrence": WholeOp(lambda node: (), cumulating.write_recurrence),
+    "cholesky": WholeOp(solving.cholesky_scratch, solving.write_cholesky),
+    "lu": WholeOp(solving.lu_scratch, solving.write_lu),
+    "triangular_solve": WholeOp(lambda node: (), solving.write_triangular_solve),
+    "qr": WholeOp(decompositions.qr_scratch, decompositions.write_qr),
+    "eigh": WholeOp(decompositions.eigh_scratch, decompositions.write_eigh),
+    "svd": WholeOp(decompositions.svd_scratch, decompositions.write_svd),
+}
+
+
+def arrays_of(node: Node) -> tuple[Value, ...]:
+    """Return the values whose memory an op reads for its operands: a reshape has its operand's."""
+    return tuple(map(_in_memory, node.operands))
+
+
+def _in_memory(value: Value) -> Value:
+    while value.op.name == "reshape" and value.operands[0].type.shape:
+        (value,) = value.operands
+    return value

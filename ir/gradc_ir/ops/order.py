@@ -1,0 +1,111 @@
+"""Ops along one axis, an element after another: the sorting order, running sums, recurrences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from gradc_ir.errors import DTypeError, ShapeError
+from gradc_ir.op import REALS, Attributes, Domain, Op, declare
+from gradc_ir.reduction import Array
+from gradc_ir.types import DType, Type
+
+
+def _along(name: str, x: Type, axis: Any) -> None:
+    if not isinstance(axis, int) or isinstance(axis, bool) or not 0 <= axis < x.rank:
+        raise ShapeError(f"{name}: axis {axis} does not fit {x}")
+
+
+def _infer_argsort(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    (x,) = types
+    _along("argsort", x, attributes["axis"])
+    return (Type(DType.I64, x.shape),)
+
+
+def _argsort(x: Array, *, axis: int) -> Array:
+    return np.argsort(x, axis=axis, kind="stable").astype(np.int64)
+
+
+argsort = declare(
+    Op(
+        "argsort",
+        "order",
+        1,
+        _infer_argsort,
+        _argsort,
+        attributes=("axis",),
+        domain=(REALS,),
+        summary="The places of the elements in ascending order, stable; nan last.",
+    )
+)
+
+
+def _infer_cumsum(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    (x,) = types
+    _along("cumsum", x, attributes["axis"])
+    if x.dtype is DType.BOOL:
+        raise DTypeError("cumsum: bool is not summed", help="cast to an integer first")
+    return (x,)
+
+
+def _cumsum(x: Array, *, axis: int, reverse: bool) -> Array:
+    given = np.flip(x, axis) if reverse else x
+    with np.errstate(all="ignore"):
+        sums = np.add.accumulate(given, axis=axis, dtype=x.dtype)
+    return np.ascontiguousarray(np.flip(sums, axis) if reverse else sums)
+
+
+cumsum = declare(
+    Op(
+        "cumsum",
+        "order",
+        1,
+        _infer_cumsum,
+        _cumsum,
+        attributes=("axis", "reverse"),
+        domain=(REALS,),
+        linear=(0,),
+        summary="The running sum along an axis, left to right; from the end with reverse.",
+    )
+)
+
+
+def _infer_recurrence(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    a, b = types
+    _along("recurrence", b, attributes["axis"])
+    if a != b:
+        raise ShapeError("recurrence: operands of different types", found=f"{a} and {b}")
+    if b.dtype is DType.BOOL:
+        raise DTypeError("recurrence: bool is not summed", help="cast to an integer first")
+    return (b,)
+
+
+def _recurrence(a: Array, b: Array, *, axis: int, reverse: bool) -> Array:
+    factors, terms = np.moveaxis(a, axis, 0), np.moveaxis(b, axis, 0)
+    out = terms.copy()
+    places = range(terms.shape[0])
+    places = places[::-1] if reverse else places
+    with np.errstate(all="ignore"):
+        for before, here in pairwise(places):
+            out[here] = factors[here] * out[before] + terms[here]
+    return np.ascontiguousarray(np.moveaxis(out, 0, axis))
+
+
+recurrence = declare(
+    Op(
+        "recurrence",
+        "order",
+        2,
+        _infer_recurrence,
+        _recurrence,
+        attributes=("axis", "reverse"),
+        domain=(Domain(-1.5, 1.5), REALS),
+        linear=(1,),
+        summary="h[i] = a[i] h[i-1] + b[i] along an axis, h[0] = b[0]; from the end with reverse.",
+    )
+)
+
+__all__ = ["argsort", "cumsum", "recurrence"]
