@@ -1,7 +1,9 @@
-"""Running sums, products and extremes: in steps that double, for sizes that are known.
+"""Running sums, products and extremes along an axis.
 
-Each of the ``log2(n)`` steps joins every element with the one 1, 2, 4 … places before it (D. Hillis
-and G. Steele, *Data parallel algorithms*, 1986), so rounding errors grow with log(n), not with n.
+Sums and products go from left to right, as NumPy's do, to the bit. Extremes are joined in steps
+that double, for sizes that are known: each of ``log2(n)`` steps joins every element with the one
+1, 2, 4 … places before it (D. Hillis and G. Steele, *Data parallel algorithms*, 1986). A running
+extreme is an element, the first of equal ones, and its derivative goes to that.
 """
 
 from __future__ import annotations
@@ -9,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradc.tracing import shaping
+from gradc.tracing import choosing, shaping
 from gradc.tracing.composing import array, number, numpy
 from gradc.tracing.ignoring_nan import without_nan
 from gradc.tracing.promote import supported
 from gradc.tracing.rearranging import along
 from gradc.tracing.reductions import position
+from gradc.tracing.state import running
+from gradc.tracing.tracer import make, read
+from gradc_ir import build
 
 
 def accumulate(name: str, a: Any, axis: Any, dtype: Any = None, title: str = "") -> Any:
@@ -27,7 +32,18 @@ def accumulate(name: str, a: Any, axis: Any, dtype: Any = None, title: str = "")
         x = x.astype(supported(dtype).numpy)
     elif name in ("add", "multiply") and x.dtype.kind in "bi":
         x = x.astype("int64")
-    size = number(x.shape[axis], title or f"np.{name}.accumulate")
+    if name == "add" and x.dtype.kind != "b":
+        return make(running(), build.cumsum(read(x), axis))
+    if name == "multiply" and x.dtype.kind != "b":
+        return make(running(), build.cumprod(read(x), axis))
+    found = _by_doubling(name, x, axis, title or f"np.{name}.accumulate")
+    if name not in _RECORDS or x.dtype.kind != "f":
+        return found
+    return choosing.take_along_axis(x, _record_places(name, x, found, axis), axis)
+
+
+def _by_doubling(name: str, x: Any, axis: int, title: str) -> Any:
+    size = number(x.shape[axis], title)
     distance = 1
     while distance < size:
         head = x[along(axis, slice(None, distance))]
@@ -37,6 +53,42 @@ def accumulate(name: str, a: Any, axis: Any, dtype: Any = None, title: str = "")
         x = array(shaping.concatenate([head, getattr(numpy, name)(earlier, later)], axis))
         distance *= 2
     return shaping.copied(x, "C")
+
+
+def _not_below(x: Any, best: Any) -> Any:
+    return numpy.logical_and(numpy.logical_not(numpy.less_equal(x, best)), _is_number(best))
+
+
+def _not_above(x: Any, best: Any) -> Any:
+    return numpy.logical_and(numpy.logical_not(numpy.greater_equal(x, best)), _is_number(best))
+
+
+def _is_number(x: Any) -> Any:
+    return numpy.equal(x, x)
+
+
+def _first_number(x: Any, best: Any) -> Any:
+    return numpy.logical_and(_is_number(x), numpy.logical_not(_is_number(best)))
+
+
+# whether an element is better than the best before it; a nan is the best of all, or of none
+_RECORDS: dict[str, Callable[[Any, Any], Any]] = {
+    "maximum": _not_below,
+    "minimum": _not_above,
+    "fmax": lambda x, best: numpy.logical_or(numpy.greater(x, best), _first_number(x, best)),
+    "fmin": lambda x, best: numpy.logical_or(numpy.less(x, best), _first_number(x, best)),
+}
+
+
+def _record_places(name: str, x: Any, best: Any, axis: int) -> Any:
+    """Return for each element the place of the best until there: ``new ? i : place[i-1]``."""
+    earlier, later = best[along(axis, slice(None, -1))], x[along(axis, slice(1, None))]
+    first = numpy.ones_like(x[along(axis, slice(None, 1))], dtype=bool)
+    new = array(shaping.concatenate([first, _RECORDS[name](later, earlier)], axis))
+    shape = tuple(-1 if i == axis else 1 for i in range(x.ndim))
+    places = array(numpy.arange(x.shape[axis])).reshape(shape)
+    kept = array(numpy.logical_not(new)).astype("int64")
+    return make(running(), build.recurrence(read(kept), read(numpy.where(new, places, 0)), axis))
 
 
 def accumulator(name: str) -> Callable[..., Any]:
