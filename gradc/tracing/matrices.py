@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing import products, shaping, source
-from gradc.tracing.composing import array, number, numpy, refuse
+from gradc.tracing.composing import array, number, numpy
 from gradc.tracing.einsum import einsum
 from gradc.tracing.promote import common_dtype, supported
 from gradc.tracing.reductions import position
 from gradc.tracing.sizing import as_size
+from gradc.tracing.solving import inv
 from gradc.tracing.state import running
 from gradc.tracing.tracer import make, make_view, read
 from gradc.tracing.views import View
@@ -192,13 +193,13 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
 
 
 def matrix_power(a: Any, n: Any) -> Any:
-    """Record ``np.linalg.matrix_power`` for a known power of at least 0."""
+    """Record ``np.linalg.matrix_power`` for a known power."""
     x = array(a)
     if x.ndim < 2:
         raise ShapeError("a power needs a matrix", at=source.location(), found=f"{x.type}")
     power = number(n, "np.linalg.matrix_power")
     if power < 0:
-        raise refuse("np.linalg.matrix_power with a negative power", "invert the matrix outside")
+        x, power = array(inv(x)), -power
     if power == 0:
         unit = numpy.eye(x.shape[-1], dtype=x.dtype)
         return shaping.copied(shaping.broadcast_to(unit, x.shape))
@@ -210,7 +211,7 @@ def matrix_power(a: Any, n: Any) -> Any:
         power //= 2
         if power:
             square = products.matmul(square, square)
-    return shaping.copied(result) if result is x else result
+    return result
 
 
 def multi_dot(arrays: Any) -> Any:

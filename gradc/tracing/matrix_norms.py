@@ -1,4 +1,4 @@
-"""Norms whose formula is a sum or an extreme; those that need singular values are refused."""
+"""Norms with all orders: sums and extremes of elements or of singular values."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing import norms
+from gradc.tracing import norms, shaping
 from gradc.tracing.composing import array, numpy, refuse
+from gradc.tracing.factorisations import svdvals
 from gradc.tracing.reductions import position
 from gradc.tracing.state import running
 from gradc.tracing.tracer import make, read
@@ -15,7 +16,7 @@ from gradc_ir import build
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """Record ``np.linalg.norm``: all orders of vectors; "fro", 1, inf and below of matrices."""
+    """Record ``np.linalg.norm``: all orders of vectors and matrices."""
     given = array(x)
     if given.dtype.kind != "f":
         given = given.astype(np.float64)
@@ -31,8 +32,21 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         sums = numpy.sum(numpy.abs(given), axis=over, keepdims=True)
         found = (numpy.max if ord > 0 else numpy.min)(sums, axis=along, keepdims=True)
         return found if keepdims else numpy.squeeze(found, axis=axes)
+    if len(axes) == 2 and ord in (2, -2, "nuc"):
+        return _singular_norm(given, ord, axes, keepdims)
     raise refuse(f"np.linalg.norm with ord={ord!r} over {len(axes)} axes",
-                 "norms of singular values are not there yet; the Frobenius norm is")  # fmt: skip
+                 "of matrices: None, 'fro', 'nuc', 2, 1, inf, and -2, -1, -inf")  # fmt: skip
+
+
+def _singular_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    s = array(svdvals(shaping.moveaxis(x, axes, (-2, -1))))
+    place = 0 if ord == 2 else -1
+    found = array(numpy.sum(s, axis=-1) if ord == "nuc" else s[..., place])
+    # as that of the others, the derivative at zero is zero
+    found = array(numpy.where(found == 0, np.zeros((), found.dtype), found))
+    if not keepdims:
+        return found
+    return found.reshape(tuple(1 if i in axes else n for i, n in enumerate(x.shape)))
 
 
 def _axes(x: Any, ord: Any, axis: Any) -> tuple[int, ...] | None:
