@@ -41,26 +41,37 @@ def slice_bounds(item: slice, size: Size) -> tuple[Size, Size, int]:
 
 
 def _clip_low(end: Size, size: Size) -> Size:
-    return end if _is_counted_from_start(end) else sizes.maximum(size + end, 0)
+    counted = _is_counted_from_start(end, size, 0)
+    return sizes.maximum(end, 0) if counted else sizes.maximum(size + end, 0)
 
 
 def _clip_high(end: Size, size: Size) -> Size:
-    return sizes.minimum(end, size) if _is_counted_from_start(end) else size + end
+    return sizes.minimum(end, size) if _is_counted_from_start(end, size, 0) else size + end
 
 
 def _clip_top(end: Size, size: Size) -> Size:
-    return sizes.minimum(end, size - 1) if _is_counted_from_start(end) else size + end
+    return sizes.minimum(end, size - 1) if _is_counted_from_start(end, size, -1) else size + end
 
 
 def _clip_bottom(end: Size, size: Size) -> Size:
-    return end if _is_counted_from_start(end) else sizes.maximum(size + end, -1)
+    counted = _is_counted_from_start(end, size, -1)
+    return sizes.maximum(end, -1) if counted else sizes.maximum(size + end, -1)
 
 
-def _is_counted_from_start(end: Size) -> bool:
+def _is_counted_from_start(end: Size, size: Size, least: int) -> bool:
+    """Whether an end is never negative, or where it is, lies before ``least`` from either side."""
     if sizes.at_least(end, 0):
         return True
     if sizes.at_least(-1 - end, 0):
         return False
+    names = sizes.symbols(end)
+    if len(names) == 1 and set(sizes.symbols(size)) <= set(names):
+        # n - 2 is negative for n = 0 and 1 alone: those can be looked at
+        short = sizes.symbol(names[0]) - end
+        if isinstance(short, int) and all(
+            sizes.evaluate(end + size, {names[0]: length}) <= least for length in range(short)
+        ):
+            return True
     raise NeedsConcreteSize(end, "a slice", source.location())
 
 

@@ -66,6 +66,44 @@ def assigned(x):
     return np.sum(y)
 
 
+def selected_log(x):
+    return np.sum(np.log(x[x > 0]))
+
+
+def selected_root(x):
+    return np.mean(np.sqrt(x[x >= 0.5]) ** 3)
+
+
+def selected_spread(x):
+    return np.std(np.log(x[x > 0]))
+
+
+def selected_norm(x):
+    return np.linalg.norm(np.log(x[x > 0])) + np.max(1 / x[x != 0])
+
+
+def assigned_log(x):
+    y = np.zeros_like(x)
+    m = x > 0
+    y[m] = np.log(x[m])
+    y[~m] += 1
+    return np.sum(y)
+
+
+def augmented_root(x):
+    y = np.sqrt(x)
+    y[x <= 0] = 0
+    y[x > 0] *= 2
+    return np.sum(y)
+
+
+def selected_rows(x):
+    rows = x[:, 0] > 0
+    return np.sum(np.log(x[rows]) @ np.ones(2))
+
+
+LENGTH = np.hypot(1, np.log(2))
+
 CORPUS: list[tuple[Callable[..., Any], Any, Any]] = [
     (untaken_log, 0.0, 0.0),
     (untaken_root, 1.0, 1.0),
@@ -79,6 +117,17 @@ CORPUS: list[tuple[Callable[..., Any], Any, Any]] = [
     (clipped, [0.0, 1.0], [0, 1]),
     (part, [0.0, 1.0], [0, 0.5]),
     (assigned, [0.0, 1.0], [0, 0.5]),
+    (selected_log, [-1.0, 0.0, 2.0], [0, 0, 0.5]),
+    (selected_root, [-1.0, 0.0, 4.0, 1.0], [0, 0, 1.5, 0.75]),
+    (selected_spread, [0.0, np.e, 1 / np.e], [0, 0.5 / np.e, -0.5 * np.e]),
+    (
+        selected_norm,
+        [0.0, np.e, 0.5],
+        [0, np.log(np.e) / LENGTH / np.e, -np.log(2) / LENGTH * 2 - 4],
+    ),
+    (assigned_log, [-1.0, 0.0, 2.0], [0, 0, 0.5]),
+    (augmented_root, [-1.0, 0.0, 4.0], [0, 0, 0.5]),
+    (selected_rows, [[1.0, 2.0], [0.0, 3.0], [-1.0, 0.0]], [[1, 0.5], [0, 0], [0, 0]]),
 ]
 
 
