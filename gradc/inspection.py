@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from gradc import nest
+from gradc.boundary import boundary
 from gradc.checks import check_floats
 from gradc.pipeline import Options, Request, derive
 from gradc.signature import Bound, Parameters, Wrt, bind_types, leaves_of
 from gradc.specialize import Signature
-from gradc.tracing import Traced
-from gradc_ir.errors import TraceError
+from gradc.tracing import NeedsConcreteSize, Traced
+from gradc_ir.errors import GradcError, TraceError
 from gradc_ir.graph import Function
 from gradc_ir.types import Type, dtype_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from gradc.support import Support
 
 
 _SPEC = 'give one: spec="x: f64[n,3]"'
@@ -61,11 +64,13 @@ class Inspected(ABC):
         """Each compilation so far: of what, for which types, why, and how long it took."""
         return tuple(self._signatures)
 
+    @boundary
     def ir(self, *specs_or_args: Any, of: str = "value", wrt: Wrt = 0) -> Function:
         """Return the final graph of what ``of`` names: for a spec, arguments, or the last call."""
         traced, request = self._request(specs_or_args, of, wrt)
         return derive(traced.function, request)
 
+    @boundary
     def dump(
         self,
         *specs_or_args: Any,
@@ -94,6 +99,21 @@ class Inspected(ABC):
             cpu=cpu,
         )
 
+    def _repr_html_(self) -> str:
+        """Return the compilations so far and the graph of the value beside the user's lines."""
+        from html import escape
+
+        from gradc_ir.display import html_of_function
+
+        parts = [f"<div><code>{escape(repr(self))}</code></div>"]
+        parts += [f"<div><code>{escape(str(each))}</code></div>" for each in self._signatures]
+        try:
+            parts.append(html_of_function(self.ir()))
+        except GradcError as error:
+            parts.append(f"<pre>{escape(str(error))}</pre>")
+        return "".join(parts)
+
+    @boundary
     def explain(
         self, *specs_or_args: Any, of: str = "value", spec: str | None = None, wrt: Wrt = 0
     ) -> str:
@@ -103,6 +123,35 @@ class Inspected(ABC):
         traced, request = self._request((spec,) if spec else specs_or_args, of, wrt)
         return explain(traced, request)
 
+    @boundary
+    def support(self, *specs_or_args: Any, spec: str | None = None) -> Support:
+        """Return everything the function does that is not supported, for a spec or for arguments.
+
+        The function is traced to its end: what cannot be recorded is noted with its line, and NumPy
+        runs it on sample values (the arguments, when they are given). The result prints as a
+        screen of text; it has ``ok``, ``problems``, and whether ``value``, ``forward`` and
+        ``reverse`` exist. Nothing is compiled.
+        """
+        from gradc.support import survey
+
+        given = (spec,) if spec else specs_or_args
+        bound, types = self._bound(given)
+        samples = bound.leaves if given and not isinstance(given[0], str) else ()
+        paths = [
+            path
+            for name, value in zip(bound.names, bound.values)
+            for path in nest.paths(value, name)
+        ]
+        return survey(
+            self.__name__,
+            lambda types: self._trace(bound, types),
+            types,
+            paths,
+            samples,
+            self.options,
+        )
+
+    @boundary
     def export(
         self,
         name: str,
@@ -159,18 +208,23 @@ class Inspected(ABC):
         return tuple(types for _, types in pairs)
 
     def _request(self, specs_or_args: Sequence[Any], of: str, wrt: Wrt) -> tuple[Traced, Request]:
+        bound, types = self._bound(specs_or_args)
+        try:
+            traced = self._trace(bound, types)
+        except NeedsConcreteSize as needed:
+            raise needed.error() from None
+        return traced, self._request_of(bound, of, wrt)
+
+    def _bound(self, specs_or_args: Sequence[Any]) -> tuple[Bound, Sequence[Type]]:
+        """Return the arguments that a spec, arguments or the last call stand for, and types."""
         if not specs_or_args and self._last is not None and self.spec is None:
-            bound = _with_leaves(*self._last)
             types = [Type(dtype_of(dtype), shape) for dtype, shape in self._last[1]]
-            return self._trace(bound, types), self._request_of(bound, of, wrt)
+            return _with_leaves(*self._last), types
         if specs_or_args and not isinstance(specs_or_args[0], str):
             bound = self._parameters.bind(specs_or_args, {})
-            types = [Type(dtype_of(leaf.dtype), leaf.shape) for leaf in bound.leaves]
-            return self._trace(bound, types), self._request_of(bound, of, wrt)
-        spec = specs_or_args[0] if specs_or_args else None
-        given = self.argument_types(spec)
-        bound, types = bind_types(self._parameters.names, given)
-        return self._trace(bound, types), self._request_of(bound, of, wrt)
+            return bound, [Type(dtype_of(leaf.dtype), leaf.shape) for leaf in bound.leaves]
+        given = self.argument_types(specs_or_args[0] if specs_or_args else None)
+        return bind_types(self._parameters.names, given)
 
     def _request_of(self, bound: Bound, of: str, wrt: Wrt) -> Request:
         if of == "value":

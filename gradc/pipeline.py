@@ -48,11 +48,13 @@ class Pass(Protocol):
 class Options:
     """What a user chooses for a whole function.
 
-    ``stable=False`` turns the stable rules off; ``fast=True`` turns the fast ones on.
+    ``stable=False`` turns the stable rules off; ``fast=True`` turns the fast ones on;
+    ``debug_nans=True`` makes a value that is not finite an error.
     """
 
     stable: bool = True
     fast: bool = False
+    debug_nans: bool = False
 
 
 @dataclass(frozen=True)

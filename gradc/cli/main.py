@@ -1,4 +1,4 @@
-"""The command ``gradc``: dump, explain, check, export, passes, rules."""
+"""The command ``gradc``: doctor, dump, explain, check, export, passes, rules."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import click
 
 from gradc import __version__
 from gradc.cli.check import check
+from gradc.cli.doctor import doctor
 from gradc.cli.dump import dump
 from gradc.cli.explain import explain
 from gradc.cli.export import export
@@ -25,7 +26,7 @@ def group() -> None:
     """Hold the subcommands."""
 
 
-for command in (dump, explain, check, export, passes, rules):
+for command in (doctor, dump, explain, check, export, passes, rules):
     group.add_command(command)
 
 

@@ -36,6 +36,8 @@ _LIBRARIES = (
     *{_folder(path) for name, path in sysconfig.get_paths().items() if name.endswith("lib")},
     "<frozen",
 )
+# The file whose functions call the one to be traced.
+_STARTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "trace.py")
 
 
 def is_library(filename: str) -> bool:
@@ -43,40 +45,49 @@ def is_library(filename: str) -> bool:
     return filename.startswith(_LIBRARIES)
 
 
+def is_ours(filename: str) -> bool:
+    """Whether a file belongs to gradc."""
+    return filename.startswith(_OURS)
+
+
+def is_internal(filename: str) -> bool:
+    """Whether a file belongs to gradc or to NumPy."""
+    return filename.startswith(_INTERNAL)
+
+
 class _Lines:
     """The lines of one code object: found from the position of an instruction, remembered."""
 
     def __init__(self, code: CodeType) -> None:
         self.code = code  # keeps the code alive, whose id is the key
-        self.internal = code.co_filename.startswith(_INTERNAL)
+        self.internal = is_internal(code.co_filename)
+        self.library = is_library(code.co_filename)
+        self.starts = code.co_filename == _STARTS
+        self._name = _function_name(code)
         self._known: dict[int, tuple[Location, ...]] = {}
         self._starts: list[int] | None = None
-        self._locations: list[tuple[Location, ...]] = []
+        self._numbers: list[int] = []
 
     def at(self, position: int) -> tuple[Location, ...]:
-        """Return the location of an instruction, the same tuple for the same line."""
+        """Return the location of an instruction, the same tuple for the same instruction."""
         found = self._known.get(position)
         if found is None:
             if self._starts is None:
                 self._read()
             assert self._starts is not None
-            index = bisect_right(self._starts, position) - 1
-            found = self._known[position] = self._locations[index]
+            line = self._numbers[bisect_right(self._starts, position) - 1]
+            made = Location.of_instruction(self.code, position, line, self._name)
+            found = self._known[position] = (made,)
         return found
 
     def _read(self) -> None:
         # frame.f_lineno walks this table from its start at every call
-        code = self.code
-        by_line: dict[int, tuple[Location, ...]] = {}
-        name = _function_name(code)
         self._starts = []
-        line = code.co_firstlineno
-        for start, _, number in code.co_lines():
+        line = self.code.co_firstlineno
+        for start, _, number in self.code.co_lines():
             line = number if number is not None else line
-            if line not in by_line:
-                by_line[line] = (Location(code.co_filename, line, name),)
             self._starts.append(start)
-            self._locations.append(by_line[line])
+            self._numbers.append(line)
 
 
 def _function_name(code: CodeType) -> str:
@@ -89,32 +100,37 @@ def _function_name(code: CodeType) -> str:
 _lines: dict[int, _Lines] = {}
 
 
-def user_frame() -> FrameType | None:
-    """Return the innermost running frame that is neither gradc's nor NumPy's."""
-    frame: FrameType | None = sys._getframe(1)
+def _lines_of(code: CodeType) -> _Lines:
+    found = _lines.get(id(code))
+    if found is None:
+        found = _lines[id(code)] = _Lines(code)
+    return found
+
+
+def user_frame(frame: FrameType | None = None) -> FrameType | None:
+    """Return the innermost running frame that is the user's, from ``frame`` outwards.
+
+    That is one which belongs neither to gradc nor to NumPy, nor to a library that the traced
+    function has called; a function that lives in a library itself is the user's.
+    """
+    frame = frame or sys._getframe(1)
+    called: FrameType | None = None
     while frame is not None:
-        code = frame.f_code
-        lines = _lines.get(id(code))
-        if lines is None:
-            lines = _lines[id(code)] = _Lines(code)
-        if not lines.internal:
+        lines = _lines.get(id(frame.f_code)) or _lines_of(frame.f_code)
+        if not lines.library:
             return frame
+        if called is not None and lines.starts:
+            break
+        if not lines.internal:
+            called = called or frame
         frame = frame.f_back
-    return None
+    return called
 
 
 def here() -> tuple[Location, ...]:
     """Return the user's current line as a tuple of one location, empty when there is none."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None:
-        code = frame.f_code
-        lines = _lines.get(id(code))
-        if lines is None:
-            lines = _lines[id(code)] = _Lines(code)
-        if not lines.internal:
-            return lines.at(frame.f_lasti)
-        frame = frame.f_back
-    return ()
+    frame = user_frame(sys._getframe(2))
+    return () if frame is None else _lines_of(frame.f_code).at(frame.f_lasti)
 
 
 def location() -> Location | None:

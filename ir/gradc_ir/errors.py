@@ -1,11 +1,11 @@
-"""The error classes of gradc and the one way their messages are laid out."""
+"""The error classes of gradc, and the one way their messages are laid out."""
 
 from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable
 
-from gradc_ir.location import Location
+from gradc_ir.location import Location, shown
 
 
 class GradcError(Exception):
@@ -16,6 +16,7 @@ class GradcError(Exception):
         ShapeError: x @ w: the inner sizes differ (4 and 5)
           model.py:14 in loss
               h = np.tanh(x @ w)
+                          ^^^^^
           x: f64[3,4]    w: f64[5]
           help: w needs 4 entries, one per column of x
 
@@ -44,9 +45,7 @@ class GradcError(Exception):
     def _render(self) -> str:
         lines = [self.what]
         if self.at is not None:
-            lines.append(f"  {self.at}")
-            if self.at.code:
-                lines.append(f"      {self.at.code}")
+            lines += [f"  {line}" for line in shown(self.at)]
         lines += [f"  {line}" for line in self.found]
         if self.help:
             lines.append(f"  help: {self.help}")
@@ -78,6 +77,10 @@ class IndexError(GradcError, builtins.IndexError):
 
 class NoGradientError(GradcError, LookupError):
     """An op on the path of differentiation has no derivative rule."""
+
+
+class NonFiniteError(GradcError, FloatingPointError):
+    """A value is nan or infinite, and the user asked to be told where that began."""
 
 
 class GradientArityError(GradcError, ValueError):

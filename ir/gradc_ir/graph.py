@@ -147,4 +147,13 @@ class Function:
         return print_function(self)
 
     def __repr__(self) -> str:
-        return f"<func @{self.name}: {len(self.nodes)} nodes>"
+        params = ", ".join(f"{name}: {x.type}" for name, x in zip(self.names, self.params))
+        types = ", ".join(map(str, self.result_types))
+        results = types if len(self.results) == 1 else f"({types})"
+        count = sum(1 for _ in self.body)
+        return f"<func @{self.name}({params}) -> {results}: {count} op{'s' * (count != 1)}>"
+
+    def _repr_html_(self) -> str:
+        from gradc_ir.display import html_of_function
+
+        return html_of_function(self)

@@ -41,6 +41,11 @@ def refused(x):
 
 
 NUMBER = 3
+
+
+def refused_twice(x):
+    y = np.unique(x)
+    return np.spacing(y)
 """
 SPEC = "w: f64[2], x: f64[n,2]"
 
@@ -76,7 +81,7 @@ def succeed(*arguments: str) -> str:
 
 def test_help_names_the_commands() -> None:
     text = succeed("--help")
-    for command in ("dump", "explain", "check", "export", "passes", "rules"):
+    for command in ("doctor", "dump", "explain", "check", "export", "passes", "rules"):
         assert command in text
         assert succeed(command, "--help").startswith(f"Usage: gradc {command}")
 
@@ -85,6 +90,27 @@ def test_version() -> None:
     import gradc
 
     assert gradc.__version__ in succeed("--version")
+
+
+def test_doctor_of_a_function_that_is_supported() -> None:
+    assert succeed("doctor", "model.py:loss", "--spec", SPEC) == (
+        "loss(w: f64[2], x: f64[n,2]): supported\n"
+        "value: yes    forward mode: yes    reverse mode: yes\n"
+    )
+    assert "supported" in succeed("doctor", "model.py:nested")
+
+
+def test_doctor_lists_every_problem_and_exits_with_one() -> None:
+    result = run("doctor", "model.py:refused_twice", "--spec", "x: f64[3]")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("refused_twice(x: f64[3]): 2 problems\n")
+    assert "    y = np.unique(x)\n" in result.stdout
+    assert "    return np.spacing(y)\n" in result.stdout
+    assert result.stdout.endswith("value: no    forward mode: no    reverse mode: no\n")
+
+
+def test_doctor_without_a_spec_is_a_wrong_use() -> None:
+    assert run("doctor", "model.py:loss").exit_code == 2
 
 
 @pytest.mark.parametrize("stage", STAGES)

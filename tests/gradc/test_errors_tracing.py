@@ -40,9 +40,10 @@ def test_truth_value() -> None:
         "the truth value of a traced value is not known while the function is traced\n"
         "  model.py:LINE in loss\n"
         "      if x > 0:\n"
+        "         ^^^^^\n"
         "  value: bool\n"
-        "  help: write np.where(condition, x, y); an argument that only steers the function can be "
-        "static: gradc.compile(static=…)"
+        "  help: write return np.where(x > 0, x, -x)\n"
+        "    an argument that only steers the function can be static: gradc.compile(static=…)"
     )
 
 
@@ -56,8 +57,13 @@ def test_truth_value_of_an_array() -> None:
         "the truth value of an array of several elements is ambiguous\n"
         "  model.py:LINE in loss\n"
         "      while x > 0:\n"
+        "            ^^^^^\n"
         "  array: bool[5]\n"
-        "  help: use np.any(x) or np.all(x)"
+        "  help: a loop runs a known number of times while it is traced: bound it, with n large "
+        "enough:\n"
+        "      for _ in range(n):\n"
+        "          x = np.where(x > 0, x - 1, x)\n"
+        "    or use np.any(x) or np.all(x)"
     )
 
 
@@ -70,6 +76,7 @@ def test_inner_sizes() -> None:
         "x @ w: the inner sizes differ (4 and 5)\n"
         "  model.py:LINE in loss\n"
         "      h = np.tanh(x @ w)\n"
+        "                  ^^^^^\n"
         "  x: f64[3,4]    w: f64[5]\n"
         "  help: w needs 4 entries, one per column of x"
     )
@@ -83,39 +90,37 @@ def test_shapes_that_do_not_broadcast() -> None:
         "np.maximum(x, w[:3]): the shapes do not broadcast (4 and 3)\n"
         "  model.py:LINE in loss\n"
         "      return np.maximum(x, w[:3]) + 1\n"
+        "             ^^^^^^^^^^^^^^^^^^^^\n"
         "  x: f64[3,4]    w[:3]: f64[3]"
     )
 
 
-def test_unsupported_function() -> None:
+def test_unsupported_function_with_a_reason() -> None:
     def loss(x):
-        return np.logaddexp2(x, x)
-
-    assert message(loss, V) == (
-        "np.logaddexp2 is not supported for traced arrays\n"
-        "  model.py:LINE in loss\n"
-        "      return np.logaddexp2(x, x)\n"
-        "  help: the nearest supported function is np.logaddexp"
-    )
-
-
-def test_unsupported_function_without_a_near_one() -> None:
-    def loss(x):
-        return np.linalg.qr(x)
+        return np.linalg.eig(x)
 
     assert message(loss, X) == (
-        "np.linalg.qr is not supported for traced arrays\n"
+        "np.linalg.eig is not supported for traced arrays\n"
         "  model.py:LINE in loss\n"
-        "      return np.linalg.qr(x)\n"
-        "  help: write it with supported functions, or compute it outside and pass the result in"
+        "      return np.linalg.eig(x)\n"
+        "             ^^^^^^^^^^^^^^^^\n"
+        "  eigenvalues of a general matrix may be complex\n"
+        "  help: for a symmetric matrix write np.linalg.eigh(a)"
     )
+
+
+def test_no_hint_at_a_function_that_merely_sounds_alike() -> None:
+    for call in (np.spacing, np.gcd, np.fft.rfft, np.packbits):
+        cure = message(lambda x, call=call: call(x), V).splitlines()[-1]
+        assert "nearest" not in cure
+        assert "did you mean" not in cure
 
 
 def test_unsupported_method() -> None:
     def loss(x):
-        return x.argpartition(2)
+        return x.byteswap()
 
-    assert message(loss, V).startswith("x.argpartition is not supported for traced arrays\n")
+    assert message(loss, V).startswith("x.byteswap is not supported for traced arrays\n")
 
 
 def test_unsupported_option() -> None:
@@ -126,6 +131,7 @@ def test_unsupported_option() -> None:
         "np.linalg.norm: out= is not supported for traced arrays\n"
         "  model.py:LINE in loss\n"
         "      return np.linalg.norm(x, out=x)\n"
+        "             ^^^^^^^^^^^^^^^^^^^^^^^^\n"
         "  help: it takes axis, keepdims, ord, x"
     )
 
@@ -152,6 +158,7 @@ def test_none_where_a_number_is_needed() -> None:
         "None was given where a number or an array is needed\n"
         "  model.py:LINE in loss\n"
         "      return x + bias\n"
+        "             ^^^^^^^^\n"
         "  help: pass numbers and arrays; what chooses between computations is a Python argument "
         "that the function does not compute with"
     )
@@ -163,15 +170,16 @@ def test_text_in_a_computation() -> None:
     )
 
 
-def test_float_of_a_traced_value() -> None:
+def test_float_of_a_traced_array() -> None:
     def loss(x):
-        return float(x[0]) * 2
+        return float(x) * 2
 
     assert message(loss, V) == (
-        "float() of a traced value is not known while the function is traced\n"
+        "float() of an array of 5 elements\n"
         "  model.py:LINE in loss\n"
-        "      return float(x[0]) * 2\n"
-        "  value: f64\n"
+        "      return float(x) * 2\n"
+        "             ^^^^^^^^\n"
+        "  array: f64[5]\n"
         "  help: leave float() out, or write x.astype(np.float64); for functions of math use those "
         "of np"
     )
@@ -185,6 +193,7 @@ def test_range_over_a_traced_value() -> None:
         "a Python integer of a traced value is not known while the function is traced\n"
         "  model.py:LINE in loss\n"
         "      return sum(x[0] for _ in range(n))\n"
+        "                               ^^^^^^^^\n"
         "  value: i64\n"
         "  help: range(), list indices and shapes need known numbers; an array that is indexed by "
         "a traced value must be an argument, captured by name, or made with np inside the function"
@@ -198,7 +207,8 @@ def test_index_out_of_range() -> None:
     assert message(loss, X, error=IndexError) == (
         "index 4 is out of bounds for axis 1 with size 4\n"
         "  model.py:LINE in loss\n"
-        "      return x[1, 4]"
+        "      return x[1, 4]\n"
+        "             ^^^^^^^"
     )
 
 
@@ -209,7 +219,8 @@ def test_index_array_out_of_range() -> None:
     assert message(loss, V, error=IndexError) == (
         "index -6 is out of bounds for axis 0 with size 5\n"
         "  model.py:LINE in loss\n"
-        "      return x[[0, -6]]"
+        "      return x[[0, -6]]\n"
+        "             ^^^^^^^^^^"
     )
 
 
@@ -221,19 +232,8 @@ def test_too_many_indices() -> None:
         "too many indices: 3 for an array with 2 axes\n"
         "  model.py:LINE in loss\n"
         "      return x[0, 1, 2]\n"
+        "             ^^^^^^^^^^\n"
         "  array: f64[3,4]"
-    )
-
-
-def test_a_mask_that_changes_the_shape() -> None:
-    def loss(x):
-        return np.sum(x[x > 0])
-
-    assert message(loss, V) == (
-        "x[x > 0]: the shape of the result would depend on the values of the mask\n"
-        "  model.py:LINE in loss\n"
-        "      return np.sum(x[x > 0])\n"
-        "  help: keep the shape: np.where(x > 0, x, 0), or assign through the mask: x[x > 0] = 0"
     )
 
 
@@ -245,6 +245,7 @@ def test_a_slice_at_a_traced_value() -> None:
         "a slice cannot begin or end at a traced value: its length would not be known\n"
         "  model.py:LINE in loss\n"
         "      return x[i : i + 2]\n"
+        "             ^^^^^^^^^^^^\n"
         "  help: for a window of fixed length write x[i + np.arange(length)]"
     )
 
@@ -258,6 +259,7 @@ def test_assignment_that_does_not_fit() -> None:
         "x[:2] = ...: f64[3] does not fit into shape [2]\n"
         "  model.py:LINE in loss\n"
         "      x[:2] = x[:3]\n"
+        "      ^^^^^\n"
         "  array: f64[5]    assigned: f64[3]"
     )
 
@@ -277,6 +279,7 @@ def test_complex() -> None:
         "dtype complex128 is not supported\n"
         "  model.py:LINE in loss\n"
         "      return x * 2j\n"
+        "             ^^^^^^\n"
         "  supported: float64, float32, int64, int32, bool\n"
         "  help: complex numbers are not supported yet"
     )
@@ -291,6 +294,7 @@ def test_randomness() -> None:
         "tracing\n"
         "  model.py:LINE in loss\n"
         "      return x + np.random.normal(size=5)\n"
+        "                 ^^^^^^^^^^^^^^^^^^^^^^^^\n"
         "  help: draw them outside and pass them as an argument"
     )
 
@@ -329,7 +333,7 @@ def test_assignment_to_a_name_outside() -> None:
 
 
 def test_a_traced_value_that_outlives_its_trace() -> None:
-    kept = []
+    kept: Any = collections.UserList()  # not seen through, unlike a list
 
     def loss(x):
         kept.append(x)
@@ -347,11 +351,11 @@ def test_a_traced_value_that_outlives_its_trace() -> None:
 def test_math_of_a_traced_value() -> None:
     import math
 
-    assert message(lambda x: math.gamma(x), 2.0).splitlines()[0] == "math.gamma of a traced value"
+    assert message(lambda x: math.frexp(x), 2.0).splitlines()[0] == "math.frexp of a traced value"
 
 
 def test_writing_into_an_array_that_is_not_seen() -> None:
-    arrays = collections.deque([np.zeros(5)])  # not seen through, unlike a list
+    arrays = collections.UserList([np.zeros(5)])  # not seen through, unlike a list
 
     def loss(x):
         np.add(arrays[0], x, out=arrays[0])
@@ -366,7 +370,7 @@ def test_writing_into_an_array_that_is_not_seen() -> None:
 
 
 def test_numbers_wanted_elsewhere() -> None:
-    arrays = collections.deque([np.zeros(5)])  # not seen through, unlike a list
+    arrays = collections.UserList([np.zeros(5)])  # not seen through, unlike a list
 
     def loss(x):
         arrays[0][:] = x
@@ -376,6 +380,7 @@ def test_numbers_wanted_elsewhere() -> None:
         "a traced array was handed to code that needs its numbers\n"
         "  model.py:LINE in loss\n"
         "      arrays[0][:] = x\n"
+        "      ^^^^^^^^^^^^\n"
         "  array: f64[5]\n"
         "  help: inside a traced function use the functions of np; pass others numbers only"
     )
@@ -389,6 +394,7 @@ def test_reduction_of_nothing() -> None:
         "np.max of no elements has no value\n"
         "  model.py:LINE in loss\n"
         "      return np.max(x[5:])\n"
+        "             ^^^^^^^^^^^^^\n"
         "  f64[0]"
     )
 
@@ -401,6 +407,7 @@ def test_reshape() -> None:
         "an array of 5 elements cannot have shape [2,-1]\n"
         "  model.py:LINE in loss\n"
         "      return x.reshape(2, -1)\n"
+        "             ^^^^^^^^^^^^^^^^\n"
         "  array: f64[5]"
     )
 
@@ -413,6 +420,7 @@ def test_integer_powers() -> None:
         "integers to negative integer powers are not allowed\n"
         "  model.py:LINE in loss\n"
         "      return x**-1\n"
+        "             ^^^^^\n"
         "  x: i64[3]\n"
         "  help: write x ** -1.0"
     )
