@@ -1,0 +1,91 @@
+"""What special functions are made of: ops, floats and NumPy's functions, traced or not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradc_ir.op import TABLE
+from gradc_ir.types import dtype_of
+
+# A decorator of formulas that choose by `where`: the other branch may overflow or divide by 0.
+quietly = np.errstate(all="ignore")
+
+
+def is_traced(*values: Any) -> bool:
+    """Whether a trace is running and one of the values is not known."""
+    from gradc.tracing import state
+    from gradc.tracing.arrays import contains_unknown
+
+    return state.current() is not None and any(map(contains_unknown, values))
+
+
+def elementwise(op: str, *operands: Any) -> Any:
+    """Apply an op to arrays of floats: recorded, or by its reference in NumPy."""
+    if is_traced(*operands):
+        from gradc.tracing.recorded import record_floats
+
+        return record_floats(op, operands)
+    from gradc.tracing.arrays import plain_nest
+
+    arrays = [np.asarray(plain_nest(operand)) for operand in operands]
+    weak = [x if isinstance(x, float | int) else a.dtype for x, a in zip(operands, arrays)]
+    dtype = dtype_of(np.result_type(*weak)).numpy
+    if dtype.kind != "f":
+        dtype = np.dtype(np.float64)
+    reference = TABLE[op].reference
+    assert reference is not None
+    result = reference(*np.broadcast_arrays(*(array.astype(dtype) for array in arrays)))
+    return as_numpy_gives(result)
+
+
+def as_numpy_gives(result: Any) -> Any:
+    """Return a NumPy number for 0-d results; a tracer of a known array inside a trace."""
+    from gradc.tracing import state
+
+    array = np.asarray(result)
+    if not array.ndim:
+        return array[()]
+    if state.current() is not None:
+        from gradc.tracing.dispatch import wrap_known
+
+        return wrap_known(array, [])
+    return array
+
+
+def floats(x: Any) -> Any:
+    """Return x as an array of floats, traced or not; a Python number stays weak."""
+    if is_traced(x):
+        from gradc.tracing.recorded import as_float
+
+        return as_float(x)
+    from gradc.tracing.arrays import plain_nest
+
+    if type(x) in (int, float):
+        return float(x)
+    array = np.asarray(plain_nest(x))
+    dtype = dtype_of(array.dtype)
+    return as_numpy_gives(array if dtype.is_float else array.astype(np.float64))
+
+
+def numpy(name: str, *operands: Any, **options: Any) -> Any:
+    """Call a NumPy function by name, on traced arrays or plain ones."""
+    from gradc.tracing.numpy_map import call
+
+    with np.errstate(all="ignore"):
+        return call(name, *operands, **options)
+
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """Return x where the condition holds, y elsewhere; the other one may be anything there."""
+    found = numpy("where", condition, x, y)
+    return found[()] if isinstance(found, np.ndarray) and not found.ndim else found
+
+
+def polynomial(coefficients: list[float], x: Any) -> Any:
+    """Return the polynomial of x with these coefficients, the constant one first."""
+    found = coefficients[-1]
+    for coefficient in reversed(coefficients[:-1]):
+        found = found * x + coefficient
+    return found
