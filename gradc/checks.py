@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from gradc import nest
-from gradc.signature import Array, Bound
+from gradc.conversion import Array
+from gradc.signature import Bound
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
 from gradc_ir.graph import Function
 

@@ -7,6 +7,7 @@ visited in sorted order, so two dicts with the same keys have one structure.
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -14,6 +15,11 @@ from gradc_ir.errors import TraceError
 
 _NAMESPACE = "gradc"
 _registered: set[type] = set()
+
+
+def class_of_instances(kind: Any) -> Any:
+    """Return the class of which an instance is made from its fields; tracing puts in its own."""
+    return kind
 
 
 class Structure(NamedTuple):
@@ -41,7 +47,10 @@ def flatten(nest: Any) -> tuple[list[Any], Structure]:
     """Return the leaves of a nest, in a fixed order, and its structure."""
     import optree
 
-    leaves, spec = optree.tree_flatten(nest, namespace=_NAMESPACE)
+    try:
+        leaves, spec = optree.tree_flatten(nest, namespace=_NAMESPACE)
+    except RecursionError:
+        raise TraceError("a nest of lists or dicts holds itself, or is too deep") from None
     if _register_dataclasses(leaves):
         return flatten(nest)
     return leaves, Structure(spec)
@@ -120,6 +129,27 @@ def _register_dataclasses(leaves: Iterable[Any]) -> bool:
     return bool(new)
 
 
+def register_named_tuple(cls: Any, kind: Any) -> None:
+    """Have instances of a subclass of a namedtuple put together again as the namedtuple itself."""
+    import optree
+
+    register: Any = optree.register_pytree_node
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # it could be one without being registered
+        register(
+            cls,
+            lambda value: (tuple(value), None, kind._fields),
+            lambda _, parts: class_of_instances(kind)._make(parts),
+            path_entry_type=optree.NamedTupleEntry,
+            namespace=_NAMESPACE,
+        )
+
+
+def normal(structure: Structure) -> Structure:
+    """Return a structure with the user's own classes where it was made of seen ones."""
+    return flatten(unflatten(structure, [Star()] * structure.leaves))[1]
+
+
 def _fields_of(names: tuple[str, ...]) -> Any:
     def take(instance: Any) -> tuple[tuple[Any, ...], None, tuple[str, ...]]:
         return tuple(getattr(instance, name) for name in names), None, names
@@ -129,9 +159,8 @@ def _fields_of(names: tuple[str, ...]) -> Any:
 
 def _maker_of(cls: Any, names: tuple[str, ...]) -> Any:
     def make(metadata: None, children: Iterable[Any]) -> Any:
-        # of the user's class where tracing sees it through one of its own;
         # not cls(...): __post_init__ may check or convert what is a traced value here
-        instance = object.__new__(getattr(cls, "__gradc_kind__", cls))
+        instance = object.__new__(class_of_instances(getattr(cls, "__gradc_kind__", cls)))
         for name, child in zip(names, children):
             object.__setattr__(instance, name, child)
         return instance

@@ -10,15 +10,31 @@ import numpy as np
 
 from gradc import nest
 from gradc.autodiff.partition import split
+from gradc.boundary import boundary
+from gradc.checks import check_value
+from gradc.conversion import Array, as_array
 from gradc.pipeline import Request, derive
 from gradc.results import cotangent_leaves, nest_floats, unflatten_parts
-from gradc.signature import Array, Bound, as_array
+from gradc.signature import Bound
 from gradc.tangents import pad_tangents, push_tangents
 from gradc_ir.errors import ShapeError
 from gradc_ir.graph import Function
 
 if TYPE_CHECKING:
     from gradc.specialize import Specialization
+    from gradc.tracing import Traced
+
+
+def final_functions(traced: Traced, request: Request, has_aux: bool) -> Sequence[Function]:
+    """Return what a request makes of a traced function: one function, or the two halves.
+
+    Raises ShapeError or DTypeError when a gradient is asked of a value that is not one float.
+    """
+    if request.of in ("grad", "value_and_grad", "hvp", "hessian"):
+        check_value(traced, has_aux)
+    if request.of in ("vjp", "linearize"):
+        return halves(traced.function, request)
+    return (derive(traced.function, request),)
 
 
 def halves(function: Function, request: Request) -> tuple[Function, Function]:
@@ -49,6 +65,7 @@ class Pullback:
         self._shapes = [array.shape for array in value if array.dtype.kind == "f"]
         self._residuals = list(residuals)
 
+    @boundary
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
         """Return one cotangent per argument, in its nest; None where it is not floating point.
 
@@ -81,6 +98,7 @@ class Linearized:
         self._given = given
         self._residuals = list(residuals)
 
+    @boundary
     def __call__(self, *tangents: Any) -> Any:
         """Return the tangent of the value, in its nest; None is a zero tangent.
 
@@ -91,6 +109,6 @@ class Linearized:
             nest.map_leaves(np.zeros_like, value) if tangent is None else tangent
             for tangent, value in zip(tangents, self._bound.values)
         )
-        _, pushed = push_tangents(self._bound, zeroed + tangents[len(zeroed) :])
+        _, pushed = push_tangents(self._bound, zeroed + tangents[len(zeroed) :], self._given)
         results = self._made.executables[1]([*self._residuals, *pushed])
         return nest_floats(self._made.traced, results)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradc import nest
-from gradc.signature import Array, Bound
+from gradc.conversion import Array
+from gradc.signature import Bound
 from gradc.tracing import Traced
 from gradc_ir.errors import ShapeError
 from gradc_ir.types import Type

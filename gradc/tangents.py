@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradc.signature import Array, Bound, as_array, flatten_arguments
+from gradc.conversion import Array, as_array
+from gradc.signature import Bound, flatten_arguments
 from gradc_ir.errors import ShapeError, TraceError
 
 
@@ -20,11 +21,16 @@ def pad_tangents(names: tuple[str, ...], given: int, tangents: tuple[Any, ...]) 
     return tangents + (None,) * (len(names) - given) if len(tangents) == given else tangents
 
 
-def push_tangents(bound: Bound, tangents: tuple[Any, ...]) -> tuple[tuple[int, ...], list[Array]]:
-    """Return the positions that have a tangent, and the tangents of their float leaves."""
+def push_tangents(
+    bound: Bound, tangents: tuple[Any, ...], given: int | None = None
+) -> tuple[tuple[int, ...], list[Array]]:
+    """Return the positions that have a tangent, and the tangents of their float leaves.
+
+    ``given`` is how many arguments the call had, without those left to their default values.
+    """
     if len(tangents) != len(bound.names):
         raise ShapeError(
-            f"{len(bound.names)} primals but {len(tangents)} tangents",
+            f"{len(bound.names) if given is None else given} primals but {len(tangents)} tangents",
             help="give one tangent per argument; None is a zero tangent",
         )
     wrt = tuple(i for i, tangent in enumerate(tangents) if tangent is not None)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradc import nest
+from gradc.boundary import boundary, cut
 from gradc.checks import check_mode, check_value
 from gradc.compiled import Compiled, compile
 from gradc.pipeline import Request, current_options, differentiate, stabilise
@@ -76,6 +77,7 @@ def _either(wrt: Wrt | None, argnums: Wrt | None) -> Wrt:
     return choose_wrt(wrt, {} if argnums is None else {"argnums": argnums})
 
 
+@boundary
 def hvp(fn: Function_, args: Sequence[Any], vector: Any, wrt: Wrt = 0) -> Any:
     """Return the Hessian of a scalar-valued function at ``args`` times ``vector``."""
     if current() is None:
@@ -88,6 +90,7 @@ def hvp(fn: Function_, args: Sequence[Any], vector: Any, wrt: Wrt = 0) -> Any:
     return traced.like(wrt, traced.run(traced.derive("hvp", leaves), pushed))
 
 
+@boundary
 def jvp(fn: Function_, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """Return ``(value, tangent)``: forward mode. Both are tuples; None is a zero tangent."""
     if current() is None:
@@ -112,6 +115,7 @@ def jvp(fn: Function_, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple
     )
 
 
+@boundary
 def vjp(fn: Function_, *args: Any) -> tuple[Any, Function_]:
     """Return ``(value, pullback)``; ``pullback(cotangent)`` is a tuple, one per argument."""
     if current() is None:
@@ -136,6 +140,7 @@ def vjp(fn: Function_, *args: Any) -> tuple[Any, Function_]:
     return value, pullback
 
 
+@boundary
 def linearize(fn: Function_, *args: Any) -> tuple[Any, Function_]:
     """Return ``(value, push)``; ``push(*tangents)`` is the tangent of the value here.
 
@@ -161,6 +166,8 @@ def compiled(fn: Function_) -> Compiled:
     """
     if isinstance(fn, Compiled):
         return fn
+    if fn is None:
+        raise TraceError("a function is needed, not None", help="pass the function itself")
     if isinstance(fn, types.FunctionType):
         # a decorator may have copied another function's
         found = fn.__dict__.get(_KEPT)
@@ -204,9 +211,13 @@ class _Derivative:
             return self.__gradc_trace__(*args, **kwargs)
         if self._compiled is None:
             self._compiled = compiled(self.fn)
-        return self._compiled.derivative(
-            self.of, args, kwargs, self.wrt, has_aux=self.has_aux, mode=self.mode
-        )
+        try:
+            return self._compiled.derivative(
+                self.of, args, kwargs, self.wrt, has_aux=self.has_aux, mode=self.mode
+            )
+        except Exception as error:
+            __tracebackhide__ = True
+            raise cut(error)  # noqa: B904 - it is the same error
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Build the derivative in the trace that calls it."""

@@ -1,14 +1,21 @@
-"""Python's builtins as traced code sees them: len, sum, min, max, isinstance and import."""
+"""Python's builtins as traced code sees them: len, sum, max, any, sorted, isinstance, import."""
 
 from __future__ import annotations
 
 import builtins
+import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from gradc.tracing.arrays import stacked
+from gradc.tracing.classes import is_user_class, original_of, seen_class, seen_super
+from gradc.tracing.mathematics import as_truth
+from gradc.tracing.number_types import NUMBER_TYPES
+from gradc.tracing.numpy_map import TABLE
 from gradc.tracing.operators import operate
+from gradc.tracing.selection import Selection
 from gradc.tracing.sizing import SymbolicSize
 from gradc.tracing.tracer import Tracer, shape_of
 
@@ -19,12 +26,14 @@ def seen_len(x: Any) -> Any:
     """Return len(x); symbolic for an array with a symbolic first axis."""
     if type(x) is Tracer and x._type.shape:
         return shape_of(x)[0]
+    if type(x) is Selection:
+        return x.shape[0]  # type: ignore[attr-defined]
     return len(x)
 
 
 def seen_sum(values: Any, /, start: Any = 0) -> Any:
     """Return sum(values); over an array it is np.sum along the first axis when that is symbolic."""
-    if type(values) is Tracer and values.symbolic:
+    if type(values) is Selection or (type(values) is Tracer and values.symbolic):
         from gradc.tracing.numpy_map import call
 
         return call("sum", values, axis=0) + start
@@ -59,12 +68,50 @@ seen_min = _extreme("min", "less")
 seen_max = _extreme("max", "greater")
 
 
+def _truth(name: str, join: str, decides: bool) -> Callable[..., Any]:
+    original = getattr(builtins, name)
+
+    def answer(values: Any, /) -> Any:
+        if type(values) is Tracer and values.symbolic and len(values.type.shape) == 1:
+            return as_truth(TABLE[name](values))
+        found: Any = None
+        for value in values:
+            if type(value) is not Tracer or value.known is not None or value.type.shape:
+                if bool(value) is decides:
+                    return decides
+            else:
+                truth = as_truth(value)
+                found = truth if found is None else as_truth(TABLE[join](found, truth))
+        return (not decides) if found is None else found
+
+    answer.__name__ = name
+    answer.__doc__ = original.__doc__
+    return answer
+
+
+seen_any = _truth("any", "logical_or", True)
+seen_all = _truth("all", "logical_and", False)
+
+
+def seen_sorted(values: Any, /, *, key: Any = None, reverse: bool = False) -> list[Any]:
+    """Return sorted(values); traced numbers are sorted by np.sort."""
+    found = list(values)
+    if key is not None or not any(type(x) is Tracer and x.known is None for x in found):
+        return sorted(found, key=key, reverse=reverse)
+    if "sort" not in TABLE or any(type(x) is Tracer and x.type.shape for x in found):
+        return sorted(found, reverse=reverse)  # whose error says what is missing
+    rows = list(TABLE["sort"](stacked(found)))
+    return rows[::-1] if reverse else rows
+
+
 def seen_isinstance(value: Any, kinds: Any, /) -> bool:
     """Return isinstance(value, kinds) with tracers taken for what they stand for."""
     kinds = _originals(kinds)
     found = type(value)
     if found is Tracer:
-        return issubclass(_stands_for(value), kinds)
+        return issubclass(stands_for(value), kinds)
+    if found is Selection:
+        return issubclass(np.ndarray, kinds)
     if found is SymbolicSize:
         return issubclass(int, kinds)
     return isinstance(getattr(value, "__gradc_original__", value), kinds)
@@ -86,11 +133,15 @@ class SeenType:
             return type(*args, **kwargs)
         found = type(args[0])
         if found is Tracer:
-            return _seen_scalar(_stands_for(args[0]))
+            return _seen_scalar(stands_for(args[0]))
+        if found is Selection:
+            return np.ndarray
         if found is SymbolicSize:
-            return int
+            return NUMBER_TYPES[int]
         original = getattr(args[0], "__gradc_original__", None)
         found = getattr(found, "__gradc_kind__", found)
+        if is_user_class(found):
+            return seen_class(found)
         return _seen_scalar(found if original is None else type(original))
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
@@ -109,18 +160,24 @@ class SeenType:
     __ror__ = __or__
 
 
+seen_type = SeenType()
+
+
 def _seen_scalar(kind: type) -> Any:
     from gradc.tracing.modules import see_numpy
 
+    if kind in NUMBER_TYPES:
+        return NUMBER_TYPES[kind]
     return see_numpy(kind, kind.__name__) if issubclass(kind, np.generic) else kind
 
 
 def seen_hasattr(value: Any, name: str, /) -> bool:
     """Return hasattr(value, name) with tracers taken for what they stand for."""
-    return hasattr(_stands_for(value) if type(value) is Tracer else value, name)
+    return hasattr(stands_for(value) if type(value) is Tracer else value, name)
 
 
-def _stands_for(tracer: Tracer) -> Any:
+def stands_for(tracer: Tracer) -> Any:
+    """Return the type of what a tracer stands for."""
     if tracer.weak is not None:
         return tracer.weak
     return tracer.type.dtype.numpy.type if tracer.scalar else np.ndarray
@@ -129,6 +186,10 @@ def _stands_for(tracer: Tracer) -> Any:
 def _originals(kinds: Any) -> Any:
     if isinstance(kinds, tuple):
         return tuple(_originals(kind) for kind in kinds)
+    if isinstance(kinds, type) and "__gradc_kind__" in vars(kinds):
+        return original_of(kinds)
+    if isinstance(kinds, types.UnionType):
+        return tuple(_originals(kind) for kind in kinds.__args__)
     return getattr(kinds, "__gradc_original__", kinds)
 
 
@@ -138,10 +199,15 @@ BUILTINS: dict[str, tuple[Any, Any]] = {
     "sum": (sum, seen_sum),
     "min": (min, seen_min),
     "max": (max, seen_max),
-    "type": (type, SeenType()),
+    "type": (type, seen_type),
     "hasattr": (hasattr, seen_hasattr),
     "isinstance": (isinstance, seen_isinstance),
     "issubclass": (issubclass, seen_issubclass),
+    "any": (any, seen_any),
+    "all": (all, seen_all),
+    "sorted": (sorted, seen_sorted),
+    "super": (super, seen_super),
+    **{kind.__name__: (kind, seen) for kind, seen in NUMBER_TYPES.items()},
 }
 
 

@@ -13,11 +13,15 @@ from gradc_ir.types import DType, Type, dtype_of
 
 @dataclass(frozen=True)
 class PythonNumber:
-    """The type of an argument that is a Python float, int or bool: its dtype yields to arrays'."""
+    """The type of an argument that is a Python float, int or bool: its dtype yields to arrays'.
+
+    ``wide`` says of an int that it is outside of int32, so that it cannot yield to that.
+    """
 
     __gradc_leaf__: ClassVar[bool] = True
 
     dtype: DType
+    wide: bool = False
 
     @property
     def kind(self) -> type:

@@ -7,7 +7,6 @@ runs have these globals too, so they are seen through already.
 
 from __future__ import annotations
 
-import dis
 import functools
 import math
 import types
@@ -16,21 +15,25 @@ from typing import Any
 
 import numpy as np
 
+from gradc.conversion import computes_otherwise
 from gradc.tracing import holders, source
-from gradc.tracing.builtins import BUILTINS, seen_builtins
+from gradc.tracing.applying import seen_vectorized
+from gradc.tracing.builtins import BUILTINS, seen_builtins, seen_type
+from gradc.tracing.classes import is_user_class, original_of, seen_class
+from gradc.tracing.code_names import refuse_stores, used_names
 from gradc.tracing.libraries import belongs_to_scipy, see_scipy
+from gradc.tracing.mathematics import see_math
 from gradc.tracing.modules import (
     Random,
     belongs_to_numpy,
     is_random,
-    see_math,
+    name_in_numpy,
     see_module,
     see_numpy,
 )
-from gradc.tracing.state import Capture, Guard, SameObject, Trace
+from gradc.tracing.state import Capture, CodeOf, Entry, Guard, SameElements, SameObject, Trace
 from gradc.tracing.tracer import Tracer, make_hidden
 from gradc_ir.errors import TraceError
-from gradc_ir.location import Location
 from gradc_ir.types import _FROM_NUMPY as _SUPPORTED
 from gradc_ir.types import Type, dtype_of
 
@@ -38,7 +41,6 @@ _MARK = "__gradc_lens__"
 _CAPTURED = "it is captured from outside; pass it as an argument and return the new one"
 _CACHED = type(functools.lru_cache(maxsize=1)(lambda: None))
 _PLAIN = (int, float, complex, str, bytes, type(None), np.generic)
-_names_of_code: dict[int, tuple[types.CodeType, tuple[str, ...]]] = {}
 
 
 class Inlined:
@@ -87,6 +89,9 @@ class Lens:
         if kind is types.FunctionType:
             return self._function(value)
         if kind is types.MethodType:
+            owner = value.__self__
+            if not isinstance(owner, type) and belongs_to_scipy(owner):
+                return getattr(self.see(owner), value.__name__)
             return types.MethodType(self.see(value.__func__), self._instance(value.__self__))
         if kind is types.ModuleType:
             return see_module(value, self)
@@ -114,6 +119,8 @@ class Lens:
             )
         if isinstance(value, _CACHED):
             return self.see(value.__wrapped__)
+        if kind is np.vectorize:
+            return seen_vectorized(value, self.see)
         if is_random(value):
             return Random(getattr(value, "__name__", "a random generator"))
         if not isinstance(value, type) and hasattr(kind, "__gradc_trace__"):
@@ -130,10 +137,12 @@ class Lens:
                 return replaced[1]
             if getattr(math, value.__name__, None) is value:
                 return see_math(value)
-        if callable(value) and belongs_to_scipy(value):
+        if is_user_class(value):
+            return seen_class(value)
+        if belongs_to_scipy(value):
             return see_scipy(value)
         if callable(value) and belongs_to_numpy(value):
-            return see_numpy(value, getattr(value, "__name__", "function"))
+            return see_numpy(value, name_in_numpy(value))
         return value
 
     def _instance(self, value: Any) -> Any:
@@ -141,13 +150,13 @@ class Lens:
 
     def see_named(self, value: Any, holder: dict[str, Any], key: str, name: str) -> Any:
         """Return a value found under a name that can be read again."""
-        return self.captured(value, (id(holder), key), name, lambda: holder[key])
+        return self.captured(value, (id(holder), key), name, Entry(holder, key))
 
     def captured(
         self, value: Any, identity: tuple[int, str], name: str, fetch: Callable[[], Any]
     ) -> Any:
         """Return what traced code sees of a value that ``fetch`` reads again at every call."""
-        if type(value) is np.ndarray and value.dtype in _SUPPORTED:
+        if isinstance(value, np.ndarray) and _is_capturable(value):
             found = self._arrays.get(identity)
             if found is None:
                 assert self.trace is not None
@@ -157,46 +166,57 @@ class Lens:
                 found = self._arrays[identity] = (value, tracer)
             return found[1]
         if isinstance(value, _PLAIN):
-            self._guard(identity, Guard(name, value, fetch))
+            self.guard(identity, Guard(name, value, fetch))
         elif holders.is_container(value):
             return self._container(value, identity, name, fetch)
-        elif type(value) is types.FunctionType or hasattr(type(value), "__gradc_trace__"):
-            self._guard(identity, SameObject(name, value, fetch))
-        elif holders.is_user_object(value):
-            self._guard(identity, SameObject(name, value, fetch))
-            return self._object(value, name)
+        elif isinstance(value, np.ndarray):
+            self.guard(identity, SameElements(name, value.copy(), fetch))
+        else:
+            if type(value) is not types.ModuleType or _is_of_user(value):
+                self.guard(identity, SameObject(name, value, fetch))
+            if holders.is_user_object(value):
+                return self._object(value, name)
         return self.see(value)
 
-    def _guard(self, identity: tuple[int, str], guard: Guard) -> None:
+    def guard(self, identity: tuple[int, str], guard: Guard) -> None:
+        """Have the function traced again when the guard no longer holds."""
         if self.trace is not None:
             self.trace.guards[identity] = guard
 
     def _container(
         self, value: Any, identity: tuple[int, str], name: str, fetch: Callable[[], Any]
     ) -> Any:
-        """Return a list, tuple or dict with its entries captured, if they are not mere numbers."""
-        if holders.is_plain(value):
-            known = Guard(name, holders.contents(value), lambda: holders.contents(fetch()))
-            self._guard(identity, known)
-            return value
+        """Return a copy of a container with its entries captured."""
         found = self._copies.get(id(value))
+        kind = type(value)
+        if holders.is_plain(value):
+            before = holders.contents(value)
+            known = Guard(name, before, lambda: holders.contents(fetch()))
+            self.guard(identity, known)
+            if kind in (tuple, frozenset) and all(type(part) in _PLAIN for part in value):
+                return value
+            if found is None:
+                found = self._copies[id(value)] = value, holders.copy_of_plain(value)
+                self._holders.append((name, found[1], before))
+            return found[1]
         if found is not None:
             return found[1]
-        self._guard(identity, Guard(name, holders.keys_of(value), lambda: holders.keys_of(fetch())))
-        kind = type(value)
-        copy: Any = {} if kind is dict else []
-        if kind is not tuple:
+        self.guard(identity, Guard(name, holders.keys_of(value), lambda: holders.keys_of(fetch())))
+        if kind in (set, frozenset):
+            return value  # of objects that are their own keys
+        copy = holders.empty_copy(value)
+        if not isinstance(value, tuple):
             self._copies[id(value)] = value, copy  # it may hold itself
-        for key, part in value.items() if kind is dict else enumerate(value):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
             path = f"{name}[{key!r}]"
             read = functools.partial(holders.entry, fetch, key)
             seen = self.captured(part, (id(value), repr(key)), path, read)
-            if kind is dict:
+            if isinstance(value, dict):
                 copy[key] = seen
             else:
                 copy.append(seen)
-        if kind not in (dict, list):
-            copy = kind(copy) if kind is tuple else kind(*copy)
+        if isinstance(value, tuple):
+            copy = kind(copy) if kind is tuple else self.see(kind)(*copy)
         else:
             self._holders.append((name, copy, copy.copy()))
         self._copies[id(value)] = value, copy
@@ -209,14 +229,21 @@ class Lens:
         return found[1]
 
     def check_holders(self) -> None:
-        """Raise TraceError when the function changed a list or dict outside of it."""
-        for name, copy, before in self._holders:
-            same = keys_same(copy, before)
-            if not same:
+        """Hand on what the function did to plain containers outside of it; refuse all else.
+
+        The next call finds such a container changed, and is traced again: what the function does to
+        it happens at every call.
+        """
+        changed = [entry for entry in self._holders if not keys_same(entry[1], entry[2])]
+        for name, copy, before in changed:
+            if not isinstance(before, bytes) or not holders.is_plain(copy):
                 raise TraceError(
                     f"the function changes {name}, which is outside of it",
                     help="return what is new from the function",
                 )
+        originals = {id(copy): original for original, copy in self._copies.values()}
+        for _, copy, _ in changed:
+            holders.hand_on(copy, originals[id(copy)])
 
     def _function(self, function: types.FunctionType) -> Any:
         found = self._copies.get(id(function))
@@ -224,6 +251,8 @@ class Lens:
             return found[1]
         if _MARK in function.__globals__:
             return function
+        if isinstance(getattr(function, "registry", None), types.MappingProxyType):
+            return self._dispatched(function)
         code = function.__code__
         if belongs_to_numpy(function):
             return see_numpy(function, function.__name__)
@@ -231,7 +260,10 @@ class Lens:
             return see_scipy(function)
         if source.is_library(code.co_filename):
             return function
-        _refuse_stores(function)
+        refuse_stores(function)
+        # tools that reload modules put new code into the functions there are
+        own = SameObject(function.__name__, code, CodeOf(function))
+        self.guard((id(function), "__code__"), own)
         copy = types.FunctionType(
             code,
             self._seen_globals(function),
@@ -264,6 +296,15 @@ class Lens:
         copy.__dict__.update(function.__dict__)
         return copy
 
+    def _dispatched(self, function: Any) -> Inlined:
+        """Return what functools.singledispatch made; it asks for the type that a tracer shows."""
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            shown = getattr(seen_type(args[0]), "__gradc_original__", seen_type(args[0]))
+            return self.see(function.dispatch(original_of(shown)))(*args, **kwargs)
+
+        return Inlined(function, run)
+
     def _seen_globals(self, function: types.FunctionType) -> dict[str, Any]:
         original = function.__globals__
         found = self._globals.get(id(original))
@@ -273,7 +314,7 @@ class Lens:
             copy["__builtins__"] = self._builtins
             found = self._globals[id(original)] = (original, copy, set())
         _, copy, seen = found
-        for name in _used_names(function.__code__):
+        for name in used_names(function.__code__):
             if name in original and name not in seen:
                 seen.add(name)
                 copy[name] = self.see_named(original[name], original, name, name)
@@ -293,14 +334,31 @@ class Lens:
     def _fill_closure(self, function: types.FunctionType) -> None:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             copy = self._cells[id(cell)][1]
-            if _is_empty(copy) and not _is_empty(cell):
+            if name == "__class__":
+                copy.cell_contents = cell.cell_contents  # what super() begins at
+            elif _is_empty(copy) and not _is_empty(cell):
                 copy.cell_contents = self.captured(
                     cell.cell_contents, (id(cell), name), name, functools.partial(_contents, cell)
                 )
 
 
+def _is_capturable(array: Any) -> bool:
+    kind: Any = type(array)
+    return array.dtype in _SUPPORTED and (kind is np.ndarray or not computes_otherwise(kind))
+
+
+def _is_of_user(module: types.ModuleType) -> bool:
+    file = getattr(module, "__file__", None)
+    return bool(file) and not source.is_library(str(file))
+
+
 def keys_same(left: Any, right: Any) -> bool:
-    """Whether two dicts or lists hold the same objects under the same keys."""
+    """Whether two dicts or lists hold the same objects, or one is still of these contents."""
+    if isinstance(right, bytes):
+        try:
+            return holders.contents(left) == right
+        except ValueError:
+            return False  # it holds something that is not plain by now
     if isinstance(left, dict):
         return list(left) == list(right) and all(left[key] is right[key] for key in left)
     return len(left) == len(right) and all(a is b for a, b in zip(left, right))
@@ -323,46 +381,3 @@ def _is_empty(cell: types.CellType) -> bool:
     except ValueError:
         return True
     return False
-
-
-def _used_names(code: types.CodeType) -> tuple[str, ...]:
-    """Return the global and attribute names in a code object and in those nested in it."""
-    found = _names_of_code.get(id(code))
-    if found is None:
-        names = dict.fromkeys(code.co_names)
-        for constant in code.co_consts:
-            if isinstance(constant, types.CodeType):
-                names |= dict.fromkeys(_used_names(constant))
-        found = _names_of_code[id(code)] = (code, tuple(names))
-    return found[1]
-
-
-_STORE_GLOBAL = dis.opmap["STORE_GLOBAL"]
-_STORE_DEREF = dis.opmap["STORE_DEREF"]
-
-
-def _refuse_stores(function: types.FunctionType) -> None:
-    """Raise TraceError for a function that assigns to names outside of it."""
-    code = function.__code__
-    outside = frozenset(code.co_freevars)
-    codes = [code]
-    while codes:
-        inner = codes.pop()
-        codes += [constant for constant in inner.co_consts if isinstance(constant, types.CodeType)]
-        operations = inner.co_code[::2]
-        has_deref = bool(outside & set(inner.co_freevars)) and _STORE_DEREF in operations
-        if _STORE_GLOBAL not in operations and not has_deref:
-            continue
-        line: int = inner.co_firstlineno
-        for instruction in dis.get_instructions(inner):
-            start = instruction.positions.lineno if instruction.positions else None
-            line = start or line
-            name = instruction.argval
-            if instruction.opcode == _STORE_GLOBAL or (
-                instruction.opcode == _STORE_DEREF and name in outside
-            ):
-                raise TraceError(
-                    f"the function assigns to {name}, a name outside of it",
-                    at=Location(inner.co_filename, line, inner.co_name),
-                    help=f"return the new value of {name} from the function",
-                )

@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from gradc.tracing import source
+from gradc.tracing.applying import vectorize
 from gradc.tracing.arrays import as_tracer, contains_unknown
 from gradc.tracing.dispatch import Mapped
+from gradc.tracing.grids import GRIDS
+from gradc.tracing.iterating import ITERATORS
 from gradc.tracing.libraries import ScipyModule, see_scipy
-from gradc.tracing.numpy_map import BY_IDENTITY, TABLE
+from gradc.tracing.mathematics import MathModule
+from gradc.tracing.numpy_map import BY_IDENTITY
+from gradc.tracing.rows_and_columns import CONCATENATORS
 from gradc.tracing.state import running
 from gradc_ir.errors import TraceError
 
@@ -112,41 +117,6 @@ class Random:
         )
 
 
-_NAMES_OF_MATH = {"atan2": "arctan2", "atan": "arctan", "pow": "float_power"}
-
-
-class MathModule(types.ModuleType):
-    """Python's math module: its functions are those of NumPy for traced values."""
-
-    def __init__(self) -> None:
-        super().__init__("math")
-        self.__gradc_original__ = math
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(math, name)
-        return see_math(found) if callable(found) else found
-
-
-def see_math(function: Any) -> Any:
-    """Return a function of math that records the NumPy function of the same meaning."""
-    name = function.__name__
-
-    def call(*args: Any) -> Any:
-        if any(map(contains_unknown, args)):
-            running()
-            mapped = TABLE.get(_NAMES_OF_MATH.get(name, name))
-            if mapped is None or (name == "log" and len(args) > 1) or name in ("floor", "ceil"):
-                raise TraceError(
-                    f"math.{name} of a traced value",
-                    at=source.location(),
-                    help=f"write np.{name}(x) or another function of np",
-                )
-            return mapped(*args)
-        return function(*args)
-
-    return call
-
-
 def see_numpy(value: Any, name: str) -> Any:
     """Return something found in NumPy as traced code sees it."""
     if isinstance(value, types.ModuleType):
@@ -154,10 +124,14 @@ def see_numpy(value: Any, name: str) -> Any:
             return Random("np.random")
         return NumpyModule(value) if value.__name__.partition(".")[0] == "numpy" else value
     if isinstance(value, type):
+        if value is np.vectorize:
+            return vectorize
+        if value in ITERATORS:
+            return ITERATORS[value]
         is_scalar = issubclass(value, np.generic) and value.__name__ not in _ABSTRACT
         return casting_type(value) if is_scalar else value
     if not callable(value):
-        return value
+        return (CONCATENATORS | GRIDS).get(name, value)
     try:
         mapped = BY_IDENTITY.get(value)
     except TypeError:  # not hashable
@@ -171,6 +145,14 @@ _ABSTRACT = {
     "generic", "number", "integer", "signedinteger", "unsignedinteger", "inexact", "floating",
     "complexfloating", "flexible", "character",
 }  # fmt: skip
+
+
+def name_in_numpy(value: Any) -> str:
+    """Return the name of a function of NumPy after ``np.``, its module included."""
+    name = getattr(value, "__name__", "function")
+    module = getattr(value, "__module__", None) or ""
+    inner = module.removeprefix("numpy").lstrip(".").partition(".")[0]
+    return f"{inner}.{name}" if inner in ("linalg", "fft", "ma", "char", "strings") else name
 
 
 def belongs_to_numpy(value: Any) -> bool:
@@ -194,7 +176,12 @@ class UserModule(types.ModuleType):
         value = getattr(module, name)
         if name.startswith("__"):
             return value
-        found = self._lens.see_named(value, module.__dict__, name, f"{module.__name__}.{name}")
+        path = f"{module.__name__}.{name}"
+        if name in module.__dict__:
+            found = self._lens.see_named(value, module.__dict__, name, path)
+        else:  # the module has a __getattr__
+            read = functools.partial(getattr, module, name)
+            found = self._lens.captured(value, (id(module), name), path, read)
         self.__dict__[name] = found
         return found
 

@@ -8,8 +8,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gradc.tracing import indexing, source
+from gradc.tracing.cures import handed_out
+from gradc.tracing.mathematics import as_integer
 from gradc.tracing.numpy_map import TABLE
 from gradc.tracing.operators import operate
+from gradc.tracing.rewording import instead_of_truth
 from gradc.tracing.signals import NeedsConcreteSize
 from gradc.tracing.tracer import Tracer
 from gradc_ir.errors import TraceError
@@ -21,16 +24,13 @@ def _number(self: Tracer, what: str, cure: str) -> Any:
         return known.item()
     if known is not None or self.type.count != 1:
         raise TraceError(
-            f"{what} of an array of {self.type.count} elements"
-            if what != "bool()"
-            else "the truth value of an array of several elements is ambiguous",
+            f"{what} of an array of {self.type.count} elements",
             at=source.location(),
             found=f"array: {self.type}",
-            help="use np.any(x) or np.all(x)" if what == "bool()" else cure,
+            help=cure,
         )
-    subject = "the truth value" if what == "bool()" else what
     raise TraceError(
-        f"{subject} of a traced value is not known while the function is traced",
+        f"{what} of a traced value is not known while the function is traced",
         at=source.location(),
         found=f"value: {self.type}",
         help=cure,
@@ -38,12 +38,30 @@ def _number(self: Tracer, what: str, cure: str) -> Any:
 
 
 def _bool(self: Tracer) -> bool:
-    return bool(_number(
-        self,
-        "bool()",
-        "write np.where(condition, x, y); an argument that only steers the function can be "
-        "static: gradc.compile(static=…)",
-    ))  # fmt: skip
+    known = self.known
+    if known is not None and known.size == 1:
+        return bool(known.item())
+    several = known is not None or self.type.count != 1
+    where = instead_of_truth()
+    choose = where or "write np.where(condition, x, y)"
+    if several:
+        raise TraceError(
+            "the truth value of an array of several elements is ambiguous",
+            at=source.location(),
+            found=f"array: {self.type}",
+            help=f"{where}\n    or use np.any(x) or np.all(x)" if where else _ONE_TRUTH,
+        )
+    raise TraceError(
+        "the truth value of a traced value is not known while the function is traced",
+        at=source.location(),
+        found=f"value: {self.type}",
+        help=f"{choose}{_SEPARATORS[bool(where)]}{_STATIC}",
+    )
+
+
+_ONE_TRUTH = "use np.any(x) or np.all(x)"
+_SEPARATORS = ("; ", "\n    ")
+_STATIC = "an argument that only steers the function can be static: gradc.compile(static=…)"
 
 
 def _float(self: Tracer) -> float:
@@ -64,6 +82,7 @@ def _index(self: Tracer) -> int:
             "a traced value that is not an integer was used as one",
             at=source.location(),
             found=f"value: {self.type}",
+            help="cast it where an integer is wanted: x.astype(np.int64)",
         )
     return int(_number(
         self,
@@ -111,11 +130,15 @@ def _array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
     known = self.known
     if known is not None:
         return np.array(known, dtype=dtype)
+    written = source.expression()
+    cure = handed_out(written.text) if written else None
     raise TraceError(
         "a traced array was handed to code that needs its numbers",
         at=source.location(),
-        found=f"array: {self.type}",
-        help="inside a traced function use the functions of np; pass others numbers only",
+        found=[f"array: {self.type}", *([cure.why] if cure and cure.why else [])],
+        help=cure.help
+        if cure
+        else "inside a traced function use the functions of np; pass others numbers only",
     )
 
 
@@ -129,12 +152,15 @@ def _hash(self: Tracer) -> int:
 
 
 def _round(self: Tracer, digits: int | None = None) -> Any:
-    raise TraceError(
-        "round() of a traced value is not supported",
-        at=source.location(),
-        found=f"value: {self.type}",
-        help="write np.floor(x + 0.5), with .astype(np.int64) for an integer",
-    )
+    if self.type.shape or (digits is not None and self.weak is not None):
+        raise TraceError(
+            "round() of an array" if self.type.shape else "round() of a Python number to digits",
+            at=source.location(),
+            found=f"value: {self.type}",
+            help="write np.round(x, digits)",
+        )
+    rounded = TABLE["round"](self, 0 if digits is None else digits)
+    return as_integer(rounded) if digits is None else rounded
 
 
 def _divmod(self: Tracer, other: Any) -> Any:
@@ -153,13 +179,25 @@ def _shift(self: Tracer, other: Any) -> NoReturn:
     )
 
 
+def _floor(name: str) -> Callable[[Tracer], Any]:
+    return lambda self: as_integer(TABLE[name](self))
+
+
 def _format(self: Tracer, spec: str) -> str:
-    return repr(self) if self.known is None else format(self.known, spec)
+    known = self.known
+    if known is None:
+        return str(self)
+    return format(known[()] if known.ndim == 0 else known, spec)
 
 
 def _repr(self: Tracer) -> str:
     known = self.known
     return f"traced {self.type}" if known is None else repr(known)
+
+
+def _str(self: Tracer) -> str:
+    known = self.known
+    return f"{self!r} (gradc.debug_print shows numbers)" if known is None else str(known)
 
 
 # Special method -> what answers it; attached to the tracer.
@@ -175,9 +213,13 @@ NUMBERS: dict[str, Callable[..., Any]] = {
     "__array__": _array,
     "__hash__": _hash,
     "__round__": _round,
+    "__floor__": _floor("floor"),
+    "__ceil__": _floor("ceil"),
+    "__trunc__": _floor("trunc"),
     "__divmod__": _divmod,
     "__rdivmod__": _rdivmod,
     **{f"__{name}__": _shift for name in ("lshift", "rshift", "rlshift", "rrshift")},
     "__format__": _format,
     "__repr__": _repr,
+    "__str__": _str,
 }

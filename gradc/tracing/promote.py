@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from gradc.conversion import computes_otherwise
 from gradc.tracing import source
 from gradc.tracing.signals import SizesMustMatch
 from gradc.tracing.sizing import SymbolicSize
@@ -46,16 +47,35 @@ def kind(operand: Any) -> Kind:
     if known is not None:
         return known
     if isinstance(operand, np.ndarray | np.generic):
+        refuse_other_meaning(operand)
         return supported(operand.dtype)
     if isinstance(operand, float | int):
-        return float if isinstance(operand, float) else int
+        # to NumPy a subclass of a number, such as an IntEnum, is no weak number
+        return DType.F64 if isinstance(operand, float) else DType.I64
     if isinstance(operand, complex):
         return supported(np.dtype(complex))
-    raise TraceError(
-        f"{_named(operand)} was given where a number or an array is needed",
+    refuse = getattr(operand, "__gradc_refuse__", None)
+    raise (
+        refuse()
+        if refuse
+        else TraceError(
+            f"{_named(operand)} was given where a number or an array is needed",
+            at=source.location(),
+            help="pass numbers and arrays; what chooses between computations is a Python argument that "
+            "the function does not compute with",
+        )
+    )
+
+
+def refuse_other_meaning(operand: Any) -> None:
+    """Raise DTypeError for an array that computes in its own way, such as a masked one."""
+    found: Any = type(operand)
+    if found is np.ndarray or not isinstance(operand, np.ndarray) or not computes_otherwise(found):
+        return
+    raise DTypeError(
+        f"{_named(operand)} computes in its own way, which is not recorded",
         at=source.location(),
-        help="pass numbers and arrays; what chooses between computations is a Python argument that "
-        "the function does not compute with",
+        help="write np.asarray(x), or x.filled(…) for a masked array",
     )
 
 

@@ -20,6 +20,7 @@ from gradc_ir.types import Type
 
 if TYPE_CHECKING:
     from gradc.tracing.lens import Lens
+    from gradc.tracing.printing import Print
 
 
 class _State(threading.local):
@@ -95,6 +96,48 @@ class SameObject(Guard):
             return False
 
 
+class SameElements(Guard):
+    """An array reached by name whose elements decide shapes; the graph is made for these."""
+
+    def __post_init__(self) -> None:
+        """Do without a key: elements are compared."""
+
+    def holds(self) -> bool:
+        """Whether the name still stands for an array of the same elements."""
+        try:
+            now = self.fetch()
+        except MISSING:
+            return False
+        return isinstance(now, np.ndarray) and np.array_equal(now, self.value)
+
+
+class Entry:
+    """Reads a name again: of a module's globals, or of a dict of defaults."""
+
+    __slots__ = ("holder", "key")
+
+    def __init__(self, holder: dict[str, Any], key: str) -> None:
+        self.holder = holder
+        self.key = key
+
+    def __call__(self) -> Any:
+        """Return what the name stands for now; raises KeyError when it is gone."""
+        return self.holder[self.key]
+
+
+class CodeOf:
+    """Reads the code of a function again."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __call__(self) -> Any:
+        """Return the code the function has now."""
+        return self.function.__code__
+
+
 class Trace:
     """One function being recorded. Traces nest: an inner one takes outer values as parameters."""
 
@@ -109,6 +152,8 @@ class Trace:
         self.captures: list[Capture] = []
         self.guards: dict[tuple[int, str], Guard] = {}
         self.log: dict[str, None] = {}
+        self.prints: list[Print] = []
+        self.wide_integers: set[Value] = set()
 
     def __enter__(self) -> Trace:
         self._before = state.top
@@ -146,7 +191,13 @@ class Trace:
         found = self.lifted.get(outer_value)
         if found is None:
             found = self.lifted[outer_value] = self.param(outer_value.type)
+            self.root.keep_wide(outer_value, found)
         return found
+
+    def keep_wide(self, outer: Value, inner: Value) -> None:
+        """Say that a parameter of an inner trace is as wide an integer as the outer value."""
+        if outer in self.wide_integers:
+            self.wide_integers.add(inner)
 
     def note(self, message: str) -> None:
         """Add a line to the log of what tracing decided; each line once."""

@@ -321,7 +321,7 @@ def test_types_of_traced_values() -> None:
 
 
 @pytest.mark.parametrize(
-    "f", [lambda x: round(x[0], 1), lambda x: {x[0]: 1}, lambda x: x << 1, lambda x: {x}]
+    "f", [lambda x: round(x, 1), lambda x: {x[0]: 1}, lambda x: x << 1, lambda x: {x}]
 )
 def test_what_a_traced_value_cannot_do_is_said(f: Any) -> None:
     with pytest.raises(gradc.TraceError):
@@ -391,3 +391,44 @@ def test_a_spec_that_leaves_an_argument_out() -> None:
 def test_what_overrides_does_not_take(rules: Any) -> None:
     with pytest.raises(gradc.TraceError, match=r"gradc\.overrides"), gradc.overrides(rules):
         pass
+
+
+@pytest.mark.parametrize(
+    "function", [lambda x: LOG.append(x) or x, lambda x: QUEUE.append(1.0) or x]
+)
+def test_traced_values_do_not_get_into_containers_outside(function: Any) -> None:
+    with pytest.raises(gradc.TraceError, match="which is outside of it"):
+        gradc.compile(function)(X)
+    assert not LOG
+    assert len(QUEUE) == 1
+
+
+LOG: list[Any] = []
+QUEUE = collections.deque([1.0])
+
+
+def test_what_is_done_to_plain_containers_outside_is_done_at_every_call() -> None:
+    counts, names, memory = {"calls": 0, "sizes": [0]}, {"a"}, {}
+    sizes = counts["sizes"]
+
+    def power(n):
+        if n not in memory:
+            memory[n] = 2.0**n
+        return memory[n]
+
+    @gradc.compile
+    def f(x):
+        counts["calls"] += 1
+        counts["sizes"].append(len(x))
+        names.add("b")
+        return x * power(3)
+
+    for calls in (1, 2, 3):
+        np.testing.assert_array_equal(f(X), 8 * X)
+        assert counts == {"calls": calls, "sizes": [0] + [3] * calls}
+    assert counts["sizes"] is sizes
+    assert names == {"a", "b"}
+    assert memory == {3: 8.0}
+    g = gradc.compile(lambda x: x * power(3))
+    assert [g(2.0) for _ in range(3)] == [16.0] * 3
+    assert len(g.signatures) == 1

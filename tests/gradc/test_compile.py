@@ -436,7 +436,7 @@ def test_an_array_without_a_name_is_a_constant_and_explain_says_so() -> None:
     class Model:
         weights = np.array([1.0, 2.0])
 
-    parts = collections.deque([np.array([3.0, 4.0])])
+    parts: Any = collections.UserList([np.array([3.0, 4.0])])
 
     def f(x):
         return np.sum(x * Model.weights) + x @ parts[0] + np.sum(x[np.array([0, 1])])

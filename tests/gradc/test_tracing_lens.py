@@ -176,7 +176,9 @@ def test_numbers_and_strings_from_outside_are_guards() -> None:
         return x * factor * SCALE if MODE == "double" else x
 
     traced = trace(function, (X,))
-    assert {guard.name: guard.value for guard in traced.guards} == {
+    found = {guard.name: guard.value for guard in traced.guards}
+    assert found.pop("function") is function.__code__
+    assert found == {
         "factor": 2.0, "SCALE": 2.0, "MODE": "double",
     }  # fmt: skip
     assert all(guard.holds() for guard in traced.guards)
@@ -380,7 +382,7 @@ def test_results_that_are_no_arrays() -> None:
 
 
 def test_arrays_without_a_name_are_logged() -> None:
-    numbers = collections.deque([np.random.default_rng(0).normal(size=300)])
+    numbers = collections.UserList([np.random.default_rng(0).normal(size=300)])
     traced = trace(lambda x: numbers[0] * x, (2.0,))
     (unnamed,) = traced.log
     assert "an array f64[300] reached by no name became a constant" in unnamed

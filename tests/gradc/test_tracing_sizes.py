@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable
 from typing import Any
 
@@ -187,6 +188,7 @@ def test_the_error_for_a_size_named_by_the_user() -> None:
         "a Python integer needs the size n as a number\n"
         f"  {error.at}\n"
         "      return next(x for _ in range(len(x)))\n"
+        "                             ^^^^^^^^^^^^^\n"
         "  help: give n as a number in the spec, or write the loop over the array as one array "
         "expression"
     )
@@ -204,7 +206,7 @@ def test_a_size_cannot_be_swallowed() -> None:
 
 
 def test_a_closed_body_can_read_the_sizes_it_uses() -> None:
-    found = []
+    found: Any = collections.UserList()  # not seen through, unlike a list
 
     def function(x, y):
         size = len(x)
