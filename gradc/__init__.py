@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gradc.rules.user import rule as rule
     from gradc.tracing.primitives import exactly as exactly
     from gradc.tracing.primitives import stop_gradient as stop_gradient
+    from gradc.tracing.printing import debug_print as debug_print
     from gradc.transforms import grad as grad
     from gradc.transforms import hessian as hessian
     from gradc.transforms import hvp as hvp
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from gradc_ir.errors import GradientArityError as GradientArityError
     from gradc_ir.errors import IndexError as IndexError
     from gradc_ir.errors import NoGradientError as NoGradientError
+    from gradc_ir.errors import NonFiniteError as NonFiniteError
     from gradc_ir.errors import ParseError as ParseError
     from gradc_ir.errors import RuleError as RuleError
     from gradc_ir.errors import ShapeError as ShapeError
@@ -46,6 +48,7 @@ _PLACES = {
     "gradc.custom": ("custom_gradient", "overrides", "register_gradient"),
     "gradc.rules.user": ("rule",),
     "gradc.tracing.primitives": ("exactly", "stop_gradient"),
+    "gradc.tracing.printing": ("debug_print",),
     "gradc.transforms": (
         "grad",
         "hessian",
@@ -63,6 +66,7 @@ _PLACES = {
         "GradientArityError",
         "IndexError",
         "NoGradientError",
+        "NonFiniteError",
         "ParseError",
         "RuleError",
         "ShapeError",

@@ -8,22 +8,25 @@ from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from gradc import nest
-from gradc.checks import check_floats, check_mode, check_value
+from gradc.boundary import boundary, cut
+from gradc.checks import check_floats, check_mode
+from gradc.conversion import Array
 from gradc.custom import overrides_key
 from gradc.inspection import Inspected, LastCall
 from gradc.known_call import KnownCall
 from gradc.method import Method
-from gradc.pipeline import Options, Request, derive, using
-from gradc.pullback import Linearized, Pullback, halves
+from gradc.pipeline import Options, Request, using
+from gradc.pullback import Linearized, Pullback, final_functions
 from gradc.results import nest_floats, nest_results, nest_value, unflatten_parts
 from gradc.signature import (
-    Array,
     Bound,
     CallKey,
     Parameters,
+    WideInteger,
     Wrt,
     call_key,
     choose_wrt,
+    is_native,
     leaves_of,
 )
 from gradc.specialize import Family, Signature, Specialization
@@ -31,10 +34,12 @@ from gradc.tangents import as_tuple, like_argument, pad_tangents, push_tangents
 from gradc.tracing import PythonNumber, Traced, call, current, trace
 from gradc.tracing.leaves import exact_key
 from gradc_ir.errors import ShapeError, TraceError
-from gradc_ir.graph import Function
 from gradc_ir.types import Type
 
 Function_ = Callable[..., Any]
+# A function met with ever new sizes, static arguments or dtypes forgets the older ones.
+_MOST_KNOWN_CALLS = 1024
+_MOST_FAMILIES = 256
 
 
 class Compiled(Inspected):
@@ -53,11 +58,12 @@ class Compiled(Inspected):
         static: Sequence[str | int] | str | int = (),
         stable: bool = True,
         fast: bool = False,
+        debug_nans: bool = False,
     ) -> None:
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
         self.__name__ = getattr(function, "__name__", type(function).__name__)
-        self.options = Options(stable=stable, fast=fast)
+        self.options = Options(stable, fast, debug_nans)
         self.spec = spec
         self._parameters = Parameters(
             function, static if isinstance(static, (tuple, list)) else (static,)
@@ -72,13 +78,20 @@ class Compiled(Inspected):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the function's value."""
         key = None if kwargs or overrides_key() else call_key(args, "value")
-        found = self._known_calls.get(key)
-        if found is not None:
-            arrays = found.arrays(args)
-            if arrays is not None:
-                return found.unpack(found.executable(arrays))
-        if current() is not None:
-            return self.__gradc_trace__(*args, **kwargs)
+        try:
+            found = self._known_calls.get(key)
+            if found is not None:
+                arrays = found.arrays(args)
+                if arrays is not None:
+                    return found.unpack(found.executable(arrays))
+            if current() is not None:
+                return self.__gradc_trace__(*args, **kwargs)
+            return self._call_new(key, args, kwargs)
+        except Exception as error:
+            __tracebackhide__ = True
+            raise cut(error)  # noqa: B904 - it is the same error
+
+    def _call_new(self, key: CallKey | None, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         bound = self._bind(args, kwargs)
         made = self._family("value", bound, ()).find(bound.leaves)
 
@@ -87,6 +100,7 @@ class Compiled(Inspected):
 
         return self._call(key, bound, bound.leaves, made, finish)
 
+    @boundary
     def grad(self, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Any:
         """Return the gradient of a scalar value, in the nest of what it is with respect to.
 
@@ -97,6 +111,7 @@ class Compiled(Inspected):
         self._parameters.refuse(("wrt", "argnums"), "grad")
         return self.derivative("grad", args, kwargs, choose_wrt(wrt, kwargs))
 
+    @boundary
     def value_and_grad(
         self, *args: Any, wrt: Wrt | None = None, has_aux: bool = False, **kwargs: Any
     ) -> Any:
@@ -108,6 +123,7 @@ class Compiled(Inspected):
         wrt = choose_wrt(wrt, kwargs)
         return self.derivative("value_and_grad", args, kwargs, wrt, has_aux=has_aux)
 
+    @boundary
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """Return ``(value, tangent)``; both arguments are tuples, and None is a zero tangent."""
         if current() is not None:
@@ -115,7 +131,7 @@ class Compiled(Inspected):
         bound = self._bind(as_tuple(primals, "primals"), {})
         given = len(primals) - len(bound.static)
         tangents = pad_tangents(bound.names, given, as_tuple(tangents, "tangents"))
-        wrt, pushed = push_tangents(bound, tangents)
+        wrt, pushed = push_tangents(bound, tangents, given)
         made = self._family("jvp", bound, leaves_of(bound, wrt, floats=True)).find(bound.leaves)
         results = made.executables[0]([*made.arrays(bound.leaves), *pushed])
         count = len(made.traced.function.results)
@@ -124,6 +140,7 @@ class Compiled(Inspected):
             nest_floats(made.traced, results[count:]),
         )
 
+    @boundary
     def vjp(self, *args: Any, **kwargs: Any) -> tuple[Any, Pullback]:
         """Return ``(value, pullback)``; ``pullback(cotangent)`` is a tuple, one per argument.
 
@@ -139,6 +156,7 @@ class Compiled(Inspected):
         value = nest_value(made.traced.out_tree, results[:count])
         return value, Pullback(made, bound, results[:count], results[count:])
 
+    @boundary
     def jacobian(
         self, *args: Any, wrt: Wrt | None = None, mode: str = "auto", **kwargs: Any
     ) -> Any:
@@ -151,6 +169,7 @@ class Compiled(Inspected):
         check_mode(mode)
         return self.derivative("jacobian", args, kwargs, choose_wrt(wrt, kwargs), mode=mode)
 
+    @boundary
     def hessian(self, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Any:
         """Return the Hessian of a scalar value: the argument's shape twice."""
         self._parameters.refuse(("wrt", "argnums"), "hessian")
@@ -197,7 +216,8 @@ class Compiled(Inspected):
                 value = nest_value(made.traced.out_tree, results[:count])
                 return value, like(results[count:])
             width = len(leaves)
-            rows = [like(results[i : i + width]) for i in range(0, len(results), width)]
+            heads = len(results) // width if width else _float_results(made)
+            rows = [like(results[i * width : (i + 1) * width]) for i in range(heads)]
             if of == "hessian":
                 return like(rows)
             return nest_results(made.traced.out_tree, made.traced.function.result_types, rows)
@@ -216,11 +236,15 @@ class Compiled(Inspected):
         executable = made.executables[0]
         arrays = made.arrays(leaves)
         plain = all(structure is None for structure in bound.structure) and not bound.static
-        if key is not None and plain and len(leaves) == len(key) - 1:
+        plain = plain and made.traced.prints is None
+        if key is not None and plain and len(leaves) == len(key) - 1 and is_native(key):
+            if len(self._known_calls) >= _MOST_KNOWN_CALLS:
+                self._known_calls = {}
             shapes = tuple(array.shape for array in arrays[len(leaves) :])
             self._known_calls[key] = KnownCall(executable, finish, made.traced, shapes)
         return finish(executable(arrays))
 
+    @boundary
     def linearize(self, *args: Any) -> tuple[Any, Linearized]:
         """Return ``(value, push)``; ``push(*tangents)`` is the tangent of the value here."""
         if current() is not None:
@@ -233,6 +257,7 @@ class Compiled(Inspected):
         value = nest_value(made.traced.out_tree, results[:count])
         return value, Linearized(made, bound, len(args) - len(bound.static), results[count:])
 
+    @boundary
     def hvp(self, args: Sequence[Any], vector: Any, wrt: Wrt = 0) -> Any:
         """Return the Hessian of a scalar value times a vector of the nest of ``wrt``."""
         if current() is not None:
@@ -293,6 +318,7 @@ class Compiled(Inspected):
     # -- from arguments to kernels -----------------------------------------------------------------
 
     def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Bound:
+        self._parameters = self._parameters.current(self.__wrapped__)
         bound = self._parameters.bind(args, kwargs)
         self._last = bound.without_arrays(), tuple((x.dtype, x.shape) for x in bound.leaves)
         return bound
@@ -329,16 +355,19 @@ class Compiled(Inspected):
                 of,
                 self.__name__,
                 trace=lambda types: self._trace(bound, types),
-                finish=lambda traced: _finish(traced, request, has_aux),
+                finish=lambda traced: final_functions(traced, request, has_aux),
                 record=self._signatures.append,
+                finite=self.options.debug_nans,
             )
+            while len(self._families) >= _MOST_FAMILIES:
+                self._families.pop(next(iter(self._families)), None)
             family = self._families.setdefault(key, family)
         return family
 
     def _trace(self, bound: Bound, types: Sequence[Type]) -> Traced:
         # a Python number keeps its weak dtype: f32 array * 2.0 stays f32
         leaves = [
-            PythonNumber(type_.dtype) if number else type_
+            PythonNumber(type_.dtype, wide=number is WideInteger) if number else type_
             for type_, number in zip(types, bound.numbers)
         ]
         values = [
@@ -357,18 +386,14 @@ class Compiled(Inspected):
             )
 
 
+def _float_results(made: Specialization) -> int:
+    return sum(type_.dtype.is_float for type_ in made.traced.function.result_types)
+
+
 def _transforms() -> Any:
     from gradc import transforms  # which is made of compiled functions
 
     return transforms
-
-
-def _finish(traced: Traced, request: Request, has_aux: bool) -> Sequence[Function]:
-    if request.of in ("grad", "value_and_grad", "hvp", "hessian"):
-        check_value(traced, has_aux)
-    if request.of in ("vjp", "linearize"):
-        return halves(traced.function, request)
-    return (derive(traced.function, request),)
 
 
 @overload
@@ -384,6 +409,7 @@ def compile(
     static: Sequence[str | int] | str | int = (),
     stable: bool = True,
     fast: bool = False,
+    debug_nans: bool = False,
 ) -> Callable[[Function_], Compiled]: ...
 
 
@@ -396,6 +422,7 @@ def compile(
     static: Sequence[str | int] | str | int = (),
     stable: bool = True,
     fast: bool = False,
+    debug_nans: bool = False,
 ) -> Compiled: ...
 
 
@@ -408,6 +435,7 @@ def compile(function: Function_ | None = None, /, **options: Any) -> Any:
     static: names or positions of arguments that only steer the function: strings, flags, objects.
     stable: whether rules may replace expressions by equal ones that are never less accurate.
     fast: whether rules may also change rounding, the sign of zero, or nan.
+    debug_nans: whether the first value that is not finite is a NonFiniteError; it is slow.
 
     The function is compiled when it is called: for the dtypes, ranks and sizes of the first call,
     and with symbolic sizes when a second size arrives.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradc.signature import Array
+from gradc.conversion import Array
 from gradc.tracing import Traced
+from gradc.tracing.state import CodeOf, Entry, SameObject
 from gradc_ir.errors import TraceError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 class KnownCall:
     """A kernel that calls with plain arrays go straight to, while what it captured still fits."""
 
-    __slots__ = ("captures", "executable", "guards", "shapes", "unpack")
+    __slots__ = ("captures", "codes", "executable", "guards", "names", "shapes", "unpack")
 
     def __init__(
         self,
@@ -27,12 +28,29 @@ class KnownCall:
     ) -> None:
         self.executable = executable
         self.unpack = unpack
-        self.guards = traced.guards
+        # most guards are of names and code that stay the same objects: asked in two quick loops
+        self.names = []
+        self.codes = []
+        self.guards = []
+        for guard in traced.guards:
+            fetch = guard.fetch if type(guard) is SameObject else None
+            if type(fetch) is Entry:
+                self.names.append((fetch.holder, fetch.key, guard.value))
+            elif type(fetch) is CodeOf:
+                self.codes.append((fetch.function, guard.value))
+            else:
+                self.guards.append(guard)
         self.captures = traced.captures
         self.shapes = shapes
 
     def arrays(self, args: Sequence[Array]) -> Sequence[Array] | None:
         """Return the arguments and the captured arrays; None when the kernel is not for them."""
+        for holder, key, value in self.names:
+            if holder.get(key) is not value:
+                return None
+        for function, code in self.codes:
+            if function.__code__ is not code:
+                return None
         for guard in self.guards:
             if not guard.holds():
                 return None

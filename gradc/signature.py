@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from gradc import nest
+from gradc.conversion import Array, as_array
 from gradc.tracing.leaves import Static
 from gradc_ir.errors import DTypeError, TraceError
-from gradc_ir.types import Type, dtype_of
+from gradc_ir.types import Type
 
-Array: TypeAlias = npt.NDArray[Any]
 Wrt: TypeAlias = int | str | Sequence[int | str]
+# float, int or bool for a Python number, whose dtype yields to arrays'; WideInteger; else None.
+Number: TypeAlias = type | None
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,14 @@ class Bound:
 
     ``names`` and ``values`` are the parameters and what was given for them, static ones left out;
     ``static`` holds those. ``leaves`` are the arrays of all values in order, ``structure`` their
-    nest, ``spans`` the range of leaves of each value.
+    nest, ``spans`` the range of leaves of each value, ``numbers`` the kind of each leaf.
     """
 
     names: tuple[str, ...]
     values: tuple[Any, ...]
     static: tuple[tuple[str, Any], ...]
     leaves: tuple[Array, ...]
-    numbers: tuple[bool, ...]
+    numbers: tuple[Number, ...]
     structure: Any
     spans: tuple[range, ...]
 
@@ -76,16 +77,45 @@ def call_key(args: Sequence[Any], request: Any) -> CallKey | None:
     return tuple(key)
 
 
+def is_native(key: CallKey) -> bool:
+    """Whether a kernel takes the arrays of such calls as they are: not in another byte order."""
+    return all(entry is float or entry[0].isnative for entry in key[1:])
+
+
+def definition(function: Any) -> tuple[Any, ...]:
+    """Return what a reload puts anew into a function that stays: its code and default values."""
+    function = getattr(function, "__func__", function)
+    return tuple(
+        getattr(function, name, None) for name in ("__code__", "__defaults__", "__kwdefaults__")
+    )
+
+
 class Parameters:
     """The parameters of a function, and how calls bind to them."""
 
     def __init__(self, function: Callable[..., Any], static: Sequence[str | int] = ()) -> None:
+        self._made_of = definition(function)
         self.name = getattr(function, "__name__", type(function).__name__)
-        self.signature = inspect.signature(function)
+        try:
+            self.signature = inspect.signature(function)
+        except (TypeError, ValueError):
+            raise TraceError(
+                f"{self.name} has no signature that Python could tell",
+                help=f"wrap it: lambda x: {self.name}(x)",
+            ) from None
         self.names = tuple(self.signature.parameters)
         kinds = {p.kind for p in self.signature.parameters.values()}
         self.plain = kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD}
         self.static = frozenset(self._static_name(entry) for entry in _listed(static))
+
+    def current(self, function: Callable[..., Any]) -> Parameters:
+        """Return these, or new ones when the function has other code or default values by now."""
+        found = definition(function)
+        if all(new is old for new, old in zip(found, self._made_of)):
+            return self
+        made = Parameters(function)
+        made.static = self.static & frozenset(made.names)
+        return made
 
     def add_static(self, entry: str | int) -> None:
         """Make one more parameter static."""
@@ -204,19 +234,18 @@ def flatten_arguments(
 ) -> Bound:
     """Flatten named values to arrays; raises DTypeError for a leaf that is no number or array."""
     leaves: list[Array] = []
-    numbers: list[bool] = []
+    numbers: list[Number] = []
     spans: list[range] = []
     structures: list[Any] = []
     for name, value in pairs:
-        if value is None:
-            raise not_an_array(name, None)
         start = len(leaves)
         if type(value) in _LEAF_TYPES:
             leaves.append(as_array(name, value))
-            numbers.append(type(value) in _NUMBER_TYPES)
+            numbers.append(number_kind(value))
             structures.append(None)
         else:
             flat, structure = nest.flatten(value)
+            is_leaf = len(flat) == 1 and flat[0] is value
             try:
                 leaves += [as_array(name, leaf) for leaf in flat]
             except DTypeError:
@@ -224,8 +253,8 @@ def flatten_arguments(
                 for path, leaf in zip(nest.paths(value, name), flat):
                     as_array(path, leaf)
                 raise
-            numbers += [type(leaf) in _NUMBER_TYPES for leaf in flat]
-            structures.append(structure)
+            numbers += [number_kind(leaf) for leaf in flat]
+            structures.append(None if is_leaf else structure)
         spans.append(range(start, len(leaves)))
     names = tuple(name for name, _ in pairs)
     values = tuple(value for _, value in pairs)
@@ -234,65 +263,19 @@ def flatten_arguments(
     )
 
 
-_NUMBER_TYPES = frozenset({float, int, bool})
 _LEAF_TYPES = frozenset({np.ndarray, float, int, bool, np.float64, np.float32, np.int64, np.bool_})
 
 
-def as_array(name: str, leaf: Any) -> Array:
-    """Return a leaf as an array of a supported dtype, in native byte order.
-
-    Raises DTypeError, naming the argument, for strings, objects, masked arrays and other dtypes.
-    """
-    if isinstance(leaf, np.ma.MaskedArray):
-        raise DTypeError(
-            f"{name} is a masked array, whose mask would be lost",
-            help=f"pass {name}.filled(…) or the mask as an array of its own",
-        )
-    if isinstance(leaf, np.matrix):
-        raise DTypeError(
-            f"{name} is a np.matrix, whose * is not that of arrays",
-            help=f"pass np.asarray({name}) and write @ for products of matrices",
-        )
-    if isinstance(leaf, int) and not isinstance(leaf, bool):
-        try:
-            return np.asarray(leaf, dtype=np.int64)
-        except OverflowError:
-            raise DTypeError(
-                f"{name} = {leaf} does not fit into int64", help="pass a float"
-            ) from None
-    if not isinstance(leaf, (np.ndarray, np.generic, float, bool)):
-        if hasattr(leaf, "__array__"):
-            leaf = np.asarray(leaf)
-        else:
-            raise not_an_array(name, leaf)
-    array = np.asarray(leaf)
-    if array.dtype.kind in "OSUVMm":
-        raise not_an_array(name, leaf)
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    try:
-        dtype_of(array.dtype)
-    except DTypeError as error:
-        raise DTypeError(f"{name}: {error.what}", found=error.found, help=error.help) from None
-    return array
+class WideInteger:
+    """Stands for the type of a Python int outside of int32: NumPy refuses it among int32 arrays."""
 
 
-def not_an_array(name: str, value: Any) -> DTypeError:
-    """Return the error for an argument that is neither a number nor an array."""
-    kind = "None" if value is None else f"{type(value).__name__} {_short(value)}"
-    argument = name.split(".")[0].split("[")[0]
-    steers = f"say static={argument!r} for an argument that only steers the function, or "
-    return DTypeError(
-        f"{name} is neither a number nor an array: {kind}",
-        found="arguments are numbers, arrays, or nests of them (dict, list, tuple, dataclass)",
-        # a tangent or a cotangent is no argument
-        help=(steers if argument.isidentifier() else "") + "pass a number",
-    )
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "…"
+def number_kind(leaf: Any) -> Number:
+    """Return what kind of Python number a leaf is, None for anything else."""
+    kind = type(leaf)
+    if kind is int:
+        return int if -(2**31) <= leaf < 2**31 else WideInteger
+    return kind if kind is float or kind is bool else None
 
 
 def choose_wrt(wrt: Wrt | None, kwargs: dict[str, Any]) -> Wrt:
@@ -337,7 +320,7 @@ def bind_types(names: Sequence[str], given: Sequence[Any]) -> tuple[Bound, list[
         tuple(given),
         (),
         leaves,
-        (False,) * len(leaves),
+        (None,) * len(leaves),
         tuple(structures),
         tuple(spans),
     )

@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from gradc.conversion import Array
 from gradc.executable import Executable
-from gradc.signature import Array
 from gradc.tracing import NeedsConcreteSize, Traced
 from gradc_ir import ops
 from gradc_ir.errors import ShapeError, TraceError
@@ -30,6 +30,11 @@ from gradc_ir.types import DType, Type, dtype_of
 
 # One thread traces and compiles at a time; a function that is traced may compile another.
 _compiling = threading.RLock()
+
+# A family met with ever new sizes or captured numbers forgets the older ones: the shapes, which
+# cost little, and the kernels, which cost memory and a look at each when a new shape comes.
+_MOST_SHAPES = 1024
+_MOST_KERNELS = 128
 
 Shapes = tuple[tuple[int, ...], ...]
 
@@ -58,8 +63,14 @@ class Specialization:
     nonempty: tuple[Size, ...] = ()  # sizes that must not be 0, see nonempty_sizes
 
     def arrays(self, leaves: Sequence[Array]) -> list[Array]:
-        """Return the leaves followed by the hidden inputs, read now."""
-        return [*leaves, *(capture.read() for capture in self.traced.captures)]
+        """Return the leaves followed by the hidden inputs, read now, for one call.
+
+        What the function prints (``debug_print``) is printed then.
+        """
+        arrays = [*leaves, *(capture.read() for capture in self.traced.captures)]
+        if self.traced.prints is not None:
+            self.traced.prints.show(arrays)
+        return arrays
 
 
 class Family:
@@ -72,6 +83,7 @@ class Family:
     trace: from the leaves' types to a traced function.
     finish: from a traced function to the final ones: one, or the two halves of a pullback.
     record: is told of each compilation.
+    finite: whether a value that is not finite is an error.
     """
 
     def __init__(
@@ -81,34 +93,42 @@ class Family:
         trace: Callable[[Sequence[Type]], Traced],
         finish: Callable[[Traced], Sequence[Function]],
         record: Callable[[Signature], None],
+        finite: bool = False,
     ) -> None:
         self.of = of
         self.name = name
         self._trace = trace
         self._finish = finish
         self._record = record
+        self._finite = finite
         self._seen: list[Shapes] = []
         self._by_shapes: dict[Shapes, Specialization] = {}
         self._made: list[Specialization] = []
+        self._count = 0
         self._per_size = ""
 
     def find(self, leaves: Sequence[Array]) -> Specialization:
         """Return the specialization for these leaves, compiling one when there is none."""
         shapes = tuple(leaf.shape for leaf in leaves)
-        seen = len(self._made)
+        count = self._count
         found = self._by_shapes.get(shapes)
         if found is not None and self._captures_fit(found, shapes):
             return found
         for made in self._made:
             if self._captures_fit(made, shapes):
-                self._by_shapes[shapes] = made
+                self._remember(shapes, made)
                 return made
         with _compiling:
-            if len(self._made) > seen:
+            if self._count > count:
                 return self.find(leaves)  # another thread was compiling, perhaps this
             made = self._specialize(leaves, shapes)
-            self._by_shapes[shapes] = made
+            self._remember(shapes, made)
         return made
+
+    def _remember(self, shapes: Shapes, made: Specialization) -> None:
+        if len(self._by_shapes) >= _MOST_SHAPES:
+            self._by_shapes = {}
+        self._by_shapes[shapes] = made
 
     def _captures_fit(self, made: Specialization, shapes: Shapes) -> bool:
         if not all(guard.holds() for guard in made.traced.guards):
@@ -135,7 +155,7 @@ class Family:
         start = time.perf_counter()
         concrete = [Type(dtype_of(leaf.dtype), leaf.shape) for leaf in leaves]
         again = shapes in self._seen[:-1]
-        reason = "a captured array or number changed" if again else "a new size"
+        reason = "something captured from outside changed" if again else "a new size"
         reason = reason if len(self._seen) > 1 else "first call"
         traced = None
         if len(self._seen) > 1 and not self._per_size:
@@ -154,9 +174,15 @@ class Family:
             traced = self._trace(concrete)
             if self._per_size:
                 reason = f"one kernel per size: {self._per_size}"
-        executables = tuple(Executable(function) for function in self._finish(traced))
+        executables = tuple(Executable(function, self._finite) for function in self._finish(traced))
         made = Specialization(traced, executables, nonempty_sizes(traced.function))
+        if len(self._made) >= _MOST_KERNELS:
+            oldest = self._made[0]
+            kept = {key: one for key, one in self._by_shapes.items() if one is not oldest}
+            self._made, self._by_shapes = self._made[1:], kept
         self._made.append(made)
+        self._count += 1
+        del self._seen[:-_MOST_SHAPES]
         seconds = time.perf_counter() - start
         signature = Signature(
             self.of,

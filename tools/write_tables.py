@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gradc.rules.engine import Rule
+    from gradc.tracing.coverage import Row
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 NOTICE = "<!-- Written by tools/write_tables.py from the declarations; `make docs` renews it. -->"
@@ -65,7 +66,7 @@ def numpy() -> str:
     """Return the page of NumPy's functions: which a traced function may call."""
     import numpy as np
 
-    from gradc.tracing import coverage
+    from gradc.tracing import coverage, scipy_coverage
 
     version = ".".join(np.__version__.split(".")[:2])
     everything = [*coverage.rows(), *coverage.rows("linalg.", np.linalg)]
@@ -79,15 +80,93 @@ def numpy() -> str:
         ))
     )  # fmt: skip
     for state in STATES:
-        members = [row for row in everything if row.state == state]
-        shown = [(", ".join(f"`{name}`" for name in row.names), row.note) for row in members]
-        if any(note for _, note in shown):
-            page += f"\n## {state}\n\n{table('function', 'note', rows=shown)}"
-        else:
-            page += f"\n## {state}\n\n{fill(', '.join(names for names, _ in shown), 100)}\n"
-    scipy = ((f"`{row.names[0]}`", row.note) for row in coverage.of_scipy())
-    return page + f"\n## scipy.special\n\nIn both modes:\n\n{table('function', 'is', rows=scipy)}"
+        page += f"\n## {state}\n\n{listed(everything, state)}"
+    objects = ((f"`np.{name}`", *row) for name, row in coverage.OBJECTS.items())
+    page += f"\n## What is no function\n\n{table('name', 'state', 'note', rows=objects)}"
+    methods = ((f"`{row.names[0]}`", row.note) for row in coverage.methods_of_ufuncs())
+    page += f"\n## Methods of ufuncs\n\n{table('method', 'of', rows=methods)}"
+    page += f"\n## Results and options\n\n{OPTIONS}"
+    page += "\n## Methods and attributes of arrays\n"
+    for state in STATES:
+        page += f"\n### {state}\n\n{listed(coverage.members(), state)}"
+    operators = (
+        (state, ", ".join(f"`{text}`" for text in texts))
+        for state, texts in coverage.OPERATORS.items()
+    )
+    page += f"\n### operators and builtins\n\n{table('state', 'of', rows=operators)}"
+    page += f"\n## scipy.special\n\n{of_scipy(scipy_coverage.special())}"
+    page += f"\n## scipy.linalg\n\n{of_scipy(scipy_coverage.linalg())}"
+    page += (
+        "\n## scipy.stats\n\nDistributions with these methods, and summaries of samples.\n\n"
+        + table("name", "methods", rows=(
+            (f"`{row.names[0]}`", row.note) for row in scipy_coverage.stats()
+        ))
+    )  # fmt: skip
+    return page + f"\n## gradc.special\n\n{special()}"
 
+
+def listed(rows: Iterable[Row], state: str) -> str:
+    """Return the functions of a state: as a text, or by the reason and what to write instead."""
+    members = [row for row in rows if row.state == state]
+    if not any(row.note for row in members):
+        names = ", ".join(f"`{name}`" for row in members for name in row.names)
+        return f"{fill(names, 100)}\n"
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for row in members:
+        grouped.setdefault((row.note, row.instead), []).extend(row.names)
+    ordered = sorted(grouped.items())
+    shown = ((", ".join(f"`{name}`" for name in names), *why) for why, names in ordered)
+    return table("function", "why", "instead", rows=shown)
+
+
+def renamed(row: Row) -> str:
+    """Return the name of a function, with the one it is recorded as where that is another."""
+    name = row.names[0]
+    other = row.note and row.note.strip("`").rpartition(".")[2] != name
+    return f"`{name}` as {row.note}" if other else f"`{name}`"
+
+
+def of_scipy(rows: Iterable[Row]) -> str:
+    """Return the functions of a module of SciPy: those there are, and the others by reason."""
+    members = list(rows)
+    text = ""
+    for state in ("both modes", "value only"):
+        names = ", ".join(renamed(row) for row in members if row.state == state)
+        if names:
+            text += f"In {state}:\n\n" if state == "both modes" else "\nFor values only:\n\n"
+            text += f"{fill(names, 100, break_on_hyphens=False)}\n"
+    grouped: dict[str, list[str]] = {}
+    for row in members:
+        if row.state == "refused":
+            grouped.setdefault(row.note, []).append(f"`{row.names[0]}`")
+    refused = ((", ".join(names), why) for why, names in sorted(grouped.items()))
+    return f"{text}\nRefused:\n\n{table('function', 'why', rows=refused)}"
+
+
+def special() -> str:
+    """Return the table of gradc.special: each function and the first sentence about it."""
+    from gradc import special
+
+    about = {name: getattr(special, name).__doc__ or "" for name in special.__all__}
+    rows = ((f"`{name}`", sentence_of(text)) for name, text in about.items())
+    return table("function", "does", rows=rows)
+
+
+def sentence_of(docstring: str) -> str:
+    """Return the first paragraph of a docstring on one line."""
+    return " ".join(docstring.split("\n\n")[0].split())
+
+
+OPTIONS = """\
+Of `divmod`, `frexp` and `modf` the remainder, the mantissa and the fraction have derivatives.
+`bitwise_and`, `bitwise_or`, `bitwise_xor` and `invert` take truth values, not integers.
+
+Ufuncs take `out=`, also as a last argument, `dtype=`, and `where=` together with `out=`, whose
+other elements stay; without `out=` nobody would know what they are, which is an error. Reductions
+take `axis=`, `keepdims=`, `dtype=`, `out=`, `initial=` and `where=` as in NumPy. `subok=`,
+`device="cpu"`, `casting="same_kind"` and `order=` with `"K"`, `"A"` or `"C"` change nothing.
+Other options are errors that name those the function takes.
+"""
 
 STATES = {
     "both modes": "recorded, with derivatives in forward and reverse mode",

@@ -1,7 +1,7 @@
 """Tracing: NumPy code seen through a lens, recorded as a Function."""
 
+from gradc.tracing import members, selected
 from gradc.tracing.leaves import PythonNumber, Static, abstract
-from gradc.tracing.members import attach
 from gradc.tracing.signals import NeedsConcreteSize, SizesMustMatch
 from gradc.tracing.state import Capture, Guard, current
 from gradc.tracing.trace import (
@@ -18,7 +18,8 @@ from gradc.tracing.trace import (
 )
 from gradc.tracing.tracer import Tracer
 
-attach()
+members.attach()
+selected.attach()
 
 __all__ = [
     "Capture",

@@ -9,7 +9,14 @@ import numpy as np
 
 from gradc.tracing import source
 from gradc.tracing.materialise import note_unnamed
-from gradc.tracing.promote import Kind, common_dtype, kind, supported, unify
+from gradc.tracing.promote import (
+    Kind,
+    common_dtype,
+    kind,
+    refuse_other_meaning,
+    supported,
+    unify,
+)
 from gradc.tracing.sizing import SymbolicSize
 from gradc.tracing.state import running
 from gradc.tracing.tracer import Tracer, make, make_known, read, size_tracer
@@ -30,6 +37,7 @@ def as_tracer(x: Any) -> Tracer:
         return stacked(x)
     if not isinstance(x, np.ndarray):
         kind(x)
+    refuse_other_meaning(x)
     array = np.array(x)
     supported(array.dtype)
     if isinstance(x, np.ndarray) and x.ndim:

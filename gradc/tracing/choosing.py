@@ -9,7 +9,7 @@ import numpy as np
 
 from gradc.tracing import shaping, source
 from gradc.tracing.composing import array, is_traced, known, number, numpy, refuse
-from gradc.tracing.indexing import assigned_value
+from gradc.tracing.picking import assigned_value
 from gradc.tracing.promote import common_dtype, kind
 from gradc.tracing.rearranging import along
 from gradc.tracing.reductions import position
@@ -172,17 +172,6 @@ def _target(a: Any, name: str) -> Any:
     return a
 
 
-def compress(condition: Any, a: Any, axis: Any = None) -> Any:
-    """Record ``np.compress`` with a known condition."""
-    places = np.flatnonzero(known(condition, "np.compress"))
-    return take(a, places, axis)
-
-
-def extract(condition: Any, arr: Any) -> Any:
-    """Record ``np.extract`` with a known condition."""
-    return take(arr, np.flatnonzero(known(condition, "np.extract")))
-
-
 def copyto(dst: Any, src: Any, where: Any = True) -> None:
     """Record ``np.copyto``: write an array, or its elements where a mask holds."""
     target = _target(dst, "np.copyto")
@@ -227,11 +216,14 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Record ``np.put``: values, repeated as often as needed, at flat indices."""
     target = _target(a, "np.put")
     index = array(shaping.ravel(ind))
+    if array(v).type.count == 0:
+        # there is nothing to repeat
+        return
     size = target.size
     places = _within(index, size, mode)
     part = array(numpy.resize(v, (index.shape[0],)))
-    if target.ndim == 1:
-        target[places] = part
+    if target.ndim < 2:
+        array(shaping.ravel(target))[places] = part
         return
     shape = tuple(number(n, "np.put") for n in target.shape)
     if is_traced(places):
@@ -255,6 +247,8 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         flat = np.arange(0, min(end, rows * columns), columns + 1)
         places, count = np.unravel_index(flat, (rows, columns)), flat.size
     part = array(val)
+    if part.type.count == 0:
+        return
     x[places] = numpy.resize(part, (count,)) if part.type.count != 1 else part.reshape(())
 
 

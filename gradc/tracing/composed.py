@@ -7,24 +7,36 @@ from typing import Any
 
 from gradc.tracing import (
     accumulating,
+    applying,
     calculus,
     choosing,
+    constructors,
+    folding,
+    histograms,
     ignoring_nan,
+    linear_algebra,
     matrices,
     matrix_norms,
+    number_parts,
     padding,
     polynomials,
+    positions,
     products,
+    quantiles,
     rearranging,
     rounding,
     searching,
     sequences,
+    series,
     shaping,
+    sliding,
+    sorting,
     statistics,
+    windowing,
 )
 from gradc.tracing.composing import array
 from gradc.tracing.reductions import axes_of
-from gradc.tracing.scattering import add_at
+from gradc.tracing.scattering import at
 from gradc.tracing.state import running
 from gradc.tracing.tracer import make, read
 from gradc_ir import build
@@ -71,6 +83,19 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cumulative_prod": accumulating.cumulative_prod,
     "argmax": choosing.extreme_place("argmax", "max"),
     "argmin": choosing.extreme_place("argmin", "min"),
+    "nanargmax": sorting.nanargmax,
+    "nanargmin": sorting.nanargmin,
+    "sort": sorting.sort,
+    "argsort": sorting.argsort,
+    "partition": sorting.partition,
+    "argpartition": sorting.argpartition,
+    "lexsort": sorting.lexsort,
+    "median": quantiles.median,
+    "percentile": quantiles.percentile,
+    "quantile": quantiles.quantile,
+    "nanmedian": quantiles.nanmedian,
+    "nanpercentile": quantiles.nanpercentile,
+    "nanquantile": quantiles.nanquantile,
     "tril": matrices.tril,
     "triu": matrices.triu,
     "tri": matrices.tri,
@@ -116,8 +141,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "take": choosing.take,
     "take_along_axis": choosing.take_along_axis,
     "put_along_axis": choosing.put_along_axis,
-    "compress": choosing.compress,
-    "extract": choosing.extract,
+    "compress": positions.compress,
+    "extract": positions.extract,
+    "nonzero": positions.nonzero,
+    "flatnonzero": positions.flatnonzero,
+    "argwhere": positions.argwhere,
     "copyto": choosing.copyto,
     "putmask": choosing.putmask,
     "place": choosing.place,
@@ -131,6 +159,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "digitize": searching.digitize,
     "interp": searching.interp,
     "bincount": searching.bincount,
+    "histogram": histograms.histogram,
+    "histogram2d": histograms.histogram2d,
+    "histogramdd": histograms.histogramdd,
+    "histogram_bin_edges": histograms.histogram_bin_edges,
     "diff": calculus.diff,
     "ediff1d": calculus.ediff1d,
     "gradient": calculus.gradient,
@@ -139,6 +171,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "convolve": calculus.convolve,
     "correlate": calculus.correlate,
     "sinc": calculus.sinc,
+    "i0": windowing.i0,
+    "kaiser": windowing.kaiser,
     "unwrap": calculus.unwrap,
     "polyval": polynomials.polyval,
     "polyadd": polynomials.polyadd,
@@ -150,22 +184,35 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "round": rounding.around,
     "around": rounding.around,
     "fmod": rounding.fmod,
+    "fix": number_parts.fix,
+    "divmod": number_parts.divmod,
+    "modf": number_parts.modf,
+    "frexp": number_parts.frexp,
+    "ldexp": number_parts.ldexp,
     "signbit": rounding.signbit,
     "isposinf": rounding.isposinf,
     "isneginf": rounding.isneginf,
     "conjugate": rounding.conjugate,
     "conj": rounding.conjugate,
     "imag": rounding.imag,
+    "angle": rounding.angle,
+    "iscomplex": rounding.iscomplex,
     "isreal": rounding.isreal,
     "isrealobj": lambda x: True,
+    "iterable": lambda y: array(y).ndim > 0,
     "iscomplexobj": lambda x: False,
     "isin": searching.isin,
     "diag_indices_from": sequences.indices_from("diag_indices_from"),
     "tril_indices_from": sequences.indices_from("tril_indices_from"),
     "triu_indices_from": sequences.indices_from("triu_indices_from"),
+    "apply_along_axis": applying.apply_along_axis,
+    "apply_over_axes": applying.apply_over_axes,
     "concat": shaping.concatenate,
     "ascontiguousarray": ascontiguousarray,
 }
+
+FUNCTIONS |= linear_algebra.FUNCTIONS | constructors.FUNCTIONS
+FUNCTIONS |= series.FUNCTIONS
 
 # These give a view of their argument, known or not, so that assigning to it is seen in both.
 VIEWS: dict[str, Callable[..., Any]] = {
@@ -181,8 +228,10 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "fliplr": rearranging.fliplr,
     "flipud": rearranging.flipud,
     "real": rounding.real,
+    "real_if_close": rounding.real_if_close,
     "rot90": rearranging.rot90,
     "rollaxis": rearranging.rollaxis,
+    "lib.stride_tricks.sliding_window_view": sliding.sliding_window_view,
     "split": rearranging.split,
     "array_split": rearranging.array_split,
     "hsplit": rearranging.hsplit,
@@ -238,7 +287,14 @@ def outer_of(name: str) -> Callable[..., Any]:
 
 
 METHODS: dict[tuple[str, str], Callable[..., Any]] = {
-    ("add", "at"): add_at,
+    **folding.METHODS,
+    **{
+        (name, "at"): at(name)
+        for name in (
+            "add", "subtract", "multiply", "divide", "true_divide", "maximum", "minimum", "power",
+            "negative", "absolute", "square", "sqrt", "exp", "log", "logical_and", "logical_or",
+        )
+    },
     ("add", "reduce"): _reducer(statistics.sum, True),
     ("multiply", "reduce"): _reducer(statistics.prod, True),
     ("maximum", "reduce"): _reducer(statistics.max, False),
@@ -250,4 +306,4 @@ METHODS: dict[tuple[str, str], Callable[..., Any]] = {
         (name, "accumulate"): accumulating.accumulator(name)
         for name in ("add", "multiply", "maximum", "minimum", "logaddexp", "fmax", "fmin")
     },
-}
+}  # fmt: skip

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from gradc.tracing.dispatch import nearest
+from gradc.tracing.cures import cure
+from gradc.tracing.dispatch import METHODS_OF_UFUNCS
 from gradc.tracing.numpy_map import TABLE
 
 BOTH, VALUE, REFUSED = "both modes", "value only", "refused"
@@ -22,35 +23,28 @@ def _words(text: str) -> list[str]:
 VALUE_ONLY = frozenset(
     _words(
         """
-        all allclose any argmax argmin around array_equal array_equiv bitwise_and bitwise_or
-        bitwise_xor ceil count_nonzero diag_indices_from digitize equal floor floor_divide greater
-        greater_equal invert iscomplexobj isclose isfinite isin isinf isnan isneginf isposinf isreal
-        isrealobj isscalar less less_equal logical_and logical_not logical_or logical_xor ndim
-        not_equal result_type rint round searchsorted shape signbit size tri tril_indices_from
-        triu_indices_from trunc arange empty empty_like eye identity indices ones ones_like zeros
-        zeros_like imag ix_
+        all allclose any argmax argmin argpartition argsort around array_equal array_equiv
+        bitwise_and bitwise_or bitwise_xor ceil count_nonzero diag_indices_from digitize equal floor
+        floor_divide greater greater_equal invert iscomplexobj isclose isfinite isin isinf isnan
+        isneginf isposinf isreal isrealobj isscalar less less_equal lexsort logical_and logical_not
+        logical_or logical_xor ndim nanargmax nanargmin not_equal result_type rint round
+        searchsorted shape signbit size tri tril_indices_from triu_indices_from trunc arange empty
+        empty_like eye linalg.matrix_rank argwhere flatnonzero nonzero identity indices ones
+        ones_like zeros zeros_like imag ix_ fix bartlett blackman hamming hanning diag_indices
+        tril_indices triu_indices mask_indices broadcast_shapes einsum_path unravel_index
+        ravel_multi_index iscomplex iterable
         """
     )
 )
 
-# Why functions are refused, where the nearest name would not help.
+# Why functions are refused; what to write instead is in cures.py.
 _REFUSED_BECAUSE = {
     "the shape of the result would depend on values": """
-        argwhere flatnonzero nonzero trim_zeros unique unique_all unique_counts unique_inverse
-        unique_values intersect1d setdiff1d setxor1d union1d histogram histogram2d histogramdd
-        histogram_bin_edges mask_indices
+        trim_zeros unique unique_all unique_counts unique_inverse
+        unique_values intersect1d setdiff1d setxor1d union1d polydiv
     """,
-    "nothing that sorts is there yet": """
-        argpartition argsort lexsort median nanmedian nanpercentile nanquantile partition percentile
-        quantile sort sort_complex
-    """,
-    "no factorisation is there yet": """
-        linalg.cholesky linalg.cond linalg.det linalg.eig linalg.eigh linalg.eigvals
-        linalg.eigvalsh linalg.inv linalg.lstsq linalg.matrix_rank linalg.pinv linalg.qr
-        linalg.slogdet linalg.solve linalg.svd linalg.svdvals linalg.tensorinv linalg.tensorsolve
-        polyfit roots
-    """,
-    "text and files: call it outside": """
+    "the results are complex": "linalg.eig linalg.eigvals roots",
+    "it is about text and files": """
         array2string array_repr array_str base_repr binary_repr format_float_positional
         format_float_scientific fromfile fromregex fromstring genfromtxt load loadtxt save savetxt
         savez savez_compressed frombuffer from_dlpack fromiter
@@ -58,30 +52,62 @@ _REFUSED_BECAUSE = {
     "takes no arrays of numbers": """
         busday_count busday_offset is_busday datetime_as_string datetime_data isnat get_include
         get_printoptions set_printoptions printoptions getbufsize setbufsize geterr seterr
-        geterrcall seterrcall info show_config show_runtime test linalg.test typename mintypecode
-        common_type promote_types min_scalar_type can_cast isdtype issubdtype iterable nested_iters
-        packbits unpackbits
+        geterrcall seterrcall info show_config show_runtime test linalg.test nested_iters
     """,
-    "for sizes that are known while tracing": """
-        bartlett blackman hamming hanning diag_indices tril_indices triu_indices einsum_path
-        broadcast_shapes
+    "it takes dtypes, for which it runs as it is": """
+        can_cast common_type isdtype issubdtype min_scalar_type mintypecode promote_types typename
     """,
     "matrices are arrays with two axes": "asmatrix bmat",
-    "gradc decides where arrays lie": "may_share_memory shares_memory isfortran asfortranarray",
-    "write the function for all rows at once, or loop over them": "apply_along_axis frompyfunc",
-    "give the reduction a tuple of axes": "apply_over_axes",
-    "complex numbers are not there yet": "angle iscomplex real_if_close",
-    "Bessel functions are not there yet": "i0 kaiser",
+    "gradc decides where arrays lie": "may_share_memory shares_memory isfortran",
+    "its results are Python objects": "frompyfunc",
+    "complex numbers are not there yet": "sort_complex",
+    "it is about the bits of numbers": """
+        bitwise_count bitwise_left_shift bitwise_right_shift left_shift right_shift nextafter
+        packbits spacing unpackbits
+    """,
+    "its steps depend on the values": "gcd lcm",
+    "whether it raises depends on the values": "asarray_chkfinite",
 }
 REASONS = {name: why for why, names in _REFUSED_BECAUSE.items() for name in _words(names)}
 
 
+_LAYOUT = "gradc decides where arrays lie"
+_BYTES = "it is about bytes and files"
+
+# Attribute or method of arrays that is refused -> why, and what to write instead.
+MEMBERS_REFUSED = {
+    "base": (_LAYOUT, "leave the question out, and copy what is assigned to: x.copy()"),
+    "byteswap": (_BYTES, "call it outside and pass the result in"),
+    "ctypes": (_LAYOUT, "call compiled C code outside of the function"),
+    "data": (_LAYOUT, "read the bytes outside of the function"),
+    "dump": (_BYTES, "return the array and write it outside"),
+    "dumps": (_BYTES, "return the array and write it outside"),
+    "flags": (_LAYOUT, "leave the question out: the order in memory changes no value"),
+    "getfield": (_BYTES, "write x.astype(dtype) for other numbers of the same value"),
+    "resize": ("an array keeps its shape", "write x = np.resize(x, shape), or x.reshape(shape)"),
+    "setfield": (_BYTES, "write x[...] = values"),
+    "setflags": (_LAYOUT, "leave it out"),
+    "strides": (_LAYOUT, "write np.lib.stride_tricks.sliding_window_view for windows"),
+    "tobytes": (_BYTES, "return the array and call x.tobytes() outside"),
+    "tofile": (_BYTES, "return the array and write it outside"),
+}
+_MEMBERS_FOR_VALUES = frozenset(
+    _words(
+        """
+        all any argmax argmin argpartition argsort device dtype imag itemsize nbytes ndim nonzero
+        round searchsorted shape size
+        """
+    )
+)
+
+
 class Row(NamedTuple):
-    """A function: its names, what gradc does with it, and a word about that."""
+    """A function: its names, what gradc does with it, a word about that, what to write instead."""
 
     names: tuple[str, ...]
     state: str
     note: str
+    instead: str = ""
 
 
 def rows(prefix: str = "", module: ModuleType = np) -> Iterator[Row]:
@@ -103,17 +129,59 @@ def _row(names: tuple[str, ...]) -> Row:
     recorded = [name for name in names if name in TABLE]
     if recorded:
         return Row(names, VALUE if recorded[0] in VALUE_ONLY else BOTH, "")
-    note = REASONS.get(names[0])
-    if note is None:
-        near = nearest(names[0])
-        note = f"nearest: `{near}`" if near else ""
-    return Row(names, REFUSED, note)
+    why, help = cure(f"np.{names[0]}")
+    return Row(names, REFUSED, why, help)
 
 
-def of_scipy() -> Iterator[Row]:
-    """Yield a row for each ufunc of scipy.special that is supported."""
-    from gradc import special
+def members() -> Iterator[Row]:
+    """Yield a row for each public attribute and method of arrays."""
+    for name in sorted(dir(np.ndarray)):
+        if name.startswith("_"):
+            continue
+        if name in MEMBERS_REFUSED:
+            why, help = MEMBERS_REFUSED[name]
+            yield Row((f"x.{name}",), REFUSED, why, help)
+        else:
+            yield Row((f"x.{name}",), VALUE if name in _MEMBERS_FOR_VALUES else BOTH, "")
 
-    for name, ours in special.UFUNCS.items():
-        own: Any = getattr(special, ours)
-        yield Row((f"scipy.special.{name}",), BOTH, f"`gradc.special.{own.__name__}`")
+
+# What is no function: its name after ``np.`` -> state and a word about it.
+OBJECTS = {
+    "c_": (BOTH, "columns side by side"),
+    "r_": (BOTH, "slices with traced ends, numbers and arrays, one after the other"),
+    "vectorize": (BOTH, "traced once for each element; also as a decorator, with `otypes`"),
+    "mgrid": (BOTH, "with traced ends for a known number of points"),
+    "ogrid": (BOTH, "with traced ends for a known number of points"),
+    "poly1d": (BOTH, "of known coefficients, at traced points"),
+    "polynomial.polynomial.polyval": (BOTH, "and the like for Chebyshev, Legendre … series"),
+    "lib.stride_tricks.sliding_window_view": (BOTH, "the windows are copies"),
+    "index_exp": (VALUE, "an index"),
+    "s_": (VALUE, "an index"),
+    "ndenumerate": (BOTH, "one element after the other, for known sizes"),
+    "ndindex": (VALUE, "for known sizes"),
+    "nditer": (BOTH, "of one array, for known sizes"),
+}
+
+# What operators and builtins do with arrays.
+OPERATORS = {
+    BOTH: (
+        "x + y", "x - y", "x * y", "x / y", "x ** y", "x % y", "x @ y", "-x", "+x", "abs(x)",
+        "x[i]", "x[i] = y", "x += y", "x -= y", "x *= y", "x /= y", "x **= y", "x @= y", "iter(x)",
+        "reversed(x)", "len(x)", "copy.copy(x)", "x.__array_namespace__()",
+    ),
+    VALUE: (
+        "x // y", "divmod(x, y)", "divmod(y, x)", "x //= y", "x == y", "x != y", "x < y", "x <= y",
+        "x > y", "x >= y", "x & y", "x | y", "x ^ y", "~x", "round(x)", "math.floor(x)",
+        "math.ceil(x)", "math.trunc(x)",
+    ),
+    REFUSED: ("bool(x)", "complex(x)", "x << y", "x >> y", "{x: 1}", "list[x]"),
+}  # fmt: skip
+
+
+def methods_of_ufuncs() -> Iterator[Row]:
+    """Yield a row for each method of ufuncs: the names of those that have it."""
+    methods: dict[str, list[str]] = {}
+    for name, method in sorted(METHODS_OF_UFUNCS):
+        methods.setdefault(method, []).append(name)
+    for method, names in sorted(methods.items()):
+        yield Row((f"np.<ufunc>.{method}",), BOTH, ", ".join(f"`{name}`" for name in names))

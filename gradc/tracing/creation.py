@@ -14,7 +14,8 @@ from gradc.tracing.shaping import broadcast_to, copied, new_shape
 from gradc.tracing.signals import NeedsConcreteSize
 from gradc.tracing.sizing import SymbolicSize, as_size, is_integer
 from gradc.tracing.state import running
-from gradc.tracing.tracer import Tracer, make, make_known, read
+from gradc.tracing.tracer import Tracer, make, make_known, make_view, read
+from gradc.tracing.views import Reshaped
 from gradc_ir import build, sizes
 from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.sizes import Size
@@ -168,11 +169,34 @@ def array(object: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> 
     return x
 
 
-def asarray(a: Any, dtype: Any = None) -> Tracer:
+def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -> Tracer:
     """Record ``np.asarray``: a tracer is returned as it is, lists are stacked."""
-    if isinstance(a, Tracer) and not a.scalar:
-        return a if dtype is None or supported(dtype) is a.type.dtype else astype(a, dtype)
-    return array(a, dtype)
+    if not isinstance(a, Tracer) or a.scalar:
+        return array(a, dtype)
+    fits = dtype is None or supported(dtype) is a.type.dtype
+    if order == "F" and fits and copy is None:
+        return by_columns(a)
+    if order == "F" or (order == "C" and not a.contiguous):
+        fits = False
+    if copy is False and not fits:
+        raise ShapeError("np.asarray with copy=False would have to copy", at=source.location())
+    if fits and not copy:
+        return a
+    fresh = copied(a) if dtype is None else astype(a, dtype)
+    fresh.contiguous = order == "C" or (order != "F" and fresh.contiguous)
+    return fresh
+
+
+def by_columns(x: Tracer) -> Tracer:
+    """Return an array laid out by columns: the array itself, or a copy, or what may be either."""
+    shape = x.type.shape
+    if len(shape) < 2 and x.contiguous:
+        return x
+    if x.contiguous and all(isinstance(size, int) and size > 1 for size in shape):
+        fresh = copied(x)
+        fresh.contiguous = False
+        return fresh
+    return make_view(x, Reshaped(shape, certain=False), shape)
 
 
 def _unlinked_scalar(x: Tracer) -> Tracer:
@@ -184,9 +208,11 @@ def _unlinked_scalar(x: Tracer) -> Tracer:
 
 
 def astype(a: Any, dtype: Any, copy: bool = True) -> Tracer:
-    """Record ``x.astype(dtype)``: a copy in another dtype."""
+    """Record ``x.astype(dtype)``: a copy, or with ``copy=False`` the array that has the dtype."""
     x = as_tracer(a)
     wanted = supported(dtype)
+    if not copy and x.type.dtype is wanted and not x.scalar:
+        return x
     if x.known is not None:
         return make_known(x.known.astype(wanted.numpy))
     fresh = make(running(), build.cast(read(x), wanted), contiguous=x.contiguous)

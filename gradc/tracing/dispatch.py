@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,10 +11,13 @@ import numpy as np
 from gradc.custom import overrides_for
 from gradc.tracing import source
 from gradc.tracing.arrays import contains_unknown, plain_nest
+from gradc.tracing.cures import calls_back, cure
+from gradc.tracing.options import has_no_effect, instead_of
+from gradc.tracing.selection import Selection
 from gradc.tracing.state import state
 from gradc.tracing.tracer import Tracer, make_known, make_view, refuse_write, touch
 from gradc.tracing.views import Overlapping
-from gradc_ir.errors import TraceError
+from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.types import _FROM_NUMPY as _SUPPORTED
 
 # NumPy functions that write into their first argument.
@@ -47,9 +49,7 @@ class Mapped:
         self.__gradc_original__ = original
         self.__name__ = name
         self.__doc__ = getattr(original, "__doc__", None)
-        # a ufunc of another library, or a method, is not called np.something
-        ours = name.partition(".")[0]
-        self._title = f"np.{name}" if hasattr(np, ours) else name
+        self.title = title_of(name)
         self._accepted = frozenset(inspect.signature(record).parameters) if record else frozenset()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -58,6 +58,10 @@ class Mapped:
         if trace is None:
             return self.__gradc_original__(*args, **kwargs)
         trace.builder.here = source.here()
+        if Selection in map(type, args) or (kwargs and Selection in map(type, kwargs.values())):
+            from gradc.tracing.selected import call
+
+            return call(self, args, kwargs)
         if (
             self.always
             or any(map(contains_unknown, args))
@@ -67,20 +71,26 @@ class Mapped:
             if override is not None:
                 return override(*args, **kwargs)
             if self.record is None:
-                raise unsupported(self._title)
+                raise unsupported(self.title)
             return self.record(*args, **(self._checked(kwargs) if kwargs else kwargs))
-        return call_known(self.name, self.__gradc_original__, args, kwargs)
+        try:
+            return call_known(self.name, self.__gradc_original__, args, kwargs)
+        except Exception as error:
+            if self.record is None and calls_back(self.title) and any(map(callable, args)):
+                # what it calls computes with traced values
+                raise unsupported(self.title) from error
+            raise
 
     def _checked(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         found = {}
         for key, value in kwargs.items():
             if key in self._accepted:
                 found[key] = plain_nest(value) if key == "dtype" else value
-            elif value is not None and value is not np._NoValue:
+            elif value is not None and value is not np._NoValue and not has_no_effect(key, value):
                 raise TraceError(
-                    f"np.{self.name}: {key}= is not supported for traced arrays",
+                    f"{self.title}: {key}= is not supported for traced arrays",
                     at=source.location(),
-                    help=f"it takes {', '.join(sorted(self._accepted))}",
+                    help=instead_of(key) or f"it takes {', '.join(sorted(self._accepted))}",
                 )
         return found
 
@@ -105,25 +115,22 @@ class Mapped:
 
 # (ufunc, method) -> what records it; filled in by numpy_map.
 METHODS_OF_UFUNCS: dict[tuple[str, str], Callable[..., Any]] = {}
-# Every supported name, for the nearest one in errors; filled in by numpy_map.
-NAMES: list[str] = []
+
+
+def title_of(name: str) -> str:
+    """Return what a user calls a function: a ufunc of another library, or a method, has no np."""
+    return f"np.{name}" if hasattr(np, name.partition(".")[0]) else name
 
 
 def unsupported(name: str) -> TraceError:
-    """Return the error for a function without a mapping, with the nearest that has one."""
-    near = nearest(name)
-    cure = (
-        f"the nearest supported function is {near}"
-        if near
-        else ("write it with supported functions, or compute it outside and pass the result in")
+    """Return the error for a function without a mapping: why there is none, and what to write."""
+    why, help = cure(name)
+    return TraceError(
+        f"{name} is not supported for traced arrays",
+        at=source.location(),
+        found=why or (),
+        help=help,
     )
-    return TraceError(f"{name} is not supported for traced arrays", at=source.location(), help=cure)
-
-
-def nearest(name: str) -> str:
-    """Return the supported function whose name is most alike, or no text."""
-    near = difflib.get_close_matches(name.rpartition(".")[2], NAMES, n=1, cutoff=0.7)
-    return f"np.{near[0]}" if near else ""
 
 
 def call_known(name: str, original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -134,15 +141,24 @@ def call_known(name: str, original: Any, args: tuple[Any, ...], kwargs: dict[str
     written += [arg for arg in (out if isinstance(out, tuple) else (out,)) if type(arg) is Tracer]
     for tracer in written:
         refuse_write(tracer)
-    result = original(
-        *(plain_nest(arg) for arg in args),
-        **{key: plain_nest(value) for key, value in kwargs.items()},
-    )
+    plain = [plain_nest(arg) for arg in args]
+    try:
+        result = original(*plain, **{key: plain_nest(value) for key, value in kwargs.items()})
+    except (TypeError, ValueError) as error:
+        raise numpy_error(name, error) from error
     for tracer in written:
         touch(tracer)
     if isinstance(result, np.ndarray) and any(result is arg for arg in args):
         result = result.copy()
     return wrap_known(result, tracers)
+
+
+def numpy_error(name: str, error: Exception) -> Exception:
+    """Return NumPy's error of known arguments with the user's line; of other classes as it is."""
+    if type(error) not in (TypeError, ValueError):
+        return error
+    kind = TraceError if type(error) is TypeError else ShapeError
+    return kind(f"{title_of(name)}: {error}", at=source.location())
 
 
 def wrap_known(result: Any, tracers: list[Tracer]) -> Any:

@@ -11,7 +11,8 @@ from gradc.tracing.arrays import as_tracer
 from gradc.tracing.products import LETTERS, contracted, in_one_dtype, summed_alone
 from gradc.tracing.promote import unify
 from gradc.tracing.state import running
-from gradc.tracing.tracer import Tracer, make
+from gradc.tracing.tracer import Tracer, make, make_view
+from gradc.tracing.views import Element, Permuted
 from gradc_ir import build
 from gradc_ir.errors import ShapeError
 from gradc_ir.graph import Value
@@ -22,17 +23,15 @@ from gradc_ir.types import DType
 _TYPICAL = 64
 
 
-def einsum(subscripts: str, *operands: Any, optimize: Any = True) -> Tracer:
-    """Record ``np.einsum``; ``optimize`` is accepted and changes nothing."""
+def einsum(subscripts: Any, *operands: Any, optimize: Any = True) -> Tracer:
+    """Record ``np.einsum`` in both its forms; ``optimize`` is accepted and changes nothing."""
     if not isinstance(subscripts, str):
-        raise ShapeError(
-            "np.einsum: the subscripts must come first, as text",
-            at=source.location(),
-            help='write np.einsum("ij,jk->ik", x, y)',
-        )
+        subscripts, operands = _as_text(subscripts, *operands)
     tracers = [as_tracer(operand) for operand in operands]
     inputs, result = _parsed(subscripts.replace(" ", ""), tracers)
     _check_sizes(subscripts, inputs, tracers)
+    if len(tracers) == 1 and tracers[0].known is None and set(inputs[0]) == set(result):
+        return _rearranged(tracers[0], inputs[0], result)
     terms = [_diagonals(value, labels) for value, labels in zip(in_one_dtype(*tracers), inputs)]
     while len(terms) > 1:
         i, j = _next_pair(terms, result)
@@ -48,6 +47,29 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = True) -> Tracer:
         build.transpose(value, tuple(labels.index(label) for label in result)),
         contiguous=len(result) < 2,
     )
+
+
+def _as_text(*arguments: Any) -> tuple[str, tuple[Any, ...]]:
+    """Return the form with text of ``einsum(x, [0, 1], y, [1, 2], [0, 2])``."""
+    pairs = list(zip(arguments[::2], arguments[1::2]))
+    texts = ["".join(map(_letter, labels)) for _, labels in pairs]
+    text = ",".join(texts)
+    if len(arguments) % 2:
+        text += "->" + "".join(map(_letter, arguments[-1]))
+    return text, tuple(operand for operand, _ in pairs)
+
+
+def _letter(label: Any) -> str:
+    if label is Ellipsis:
+        return "..."
+    if not isinstance(label, int | np.integer) or not 0 <= label < len(LETTERS):
+        raise ShapeError(
+            f"np.einsum: {label!r} is no label",
+            at=source.location(),
+            help='write np.einsum("ij,jk->ik", x, y), or give each operand a list of integers '
+            f"from 0 to {len(LETTERS) - 1}",
+        )
+    return LETTERS[label]
 
 
 def _parsed(text: str, tracers: list[Tracer]) -> tuple[list[str], str]:
@@ -98,6 +120,22 @@ def _check_sizes(text: str, inputs: list[str], tracers: list[Tracer]) -> None:
                 unify(have, size, lambda label=label, have=have, size=size: _wrong(  # type: ignore[misc]
                     text, f"the sizes of {label} differ ({have} and {size})"
                 ))  # fmt: skip
+
+
+def _rearranged(x: Tracer, labels: str, result: str) -> Tracer:
+    """Return the view NumPy gives where nothing is summed: diagonals, axes in another order."""
+    for label in dict.fromkeys(labels):
+        axes = tuple(axis for axis, other in enumerate(labels) if other == label)
+        if len(axes) > 1:
+            size = x.type.shape[axes[0]]
+            if any(x.type.shape[axis] != size for axis in axes):
+                raise _wrong(labels, f"the sizes of the repeated label {label} differ")
+            rest = tuple(n for axis, n in enumerate(x.type.shape) if axis not in axes)
+            indices = (build.iota(DType.I64, size),) * len(axes)
+            x = make_view(x, Element(indices, axes), (size, *rest))
+            labels = label + "".join(other for other in labels if other != label)
+    order = tuple(labels.index(label) for label in result)
+    return make_view(x, Permuted(order), tuple(x.type.shape[axis] for axis in order))
 
 
 def _diagonals(x: Value, labels: str) -> tuple[Value, str]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradc.tracing.integers import check_range, comparable, refuse_wide
 from gradc.tracing.materialise import note_unnamed
 from gradc.tracing.promote import (
     Kind,
@@ -35,11 +36,16 @@ class Elementwise(NamedTuple):
     build: Callable[..., Value]
 
 
+_COMPARISONS = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}
+
+
 def elementwise(rule: Elementwise, operands: Sequence[Any]) -> Tracer:
     """Record a ufunc of operands of which at least one is not known."""
     trace = state.top
     assert trace is not None
     kinds = tuple([kind(operand) for operand in operands])
+    if int in kinds and rule.name in _COMPARISONS:
+        operands, kinds = comparable(operands, kinds, trace)
     dtypes, result = resolve(rule.ufunc, kinds)
     values, contiguous = aligned(rule.name, operands, dtypes, trace)
     value = rule.build(*values)
@@ -73,6 +79,8 @@ def aligned(
         if isinstance(operand, Tracer):
             value = read(operand)
             if value.type.dtype is not dtype:
+                if trace.root.wide_integers and operand.weak is int:
+                    refuse_wide(value, dtype, trace)
                 value = build.cast(value, dtype)
             if value.type.shape != shape:
                 value = broadcast_to(value, shape)
@@ -108,6 +116,8 @@ def plain_value(operand: Any, dtype: DType, shape: tuple[Size, ...], trace: Trac
         known = make_known(operand.astype(dtype.numpy))
         return broadcast_to(read(known), shape)
     number = operand.item() if isinstance(operand, np.ndarray | np.generic) else operand
+    if type(number) is int:
+        check_range(number, dtype)
     # -0.0 == 0.0 and 1 == True, but their constants differ
     key = (dtype, shape, type(number), number, math.copysign(1.0, number))
     found = trace.constants.get(key)

@@ -15,7 +15,9 @@ from gradc.tracing.dispatch import Mapped
 # A module of SciPy -> ours whose FUNCTIONS has recorders by name, and whose OBJECTS has what stands
 # in for objects (a distribution, say). Ours is imported once the user's code has imported theirs.
 _OURS = {
+    "scipy.integrate": "gradc.tracing.scipy_integrate",
     "scipy.linalg": "gradc.tracing.scipy_linalg",
+    "scipy.spatial.distance": "gradc.tracing.scipy_distance",
     "scipy.special": "gradc.tracing.scipy_special",
     "scipy.stats": "gradc.tracing.scipy_stats",
 }
@@ -58,9 +60,20 @@ def see_scipy(value: Any, name: str = "") -> Any:
     found = _seen().get(id(value))
     if found is not None:
         return found
-    if isinstance(value, type) or not callable(value):
+    if isinstance(value, type):
         return value
+    if not callable(value):
+        return see_frozen(value)
     return Mapped(name or _full_name(value), value, None)
+
+
+def see_frozen(value: Any) -> Any:
+    """Return a distribution with its parameters as traced code sees it, all else as it is."""
+    if "scipy.stats" not in sys.modules:
+        return value
+    from gradc.tracing.scipy_stats import frozen
+
+    return frozen(value)
 
 
 def _full_name(value: Any) -> str:

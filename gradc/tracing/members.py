@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from gradc.tracing import creation, indexing, shaping, source
-from gradc.tracing.dispatch import Mapped, unsupported
+from gradc.tracing import creation, flat, indexing, shaping, sorting, source
+from gradc.tracing.coverage import MEMBERS_REFUSED
+from gradc.tracing.dispatch import Mapped
 from gradc.tracing.libraries import see_scipy
 from gradc.tracing.numbers import NUMBERS
 from gradc.tracing.numpy_map import BY_IDENTITY, TABLE
 from gradc.tracing.operators import OPERATORS, python_type
+from gradc.tracing.options import instead_of
+from gradc.tracing.promote import supported
 from gradc.tracing.sizing import as_integer
 from gradc.tracing.state import running
 from gradc.tracing.tracer import Tracer, make_known, read, shape_of, weak_number
+from gradc.tracing.ufunc_options import check_cast
 from gradc_ir import build, sizes
 from gradc_ir.errors import TraceError
 from gradc_ir.types import DType
@@ -47,7 +51,7 @@ def _array_function(
     if mapped is None:
         module = getattr(function, "__module__", "") or ""
         prefix = module.removeprefix("numpy").lstrip(".").partition(".")[0]
-        name = f"{prefix}.{function.__name__}" if prefix == "linalg" else function.__name__
+        name = f"{prefix}.{function.__name__}" if prefix in ("linalg", "fft") else function.__name__
         mapped = Mapped(name, function, None)
     return mapped(*args, **kwargs)
 
@@ -69,20 +73,17 @@ ATTRIBUTES: dict[str, Callable[[Tracer], Any]] = {
     "T": lambda self: TABLE["transpose"](self),
     "mT": lambda self: TABLE["swapaxes"](self, -1, -2),
     "real": lambda self: self,
-    "flat": lambda self: _refuse_attribute("flat", "x.ravel()"),
+    "imag": lambda self: TABLE["imag"](self),
+    "device": lambda self: "cpu",
 }
 
 # Methods that are the function of the same name with the array first.
 SAME_NAME = (
     "sum", "prod", "mean", "var", "max", "min", "any", "all", "dot", "clip", "ravel",
     "swapaxes", "squeeze", "astype", "std", "repeat", "take", "diagonal", "trace", "cumsum",
-    "cumprod", "argmax", "argmin", "searchsorted", "choose", "put", "round", "conj",
-    "conjugate",
+    "cumprod", "argmax", "argmin", "searchsorted", "choose", "put", "round",
+    "argsort", "argpartition", "nonzero",
 )  # fmt: skip
-
-
-def _refuse_attribute(name: str, cure: str) -> NoReturn:
-    raise TraceError(f"x.{name} is not supported", at=source.location(), help=f"write {cure}")
 
 
 def _method(name: str) -> Callable[..., Any]:
@@ -124,8 +125,11 @@ def _flatten(self: Tracer, order: str = "C") -> Any:
 
 def _item(self: Tracer, *index: Any) -> Any:
     running()
+    if len(index) == 1 and isinstance(index[0], tuple):
+        index = index[0]
     if index:
-        return indexing.get(self, index if len(index) > 1 else index[0])
+        whole = self if len(index) > 1 else shaping.ravel(self)
+        return indexing.get(whole, index if len(index) > 1 else index[0]).item()
     if self.known is not None:
         return self.known.item()
     if self.type.count != 1:
@@ -133,6 +137,7 @@ def _item(self: Tracer, *index: Any) -> Any:
             "x.item() needs an array of one element",
             at=source.location(),
             found=f"array: {self.type}",
+            help="say which element: x.item(i)",
         )
     number = build.reshape(read(self), ())
     dtype = self.type.dtype
@@ -144,8 +149,72 @@ def _tolist(self: Tracer) -> Any:
     if self.known is not None:
         return self.known.tolist()
     if not self.type.shape:
-        return self
+        return _item(self)
     return [row.tolist() if isinstance(row, Tracer) else row for row in self]  # type: ignore[attr-defined]
+
+
+def _astype(
+    self: Tracer, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
+    copy: bool = True,
+) -> Any:  # fmt: skip
+    wanted = supported(dtype)
+    check_cast("x.astype", self.type.dtype.numpy, wanted.numpy, casting)
+    if order == "F" and self.type.rank > 1:
+        raise TraceError(
+            "x.astype with order='F' is not supported for traced arrays",
+            at=source.location(),
+            help=instead_of("order"),
+        )
+    return TABLE["astype"](self, dtype, copy=copy)
+
+
+def _compress(self: Tracer, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    return TABLE["compress"](condition, self, axis, out)
+
+
+def _view(self: Tracer, dtype: Any = None, type: Any = None) -> Any:
+    running()
+    other = dtype if type is None else type
+    if other is not None and other is not np.ndarray and supported(other) is not self.type.dtype:
+        raise TraceError(
+            "x.view of another dtype is not supported for traced arrays",
+            at=source.location(),
+            found="it is about the bits of numbers",
+            help="write x.astype(dtype) for other numbers of the same value",
+        )
+    return indexing.get(self, Ellipsis)
+
+
+def _to_device(self: Tracer, device: str, *, stream: Any = None) -> Any:
+    if device != "cpu":
+        raise TraceError(
+            f"x.to_device({device!r}) is not supported",
+            at=source.location(),
+            help="leave it out: arrays are on 'cpu'",
+        )
+    return self
+
+
+def _namespace(self: Tracer, *, api_version: str | None = None) -> Any:
+    from gradc.tracing.modules import see_numpy
+
+    return see_numpy(np, "numpy")
+
+
+def _fixed(name: str, cure: str) -> Callable[[Tracer, Any], None]:
+    def assign(self: Tracer, value: Any) -> None:
+        raise TraceError(
+            f"assignment to x.{name} is not supported", at=source.location(), help=cure
+        )
+
+    return assign
+
+
+_ASSIGNED = {
+    "shape": _fixed("shape", "write x = x.reshape(shape)"),
+    "dtype": _fixed("dtype", "write x = x.astype(dtype)"),
+    "imag": _fixed("imag", "no array is complex: leave it out"),
+}
 
 
 def _fill(self: Tracer, value: Any) -> None:
@@ -157,7 +226,13 @@ def _missing(self: Tracer, name: str) -> Any:
         raise AttributeError(f"an array has no attribute {name!r}")
     if self.known is not None and callable(getattr(np.ndarray, name)):
         return Mapped(name, _bound(self, name), None)
-    raise unsupported(f"x.{name}")
+    why, help = MEMBERS_REFUSED.get(name, ("", ""))
+    raise TraceError(
+        f"x.{name} is not supported for traced arrays",
+        at=source.location(),
+        found=why or (),
+        help=help or "docs/numpy.md lists the methods of arrays",
+    )
 
 
 def _bound(self: Tracer, name: str) -> Callable[..., Any]:
@@ -175,8 +250,9 @@ def _bound(self: Tracer, name: str) -> Callable[..., Any]:
 MEMBERS: dict[str, Any] = {
     **OPERATORS,
     **NUMBERS,
-    **{name: property(read_it) for name, read_it in ATTRIBUTES.items()},
+    **{name: property(read_it, _ASSIGNED.get(name)) for name, read_it in ATTRIBUTES.items()},
     **{name: _method(name) for name in SAME_NAME},
+    "flat": property(flat.Flat, flat.assign),
     "__getitem__": indexing.get,
     "__setitem__": indexing.set,
     "__array_ufunc__": _array_ufunc,
@@ -191,6 +267,16 @@ MEMBERS: dict[str, Any] = {
     "item": _item,
     "tolist": _tolist,
     "fill": _fill,
+    "compress": _compress,
+    "view": _view,
+    "to_device": _to_device,
+    "__array_namespace__": _namespace,
+    "astype": _astype,
+    # unlike the functions, the methods make no copy of real numbers
+    "conj": lambda self: self,
+    "conjugate": lambda self: self,
+    "sort": sorting.in_place(TABLE["sort"]),
+    "partition": sorting.in_place(TABLE["partition"]),
 }
 
 

@@ -7,18 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing import composed, creation, products, reductions, shaping, source
+from gradc.tracing import composed, creation, number_parts, products, reductions, shaping, source
 from gradc.tracing.arrays import as_tracer
-from gradc.tracing.dispatch import METHODS_OF_UFUNCS, NAMES, Mapped
+from gradc.tracing.dispatch import METHODS_OF_UFUNCS, Mapped
 from gradc.tracing.einsum import einsum
 from gradc.tracing.elementwise import Elementwise, aligned, elementwise
-from gradc.tracing.indexing import assigned_value
-from gradc.tracing.outputs import with_out
+from gradc.tracing.outputs import with_out, write_where
+from gradc.tracing.picking import assigned_value
+from gradc.tracing.positions import nonzero
 from gradc.tracing.promote import Kind, common_dtype, kind, supported
 from gradc.tracing.reductions import truth
 from gradc.tracing.sizing import as_integer
 from gradc.tracing.state import running
 from gradc.tracing.tracer import Tracer, make, shape_of, write
+from gradc.tracing.ufunc_options import as_ufunc, with_dtype
 from gradc_ir import build
 from gradc_ir.errors import DTypeError, TraceError
 from gradc_ir.graph import Value
@@ -38,6 +40,7 @@ def _bits(name: str, op: Callable[..., Value]) -> Callable[..., Value]:
                 f"np.{name} is supported for bool arrays only",
                 at=source.location(),
                 found=f"operand: {values[0].type}",
+                help="compare first, as in (x > 0) & (y > 0); of integers write x % 2**n",
             )
         return op(*values)
 
@@ -83,7 +86,12 @@ def _is_splat(x: Value, number: float) -> bool:
 
 def _reciprocal(x: Value) -> Value:
     if not x.type.dtype.is_float:
-        raise DTypeError("np.reciprocal is supported for floats only", at=source.location())
+        raise DTypeError(
+            "np.reciprocal is supported for floats only",
+            at=source.location(),
+            found=f"operand: {x.type}",
+            help="write 1 / x",
+        )
     return 1.0 / x
 
 
@@ -153,6 +161,7 @@ ELEMENTWISE: dict[str, tuple[np.ufunc, Callable[..., Value]]] = {
     "log2": (np.log2, build.log2),
     "log10": (np.log10, build.log10),
     "logaddexp": (np.logaddexp, build.logaddexp),
+    "logaddexp2": (np.logaddexp2, number_parts.logaddexp2),
     "sin": (np.sin, build.sin),
     "cos": (np.cos, build.cos),
     "tan": (np.tan, build.tan),
@@ -213,7 +222,9 @@ RULES = {name: Elementwise(name, *row) for name, row in ELEMENTWISE.items()}
 
 
 def _recorder(rule: Elementwise) -> Callable[..., Any]:
-    def record(*operands: Any, out: Any = None, dtype: Any = None) -> Any:
+    def record(*operands: Any, out: Any = None, dtype: Any = None, where: Any = True) -> Any:
+        if len(operands) == rule.ufunc.nin + 1 and out is None:
+            *operands, out = operands  # type: ignore[assignment]
         if len(operands) != rule.ufunc.nin:
             raise TraceError(
                 f"np.{rule.name} takes {rule.ufunc.nin} arguments, not {len(operands)}",
@@ -223,6 +234,8 @@ def _recorder(rule: Elementwise) -> Callable[..., Any]:
         if dtype is not None:
             arrays = [creation.astype(x, dtype) for x in arrays]
         result = elementwise(rule, arrays)
+        if where is not True:
+            return write_where(rule.name, result, out, where)
         return result if out is None else write_out(rule.name, result, out)
 
     return record
@@ -251,14 +264,12 @@ def write_out(name: str, result: Tracer, out: Any) -> Tracer:
 # -- functions that choose ----------------------------------------------------------------------
 
 
-def where(condition: Any, x: Any = None, y: Any = None) -> Tracer:
-    """Record ``np.where`` with three arguments."""
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """Record ``np.where``; with one argument it is ``np.nonzero``."""
+    if x is None and y is None:
+        return nonzero(condition)
     if x is None or y is None:
-        raise TraceError(
-            "np.where with one argument: the shape of the result would depend on values",
-            at=source.location(),
-            help="give both branches: np.where(condition, x, y)",
-        )
+        raise TraceError("np.where takes one argument or three", at=source.location())
     operands = [as_tracer(a) if isinstance(a, list | tuple) else a for a in (condition, x, y)]
     dtype = common_dtype([kind(a) for a in operands[1:]])
     chosen = kind(operands[0])
@@ -371,12 +382,20 @@ def _table() -> dict[str, Mapped]:
             for part in name.split("."):
                 original = getattr(original, part, None)
             if original is not None:
-                table[name] = Mapped(name, original, with_out(name, record), always=always)
+                table[name] = Mapped(name, original, _with_options(name, record), always=always)
     return table
 
 
+def _with_options(name: str, record: Callable[..., Any]) -> Callable[..., Any]:
+    original = getattr(np, name, None)
+    if isinstance(original, np.ufunc) and original.nout == 1 and original.signature is None:
+        return as_ufunc(name, record)
+    if name in ("concatenate", "concat", "stack", "vstack", "hstack"):
+        record = with_dtype(name, record)
+    return with_out(name, record)
+
+
 TABLE: dict[str, Mapped] = _table()
-NAMES.extend(TABLE)
 METHODS_OF_UFUNCS.update(composed.METHODS)
 METHODS_OF_UFUNCS.update({
     (name, "outer"): composed.outer_of(name) for name, rule in RULES.items() if rule.ufunc.nin == 2

@@ -11,7 +11,9 @@ from gradc.tracing import source
 from gradc.tracing.arrays import as_tracer, contains_unknown, plain_nest
 from gradc.tracing.dispatch import wrap_known
 from gradc.tracing.elementwise import elementwise, weak_kinds
+from gradc.tracing.integers import refuse_wide_product
 from gradc.tracing.numpy_map import RULES, TABLE, write_out
+from gradc.tracing.selection import Selection
 from gradc.tracing.sizing import SymbolicSize
 from gradc.tracing.state import running
 from gradc.tracing.tracer import (
@@ -27,6 +29,8 @@ from gradc_ir.errors import DTypeError
 from gradc_ir.types import DType
 
 _RESULT_OF_NUMBERS = {float: DType.F64, int: DType.I64, bool: DType.BOOL}
+# Operators that soon leave int64 when Python's integers, which have no largest one, are large.
+_GROWING = {"multiply", "power"}
 # Operators that treat Python's True and False as 1 and 0.
 _ARITHMETIC = {"add", "subtract", "multiply", "floor_divide", "remainder", "power", "negative"}
 
@@ -35,6 +39,10 @@ def operate(name: str, *operands: Any) -> Any:
     """Do what a Python operator does: a ufunc, but Python numbers among themselves stay weak."""
     running()
     rule = RULES[name]
+    if Selection in map(type, operands):
+        from gradc.tracing.selected import elementwise as of_selected
+
+        return of_selected(lambda *whole: operate(name, *whole), operands, {})
     if not any([contains_unknown(operand) for operand in operands]):
         return wrap_known(rule.ufunc(*[plain_nest(operand) for operand in operands]), [])
     operands = tuple([as_tracer(x) if isinstance(x, list | tuple) else x for x in operands])
@@ -45,6 +53,8 @@ def operate(name: str, *operands: Any) -> Any:
     kinds = weak_kinds(operands)
     if kinds is None:
         return elementwise(rule, operands)
+    if name in _GROWING and float not in kinds and running().root.wide_integers:
+        refuse_wide_product(operands, running())
     if bool in kinds and name in _ARITHMETIC:
         operands = tuple(_as_int(operand) for operand in operands)
     result = elementwise(rule, operands)
@@ -91,7 +101,7 @@ def _simple_power(x: Any, exponent: Any) -> Any:
     return None
 
 
-_BINARY = {
+BINARY = {
     "add": "add",
     "sub": "subtract",
     "mul": "multiply",
@@ -113,7 +123,9 @@ _COMPARISONS = {
 }
 _UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
 # Numbers and arrays; for everything else Python asks the other operand, then raises its own error.
-_OPERANDS = (Tracer, SymbolicSize, int, float, complex, np.ndarray, np.generic, list, tuple)
+_OPERANDS = (
+    Tracer, Selection, SymbolicSize, int, float, complex, np.ndarray, np.generic, list, tuple,
+)  # fmt: skip
 
 
 def _binary(name: str) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
@@ -190,7 +202,7 @@ def _operators() -> dict[str, Callable[..., Any]]:
         "__rmatmul__": _rmatmul,
         "__imatmul__": _imatmul,
     }
-    for short, name in _BINARY.items():
+    for short, name in BINARY.items():
         forward, reflected, in_place = _binary(name)
         found |= {f"__{short}__": forward, f"__r{short}__": reflected, f"__i{short}__": in_place}
     found |= {f"__{short}__": _compare(name) for short, name in _COMPARISONS.items()}

@@ -1,4 +1,4 @@
-"""The argument ``out`` of NumPy's functions, by its name or in its place among the others."""
+"""The arguments ``out`` and ``where`` of NumPy's functions: where a result is written."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from gradc.tracing import source
+import numpy as np
+
+from gradc.tracing import creation, source
 from gradc.tracing.arrays import as_tracer
-from gradc_ir.errors import ShapeError
+from gradc_ir.errors import DTypeError, ShapeError, TraceError
+from gradc_ir.types import DType
 
 # function -> where NumPy takes ``out``
 PLACES = {
@@ -19,6 +22,10 @@ PLACES = {
     **dict.fromkeys(("max", "amax", "min", "amin", "nanmax", "nanmin", "ptp", "any", "all"), 2),
     **dict.fromkeys(("argmax", "argmin", "choose", "round", "around", "dot", "matmul"), 2),
     **dict.fromkeys(("outer", "concatenate", "concat", "stack"), 2),
+    **dict.fromkeys(("percentile", "quantile", "nanpercentile", "nanquantile"), 3),
+    **dict.fromkeys(("median", "nanmedian"), 2),
+    **dict.fromkeys(("fix", "isposinf", "isneginf"), 1),
+    "einsum": 99,
     "trace": 5,
 }  # fmt: skip
 
@@ -54,3 +61,28 @@ def with_out(name: str, record: Callable[..., Any]) -> Callable[..., Any]:
     call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     call.__doc__ = record.__doc__
     return call
+
+
+def write_where(name: str, result: Any, out: Any, condition: Any) -> Any:
+    """Do what ``where=`` and ``out=`` do together: other elements of ``out`` stay as they are."""
+    from gradc.tracing.numpy_map import where, write_out
+
+    test = as_tracer(condition)
+    if test.type.dtype is not DType.BOOL:
+        raise DTypeError(
+            f"np.{name}: where= takes truth values, not {test.type.dtype}",
+            at=source.location(),
+            help="compare first, as in where=x > 0",
+        )
+    if out is None:
+        raise TraceError(
+            f"np.{name}: where= without out= leaves elements of which nobody knows what they are",
+            at=source.location(),
+            help="say what the others are: out=np.zeros_like(x)",
+        )
+    target = out[0] if isinstance(out, tuple) else out
+    kept = as_tracer(target)
+    have, wanted = result.type.dtype, kept.type.dtype
+    if np.can_cast(have.numpy, wanted.numpy, casting="same_kind"):
+        result = where(test, creation.astype(result, wanted.numpy), kept)
+    return write_out(name, result, out)

@@ -251,6 +251,8 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     axis = position(axis, x.ndim)
     size = number(x.shape[axis], "np.delete")
     where = obj if isinstance(obj, slice) else known(obj, "np.delete")
+    if not isinstance(where, slice) and where.size == 0:
+        where = where.astype(np.int64)  # an empty list counts as one of integers
     kept = np.delete(
         np.arange(size), where if isinstance(where, slice) or where.ndim else int(where)
     )

@@ -83,6 +83,22 @@ def real(val: Any) -> Any:
     return array(val)
 
 
+def real_if_close(a: Any, tol: Any = 100) -> Any:
+    """Record ``np.real_if_close``: the array itself, since complex numbers are not supported."""
+    return array(a)
+
+
+def angle(z: Any, deg: bool = False) -> Any:
+    """Record ``np.angle`` of real numbers: 0, or pi for negative ones."""
+    found = numpy.arctan2(0, array(z))
+    return found * (180 / np.pi) if deg else found
+
+
+def iscomplex(x: Any) -> Any:
+    """Record ``np.iscomplex``: false everywhere."""
+    return numpy.zeros_like(x, dtype=np.bool_)
+
+
 def conjugate(x: Any) -> Any:
     """Record ``np.conjugate``: a copy, since complex numbers are not supported."""
     return numpy.positive(x)

@@ -30,8 +30,8 @@ def new_shape(shape: Any) -> tuple[Size, ...]:
 
 def shape_argument(shape: Any) -> tuple[Size, ...]:
     """Return a shape given as an integer or a sequence of integers, symbolic ones included."""
-    if is_integer(shape):
-        return (as_size(shape),)
+    if is_integer(shape) or (isinstance(shape, Tracer) and not shape.type.rank):
+        return (_one_size(shape),)
     return tuple(_one_size(size) for size in shape)
 
 
@@ -42,13 +42,18 @@ def _one_size(size: Any) -> Size:
 
 
 def reshape(a: Any, shape: Any, order: str = "C", copy: bool | None = None) -> Tracer:
-    """Record ``np.reshape``, row-major; -1 stands for what is left over."""
+    """Record ``np.reshape``; -1 stands for what is left over."""
     x = as_tracer(a)
-    if order != "C":
+    if order == "F":
+        # column-major is row-major with the axes in the other order, before and after
+        turned = reshape(transpose(x), shape_argument(shape)[::-1], copy=copy)
+        return transpose(turned)
+    if order != "C" and not (order in ("A", "K") and x.contiguous):
         raise ShapeError(
-            f"np.reshape: order={order!r} is not supported",
+            f"np.reshape: order={order!r} is not supported, since how an array lies in memory is "
+            "not known while tracing",
             at=user.location(),
-            help="transpose first: x.T.reshape(...)",
+            help='say order="C" for row by row, or order="F" for column by column',
         )
     wanted = shape_argument(shape)
     if any(size == -1 for size in wanted):
@@ -103,12 +108,15 @@ def _reshape_error(x: Tracer, wanted: tuple[Size, ...]) -> ShapeError:
 
 
 def ravel(a: Any, order: str = "C") -> Tracer:
-    """Record ``np.ravel``."""
-    return reshape(a, (-1,) if _count(a) != 0 else (0,), order)
-
-
-def _count(a: Any) -> Size:
-    return as_tracer(a).type.count
+    """Record ``np.ravel``: a view of what is contiguous, else a copy, unlike ``np.reshape``."""
+    x = as_tracer(a)
+    flat = (x.type.count,)
+    known = x.known
+    if order == "C" and known is not None and not _shares(known, known.ravel()):
+        return make_known(known.ravel())
+    if order == "C" and known is None and not x.contiguous:
+        return make_view(x, Reshaped(flat, certain=False), flat)
+    return reshape(x, tuple(map(_user, flat)), order)
 
 
 def copied(a: Any, order: str = "K") -> Tracer:

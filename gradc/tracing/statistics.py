@@ -118,18 +118,25 @@ def all_(a: Any, axis: Any = None, keepdims: bool = False, where: Any = True) ->
     return reductions.all_(x, axis, keepdims)
 
 
+_mean = mean
+
+
+def _is_absent(option: Any) -> bool:
+    return option is None or option is np._NoValue
+
+
 def var(
     a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False,
-    where: Any = True, correction: Any = None,
+    where: Any = True, mean: Any = None, correction: Any = None,
 ) -> Any:  # fmt: skip
     """Record ``np.var``: the mean squared distance from the mean, divided by count - ddof."""
     x = array(a)
     if correction is not None and correction is not np._NoValue:
         ddof = correction
-    if _is_all(where):
+    if _is_all(where) and _is_absent(mean):
         return reductions.var(x, axis, dtype, ddof, keepdims)
     wanted = supported(dtype).numpy if dtype is not None else _floating(x.dtype)
-    centre = mean(x, axis, wanted, True, where)
+    centre = _mean(x, axis, wanted, True, where) if _is_absent(mean) else mean
     distance = x.astype(wanted) - centre
     total = sum(distance * distance, axis, wanted, keepdims, where=where)
     count = _counted(x, where, axis, keepdims, wanted)
@@ -138,10 +145,10 @@ def var(
 
 def std(
     a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False,
-    where: Any = True, correction: Any = None,
+    where: Any = True, mean: Any = None, correction: Any = None,
 ) -> Any:  # fmt: skip
     """Record ``np.std``; like that of a norm, its derivative where it is zero is zero."""
-    return root(array(var(a, axis, dtype, ddof, keepdims, where, correction)))
+    return root(array(var(a, axis, dtype, ddof, keepdims, where, mean, correction)))
 
 
 def root(spread: Any) -> Any:

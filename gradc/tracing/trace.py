@@ -11,11 +11,13 @@ import numpy as np
 
 from gradc import nest
 from gradc.nest import Structure
-from gradc.tracing import source
+from gradc.tracing import printing, source
 from gradc.tracing.arrays import as_tracer
+from gradc.tracing.classes import see_named_tuples
 from gradc.tracing.leaves import PythonNumber, Static, abstract
 from gradc.tracing.lens import Lens
 from gradc.tracing.modules import CastingType
+from gradc.tracing.selection import Selection
 from gradc.tracing.signals import SizesMustMatch
 from gradc.tracing.sizing import SymbolicSize
 from gradc.tracing.state import Capture, Guard, Trace, running, state
@@ -41,6 +43,7 @@ class Traced:
     guards: numbers, strings and flags reached by name; the graph holds only while they hold.
     specialised: symbols that an op forced to be a number or another symbol.
     log: what was decided on the way, one line each.
+    prints: what ``debug_print`` prints at every call.
     """
 
     function: Function
@@ -50,6 +53,7 @@ class Traced:
     guards: tuple[Guard, ...] = ()
     specialised: Mapping[str, Size] = field(default_factory=dict)
     log: tuple[str, ...] = ()
+    prints: printing.Prints | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,17 +155,15 @@ def _trace_once(
                 continue
             given.append(_parameter(running_trace, leaf))
             names.append(path)
-        args, values = nest.unflatten(in_tree, given)
+        args, values = see_named_tuples(nest.unflatten(in_tree, given))
         result = lens.see(fn)(*args, **dict(zip(keywords, values)))
         results, out_tree = _results(result, name)
         lens.check_holders()
+    out_tree = nest.normal(out_tree)
     captures = tuple(running_trace.captures)
+    names += _distinct([capture.name for capture in captures], names)
     function = running_trace.builder.function(
-        name,
-        running_trace.params,
-        results,
-        names=[*names, *_distinct([capture.name for capture in captures], names)],
-        location=_location_of(fn),
+        name, running_trace.params, results, names=names, location=_location_of(fn)
     )
     return Traced(
         function,
@@ -171,6 +173,7 @@ def _trace_once(
         tuple(running_trace.guards.values()),
         dict(solved),
         (*_unrolled(function), *running_trace.log),
+        printing.closed(running_trace, names),
     )
 
 
@@ -206,6 +209,8 @@ def _parameter(trace: Trace, leaf: Type | PythonNumber) -> Tracer:
     if isinstance(leaf, PythonNumber):
         tracer = make(trace, trace.param(leaf.type))
         tracer.weak = leaf.kind
+        if leaf.wide and tracer._value is not None:
+            trace.root.wide_integers.add(tracer._value)
         return tracer
     return make(trace, trace.param(leaf))
 
@@ -219,6 +224,8 @@ def _results(result: Any, name: str) -> tuple[list[Value], Structure]:
         if isinstance(leaf, Tracer | np.ndarray | np.generic | int | float | SymbolicSize):
             values.append(read(as_tracer(leaf)))
             continue
+        if isinstance(leaf, Selection):
+            raise leaf.refused("be returned", at=leaf.made_at)
         paths = paths or nest.paths(result, "result")
         kind = "type" if isinstance(leaf, CastingType) else type(leaf).__name__
         raise TraceError(
@@ -298,6 +305,7 @@ def subtrace(
             parameter = make(inner, inner.param(value.type), contiguous=tracer.contiguous)
             parameter.scalar = tracer.scalar or not isinstance(leaf, Tracer)
             parameter.weak = tracer.weak or _weak_of(leaf)
+            outer.root.keep_wide(value, read(parameter))
             given.append(parameter)
         inner_args, values = nest.unflatten(tree, given)
         result = outer.lens.see(fn)(*inner_args, **dict(zip(kwargs, values)))
@@ -308,6 +316,7 @@ def subtrace(
         _name_of(fn), inner.params, results, location=_location_of(fn)
     )
     running()
+    outer.prints += printing.hand_out(inner, [*operands, *captured], outer.builder)
     return Subtrace(function, (*operands, *captured), captured, out_tree)
 
 

@@ -1,0 +1,129 @@
+"""Ordinary NumPy functions, as people have them: value, gradient and forward mode of each."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import optree
+import pytest
+
+import gradc
+from gradc_ir.errors import GradcError
+
+Array = np.ndarray[Any, Any]
+TOPICS = (
+    "statistics",
+    "geometry",
+    "signal",
+    "physics",
+    "optimisation",
+    "finance",
+    "biology",
+    "machine_learning",
+    "engineering",
+    "imaging",
+)
+# What has to be written in another way as yet, and why.
+PENDING = {
+    "trimmed_mean": "a default that only steers is taken for a traced number",
+    "winsorized_variance": "a default that only steers is taken for a traced number",
+    "conditional_value_at_risk": "a default that only steers is taken for a traced number",
+    "himmelblau_and_friends": "a text is no argument unless it is named static",
+    "bond_price": "the last of the elements that a mask selects",
+    "tsne_loss": "a range as an index",
+}
+
+
+def cases() -> list[Any]:
+    """Return every registered case of the corpus, named by its topic and function."""
+    found = []
+    for topic in TOPICS:
+        for case in importlib.import_module(f"tests.corpus.{topic}").CASES:
+            name = case[0].__name__
+            why = PENDING.get(name)
+            marks = [pytest.mark.xfail(raises=GradcError, reason=why)] if why else []
+            found.append(pytest.param(*case, id=f"{topic}-{name}", marks=marks))
+    return found
+
+
+def leaves(nest: Any) -> list[Array]:
+    return [np.asarray(leaf, dtype=np.float64) for leaf in optree.tree_leaves(nest)]
+
+
+def dot(left: Any, right: Any) -> float:
+    return float(sum(np.sum(a * b) for a, b in zip(leaves(left), leaves(right), strict=True)))
+
+
+def random_like(nest: Any, seed: int) -> Any:
+    """Return the nest with numbers of order one for its leaves."""
+    rng = np.random.default_rng(seed)
+    return optree.tree_map(lambda leaf: rng.normal(size=np.shape(leaf)), nest)
+
+
+def differences(function: Callable[[Any], float], at: Any) -> list[Array]:
+    """Return central differences of a nest, extrapolated once, which cancels h²."""
+    points, structure = optree.tree_flatten(at)
+    points = [np.asarray(point, dtype=np.float64) for point in points]
+
+    def moved(number: int, place: tuple[int, ...], distance: float) -> float:
+        shifted = [point.copy() for point in points]
+        shifted[number][place] += distance
+        return function(optree.tree_unflatten(structure, shifted))
+
+    def slope(number: int, place: tuple[int, ...]) -> float:
+        size = abs(points[number][place])
+        h = 1e-3 * (size if size > 100 else min(max(size, 1e-2), 1.0))
+        wide, narrow = (
+            (moved(number, place, d) - moved(number, place, -d)) / (2 * d) for d in (h, h / 2)
+        )
+        return (4 * narrow - wide) / 3
+
+    return [
+        np.reshape([slope(i, place) for place in np.ndindex(point.shape)], point.shape)
+        for i, point in enumerate(points)
+    ]
+
+
+def reverse(kernel: Any, args: Sequence[Any], wrt: int, weights: Any) -> Any:
+    """Return the gradient of the weighted sum of what the function returns."""
+    if isinstance(weights, float):
+        return kernel.grad(*args, wrt=wrt)
+    _, pullback = kernel.vjp(*args)
+    return pullback(weights)[wrt]
+
+
+@pytest.mark.parametrize(("function", "arguments", "wrt"), cases())
+def test_ordinary_function(
+    function: Callable[..., Any], arguments: Callable[[], tuple[Any, ...]], wrt: int
+) -> None:
+    expected = function(*arguments())
+    args = arguments()
+    kernel = gradc.compile(function)
+    for found, wanted in zip(leaves(kernel(*args)), leaves(expected), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-13)
+
+    scalar = not isinstance(expected, tuple) and np.ndim(expected) == 0
+    weights = 1.0 if scalar else random_like(expected, seed=1)
+    gradient = reverse(kernel, args, wrt, weights)
+
+    def weighted(part: Any) -> float:
+        fresh = list(arguments())
+        fresh[wrt] = part
+        return dot(function(*fresh), weights)
+
+    numeric = differences(weighted, args[wrt])
+    scale = max(np.max(np.abs(part)) for part in numeric)
+    for found, wanted in zip(leaves(gradient), numeric, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6 * scale)
+
+    direction = random_like(args[wrt], seed=2)
+    tangents = [direction if i == wrt else None for i in range(len(args))]
+    _, pushed = kernel.jvp(args, tangents)
+    terms = dot(optree.tree_map(np.abs, gradient), optree.tree_map(np.abs, direction))
+    assert abs(dot(pushed, weights) - dot(gradient, direction)) <= 1e-9 * terms
+
+    for left, untouched in zip(optree.tree_leaves(args), optree.tree_leaves(arguments())):
+        np.testing.assert_array_equal(left, untouched)
