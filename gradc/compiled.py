@@ -195,7 +195,7 @@ class Compiled(Inspected):
                 return found.unpack(found.executable(arrays))
         if current() is not None:
             return self._traced_derivative(of, wrt, has_aux, mode)(*args, **kwargs)
-        bound = self._bind(args, kwargs)
+        bound = self._bind(args, kwargs, wrt)
         positions = self._parameters.positions(wrt, bound)
         check_floats(self.__name__, bound, positions)
         leaves = leaves_of(bound, positions)
@@ -262,7 +262,7 @@ class Compiled(Inspected):
         """Return the Hessian of a scalar value times a vector of the nest of ``wrt``."""
         if current() is not None:
             return _transforms().hvp(self, args, vector, wrt)
-        bound = self._bind(as_tuple(args, "args"), {})
+        bound = self._bind(as_tuple(args, "args"), {}, wrt)
         positions = self._parameters.positions(wrt, bound)
         check_floats(self.__name__, bound, positions)
         several = isinstance(wrt, (tuple, list))
@@ -317,9 +317,9 @@ class Compiled(Inspected):
 
     # -- from arguments to kernels -----------------------------------------------------------------
 
-    def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Bound:
+    def _bind(self, args: Sequence[Any], kwargs: dict[str, Any], wrt: Wrt = ()) -> Bound:
         self._parameters = self._parameters.current(self.__wrapped__)
-        bound = self._parameters.bind(args, kwargs)
+        bound = self._parameters.bind(args, kwargs, wrt)
         self._last = bound.without_arrays(), tuple((x.dtype, x.shape) for x in bound.leaves)
         return bound
 

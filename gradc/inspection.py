@@ -170,8 +170,8 @@ class Inspected(ABC):
         """
         from gradc.export import export
 
-        traced, value = self._request((spec,) if spec else specs_or_args, "value", wrt)
-        _, both = self._request((spec,) if spec else specs_or_args, "value_and_grad", wrt)
+        traced, both = self._request((spec,) if spec else specs_or_args, "value_and_grad", wrt)
+        value = Request("value", (), options=self.options)
         functions = {"": derive(traced.function, value)}
         result = traced.function.result_types[0]
         if len(traced.function.results) == 1 and not result.shape and result.dtype.is_float:
@@ -209,6 +209,8 @@ class Inspected(ABC):
 
     def _request(self, specs_or_args: Sequence[Any], of: str, wrt: Wrt) -> tuple[Traced, Request]:
         bound, types = self._bound(specs_or_args)
+        if of != "value":
+            bound, types = self._parameters.with_asked(bound, types, wrt)
         try:
             traced = self._trace(bound, types)
         except NeedsConcreteSize as needed:

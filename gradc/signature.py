@@ -7,7 +7,7 @@ import inspect
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from gradc import nest
 from gradc.conversion import Array, as_array
 from gradc.tracing.leaves import Static
 from gradc_ir.errors import DTypeError, TraceError
-from gradc_ir.types import Type
+from gradc_ir.types import Type, dtype_of
 
 Wrt: TypeAlias = int | str | Sequence[int | str]
 # float, int or bool for a Python number, whose dtype yields to arrays'; WideInteger; else None.
@@ -29,6 +29,8 @@ class Bound:
     ``names`` and ``values`` are the parameters and what was given for them, static ones left out;
     ``static`` holds those. ``leaves`` are the arrays of all values in order, ``structure`` their
     nest, ``spans`` the range of leaves of each value, ``numbers`` the kind of each leaf.
+    ``places`` are the names that a position of ``wrt`` counts: also those of parameters that are
+    left to default values, which are no values of the call.
     """
 
     names: tuple[str, ...]
@@ -38,6 +40,7 @@ class Bound:
     numbers: tuple[Number, ...]
     structure: Any
     spans: tuple[range, ...]
+    places: tuple[str, ...]
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
@@ -50,7 +53,7 @@ class Bound:
 
 
 CallKey: TypeAlias = tuple[Any, ...]
-Pairs: TypeAlias = tuple[tuple[str, Any], ...]
+NamedValues: TypeAlias = tuple[tuple[str, Any], ...]
 
 
 class Named(Protocol):
@@ -58,7 +61,19 @@ class Named(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The parameters' names."""
+        """The names of the values."""
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The names that positions count."""
+
+
+class Pairs(NamedTuple):
+    """Arguments with their names: those that are values, the static ones, and what wrt counts."""
+
+    dynamic: NamedValues
+    static: NamedValues
+    places: tuple[str, ...]
 
 
 def call_key(args: Sequence[Any], request: Any) -> CallKey | None:
@@ -140,17 +155,19 @@ class Parameters:
                     help=f"use gradc.{method}({self.name}, …)(…) instead",
                 )
 
-    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any], wrt: Wrt = ()) -> Bound:
         """Bind a call's arguments; raises TraceError if they do not fit, DTypeError for a leaf."""
-        return flatten_arguments(*self.pairs(args, kwargs))
+        return flatten_arguments(*self.pairs(args, kwargs, wrt))
 
-    def pairs(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Pairs, Pairs]:
-        """Return a call's arguments with their names, in the order of parameters; static ones last.
+    def pairs(self, args: Sequence[Any], kwargs: Mapping[str, Any], wrt: Wrt = ()) -> Pairs:
+        """Return a call's arguments with their names, in the order of parameters.
 
-        Raises TraceError where Python would raise TypeError.
+        A parameter that is left to its default value is among them when that is an array, which may
+        change, or when ``wrt`` asks for it. Any other default is left to the function, where it is
+        a known value. Raises TraceError where Python would raise TypeError.
         """
         if self.plain and not kwargs and len(args) == len(self.names) and not self.static:
-            return tuple(zip(self.names, args)), ()
+            return Pairs(tuple(zip(self.names, args)), (), self.names)
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -159,17 +176,17 @@ class Parameters:
         bound.apply_defaults()
         dynamic: list[tuple[str, Any]] = []
         static: list[tuple[str, Any]] = []
+        left: set[str] = set()
         for name, value in bound.arguments.items():
             kind = self.signature.parameters[name].kind
-            if name not in given and not isinstance(value, (float, np.ndarray, np.floating)):
-                continue  # a default that only steers the function (None, a flag) is left to it
             pairs = static if name in self.static else dynamic
             if kind is inspect.Parameter.VAR_POSITIONAL:
                 pairs += [(f"{name}[{i}]", item) for i, item in enumerate(value)]
             elif kind is inspect.Parameter.VAR_KEYWORD:
                 pairs += list(value.items())
-            else:
+            elif name in given or name not in self.static:
                 pairs.append((name, value))
+                left |= {name} - given
         names = [name for name, _ in (*dynamic, *static)]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
@@ -177,10 +194,43 @@ class Parameters:
                 f"{self.name}(): two arguments are called {twice!r}",
                 help="rename the positional parameter, or the one in **",
             )
-        return tuple(dynamic), tuple(static)
+        places = tuple(name for name, _ in dynamic)
+        if left:
+            left -= asked(wrt, places)
+            dynamic = [
+                pair for pair in dynamic if pair[0] not in left or isinstance(pair[1], np.ndarray)
+            ]
+        return Pairs(tuple(dynamic), tuple(static), places)
+
+    def with_asked(
+        self, bound: Bound, types: Sequence[Type], wrt: Wrt
+    ) -> tuple[Bound, Sequence[Type]]:
+        """Return arguments and types, and after them what ``wrt`` asks for among the defaults."""
+        wanted = asked(wrt, bound.places) - {*bound.names, *(name for name, _ in bound.static)}
+        defaults = [
+            (name, parameter.default)
+            for name, parameter in self.signature.parameters.items()
+            if name in wanted and parameter.default is not parameter.empty
+        ]
+        if not defaults:
+            return bound, types
+        more = flatten_arguments(defaults)
+        start = len(bound.leaves)
+        spans = tuple(range(span.start + start, span.stop + start) for span in more.spans)
+        joined = Bound(
+            bound.names + more.names,
+            bound.values + more.values,
+            bound.static,
+            bound.leaves + more.leaves,
+            bound.numbers + more.numbers,
+            bound.structure + more.structure,
+            bound.spans + spans,
+            bound.places,
+        )
+        return joined, [*types, *(Type(dtype_of(x.dtype), x.shape) for x in more.leaves)]
 
     def call_form(
-        self, names: Sequence[str], values: Sequence[Any], static: Pairs = ()
+        self, names: Sequence[str], values: Sequence[Any], static: NamedValues = ()
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return named values, in the order of parameters, as positional and keyword arguments.
 
@@ -209,20 +259,30 @@ class Parameters:
         """Return the positions, among the bound values, that ``wrt`` names."""
         found = []
         for entry in _listed(choose_wrt(wrt, {})):
-            if isinstance(entry, str):
-                if entry not in bound.names:
+            if not isinstance(entry, str):
+                if not -len(bound.places) <= entry < len(bound.places):
                     raise TraceError(
-                        f"wrt: {self.name} has no parameter {entry!r} to differentiate by",
-                        found=f"parameters: {', '.join(bound.names)}",
+                        f"wrt: {self.name} has {len(bound.places)} parameters, not position {entry}"
                     )
-                found.append(bound.names.index(entry))
-            else:
-                if not -len(bound.names) <= entry < len(bound.names):
-                    raise TraceError(
-                        f"wrt: {self.name} has {len(bound.names)} parameters, not position {entry}"
-                    )
-                found.append(int(entry) % len(bound.names))
+                entry = bound.places[entry]
+            if entry not in bound.names:
+                raise TraceError(
+                    f"wrt: {self.name} has no parameter {entry!r} to differentiate by",
+                    found=f"parameters: {', '.join(bound.places)}",
+                )
+            found.append(bound.names.index(entry))
         return tuple(found)
+
+
+def asked(wrt: Wrt, places: Sequence[str]) -> set[str]:
+    """Return the names that ``wrt`` asks for, as far as there are such parameters."""
+    found = set()
+    for entry in _listed(choose_wrt(wrt, {})):
+        if isinstance(entry, str):
+            found.add(entry)
+        elif -len(places) <= entry < len(places):
+            found.add(places[entry])
+    return found
 
 
 def _listed(entries: Any) -> tuple[Any, ...]:
@@ -230,7 +290,7 @@ def _listed(entries: Any) -> tuple[Any, ...]:
 
 
 def flatten_arguments(
-    pairs: Sequence[tuple[str, Any]], static: tuple[tuple[str, Any], ...] = ()
+    pairs: Sequence[tuple[str, Any]], static: NamedValues = (), places: tuple[str, ...] = ()
 ) -> Bound:
     """Flatten named values to arrays; raises DTypeError for a leaf that is no number or array."""
     leaves: list[Array] = []
@@ -259,7 +319,14 @@ def flatten_arguments(
     names = tuple(name for name, _ in pairs)
     values = tuple(value for _, value in pairs)
     return Bound(
-        names, values, static, tuple(leaves), tuple(numbers), tuple(structures), tuple(spans)
+        names,
+        values,
+        static,
+        tuple(leaves),
+        tuple(numbers),
+        tuple(structures),
+        tuple(spans),
+        places,
     )
 
 
@@ -323,6 +390,7 @@ def bind_types(names: Sequence[str], given: Sequence[Any]) -> tuple[Bound, list[
         (None,) * len(leaves),
         tuple(structures),
         tuple(spans),
+        tuple(names),
     )
     return bound, types
 

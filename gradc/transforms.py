@@ -82,7 +82,7 @@ def hvp(fn: Function_, args: Sequence[Any], vector: Any, wrt: Wrt = 0) -> Any:
     """Return the Hessian of a scalar-valued function at ``args`` times ``vector``."""
     if current() is None:
         return compiled(fn).hvp(args, vector, wrt)
-    traced = _Traced(fn, as_tuple(args, "args"), {})
+    traced = _Traced(fn, as_tuple(args, "args"), {}, wrt)
     leaves = traced.float_leaves("hvp", wrt)
     check_value(traced.sub, has_aux=False)
     given = as_tuple(vector, "vector") if isinstance(wrt, (tuple, list)) else (vector,)
@@ -221,7 +221,7 @@ class _Derivative:
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Build the derivative in the trace that calls it."""
-        traced = _Traced(self.fn, args, kwargs)
+        traced = _Traced(self.fn, args, kwargs, self.wrt)
         leaves = traced.float_leaves(self.of, self.wrt)
         if self.of in ("grad", "value_and_grad", "hessian"):
             check_value(traced.sub, self.has_aux)
@@ -244,9 +244,11 @@ class _Derivative:
 class _Traced:
     """A function traced inside another trace, and its arguments' nests."""
 
-    def __init__(self, fn: Function_, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, fn: Function_, args: tuple[Any, ...], kwargs: dict[str, Any], wrt: Wrt = ()
+    ) -> None:
         self.parameters = Parameters(fn)
-        pairs, _ = self.parameters.pairs(args, kwargs)
+        pairs, _, self.places = self.parameters.pairs(args, kwargs, wrt)
         self.names = tuple(name for name, _ in pairs)
         self.values = tuple(value for _, value in pairs)
         self.sub: Subtrace = subtrace(fn, *self.parameters.call_form(self.names, self.values))

@@ -9,6 +9,7 @@ import numpy as np
 from gradc.autodiff.masks import Cotangent, everywhere
 from gradc.derivatives.registry import masked_transpose
 from gradc_ir import build, ops, sizes
+from gradc_ir.builder import active
 from gradc_ir.graph import Value
 from gradc_ir.types import DType
 
@@ -18,14 +19,16 @@ def gather(
     cotangent: Cotangent, x: Value, *indices: Value, wanted: Sequence[bool], axes: tuple[int, ...]
 ) -> list[Cotangent | None]:
     """Reading: add each cotangent where its element was read; elements never read have none."""
+    lines = active().here
 
     def added(value: Value) -> Value:
         empty = build.full(x.type.shape, 0, value.type.dtype)
         return build.scatter_add(empty, value, indices, axes)
 
     def read(mask: Value) -> Value:
-        times = added(build.cast(mask, DType.I64))
-        return build.lt(build.zeros_like(times), times)
+        with active().at(lines):  # it is made later; an index outside is shown at its line
+            times = added(build.cast(mask, DType.I64))
+            return build.lt(build.zeros_like(times), times)
 
     mask = (cotangent.mask or everywhere(cotangent.value)).moved(read)
     return [Cotangent(added(cotangent.solid()), mask), *(None for _ in indices)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,6 +86,8 @@ def _entry(item: Any) -> Any:
         return item
     if isinstance(item, Tracer | np.ndarray | list | tuple):
         return _array_entry(item)
+    if isinstance(item, Sequence) and not isinstance(item, str | bytes):
+        return _array_entry(list(item))  # a range, a deque
     raise IndexError(
         f"an index cannot be a {type(item).__name__}",
         at=source.location(),

@@ -288,7 +288,13 @@ class Lens:
         keywords = function.__kwdefaults__
         if keywords:
             copy.__kwdefaults__ = {
-                key: self.see_named(value, keywords, key, key) for key, value in keywords.items()
+                key: self.captured(
+                    value,
+                    (id(function), f"keyword {key}"),
+                    key,
+                    functools.partial(_keyword_default, function, key),
+                )
+                for key, value in keywords.items()
             }
         copy.__qualname__ = function.__qualname__
         copy.__module__ = function.__module__
@@ -373,6 +379,10 @@ def _default(function: types.FunctionType, position: int) -> Any:
     if defaults is None:
         raise LookupError(position)
     return defaults[position]
+
+
+def _keyword_default(function: types.FunctionType, name: str) -> Any:
+    return (function.__kwdefaults__ or {})[name]
 
 
 def _is_empty(cell: types.CellType) -> bool:

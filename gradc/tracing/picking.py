@@ -12,11 +12,13 @@ from gradc.tracing.arrays import as_tracer, broadcast_value
 from gradc.tracing.index_keys import Key
 from gradc.tracing.promote import broadcast_shapes
 from gradc.tracing.sizing import SymbolicSize
+from gradc.tracing.state import running
 from gradc.tracing.tracer import Tracer, make_known, make_view, read, write
 from gradc.tracing.views import Element
 from gradc_ir import build
 from gradc_ir.errors import IndexError, ShapeError
 from gradc_ir.graph import Value
+from gradc_ir.location import Location
 from gradc_ir.sizes import Size
 from gradc_ir.types import DType
 
@@ -108,6 +110,18 @@ def _indices(x: Tracer, parsed: Key) -> tuple[tuple[Value, ...], tuple[int, ...]
         tuple(build.broadcast_to(value, shape) for value in values),
         tuple(axis for axis, _ in parsed.picks),
     )
+
+
+def gathered_or(
+    x: Value, place: Value, axis: int, outside: Callable[[Location], Exception]
+) -> Value:
+    """Return the part of x at a place on an axis; ``outside`` makes the error where there is none.
+
+    It takes the user's line, and is called when the function runs.
+    """
+    builder = running().builder
+    with builder.at(tuple(line.with_outside(outside) for line in builder.here)):
+        return build.gather(x, (place,), (axis,))
 
 
 def _check_known(item: Any, size: Size, axis: int) -> None:

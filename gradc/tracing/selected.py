@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -40,6 +41,8 @@ def call(mapped: Mapped, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     name = mapped.name
     record = _FUNCTIONS.get(name.removeprefix("scipy.special."))
     if record is not None:
+        kwargs = {key: given for key, given in kwargs.items() if key != "out" or given is not None}
+        _check_taken(record, mapped.title, args, kwargs)
         return record(*args, **kwargs)
     original = mapped.__gradc_original__
     if name in _OF_POINTS:
@@ -48,6 +51,23 @@ def call(mapped: Mapped, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if (pointwise and original.nout == 1) or name in _ELEMENTWISE:
         return elementwise(mapped, args, kwargs)
     raise _first((*args, *kwargs.values())).refused(f"be an argument of {mapped.title}")
+
+
+def _check_taken(record: Callable[..., Any], title: str, args: Any, kwargs: Any) -> None:
+    """Raise TraceError for an argument that a function does not take of a selection."""
+    try:
+        signature = inspect.signature(record)
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        chosen = _first((*args, *kwargs.values()))
+        wrong = next((key for key in kwargs if key not in signature.parameters), None)
+        taken = [key for key, one in signature.parameters.items() if one.kind != one.VAR_KEYWORD]
+        raise TraceError(
+            f"{title}: {f'{wrong}= is not supported' if wrong else error} for {chosen.text}, "
+            "which a traced mask selects",
+            at=source.location(),
+            help=f"it takes {', '.join(taken)}; or {chosen.cure}",
+        ) from None
 
 
 def _first(given: Any) -> Any:
@@ -191,7 +211,7 @@ def size_of(a: Any, axis: Any = None) -> Any:
 
 
 def get(self: Selection, key: Any) -> Any:
-    """Return ``x[mask][key]`` for a key that takes all selected elements, or a mask of theirs."""
+    """Return ``x[mask][key]`` for a key that takes all selected elements, one, or by a mask."""
     running()
     if _is_mask(key):
         return _narrowed(self, key)
@@ -203,13 +223,17 @@ def get(self: Selection, key: Any) -> Any:
     at = next((i for i, item in enumerate(items) if item is Ellipsis), len(items))
     items[at : at + 1] = fill
     whole: list[Any] = []
+    chosen: Any = None
     axis = place = arrays = 0
     for item in items:
         if item is not None and axis == self.place:
-            if item != slice(None):
-                raise self.refused("be indexed by position")
             place = len([one for one in whole if not is_integer(one)])
-            whole += [slice(None)] * self.mask.type.rank
+            if is_integer(item) or _is_traced_integer(item):
+                chosen = item
+            elif isinstance(item, slice) and item == slice(None):
+                whole += [slice(None)] * self.mask.type.rank
+            else:
+                raise self.refused("be indexed by position")
         else:
             if not (item is None or isinstance(item, slice) or is_integer(item)):
                 if array(item).ndim != 1:
@@ -217,9 +241,16 @@ def get(self: Selection, key: Any) -> Any:
                 arrays += 1
             whole.append(item)
         axis += item is not None
-    if arrays > 1 or (arrays and any(map(is_integer, whole))):
+    if arrays > 1 or (arrays and (chosen is not None or any(map(is_integer, whole)))):
         raise self.refused("be indexed by several arrays")
+    if chosen is not None:
+        found = selecting.element(self, chosen)
+        return found[tuple(whole)] if whole else found  # type: ignore[index]
     return self.derived(array(self.full[tuple(whole)]), place)  # type: ignore[index]
+
+
+def _is_traced_integer(item: Any) -> bool:
+    return isinstance(item, Tracer) and not item.type.rank and item.type.dtype.is_integer
 
 
 def _is_mask(key: Any) -> bool:

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.composing import array, numpy
+from gradc.tracing.picking import gathered_or
 from gradc.tracing.reductions import axes_of
 from gradc.tracing.selection import Selection
 from gradc.tracing.state import running
 from gradc.tracing.tracer import make, read
 from gradc_ir import build
+from gradc_ir.errors import ShapeError
 from gradc_ir.graph import Value
+from gradc_ir.location import Location
 
 
 def filled(a: Selection, number: Any) -> Any:
@@ -95,18 +98,30 @@ def _extreme(name: str, lowest: Callable[[np.dtype[Any]], Any], default: Any = N
         fill = lowest(a.full.type.dtype.numpy)
         found = array(getattr(numpy, name)(filled(a, fill), axis=whole, **options))
         if initial is None:
-            found = make(running(), _of_some(a, read(found)))
+            found = make(running(), _of_some(a, read(found), name))
         return _kept(a, axes, found) if keepdims else found
 
     return record
 
 
-def _of_some(a: Selection, found: Value) -> Value:
+def _of_some(a: Selection, found: Value, name: str) -> Value:
     """Return an extreme, or stop where the mask holds nowhere: no elements have none."""
+
+    def error(at: Location) -> ShapeError:
+        return ShapeError(
+            f"{a.text} selects no elements, of which np.{name} has no value",
+            at=at,
+            help=f"say what it is then: initial={_NEUTRAL[name]}, "
+            f"or np.{name}(np.where(mask, x, {_NEUTRAL[name]}))",
+        )
+
     # what is read at 0 is there only if some element was selected
     some = build.reduce_max(read(a.mask), range(a.mask.type.rank))
     place = build.select(some, build.constant(np.int64(0)), build.constant(np.int64(1)))
-    return build.gather(build.reshape(found, (1, *found.type.shape)), (place,), (0,))
+    return gathered_or(build.reshape(found, (1, *found.type.shape)), place, 0, error)
+
+
+_NEUTRAL = {"max": "-np.inf", "min": "np.inf"}
 
 
 def _lowest(dtype: np.dtype[Any]) -> Any:

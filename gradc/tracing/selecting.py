@@ -6,15 +6,18 @@ from typing import Any
 
 from gradc.tracing import picking, source
 from gradc.tracing.arrays import as_tracer
+from gradc.tracing.composing import array, numpy
 from gradc.tracing.index_keys import Key, parse
-from gradc.tracing.picking import assigned_value
+from gradc.tracing.picking import assigned_value, gathered_or
 from gradc.tracing.selection import Selection
+from gradc.tracing.sizing import is_integer
 from gradc.tracing.state import running
 from gradc.tracing.tracer import Tracer, make, make_view, read, write
 from gradc.tracing.views import Permuted
 from gradc_ir import build
-from gradc_ir.errors import TraceError
+from gradc_ir.errors import IndexError, TraceError
 from gradc_ir.graph import Value
+from gradc_ir.location import Location
 from gradc_ir.types import DType
 
 
@@ -60,6 +63,37 @@ def _inside(index: Selection) -> Tracer:
     """Return the whole of selected indices, 0 where the mask does not hold, to be in bounds."""
     value = read(index.full)
     return make(running(), build.select(index.holds(), value, build.zeros_like(value)))
+
+
+def element(a: Selection, index: Any) -> Tracer:
+    """Return ``x[mask][i]``, without the axis of the selected elements; any integer i."""
+    mask: Any = array(numpy.ravel(a.mask))
+    shape = a.full.shape  # type: ignore[attr-defined]
+    after = a.place + a.mask.type.rank
+    whole: Any = numpy.reshape(a.full, (*shape[: a.place], -1, *shape[after:]))
+    size: Any = mask.shape[0]
+    if is_integer(index) and index == 0:
+        found = mask
+        place = numpy.argmax(mask)
+    elif is_integer(index) and index == -1:
+        found = mask
+        place = size - 1 - numpy.argmax(mask[::-1])
+    else:
+        ranks = array(numpy.cumsum(mask))
+        number = numpy.where(numpy.less(index, 0), index + ranks[-1], index)
+        found = numpy.logical_and(numpy.equal(ranks, number + 1), mask)
+        place = numpy.argmax(found)
+
+    def error(at: Location) -> IndexError:
+        shown = index if is_integer(index) else "a traced index"
+        return IndexError(
+            f"{a.text} selects too few elements to have one at {shown}",
+            at=at,
+            help="if it may: np.where(np.any(mask), x[np.argmax(mask)], 0) for the first",
+        )
+
+    checked = array(numpy.where(numpy.any(found), place, size))
+    return make(running(), gathered_or(read(whole), read(checked), a.place, error))
 
 
 def check_same(left: Selection, right: Selection) -> None:

@@ -74,6 +74,14 @@ class DTypeError(GradcError, TypeError):
 class IndexError(GradcError, builtins.IndexError):
     """An index lies outside its axis."""
 
+    def located(self, at: Location | None) -> GradcError:
+        """Return this error with the user's line, or what such an index means at that line."""
+        if self.at is None and at is not None and at.outside is not None:
+            meant = at.outside(at)
+            if isinstance(meant, GradcError):
+                return meant
+        return super().located(at)
+
 
 class NoGradientError(GradcError, LookupError):
     """An op on the path of differentiation has no derivative rule."""

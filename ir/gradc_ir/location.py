@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import unicodedata
+from collections.abc import Callable
 from types import CodeType
 from typing import NamedTuple
 
@@ -19,9 +20,17 @@ class Location(_Line):
 
     ``instruction`` is the code object and the position in it that the value came from, when known.
     It is no part of what a location equals: the columns are looked up when an error is shown.
+    ``outside`` makes the error for an index outside its axis, where that means something else.
     """
 
     instruction: tuple[CodeType, int] | None = None
+    outside: Callable[[Location], Exception] | None = None
+
+    def with_outside(self, outside: Callable[[Location], Exception]) -> Location:
+        """Return the same place, where an index outside its axis is another error."""
+        made = Location(*self)
+        made.instruction, made.outside = self.instruction, outside
+        return made
 
     @classmethod
     def of_instruction(cls, code: CodeType, position: int, line: int, function: str) -> Location:

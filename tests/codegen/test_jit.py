@@ -16,6 +16,7 @@ import pytest
 
 from gradc_codegen.jit import compile_module, load_object
 from gradc_codegen.object import emit_assembly, optimized_ir
+from gradc_codegen.optimize import STRIDED, USUAL, effort, optimize, parse
 from gradc_codegen.target import Target, has_fma, host, require_fma, target
 from gradc_ir.errors import ExportError, GradcError, VerifyError
 
@@ -124,6 +125,47 @@ def test_neighbours_are_never_fused() -> None:
 def test_a_zero_loop_does_not_become_memset() -> None:
     zeros = LOOP.replace("store double %result", "store double 0.0")
     assert "memset" not in emit_assembly(zeros)
+
+
+def strided(strides: int) -> str:
+    """Return a loop that sums what lies at so many multiples of its index, for sizes as strides."""
+    sizes = "".join(f", i64 %s{k}" for k in range(strides))
+    terms = "".join(
+        f"  %m{k} = mul nsw i64 %i, %s{k}\n"
+        f"  %p{k} = getelementptr double, ptr %x, i64 %m{k}\n"
+        f"  %v{k} = load double, ptr %p{k}\n"
+        f"  %t{k + 1} = fadd double %t{k}, %v{k}\n"
+        for k in range(strides)
+    )
+    return f"""
+define double @f(ptr %x, i64 %n{sizes}) {{
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%k, %loop]
+  %t0 = phi double [0.0, %entry], [%t{strides}, %loop]
+{terms}  %k = add i64 %i, 1
+  %more = icmp slt i64 %k, %n
+  br i1 %more, label %loop, label %done
+done:
+  ret double %t{strides}
+}}
+"""
+
+
+def test_addresses_of_many_strides_are_left_as_they_are() -> None:
+    assert effort([strided(40)]) == USUAL
+    assert effort([strided(41)]) == STRIDED
+
+
+def test_strength_reduction_is_off_for_one_module_only() -> None:
+    def code(how):
+        machine_of = target()
+        return optimize(parse([strided(8)], machine_of, how), machine_of, how).object()
+
+    usual = code(USUAL)
+    assert code(STRIDED) != usual
+    assert code(USUAL) == usual
 
 
 def test_code_goes_with_its_object_and_not_before() -> None:

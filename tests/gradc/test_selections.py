@@ -10,7 +10,7 @@ import pytest
 
 import gradc
 from gradc.tracing import trace
-from gradc_ir.errors import GradcError, IndexError, ShapeError, TraceError
+from gradc_ir.errors import GradcError, ShapeError, TraceError
 from gradc_ir.interpret import interpret
 
 # no element on a kink of a test below, and the selected and the others differ in number
@@ -255,9 +255,18 @@ def test_an_extreme_of_no_elements_is_an_error_as_in_numpy() -> None:
 
     f = gradc.compile(largest)
     assert f(X + 9) == 13.0
-    for run in (f, f.value_and_grad):
-        with pytest.raises(IndexError, match=r"x\[x > 9\].max"):
+    for run in (f, f.grad, f.value_and_grad):
+        with pytest.raises(ShapeError, match="selects no elements") as caught:
             run(X)
+        at = caught.value.at
+        assert at is not None
+        assert str(caught.value) == (
+            "x[x > 9] selects no elements, of which np.max has no value\n"
+            f"  test_selections.py:{at.line} in largest\n"
+            "      return x[x > 9].max()\n"
+            "             ^^^^^^^^^^^^^^\n"
+            "  help: say what it is then: initial=-np.inf, or np.max(np.where(mask, x, -np.inf))"
+        )
 
 
 MASK = np.array([True, False, True])
@@ -300,7 +309,7 @@ def with_a_whole_array(x, z):
 
 
 def by_position(x, z):
-    return x[x[:, 0] > 0][0]
+    return x[x[:, 0] > 0][1:]
 
 
 def iterated(x, z):
@@ -342,6 +351,14 @@ def reshaped(x, z):
     return x[x > 0].reshape(2, -1)
 
 
+def written_into(x, z):
+    return np.max(x[x > 0], out=z[0, 0])
+
+
+def given_by_position(x, z):
+    return x[x > 0].max(0, None, True)
+
+
 SHAPE = "its shape depends on the values of the mask"
 REFUSED = {
     returned: f"x[x > 0] cannot be returned: {SHAPE}\n"
@@ -353,7 +370,7 @@ REFUSED = {
     with_a_whole_array: "x[x > 0] is combined with an array of its own length, which depends on "
     "the mask\n  help: select both by the same mask, or keep the shapes: np.where(mask, x, 0)",
     by_position: f"x[x[:, 0] > 0] cannot be indexed by position: {SHAPE}\n"
-    "  help: keep the shape: return np.where((x[:, 0] > 0)[:, None], x, 0)[0]",
+    "  help: keep the shape: return np.where((x[:, 0] > 0)[:, None], x, 0)[1:]",
     iterated: f"x[x > 0] cannot be iterated over: {SHAPE}\n"
     "  help: keep the shape: return sum(2 * value for value in np.where(x > 0, x, 0))",
     sorted_: f"x[x > 0] cannot be an argument of np.sort: {SHAPE}\n"
@@ -373,6 +390,12 @@ REFUSED = {
     "  help: use it as an index, or keep the shape: np.where(x > 0, x, 0)",
     reshaped: f"x[x > 0] cannot be reshaped: {SHAPE}\n"
     "  help: keep the shape: return np.where(x > 0, x, 0).reshape(2, -1)",
+    written_into: "np.max: out= is not supported for x[x > 0], which a traced mask selects\n"
+    "  help: it takes a, axis, keepdims, initial, where; or keep the shape: "
+    "return np.max(np.where(x > 0, x, 0), out=z[0, 0])",
+    given_by_position: "np.max: too many positional arguments for x[x > 0], which a traced mask "
+    "selects\n  help: it takes a, axis, keepdims, initial, where; or keep the shape: "
+    "return np.where(x > 0, x, 0).max(0, None, True)",
 }
 
 
