@@ -66,7 +66,8 @@ def numpy() -> str:
     """Return the page of NumPy's functions: which a traced function may call."""
     import numpy as np
 
-    from gradc.tracing import coverage, scipy_coverage
+    from gradc.tracing import coverage
+    from gradc.tracing.scipy import coverage as scipy_coverage
 
     version = ".".join(np.__version__.split(".")[:2])
     everything = [*coverage.rows(), *coverage.rows("linalg.", np.linalg)]

@@ -78,7 +78,7 @@ def logsumexp(
         from gradc.tracing.recorded import record_logsumexp
 
         return record_logsumexp(x, axis, keepdims)
-    from gradc.tracing.reductions import axes_of
+    from gradc.tracing.functions.reductions import axes_of
 
     array = np.asarray(_known(floats(x)))
     axes = axes_of(axis, array.ndim)

@@ -1,7 +1,8 @@
 """Tracing: NumPy code seen through a lens, recorded as a Function."""
 
-from gradc.tracing import members, selected
+from gradc.tracing.array import members
 from gradc.tracing.leaves import PythonNumber, Static, abstract
+from gradc.tracing.selections import selected
 from gradc.tracing.signals import NeedsConcreteSize, SizesMustMatch
 from gradc.tracing.state import Capture, Guard, current
 from gradc.tracing.trace import (

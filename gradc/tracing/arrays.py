@@ -33,7 +33,7 @@ def as_tracer(x: Any) -> Tracer:
         return x
     if isinstance(x, SymbolicSize):
         return size_tracer(x.expr)
-    if isinstance(x, list | tuple):
+    if isinstance(x, list | tuple | range):
         return stacked(x)
     if not isinstance(x, np.ndarray):
         kind(x)

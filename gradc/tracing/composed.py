@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradc.tracing import (
+from gradc.tracing.array.scattering import at
+from gradc.tracing.composing import array
+from gradc.tracing.functions import (
     accumulating,
     applying,
     calculus,
@@ -14,13 +16,10 @@ from gradc.tracing import (
     folding,
     histograms,
     ignoring_nan,
-    linear_algebra,
     matrices,
-    matrix_norms,
     number_parts,
     padding,
     polynomials,
-    positions,
     products,
     quantiles,
     rearranging,
@@ -34,9 +33,10 @@ from gradc.tracing import (
     statistics,
     windowing,
 )
-from gradc.tracing.composing import array
-from gradc.tracing.reductions import axes_of
-from gradc.tracing.scattering import at
+from gradc.tracing.functions.reductions import axes_of
+from gradc.tracing.linalg import matrix_norms
+from gradc.tracing.linalg import names as linear_algebra
+from gradc.tracing.selections import positions
 from gradc.tracing.state import running
 from gradc.tracing.tracer import make, read
 from gradc_ir import build
@@ -45,7 +45,7 @@ from gradc_ir.types import DType
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
     """Record ``np.ascontiguousarray``: a copy unless the array is laid out row by row."""
-    from gradc.tracing.creation import asarray
+    from gradc.tracing.functions.creation import asarray
 
     x = array(rearranging.atleast(1)(asarray(a, dtype)))
     return x if x.contiguous else shaping.copied(x, "C")

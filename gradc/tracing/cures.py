@@ -164,7 +164,7 @@ def cure(name: str) -> Cure:
     of_module = _of_module(key)
     why = REASONS.get(key, of_module.why)
     if not why and package == "scipy":
-        from gradc.tracing.scipy_coverage import reason
+        from gradc.tracing.scipy.coverage import reason
 
         why = reason(name)
     if key in ("linalg.eig", "linalg.eigvals"):

@@ -10,13 +10,13 @@ import numpy as np
 
 from gradc.custom import overrides_for
 from gradc.tracing import source
+from gradc.tracing.array.views import Overlapping
 from gradc.tracing.arrays import contains_unknown, plain_nest
 from gradc.tracing.cures import calls_back, cure
 from gradc.tracing.options import has_no_effect, instead_of
-from gradc.tracing.selection import Selection
+from gradc.tracing.selections.selection import Selection
 from gradc.tracing.state import state
 from gradc.tracing.tracer import Tracer, make_known, make_view, refuse_write, touch
-from gradc.tracing.views import Overlapping
 from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.types import _FROM_NUMPY as _SUPPORTED
 
@@ -59,7 +59,7 @@ class Mapped:
             return self.__gradc_original__(*args, **kwargs)
         trace.builder.here = source.here()
         if Selection in map(type, args) or (kwargs and Selection in map(type, kwargs.values())):
-            from gradc.tracing.selected import call
+            from gradc.tracing.selections.selected import call
 
             return call(self, args, kwargs)
         if (

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradc.tracing.integers import check_range, comparable, refuse_wide
+from gradc.tracing.array.integers import check_range, comparable, refuse_wide
 from gradc.tracing.materialise import note_unnamed
 from gradc.tracing.promote import (
     Kind,

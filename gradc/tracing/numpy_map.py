@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing import composed, creation, number_parts, products, reductions, shaping, source
+from gradc.tracing import composed, source
+from gradc.tracing.array.picking import assigned_value
 from gradc.tracing.arrays import as_tracer
 from gradc.tracing.dispatch import METHODS_OF_UFUNCS, Mapped
-from gradc.tracing.einsum import einsum
 from gradc.tracing.elementwise import Elementwise, aligned, elementwise
+from gradc.tracing.functions import creation, number_parts, products, reductions, shaping
+from gradc.tracing.functions.einsum import einsum
+from gradc.tracing.functions.reductions import truth
 from gradc.tracing.outputs import with_out, write_where
-from gradc.tracing.picking import assigned_value
-from gradc.tracing.positions import nonzero
 from gradc.tracing.promote import Kind, common_dtype, kind, supported
-from gradc.tracing.reductions import truth
+from gradc.tracing.selections.positions import nonzero
 from gradc.tracing.sizing import as_integer
 from gradc.tracing.state import running
 from gradc.tracing.tracer import Tracer, make, shape_of, write

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing import creation, source
+from gradc.tracing import source
 from gradc.tracing.arrays import as_tracer
+from gradc.tracing.functions import creation
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
 from gradc_ir.types import DType
 

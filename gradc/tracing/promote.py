@@ -55,15 +55,13 @@ def kind(operand: Any) -> Kind:
     if isinstance(operand, complex):
         return supported(np.dtype(complex))
     refuse = getattr(operand, "__gradc_refuse__", None)
-    raise (
-        refuse()
-        if refuse
-        else TraceError(
-            f"{_named(operand)} was given where a number or an array is needed",
-            at=source.location(),
-            help="pass numbers and arrays; what chooses between computations is a Python argument that "
-            "the function does not compute with",
-        )
+    if refuse is not None:
+        raise refuse()
+    raise TraceError(
+        f"{_named(operand)} was given where a number or an array is needed",
+        at=source.location(),
+        help="pass numbers and arrays; what chooses between computations is a Python argument that "
+        "the function does not compute with",
     )
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from gradc.tracing.arrays import as_tracer
 from gradc.tracing.elementwise import aligned
+from gradc.tracing.functions.reductions import axes_of
 from gradc.tracing.promote import common_dtype, kind
-from gradc.tracing.reductions import axes_of
 from gradc.tracing.state import running
 from gradc.tracing.tracer import Tracer, make, read
 from gradc_ir import build

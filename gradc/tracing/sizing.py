@@ -168,6 +168,6 @@ def _combine(name: str, left: Any, right: Any) -> Any:
                 quotient = sizes.floor_quotient(a, b)
                 return as_integer(quotient if name == "floor_divide" else a - quotient * b)
             raise NeedsConcreteSize(b, "division", source.location())
-    from gradc.tracing.operators import operate
+    from gradc.tracing.array.operators import operate
 
     return operate(name, left, right)

@@ -19,8 +19,8 @@ from gradc_ir.graph import Function, Value
 from gradc_ir.types import Type
 
 if TYPE_CHECKING:
-    from gradc.tracing.lens import Lens
     from gradc.tracing.printing import Print
+    from gradc.tracing.python.lens import Lens
 
 
 class _State(threading.local):

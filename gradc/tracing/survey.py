@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gradc.tracing import lens, mathematics, modules, selected, source
+from gradc.tracing import source
+from gradc.tracing.array.members import MEMBERS
 from gradc.tracing.dispatch import Mapped
-from gradc.tracing.members import MEMBERS
-from gradc.tracing.selection import Selection
+from gradc.tracing.python import lens, mathematics, modules
+from gradc.tracing.selections import selected
+from gradc.tracing.selections.selection import Selection
 from gradc.tracing.sizing import SymbolicSize
 from gradc.tracing.state import Capture, Trace, running, state
 from gradc.tracing.tracer import Tracer, make, read, write

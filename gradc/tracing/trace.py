@@ -13,11 +13,11 @@ from gradc import nest
 from gradc.nest import Structure
 from gradc.tracing import printing, source
 from gradc.tracing.arrays import as_tracer
-from gradc.tracing.classes import see_named_tuples
 from gradc.tracing.leaves import PythonNumber, Static, abstract
-from gradc.tracing.lens import Lens
-from gradc.tracing.modules import CastingType
-from gradc.tracing.selection import Selection
+from gradc.tracing.python.classes import see_named_tuples
+from gradc.tracing.python.lens import Lens
+from gradc.tracing.python.modules import CastingType
+from gradc.tracing.selections.selection import Selection
 from gradc.tracing.signals import SizesMustMatch
 from gradc.tracing.sizing import SymbolicSize
 from gradc.tracing.state import Capture, Guard, Trace, running, state

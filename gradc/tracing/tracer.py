@@ -7,10 +7,10 @@ from typing import Any, NoReturn
 import numpy.typing as npt
 
 from gradc.tracing import source
+from gradc.tracing.array.views import View, Window
 from gradc.tracing.materialise import constant_value
 from gradc.tracing.sizing import as_integer
 from gradc.tracing.state import Trace, running, state
-from gradc.tracing.views import View, Window
 from gradc_ir import build
 from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.graph import Value
@@ -28,7 +28,7 @@ class Tracer:
     again when the base has changed, and writes through to it.
 
     Operators, methods and attributes are those of ``numpy.ndarray``; they are attached in
-    :mod:`gradc.tracing.operators`.
+    :mod:`gradc.tracing.array.operators`.
     """
 
     __slots__ = (

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing import creation, source
+from gradc.tracing import source
 from gradc.tracing.arrays import as_tracer
 from gradc.tracing.composing import array
+from gradc.tracing.functions import creation
 from gradc.tracing.outputs import write_where
 from gradc_ir.errors import DTypeError
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc.tracing import coverage, scipy_coverage
+from gradc.tracing import coverage
+from gradc.tracing.scipy import coverage as scipy_coverage
 from gradc_ir.errors import TraceError
 from tests.gradc.every_numpy_function import words
 

@@ -12,7 +12,7 @@ import pytest
 import gradc
 from gradc.testing import check_grads
 from gradc.tracing import trace
-from gradc.tracing.quantiles import METHODS
+from gradc.tracing.functions.quantiles import METHODS
 from gradc_ir.errors import GradcError, IndexError
 from gradc_ir.interpret import interpret
 from tests.comparing import assert_same_bits

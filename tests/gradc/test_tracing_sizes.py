@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gradc.tracing import NeedsConcreteSize, subtrace, trace
-from gradc.tracing.slices import slice_bounds
+from gradc.tracing.array.slices import slice_bounds
 from gradc_ir import sizes
 from gradc_ir.errors import ShapeError
 from gradc_ir.interpret import interpret

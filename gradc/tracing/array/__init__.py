@@ -1,0 +1,1 @@
+"""What an array has: members, operators, views, indexing and assignment."""

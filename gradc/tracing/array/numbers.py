@@ -1,0 +1,226 @@
+"""What Python asks of a number or a sequence: truth, int(), len(), iteration, text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from gradc.tracing import source
+from gradc.tracing.array import indexing
+from gradc.tracing.array.operators import operate
+from gradc.tracing.cures import handed_out
+from gradc.tracing.numpy_map import TABLE
+from gradc.tracing.python.mathematics import as_integer
+from gradc.tracing.python.rewording import instead_of_truth
+from gradc.tracing.signals import NeedsConcreteSize
+from gradc.tracing.tracer import Tracer
+from gradc_ir.errors import TraceError
+
+
+def _number(self: Tracer, what: str, cure: str) -> Any:
+    known = self.known
+    if known is not None and known.size == 1:
+        return known.item()
+    if known is not None or self.type.count != 1:
+        raise TraceError(
+            f"{what} of an array of {self.type.count} elements",
+            at=source.location(),
+            found=f"array: {self.type}",
+            help=cure,
+        )
+    raise TraceError(
+        f"{what} of a traced value is not known while the function is traced",
+        at=source.location(),
+        found=f"value: {self.type}",
+        help=cure,
+    )
+
+
+def _bool(self: Tracer) -> bool:
+    known = self.known
+    if known is not None and known.size == 1:
+        return bool(known.item())
+    several = known is not None or self.type.count != 1
+    where = instead_of_truth()
+    choose = where or "write np.where(condition, x, y)"
+    if several:
+        raise TraceError(
+            "the truth value of an array of several elements is ambiguous",
+            at=source.location(),
+            found=f"array: {self.type}",
+            help=f"{where}\n    or use np.any(x) or np.all(x)" if where else _ONE_TRUTH,
+        )
+    raise TraceError(
+        "the truth value of a traced value is not known while the function is traced",
+        at=source.location(),
+        found=f"value: {self.type}",
+        help=f"{choose}{_SEPARATORS[bool(where)]}{_STATIC}",
+    )
+
+
+_ONE_TRUTH = "use np.any(x) or np.all(x)"
+_SEPARATORS = ("; ", "\n    ")
+_STATIC = "an argument that only steers the function can be static: gradc.compile(static=…)"
+
+
+def _float(self: Tracer) -> float:
+    return float(_number(
+        self,
+        "float()",
+        "leave float() out, or write x.astype(np.float64); for functions of math use those of np",
+    ))  # fmt: skip
+
+
+def _int(self: Tracer) -> int:
+    return int(_number(self, "int()", "write x.astype(np.int64), or np.floor(x) to round down"))
+
+
+def _index(self: Tracer) -> int:
+    if not self.type.dtype.is_integer:
+        raise TraceError(
+            "a traced value that is not an integer was used as one",
+            at=source.location(),
+            found=f"value: {self.type}",
+            help="cast it where an integer is wanted: x.astype(np.int64)",
+        )
+    return int(_number(
+        self,
+        "a Python integer",
+        "range(), list indices and shapes need known numbers; an array that is indexed by a traced "
+        "value must be an argument, captured by name, or made with np inside the function",
+    ))  # fmt: skip
+
+
+def _len(self: Tracer) -> int:
+    shape = self.type.shape
+    if not shape:
+        raise TraceError("len() of a number", at=source.location())
+    size = shape[0]
+    if not isinstance(size, int):
+        raise NeedsConcreteSize(size, "len()", source.location())
+    return size
+
+
+def _iterate(self: Tracer) -> Iterator[Any]:
+    shape = self.type.shape
+    if not shape:
+        raise TraceError("iteration over a number", at=source.location())
+    size = shape[0]
+    if not isinstance(size, int):
+        raise NeedsConcreteSize(size, "iteration over an array", source.location())
+    return _rows(self, size)
+
+
+def _rows(self: Tracer, size: int) -> Iterator[Any]:
+    for i in range(size):
+        yield indexing.get(self, i)
+
+
+def _reversed(self: Tracer) -> Iterator[Any]:
+    for i in range(_len(self))[::-1]:
+        yield indexing.get(self, i)
+
+
+def _contains(self: Tracer, item: Any) -> bool:
+    return bool(TABLE["any"](operate("equal", self, item)))
+
+
+def _array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
+    known = self.known
+    if known is not None:
+        return np.array(known, dtype=dtype)
+    written = source.expression()
+    cure = handed_out(written.text) if written else None
+    raise TraceError(
+        "a traced array was handed to code that needs its numbers",
+        at=source.location(),
+        found=[f"array: {self.type}", *([cure.why] if cure and cure.why else [])],
+        help=cure.help
+        if cure
+        else "inside a traced function use the functions of np; pass others numbers only",
+    )
+
+
+def _hash(self: Tracer) -> int:
+    raise TraceError(
+        "a traced value was used as a key of a dict or an element of a set",
+        at=source.location(),
+        found=f"value: {self.type}",
+        help="use a list, or keys that are known while tracing",
+    )
+
+
+def _round(self: Tracer, digits: int | None = None) -> Any:
+    if self.type.shape or (digits is not None and self.weak is not None):
+        raise TraceError(
+            "round() of an array" if self.type.shape else "round() of a Python number to digits",
+            at=source.location(),
+            found=f"value: {self.type}",
+            help="write np.round(x, digits)",
+        )
+    rounded = TABLE["round"](self, 0 if digits is None else digits)
+    return as_integer(rounded) if digits is None else rounded
+
+
+def _divmod(self: Tracer, other: Any) -> Any:
+    return operate("floor_divide", self, other), operate("remainder", self, other)
+
+
+def _rdivmod(self: Tracer, other: Any) -> Any:
+    return operate("floor_divide", other, self), operate("remainder", other, self)
+
+
+def _shift(self: Tracer, other: Any) -> NoReturn:
+    raise TraceError(
+        "the operators << and >> are not supported for traced values",
+        at=source.location(),
+        help="multiply by 2**n, or divide with // by it",
+    )
+
+
+def _floor(name: str) -> Callable[[Tracer], Any]:
+    return lambda self: as_integer(TABLE[name](self))
+
+
+def _format(self: Tracer, spec: str) -> str:
+    known = self.known
+    if known is None:
+        return str(self)
+    return format(known[()] if known.ndim == 0 else known, spec)
+
+
+def _repr(self: Tracer) -> str:
+    known = self.known
+    return f"traced {self.type}" if known is None else repr(known)
+
+
+def _str(self: Tracer) -> str:
+    known = self.known
+    return f"{self!r} (gradc.debug_print shows numbers)" if known is None else str(known)
+
+
+# Special method -> what answers it; attached to the tracer.
+NUMBERS: dict[str, Callable[..., Any]] = {
+    "__bool__": _bool,
+    "__float__": _float,
+    "__int__": _int,
+    "__index__": _index,
+    "__len__": _len,
+    "__iter__": _iterate,
+    "__reversed__": _reversed,
+    "__contains__": _contains,
+    "__array__": _array,
+    "__hash__": _hash,
+    "__round__": _round,
+    "__floor__": _floor("floor"),
+    "__ceil__": _floor("ceil"),
+    "__trunc__": _floor("trunc"),
+    "__divmod__": _divmod,
+    "__rdivmod__": _rdivmod,
+    **{f"__{name}__": _shift for name in ("lshift", "rshift", "rlshift", "rrshift")},
+    "__format__": _format,
+    "__repr__": _repr,
+    "__str__": _str,
+}

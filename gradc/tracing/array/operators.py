@@ -1,0 +1,213 @@
+"""Python's operators on tracers, with Python numbers weak and assignment in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from gradc.tracing import source
+from gradc.tracing.array.integers import refuse_wide_product
+from gradc.tracing.arrays import as_tracer, contains_unknown, plain_nest
+from gradc.tracing.dispatch import wrap_known
+from gradc.tracing.elementwise import elementwise, weak_kinds
+from gradc.tracing.numpy_map import RULES, TABLE, write_out
+from gradc.tracing.selections.selection import Selection
+from gradc.tracing.sizing import SymbolicSize
+from gradc.tracing.state import running
+from gradc.tracing.tracer import (
+    Tracer,
+    make,
+    read,
+    refuse_write,
+    touch,
+    weak_number,
+)
+from gradc_ir import build
+from gradc_ir.errors import DTypeError
+from gradc_ir.types import DType
+
+_RESULT_OF_NUMBERS = {float: DType.F64, int: DType.I64, bool: DType.BOOL}
+# Operators that soon leave int64 when Python's integers, which have no largest one, are large.
+_GROWING = {"multiply", "power"}
+# Operators that treat Python's True and False as 1 and 0.
+_ARITHMETIC = {"add", "subtract", "multiply", "floor_divide", "remainder", "power", "negative"}
+
+
+def operate(name: str, *operands: Any) -> Any:
+    """Do what a Python operator does: a ufunc, but Python numbers among themselves stay weak."""
+    running()
+    rule = RULES[name]
+    if Selection in map(type, operands):
+        from gradc.tracing.selections.selected import elementwise as of_selected
+
+        return of_selected(lambda *whole: operate(name, *whole), operands, {})
+    if not any([contains_unknown(operand) for operand in operands]):
+        return wrap_known(rule.ufunc(*[plain_nest(operand) for operand in operands]), [])
+    operands = tuple([as_tracer(x) if isinstance(x, list | tuple) else x for x in operands])
+    if name == "power":
+        special = _simple_power(*operands)
+        if special is not None:
+            return special
+    kinds = weak_kinds(operands)
+    if kinds is None:
+        return elementwise(rule, operands)
+    if name in _GROWING and float not in kinds and running().root.wide_integers:
+        refuse_wide_product(operands, running())
+    if bool in kinds and name in _ARITHMETIC:
+        operands = tuple(_as_int(operand) for operand in operands)
+    result = elementwise(rule, operands)
+    return weak_number(read(result), python_type(result.type.dtype))
+
+
+def python_type(dtype: DType) -> type:
+    """Return the Python type of numbers that compute in a dtype."""
+    return next(kind for kind, own in _RESULT_OF_NUMBERS.items() if own is dtype)
+
+
+def _as_int(operand: Any) -> Any:
+    if isinstance(operand, Tracer) and operand.weak is bool:
+        return weak_number(build.cast(read(operand), DType.I64), int)
+    return int(operand) if isinstance(operand, bool) else operand
+
+
+def _simple_power(x: Any, exponent: Any) -> Any:
+    """Return x ** exponent for the exponents NumPy's operator computes in a simpler way."""
+    if type(exponent) not in (int, float) or not isinstance(x, Tracer):
+        return None
+    if x.weak is not None:
+        if type(exponent) is int and exponent < 0 and x.weak is not float:
+            # a Python integer to a negative power is a float
+            return operate("power", weak_number(build.cast(read(x), DType.F64), float), exponent)
+        return None
+    if x.type.dtype.is_integer and type(exponent) is int and exponent < 0:
+        raise DTypeError(
+            "integers to negative integer powers are not allowed",
+            at=source.location(),
+            found=f"x: {x.type}",
+            help=f"write x ** {float(exponent)}",
+        )
+    if not x.type.dtype.is_float:
+        return None
+    if exponent == 0.5:
+        return elementwise(RULES["sqrt"], (x,))
+    if exponent == -1:
+        return elementwise(RULES["reciprocal"], (x,))
+    if exponent == 1:
+        return elementwise(RULES["positive"], (x,))
+    if exponent == 0:
+        return make(running(), build.ones_like(read(x)), contiguous=x.contiguous)
+    return None
+
+
+BINARY = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "pow": "power",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+}
+_COMPARISONS = {
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+}
+_UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
+# Numbers and arrays; for everything else Python asks the other operand, then raises its own error.
+_OPERANDS = (
+    Tracer, Selection, SymbolicSize, int, float, complex, np.ndarray, np.generic, list, tuple,
+)  # fmt: skip
+
+
+def _binary(name: str) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    def forward(self: Tracer, other: Any) -> Any:
+        return operate(name, self, other) if isinstance(other, _OPERANDS) else _refuse(other)
+
+    def reflected(self: Tracer, other: Any) -> Any:
+        return operate(name, other, self) if isinstance(other, _OPERANDS) else _refuse(other)
+
+    def in_place(self: Tracer, other: Any) -> Any:
+        if self.scalar:
+            return NotImplemented
+        if not isinstance(other, _OPERANDS):
+            _refuse(other)
+        return _assign_in_place(name, self, other)
+
+    return forward, reflected, in_place
+
+
+def _refuse(other: Any) -> NoReturn:
+    from gradc.tracing.promote import kind
+
+    running()
+    kind(other)
+    raise AssertionError
+
+
+def _assign_in_place(name: str, target: Tracer, other: Any) -> Tracer:
+    running()
+    refuse_write(target)
+    known = target.known
+    if known is not None and not contains_unknown(other):
+        RULES[name].ufunc(known, plain_nest(other), out=known)
+        touch(target)
+        return target
+    result = as_tracer(operate(name, target, other))
+    return write_out(name, result, target)
+
+
+def _compare(name: str) -> Callable[..., Any]:
+    def compare(self: Tracer, other: Any) -> Any:
+        if isinstance(other, _OPERANDS):
+            return operate(name, self, other)
+        if name not in ("equal", "not_equal"):
+            return _refuse(other)
+        if self.scalar or not (other is None or isinstance(other, str)):
+            return NotImplemented
+        # as NumPy: no element of an array equals a text or None
+        return make(running(), build.full(self.type.shape, name == "not_equal", DType.BOOL))
+
+    return compare
+
+
+def _unary(name: str) -> Callable[[Tracer], Any]:
+    return lambda self: operate(name, self)
+
+
+def _matmul(self: Tracer, other: Any) -> Any:
+    return TABLE["matmul"](self, other)
+
+
+def _rmatmul(self: Tracer, other: Any) -> Any:
+    return TABLE["matmul"](other, self)
+
+
+def _imatmul(self: Tracer, other: Any) -> Any:
+    running()
+    return write_out("matmul", as_tracer(TABLE["matmul"](self, other)), self)
+
+
+def _operators() -> dict[str, Callable[..., Any]]:
+    found: dict[str, Callable[..., Any]] = {
+        "__matmul__": _matmul,
+        "__rmatmul__": _rmatmul,
+        "__imatmul__": _imatmul,
+    }
+    for short, name in BINARY.items():
+        forward, reflected, in_place = _binary(name)
+        found |= {f"__{short}__": forward, f"__r{short}__": reflected, f"__i{short}__": in_place}
+    found |= {f"__{short}__": _compare(name) for short, name in _COMPARISONS.items()}
+    return found | {f"__{short}__": _unary(name) for short, name in _UNARY.items()}
+
+
+# Special method -> what does it; attached to the tracer.
+OPERATORS = _operators()

@@ -1,0 +1,1 @@
+"""NumPy's functions, with its signatures, written as ops or with other functions."""

@@ -1,0 +1,1 @@
+"""NumPy's linear algebra: norms, factorisations, equations, determinants."""

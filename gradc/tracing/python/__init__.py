@@ -1,0 +1,1 @@
+"""Python as traced code sees it: functions, modules, classes, containers and builtins."""

@@ -1,0 +1,1 @@
+"""What a traced mask selects, and what can be done with it."""
