@@ -23,7 +23,7 @@ from gradc.tracing import trace
 from gradc_codegen.lower import lower
 from gradc_codegen.optimize import effort, optimize, parse
 from gradc_codegen.target import target
-from gradc_ir.parse import parse_type
+from gradc_ir.type_text import parse_type
 
 TURNS = 3
 

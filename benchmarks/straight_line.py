@@ -100,9 +100,9 @@ def phases(function: Callable[[Any], Any]) -> tuple[dict[str, float], int, int]:
         how = effort([text])
         module = parse([text], machine_of, how)
     with phase("LLVM optimise", seconds):
-        machine = optimize(module, machine_of, how)
+        optimized = optimize(module, machine_of, how)
     with phase("LLVM emit", seconds):
-        machine.emit_object(module)
+        optimized.object()
     return seconds, len(ready.nodes), len(final.nodes)
 
 

@@ -61,8 +61,7 @@ def compile_module(text: str, cpu: str = "native", level: int | None = None) -> 
             for function in module.functions
             if not function.is_declaration and function.linkage is not llvm.Linkage.internal
         )
-        machine = optimize(module, machine_of, how)
-        return load_object(bytes(machine.emit_object(module)), names)
+        return load_object(optimize(module, machine_of, how).object(), names)
 
 
 def load_object(code: bytes, names: tuple[str, ...]) -> Compiled:

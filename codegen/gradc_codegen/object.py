@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import llvmlite.binding as llvm
-
-from gradc_codegen.optimize import effort, optimize, parse
+from gradc_codegen.optimize import Optimized, effort, optimize, parse
 from gradc_codegen.target import LOCK, Target, require_fma, target
 
 
@@ -33,8 +31,7 @@ def emit_object(
     ExportError: no such target or CPU, or the code needs fma and the CPU has none.
     """
     with LOCK:
-        module, machine = _optimized(text, target(cpu, triple), level, exported)
-        return bytes(machine.emit_object(module))
+        return _optimized(text, target(cpu, triple), level, exported).object()
 
 
 def emit_assembly(
@@ -47,8 +44,7 @@ def emit_assembly(
 ) -> str:
     """Return the assembly of a module; parameters and errors as :func:`emit_object`."""
     with LOCK:
-        module, machine = _optimized(text, target(cpu, triple), level, exported)
-        return str(machine.emit_assembly(module))
+        return _optimized(text, target(cpu, triple), level, exported).assembly()
 
 
 def optimized_ir(
@@ -61,8 +57,7 @@ def optimized_ir(
 ) -> str:
     """Return LLVM text after the optimiser; parameters and errors as :func:`emit_object`."""
     with LOCK:
-        module, _ = _optimized(text, target(cpu, triple), level, exported)
-        return str(module)
+        return str(_optimized(text, target(cpu, triple), level, exported).module)
 
 
 def _optimized(
@@ -70,7 +65,7 @@ def _optimized(
     machine_of: Target,
     level: int | None,
     exported: Iterable[str] | None,
-) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
+) -> Optimized:
     texts = [text] if isinstance(text, str) else text
     if any("@llvm.fma." in text for text in texts):
         require_fma(machine_of)
@@ -81,4 +76,4 @@ def _optimized(
         for function in module.functions:
             if not function.is_declaration and function.name not in seen:
                 function.linkage = "internal"
-    return module, optimize(module, machine_of, how)
+    return optimize(module, machine_of, how)

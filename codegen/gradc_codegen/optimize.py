@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 
 import llvmlite.binding as llvm
 
-from gradc_codegen.target import LOCK, Target
+from gradc_codegen.target import LOCK, Target, without_strength_reduction
 from gradc_ir.errors import VerifyError
 
 # What every function carries. Added here, not by those who write the text: none can forget it.
@@ -34,6 +35,11 @@ _MANY_OUTPUTS = 300
 # Unrolling makes most of the code of a loop: 400 loops take 5 s with it and 0.7 s without.
 _MANY_LOOPS = 100
 _HUGE_MODULE = 200_000
+# Loop strength reduction tries the sums of all strides that a loop's addresses have: with numbers
+# for sizes that is quick, and a stencil gains a tenth; with products of sizes it takes up to nine
+# tenths of the compile time, and no kernel gains. docs/decisions/0012-strength-reduction.md
+_MANY_STRIDES = 40
+_STRIDE = re.compile(r" = mul (?:nsw |nuw )*i64 %\S+ %")
 
 
 @dataclass(frozen=True)
@@ -44,13 +50,19 @@ class Effort:
     generator: int
     vectorize: bool
     unroll: bool
+    reduce_strength: bool
     keep_apart: bool
 
 
-USUAL = Effort(pipeline=2, generator=2, vectorize=True, unroll=True, keep_apart=False)
-MEDIUM = Effort(pipeline=2, generator=2, vectorize=True, unroll=False, keep_apart=False)
-LARGE = Effort(pipeline=1, generator=1, vectorize=False, unroll=False, keep_apart=True)
-HUGE = Effort(pipeline=0, generator=0, vectorize=False, unroll=False, keep_apart=True)
+USUAL = Effort(
+    pipeline=2, generator=2, vectorize=True, unroll=True, reduce_strength=True, keep_apart=False
+)
+STRIDED = replace(USUAL, reduce_strength=False)
+MEDIUM = replace(STRIDED, unroll=False)
+LARGE = Effort(
+    pipeline=1, generator=1, vectorize=False, unroll=False, reduce_strength=False, keep_apart=True
+)
+HUGE = replace(LARGE, pipeline=0, generator=0)
 _BY_LEVEL = (HUGE, LARGE, USUAL)
 
 
@@ -63,7 +75,9 @@ def effort(texts: Sequence[str], level: int | None = None) -> Effort:
         return LARGE if lines <= _HUGE_MODULE else HUGE
     if sum(text.count(", null\n") for text in texts) > _MANY_OUTPUTS:
         return LARGE
-    return USUAL if sum(text.count(" = phi i64 ") for text in texts) <= _MANY_LOOPS else MEDIUM
+    if sum(text.count(" = phi i64 ") for text in texts) > _MANY_LOOPS:
+        return MEDIUM
+    return STRIDED if sum(len(_STRIDE.findall(text)) for text in texts) > _MANY_STRIDES else USUAL
 
 
 def parse(texts: Sequence[str], target: Target, how: Effort) -> llvm.ModuleRef:
@@ -103,8 +117,30 @@ def _with_attributes(text: str, how: Effort) -> str:
     return _DECLARATION.sub(r"\1 nobuiltin", _DEFINITION.sub(define, text))
 
 
-def optimize(module: llvm.ModuleRef, target: Target, how: Effort) -> llvm.TargetMachine:
-    """Optimise a module in place; returns a fresh machine of the same effort to emit it with."""
+@dataclass(frozen=True)
+class Optimized:
+    """A module after the optimiser, with the machine and the effort to emit it with, once."""
+
+    module: llvm.ModuleRef
+    machine: llvm.TargetMachine
+    how: Effort
+
+    def object(self) -> bytes:
+        """Return the module's object file."""
+        with LOCK, self._options():
+            return bytes(self.machine.emit_object(self.module))
+
+    def assembly(self) -> str:
+        """Return the module's assembly."""
+        with LOCK, self._options():
+            return str(self.machine.emit_assembly(self.module))
+
+    def _options(self) -> AbstractContextManager[None]:
+        return nullcontext() if self.how.reduce_strength else without_strength_reduction()
+
+
+def optimize(module: llvm.ModuleRef, target: Target, how: Effort) -> Optimized:
+    """Optimise a module in place; returns it with a fresh machine of the same effort."""
     with LOCK:
         if how.pipeline:
             options = llvm.create_pipeline_tuning_options(how.pipeline)
@@ -113,4 +149,4 @@ def optimize(module: llvm.ModuleRef, target: Target, how: Effort) -> llvm.Target
             options.loop_unrolling = how.unroll
             builder = llvm.create_pass_builder(target.machine(how.generator), options)
             builder.getModulePassManager().run(module, builder)
-        return target.machine(how.generator)
+        return Optimized(module, target.machine(how.generator), how)

@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
@@ -95,6 +97,21 @@ class Target:
             codemodel="small",
             abiname=_ABI_NAMES.get(self.architecture, ""),
         )
+
+
+@contextmanager
+def without_strength_reduction() -> Iterator[None]:
+    """Leave LLVM's loop strength reduction out of what is emitted inside.
+
+    The option is the process's, and LLVM reads it when it begins to emit: it is on for as long
+    only, so that whoever else compiles with llvmlite (Numba) is not concerned.
+    """
+    with LOCK:
+        llvm.set_option("gradc", "-disable-lsr=true")
+        try:
+            yield
+        finally:
+            llvm.set_option("gradc", "-disable-lsr=false")
 
 
 @functools.cache
