@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.constants
 import scipy.stats
 from scipy.stats import gamma, multivariate_normal, norm
 
@@ -206,3 +207,12 @@ def test_refusals(message: str) -> None:
 def test_a_shape_without_a_derivative_says_so() -> None:
     with pytest.raises(NoGradientError, match="gammainc has no derivative with respect to"):
         gradc.grad(lambda a: gamma.cdf(2.0, a))(1.5)
+
+
+def test_constants_of_scipy_are_numbers() -> None:
+    """The rest of SciPy is itself, also when its distributions are loaded."""
+
+    def energy(x: Any) -> Any:
+        return scipy.constants.h * x
+
+    assert gradc.grad(energy)(1.0) == scipy.constants.h

@@ -17,6 +17,8 @@ from gradc.tracing.scipy.multivariate import MULTIVARIATE
 def frozen(value: Any) -> Any:
     """Return what stands in for a distribution with its parameters; other objects as they are."""
     distribution = getattr(value, "dist", getattr(value, "_dist", None))
+    if distribution is None:
+        return value
     name = getattr(distribution, "name", type(distribution).__name__.removesuffix("_gen"))
     if type(getattr(sys.modules["scipy.stats"], name, None)) is not type(distribution):
         return value  # no distribution, or one of the user's own
