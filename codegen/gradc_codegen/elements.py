@@ -304,6 +304,7 @@ class Elements:
         self, condition: str, type_: str, then: Callable[[], str], otherwise: Callable[[], str]
     ) -> str:
         writer = self.writer
+        writer.guarded_reads += 1
         yes, no, joined = writer.labels("yes", "no", "joined")
         writer.do(f"br i1 {condition}, label %{yes}, label %{no}")
         found = []

@@ -52,6 +52,10 @@ class Module:
         """Return the mark of a loop that is neither unrolled nor vectorised, to compile faster."""
         return self._loop_mark("!0, !3")
 
+    def keep_scalar(self) -> str:
+        """Return the mark of a loop that is not vectorised, because LLVM would do it wrongly."""
+        return self._loop_mark("!3")
+
     def _loop_mark(self, properties: str) -> str:
         if not self._metadata:
             self._metadata += [
@@ -117,6 +121,8 @@ class Writer:
         # what is computed here, by key; one dict for each loop or branch around
         self._known: list[dict[object, str]] = [{}]
         self._stack_slots: dict[str, list[str]] = {}
+        # how many elements were read under a condition of their index
+        self.guarded_reads = 0
 
     # -- lines -------------------------------------------------------------------------------------
 
@@ -319,9 +325,14 @@ class Writer:
         self.start(head)
         index, following = f"%{head}.i", f"%{head}.n"
         self.do(f"{index} = phi i64 [ {start}, %{before} ], [ {following}, %{latch} ]")
+        reads = self.guarded_reads
         self.open()
         body(index)
         self.close()
+        if self.guarded_reads - reads > 1:
+            # Where one guard decides another, LLVM 20 to 22 merge indices of the two, and the
+            # vectoriser takes the merged one of a lane that reads nothing for that of all lanes.
+            mark = self.module.keep_scalar()
         self.do(f"br label %{latch}")
         self.start(latch)
         self.do(f"{following} = add nuw nsw i64 {index}, {step}")
