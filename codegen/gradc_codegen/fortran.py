@@ -6,12 +6,12 @@ SciPy's own; an exported kernel is linked with any BLAS and LAPACK.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import importlib
 import re
 from collections.abc import Sequence
 
+from gradc_codegen import capsules
 from gradc_codegen.emitter import REGISTER, Writer, literal
 from gradc_ir.errors import GradcError
 from gradc_ir.types import DType
@@ -62,18 +62,14 @@ def address(symbol: str) -> int:
             help="install scipy",
         ) from None
     capsule = module.__pyx_capi__[name]
-    name_of = ctypes.pythonapi.PyCapsule_GetName
-    name_of.restype, name_of.argtypes = ctypes.c_char_p, (ctypes.py_object,)
-    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    signature: bytes = name_of(capsule)
-    if b"int *" not in signature:
+    type_ = capsules.signature(capsule)
+    if "int *" not in type_:
         raise GradcError(
             f"SciPy's {name} takes other integers than kernels pass",
-            found=signature.decode(),
+            found=type_,
             help="install a build of scipy with 32-bit BLAS integers (LP64)",
         )
-    return int(pointer_of(capsule, signature))
+    return capsules.address(capsule)
 
 
 class Fortran:

@@ -21,9 +21,6 @@ _EIGENVALUES = "eigenvalues of a general matrix may be complex"
 # Function (as after ``np.``, or in full) -> what to write.
 _HELP = {
     "unique": f"{_OUTSIDE}; groups of a known number are np.bincount(i, minlength=n)",
-    "nonzero": "keep the shape: np.where(condition, x, 0); np.sum(condition) counts",
-    "flatnonzero": "keep the shape: np.where(condition, x, 0); np.sum(condition) counts",
-    "argwhere": "keep the shape: np.where(condition, x, 0); np.sum(condition) counts",
     "linalg.eig": "for a symmetric matrix write np.linalg.eigh(a)",
     "linalg.eigvals": "for a symmetric matrix write np.linalg.eigvalsh(a)",
     "roots": f"{_OUTSIDE}; a root of low degree has a formula",
@@ -52,30 +49,6 @@ _HELP = {
     "scipy.integrate.odeint": "write the steps of the method as a loop (Euler, Runge-Kutta)",
     "scipy.integrate.solve_ivp": "write the steps of the method as a loop (Euler, Runge-Kutta)",
 }  # fmt: skip
-
-# Function of ``math`` -> what to write, where it is not the function of NumPy of that name.
-_OF_MATH = {
-    "gamma": "scipy.special.gamma(x)",
-    "lgamma": "scipy.special.gammaln(x)",
-    "factorial": "scipy.special.gamma(n + 1.0)",
-    "erf": "scipy.special.erf(x)",
-    "erfc": "scipy.special.erfc(x)",
-    "log": "np.log(x) / np.log(base)",
-    "floor": "np.floor(x).astype(np.int64)",
-    "ceil": "np.ceil(x).astype(np.int64)",
-    "trunc": "np.trunc(x).astype(np.int64)",
-    "fsum": "np.sum(x)",
-    "isqrt": "np.floor(np.sqrt(x)).astype(np.int64)",
-    "dist": "np.linalg.norm(x - y)",
-    "sumprod": "x @ y",
-    "cbrt": "np.cbrt(x)",
-}
-
-
-def of_math(name: str) -> str:
-    """Return what to write for a function of ``math``."""
-    return f"write {_OF_MATH.get(name, f'np.{name}(x) or another function of np')}"
-
 
 # Module -> why none of its functions is there, and what to write; the longest name counts.
 _MODULES = {

@@ -100,11 +100,6 @@ def _ceil(x: Value) -> Value:
     return -build.floor(-x)
 
 
-def _trunc(x: Value) -> Value:
-    # the sign of a zero is kept: ceil of -0.5 is -0.0
-    return build.select(build.lt(x, 0.0), _ceil(x), build.floor(x))
-
-
 def _ignoring_nan(op: Callable[[Value, Value], Value]) -> Callable[[Value, Value], Value]:
     """The other one where one is nan."""
 
@@ -190,7 +185,7 @@ ELEMENTWISE: dict[str, tuple[np.ufunc, Callable[..., Value]]] = {
     "rad2deg": (np.rad2deg, lambda x: x * (180 / np.pi)),
     "floor": (np.floor, _rounding(build.floor)),
     "ceil": (np.ceil, _rounding(_ceil)),
-    "trunc": (np.trunc, _rounding(_trunc)),
+    "trunc": (np.trunc, _rounding(number_parts.whole)),
     "equal": (np.equal, build.eq),
     "not_equal": (np.not_equal, build.ne),
     "less": (np.less, build.lt),

@@ -14,7 +14,6 @@ import gradc
 from gradc.pipeline import Request, differentiate, stabilise
 from gradc.tracing import trace
 from gradc.tracing.leaves import Static
-from gradc_ir.errors import GradcError
 from gradc_ir.interpret import interpret
 
 Array = np.ndarray[Any, Any]
@@ -30,8 +29,6 @@ TOPICS = (
     "engineering",
     "imaging",
 )
-# What has to be written in another way as yet, and why.
-PENDING: dict[str, str] = {}
 
 
 def cases() -> list[Any]:
@@ -40,9 +37,7 @@ def cases() -> list[Any]:
     for topic in TOPICS:
         for case in importlib.import_module(f"tests.corpus.{topic}").CASES:
             name = case[0].__name__
-            why = PENDING.get(name)
-            marks = [pytest.mark.xfail(raises=GradcError, reason=why)] if why else []
-            found.append(pytest.param(*case, id=f"{topic}-{name}", marks=marks))
+            found.append(pytest.param(*case, id=f"{topic}-{name}"))
     return found
 
 

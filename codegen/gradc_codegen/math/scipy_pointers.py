@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import importlib
 import re
+
+from gradc_codegen import capsules
 
 PREFIX = "gradc_scipy_"
 """Before SciPy's name of a function in the symbols of a module."""
@@ -26,18 +27,14 @@ def address(name: str) -> int:
 
     Raises LookupError when this version of SciPy has no such function for doubles.
     """
-    capsules = importlib.import_module("scipy.special.cython_special").__pyx_capi__
-    name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    name_of.restype, name_of.argtypes = ctypes.c_char_p, (ctypes.py_object,)
-    pointer_of.restype = ctypes.c_void_p
-    pointer_of.argtypes = (ctypes.py_object, ctypes.c_char_p)
+    functions = importlib.import_module("scipy.special.cython_special").__pyx_capi__
     # a function of several types has one capsule for each: __pyx_fuse_1erfcx, say
     names = re.compile(rf"(__pyx_fuse_\d+)?{name}")
-    for key, capsule in capsules.items():
+    for key, capsule in functions.items():
         if names.fullmatch(key):
-            signature: bytes = name_of(capsule)
-            if _DOUBLES.fullmatch(signature.decode()) or _PAIR.fullmatch(signature.decode()):
-                return int(pointer_of(capsule, signature))
+            type_ = capsules.signature(capsule)
+            if _DOUBLES.fullmatch(type_) or _PAIR.fullmatch(type_):
+                return capsules.address(capsule)
     raise LookupError(f"this SciPy has no function {name} of doubles")
 
 

@@ -18,8 +18,6 @@ from gradc.tracing.functions.searching import searchsorted
 from gradc.tracing.sizing import is_integer
 from gradc_ir.errors import ShapeError
 
-NumberOfBins = Any
-
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     """Record ``np.histogram_bin_edges`` for a number of bins, or for edges that are given."""

@@ -66,21 +66,31 @@ def nanstd(
     return statistics.root(array(nanvar(a, axis, dtype, ddof, keepdims)))
 
 
-def _extreme(name: str, empty: float) -> Callable[..., Any]:
+def extreme(name: str, empty: float, none_left: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """Return what records a reduction with ``empty`` for nan.
+
+    ``none_left`` takes the array and the axis, and returns what stands where all are nan.
+    """
+
     def record(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
         x, present = without_nan(a, empty)
         found = getattr(numpy, name)(x, axis=axis, keepdims=keepdims)
         if present is None:
             return found
         some = numpy.any(present, axis=axis, keepdims=keepdims)
-        return numpy.where(some, found, np.asarray(NAN, array(a).dtype)[()])
+        return numpy.where(some, found, none_left(x, axis))
 
-    record.__doc__ = f"Record ``np.nan{name}``: nan where nothing is left."
     return record
 
 
-nanmax = _extreme("max", -np.inf)
-nanmin = _extreme("min", np.inf)
+def _nan(x: Any, axis: Any) -> Any:
+    return np.asarray(NAN, x.dtype)[()]
+
+
+nanmax = extreme("max", -np.inf, _nan)
+nanmax.__doc__ = "Record ``np.nanmax``: nan where nothing is left."
+nanmin = extreme("min", np.inf, _nan)
+nanmin.__doc__ = "Record ``np.nanmin``: nan where nothing is left."
 
 
 def nan_to_num(

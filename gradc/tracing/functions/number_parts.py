@@ -28,22 +28,22 @@ def divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
     return numpy.floor_divide(x1, x2), numpy.remainder(x1, x2)
 
 
-def _whole(x: Value) -> Value:
-    # the sign of a zero is kept: the whole part of -0.5 is -0.0
+def whole(x: Value) -> Value:
+    """Return the whole part of floats; the sign of a zero is kept: that of -0.5 is -0.0."""
     return build.select(build.lt(x, 0.0), -build.floor(-x), build.floor(x))
 
 
 def _fraction(x: Value) -> Value:
-    whole = build.stop_gradient(_whole(x))
+    steps = build.stop_gradient(whole(x))
     negative = build.lt(x, 0.0)
-    part = build.select(negative, -(whole - x), x - whole)
+    part = build.select(negative, -(steps - x), x - steps)
     zero = build.select(negative, build.full_like(x, -0.0), build.zeros_like(x))
     part = build.select(build.eq(build.abs(x), INFINITY), zero, part)
     return build.select(build.eq(x, 0.0), x, part)
 
 
 # np.fabs has the dtypes of np.modf, in one result
-_WHOLE = Elementwise("modf", np.fabs, _whole)
+_WHOLE = Elementwise("modf", np.fabs, whole)
 _FRACTION = Elementwise("modf", np.fabs, _fraction)
 
 

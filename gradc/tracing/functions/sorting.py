@@ -9,9 +9,9 @@ import numpy as np
 
 from gradc.tracing import source
 from gradc.tracing.array import indexing
-from gradc.tracing.composing import array, known, numpy, refuse
+from gradc.tracing.composing import array, known, refuse
 from gradc.tracing.functions import choosing, shaping
-from gradc.tracing.functions.ignoring_nan import without_nan
+from gradc.tracing.functions.ignoring_nan import extreme
 from gradc.tracing.functions.reductions import position
 from gradc.tracing.state import running
 from gradc.tracing.tracer import make, read
@@ -95,22 +95,17 @@ def lexsort(keys: Any, axis: Any = -1) -> Any:
     return order
 
 
-def _extreme_place(name: str, empty: float) -> Callable[..., Any]:
-    def record(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        x, present = without_nan(a, empty)
-        found = getattr(numpy, name)(x, axis=axis, keepdims=keepdims)
-        if present is None:
-            return found
-        some = numpy.any(present, axis=axis, keepdims=keepdims)
-        size = x.size if axis is None else x.shape[position(axis, x.ndim)]
-        return numpy.where(some, found, array(size).astype(np.int64))
-
-    record.__doc__ = (
-        f"Record ``np.nan{name}``; where all are nan, for which NumPy raises, the size\n"
-        "of the axis, which is out of bounds as an index."
-    )
-    return record
+def _axis_size(x: Any, axis: Any) -> Any:
+    """Return the size of the axis, which is out of bounds as an index."""
+    size = x.size if axis is None else x.shape[position(axis, x.ndim)]
+    return array(size).astype(np.int64)
 
 
-nanargmax = _extreme_place("argmax", -np.inf)
-nanargmin = _extreme_place("argmin", np.inf)
+nanargmax = extreme("argmax", -np.inf, _axis_size)
+nanargmax.__doc__ = (
+    """Record ``np.nanargmax``; the size of the axis where NumPy raises: all are nan."""
+)
+nanargmin = extreme("argmin", np.inf, _axis_size)
+nanargmin.__doc__ = (
+    """Record ``np.nanargmin``; the size of the axis where NumPy raises: all are nan."""
+)

@@ -9,9 +9,7 @@ from typing import Any
 
 from gradc.tracing import source
 from gradc.tracing.arrays import as_tracer, contains_unknown, plain_nest
-from gradc.tracing.cures import of_math
 from gradc.tracing.numpy_map import TABLE
-from gradc.tracing.primitives import stop_gradient
 from gradc.tracing.state import running
 from gradc.tracing.tracer import Tracer, read, weak_number
 from gradc_ir import build
@@ -50,7 +48,7 @@ def see_math(function: Any) -> Any:
             raise TraceError(
                 f"math.{name} of a traced value",
                 at=source.location(),
-                help=_CURES.get(name) or of_math(name),
+                help=_CURES.get(name, f"write np.{name}(x) or another function of np"),
             )
         if name in _OF_MANY:
             return record(*given, **kwargs)
@@ -169,9 +167,8 @@ def _isclose(a: Any, b: Any, *, rel_tol: Any = 1e-9, abs_tol: Any = 0.0) -> Any:
 
 
 def _modf(x: Any) -> Any:
-    whole = as_float(TABLE["copysign"](TABLE["trunc"](x), x))
-    # whole is constant wherever the fraction has a derivative
-    return as_float(TABLE["copysign"](x - stop_gradient(whole), x)), whole
+    fraction, whole = TABLE["modf"](x)
+    return as_float(fraction), as_float(whole)
 
 
 def _ldexp(x: Any, exponent: Any) -> Any:
@@ -196,6 +193,7 @@ _CURES = {
     "isqrt": "write np.floor(np.sqrt(n))",
     "remainder": "write np.remainder(x, y), which has the sign of y, or np.fmod",
     "frexp": "write np.floor(np.log2(np.abs(x))) for the exponent",
+    "sumprod": "write x @ y",
 }
 
 # Name in math -> what records it; of traced numbers that are Python floats.
