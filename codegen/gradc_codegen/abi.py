@@ -1,9 +1,10 @@
 """The C signature of a kernel: its arguments, in order, with their C and LLVM types.
 
 ``int32 name(sizes..., inputs..., outputs..., void *work)``: the size symbols as ``int64``, in order
-of appearance; the inputs in the order of the function's parameters, scalars by value, arrays as
-pointers to C-contiguous elements; the outputs as pointers, scalars too, where NULL means not
-wanted; then scratch of ``name_worksize(sizes...)`` bytes at any alignment, NULL where that is 0.
+of appearance, last ``tape`` where the caller chooses how many steps the tapes of loops have room
+for; the inputs in the order of the function's parameters, scalars by value, arrays as pointers to
+C-contiguous elements; the outputs as pointers, scalars too, where NULL means not wanted; then
+scratch of ``name_worksize(sizes...)`` bytes at any alignment, NULL where that is 0.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from __future__ import annotations
 import enum
 import functools
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 from gradc_ir.errors import VerifyError
 from gradc_ir.graph import Function
+from gradc_ir.tape import NAME, has_free_tape
 from gradc_ir.types import DType, Type
 
 
@@ -28,6 +31,7 @@ class Status(enum.IntEnum):
     INDEX = 3
     NONFINITE = 4
     TAPE = 5
+    LIMIT = 6
 
 
 STATUS_MEANING: dict[Status, str] = {
@@ -37,6 +41,7 @@ STATUS_MEANING: dict[Status, str] = {
     Status.INDEX: "an index lies outside its axis",
     Status.NONFINITE: "a value is nan or infinite, in a kernel built to refuse that",
     Status.TAPE: "a loop took more steps than its tape has room for",
+    Status.LIMIT: "a loop took more steps than its limit",
 }
 
 # A size is an int64 in every kernel. Larger sizes than this cannot be the length of anything, and
@@ -122,27 +127,39 @@ class Argument:
 
 @dataclass(frozen=True)
 class Signature:
-    """The arguments of a kernel, by role, each group in the order of the call."""
+    """The arguments of a kernel, by role, each group in the order of the call.
+
+    ``tape`` is the last of the sizes where the caller chooses it: how many steps the tapes of loops
+    have room for.
+    """
 
     sizes: tuple[Argument, ...]
     inputs: tuple[Argument, ...]
     outputs: tuple[Argument, ...]
     work: Argument
+    tape: Argument | None = None
 
     @classmethod
-    def of(cls, function: Function, outputs: Sequence[str] | None = None) -> Signature:
+    def of(
+        cls,
+        function: Function,
+        outputs: Sequence[str] | None = None,
+        symbols: Sequence[str] | None = None,
+    ) -> Signature:
         """Return the signature of a function's kernel.
 
         Parameters
         ----------
         function: the function the kernel computes.
         outputs: names of the results; by default ``y``, or ``y0, y1, …`` for several.
+        symbols: the sizes; by default those of the function.
 
         Raises
         ------
         VerifyError: the shape of a result names a size that no parameter has.
         """
-        symbols = function.size_symbols
+        free = symbols is None and has_free_tape(function)
+        symbols = function.size_symbols if symbols is None else symbols
         for type_ in function.result_types:
             unknown = [name for name in type_.symbols if name not in symbols]
             if unknown:
@@ -156,19 +173,22 @@ class Signature:
         elif len(outputs) != count:
             raise ValueError(f"{len(outputs)} names for {count} results")
         distinct = _Names()
+
+        def argument(role: Role, name: str, type_: Type | None) -> Argument:
+            return Argument(role, name, distinct.take(name), type_)
+
+        # names of the user come first, so that ours make way for them
+        named = symbols[:-1] if free else symbols
+        sizes = tuple(argument(Role.SIZE, name, Type(DType.I64)) for name in named)
+        inputs = tuple(map(argument, repeat(Role.INPUT), function.names, function.param_types))
+        results = tuple(map(argument, repeat(Role.OUTPUT), outputs, function.result_types))
+        tape = argument(Role.SIZE, NAME, Type(DType.I64)) if free else None
         return cls(
-            tuple(
-                Argument(Role.SIZE, name, distinct.take(name), Type(DType.I64)) for name in symbols
-            ),
-            tuple(
-                Argument(Role.INPUT, name, distinct.take(name), type_)
-                for name, type_ in zip(function.names, function.param_types, strict=True)
-            ),
-            tuple(
-                Argument(Role.OUTPUT, name, distinct.take(name), type_)
-                for name, type_ in zip(outputs, function.result_types, strict=True)
-            ),
-            Argument(Role.WORK, "work", distinct.take("work"), None),
+            (*sizes, tape) if tape else sizes,
+            inputs,
+            results,
+            argument(Role.WORK, "work", None),
+            tape,
         )
 
     @functools.cached_property
@@ -201,6 +221,18 @@ class Signature:
         return ", ".join(
             " ".join(filter(None, (argument.llvm, argument.llvm_attributes, name)))
             for argument, name in zip(self.arguments, self.llvm_names, strict=True)
+        )
+
+    def llvm_parameters_of_body(self, overwrites: Mapping[int, int]) -> str:
+        """The parameter list of a loop's or branch's body in LLVM text.
+
+        ``overwrites``: for outputs the inputs in whose memory they are.
+        """
+        inputs = {f"%in{param}" for param in overwrites.values()}
+        shared = inputs | {f"%out{result}" for result in overwrites}
+        return ", ".join(
+            " ".join(filter(None, (x.llvm, "" if name in shared else x.llvm_attributes, name)))
+            for x, name in zip(self.arguments, self.llvm_names, strict=True)
         )
 
     @property

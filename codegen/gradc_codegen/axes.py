@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
-from gradc_codegen.whole import WHOLE
+from gradc_codegen.whole import is_whole
 from gradc_ir.graph import Node, Value
 from gradc_ir.ops.linalg import contracted, parse_spec
 from gradc_ir.sizes import Size, product
@@ -316,7 +316,7 @@ class Labels:
 
         So the loops before and behind it can be those of other statements.
         """
-        if node.op.name not in WHOLE:
+        if not is_whole(node):
             return index_maps(node)
         alike = node.op.family == "order"
         return (identity(node.results[0].type.rank),) * len(node.operands) if alike else ()

@@ -10,11 +10,12 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field
 
+from gradc_codegen.carrying import control_scratch
 from gradc_codegen.loops import Item, Kernel, Kind, Loop, Statement
 from gradc_codegen.phases import joins_in_groups
 from gradc_codegen.whole import WHOLE
-from gradc_ir import reduction
-from gradc_ir.graph import Value
+from gradc_ir import reduction, sizes
+from gradc_ir.graph import Node, Value
 from gradc_ir.sizes import Size, product
 from gradc_ir.types import DType
 
@@ -79,11 +80,16 @@ class Accumulator:
 
 @dataclass(eq=False)
 class Plan:
-    """The storage of all values of a kernel, and the layout of its arena."""
+    """The storage of all values of a kernel, and the layout of its arena.
+
+    ``bodies`` are the plans of the bodies of control flow; ``all_wanted``: every output has memory.
+    """
 
     storage: dict[Value, Storage] = field(default_factory=dict)
     accumulators: dict[Statement, Accumulator] = field(default_factory=dict)
     scratch: dict[Statement, tuple[Buffer, ...]] = field(default_factory=dict)
+    bodies: dict[Node, tuple[Plan, ...]] = field(default_factory=dict)
+    all_wanted: bool = False
     fixed_bytes: int = 0
     slots: list[Size] = field(default_factory=list)
 
@@ -92,10 +98,18 @@ class Plan:
         """Whether the kernel can need scratch at all."""
         return bool(self.fixed_bytes or self.slots)
 
+    @property
+    def bytes(self) -> Size:
+        """How long the arena is at most."""
+        slots = (sizes.maximum(slot, 0) + ALIGNMENT for slot in self.slots)
+        return sum(slots, start=self.fixed_bytes)
+
 
 def plan(kernel: Kernel) -> Plan:
     """Return where the values of a kernel live."""
-    made = Plan()
+    made = Plan(all_wanted=kernel.is_body)
+    for node, bodies in kernel.bodies.items():
+        made.bodies[node] = tuple(map(plan, bodies))
     _number(kernel.body)
     _find_lifetimes(kernel, made)
     buffers = _place_values(kernel, made)
@@ -148,13 +162,16 @@ def _find_lifetimes(kernel: Kernel, made: Plan) -> None:
             here = storage[producer.value]
             here.read = True
             here.last = max(here.last, statement.position)
-            if here.part != statement.part or statement.kind is Kind.WHOLE:
+            if here.part != statement.part or (
+                statement.kind is Kind.WHOLE and producer.value.type.shape
+            ):
                 here.memory = True
             if here.path:
                 here.path = _common(here.path, tuple(loop for loop, _ in statement.loops))
             for value in producer.others:
                 storage[value].read = True
                 storage[value].last = here.last
+                storage[value].memory = storage[value].memory or here.part != statement.part
 
 
 def _write(statement: Statement, storage: dict[Value, Storage]) -> None:
@@ -167,7 +184,9 @@ def _write(statement: Statement, storage: dict[Value, Storage]) -> None:
             part = statement.loops[end][0].part
     if statement.kind is Kind.WHOLE:
         for value in statement.values:
-            storage[value] = Storage((), part, True, position, position)
+            # numbers that a loop or branch makes are in registers
+            memory = bool(value.type.shape)
+            storage[value] = Storage((), part, memory, position, position)
         return
     have = storage.get(statement.value)
     if have is None:
@@ -211,11 +230,13 @@ def _place_values(kernel: Kernel, made: Plan) -> list[Buffer]:
             here.kept = tuple(
                 axis for axis in wide if not shared or statement.axis_dims[axis] not in shared
             )
-            here.memory = here.memory or bool(here.kept)
-            if here.memory and value in outputs:
+            here.memory = here.memory or bool(here.kept) or value in kernel.target
+            if here.memory and (value in outputs or value in kernel.target):
                 here.kept = tuple(wide)
         if here.memory:
-            here.output = outputs.get(value, -1)
+            here.output = kernel.target.get(value, outputs.get(value, -1))
+            if made.all_wanted and here.output >= 0:
+                continue
             if statement.kind is Kind.WHOLE and not statement.others and not here.read:
                 continue
             count = product(shape[axis] for axis in here.kept)
@@ -265,10 +286,15 @@ def _place_scratch(kernel: Kernel, made: Plan) -> list[Buffer]:
     buffers: list[Buffer] = []
     for statement in kernel.statements:
         if statement.kind is Kind.WHOLE:
-            position = statement.position
+            position, node = statement.position, statement.node
+            if node in made.bodies:
+                wanted = control_scratch(
+                    node, kernel.bodies[node], [body.bytes for body in made.bodies[node]]
+                )
+            else:
+                wanted = list(WHOLE[node.op.name].scratch(node))
             made.scratch[statement] = pieces = tuple(
-                Buffer(size, position, position)
-                for size in WHOLE[statement.node.op.name].scratch(statement.node)
+                Buffer(size, position, position) for size in wanted
             )
             buffers += pieces
     return buffers

@@ -67,6 +67,8 @@ class Elements:
 
     def wanted(self, output: int) -> str:
         """Return the flag that says whether the caller wants an output."""
+        if self._plan.all_wanted:
+            return "true"
         found = self._wanted.get(output)
         if found is None:
             found = self._wanted[output] = self.writer.at_entry(f"icmp ne ptr %out{output}, null")

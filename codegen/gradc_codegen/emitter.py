@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gradc_ir.constant import Constant
-from gradc_ir.sizes import Expr, Maximum, Quotient, Size
+from gradc_ir.sizes import Atom, Expr, Maximum, Size, SquareRoot
 from gradc_ir.types import DType
 
 # the type of a value in a register, and in memory
@@ -43,6 +43,7 @@ class Module:
         self._constants: dict[Constant, str] = {}
         self._globals: list[str] = []
         self._metadata: list[str] = []
+        self._named = 0
 
     def keep_rolled(self) -> str:
         """Return the mark of a loop that must meet the vectoriser before it is unrolled."""
@@ -67,6 +68,11 @@ class Module:
         number = len(self._metadata)
         self._metadata.append(f"!{number} = distinct !{{!{number}, {properties}}}")
         return f", !llvm.loop !{number}"
+
+    def fresh(self, kind: str) -> str:
+        """Return a name for a further function of a kind."""
+        self._named += 1
+        return f"{kind}{self._named}"
 
     def declare(self, line: str) -> None:
         """Declare an external function."""
@@ -266,11 +272,13 @@ class Writer:
         assert total is not None
         return total
 
-    def _atom(self, atom: str | Quotient | Maximum) -> str:
+    def _atom(self, atom: Atom) -> str:
         if isinstance(atom, str):
             return self._symbols[atom]
         if isinstance(atom, Maximum):
             return self.maximum_at_entry(self.size(atom.left), self.size(atom.right))
+        if isinstance(atom, SquareRoot):
+            return square_root(self.at_entry, self.size(atom.of))
         # rounded down; by 0 it is defined to be 0, so that a size never traps
         numerator, divisor = self.size(atom.numerator), self.size(atom.denominator)
         zero = self.at_entry(f"icmp eq i64 {divisor}, 0")
@@ -379,3 +387,19 @@ class Writer:
 
 def _is_number(text: str) -> bool:
     return text[0] != "%"
+
+
+def square_root(emit: Callable[[str], str], size: str) -> str:
+    """Write the square root of a size, rounded down: that of the double is at most one off.
+
+    ``emit`` writes an instruction and returns its name.
+    """
+    negative = emit(f"icmp slt i64 {size}, 0")
+    positive = emit(f"select i1 {negative}, i64 0, i64 {size}")
+    number = emit(f"sitofp i64 {positive} to double")
+    found = emit(f"fptosi double {emit(f'call double @llvm.sqrt.f64(double {number})')} to i64")
+    too_large = emit(f"icmp sgt i64 {emit(f'mul i64 {found}, {found}')}, {positive}")
+    found = emit(f"add i64 {found}, {emit(f'sext i1 {too_large} to i64')}")
+    following = emit(f"add i64 {found}, 1")
+    too_small = emit(f"icmp sle i64 {emit(f'mul i64 {following}, {following}')}, {positive}")
+    return emit(f"add i64 {found}, {emit(f'zext i1 {too_small} to i64')}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,8 @@ import numpy.typing as npt
 from gradc_codegen.abi import STATUS_MEANING, Argument, Signature, Status
 from gradc_codegen.jit import Compiled, compile_module
 from gradc_codegen.native import NOT_READY, entry_for, layout_is_known
-from gradc_ir import sizes
+from gradc_codegen.tape import TapeTooLong, first_steps, most_bytes
+from gradc_ir import sizes, tape
 from gradc_ir.binding import bind_sizes
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.graph import Function
@@ -57,9 +58,12 @@ class _Plan(NamedTuple):
     """What a call with arguments of certain shapes needs, worked out once."""
 
     packed: npt.NDArray[np.int64]  # as native.entry_text says
+    shapes: tuple[Shape, ...]
     sizes: tuple[int, ...]
     scratch: int
     outputs: tuple[tuple[Shape, np.dtype[Any]], ...]
+    bytes: int  # of all arrays and the scratch
+    steps: int | None  # that tapes have room for
 
 
 class _Scratch(threading.local):
@@ -99,6 +103,7 @@ class Kernel:
         )(self.compiled.address(f"{self.name}_worksize"))
         self._plans: dict[tuple[Shape, ...], _Plan] = {}
         self._last: _Plan | None = None
+        self._most_steps = 0  # that a call needed room for
 
     @property
     def address(self) -> int:
@@ -118,6 +123,7 @@ class Kernel:
         ShapeError: shapes do not fit the function's types.
         DTypeError: an array would have to be cast.
         KernelStatus: the kernel returned another status than OK, such as INDEX.
+        TapeTooLong: the tapes of its loops do not fit into memory.
         """
         plan, entry = self._last, self._entry
         if plan is not None and entry is not None:
@@ -138,21 +144,53 @@ class Kernel:
             for array, argument in zip(arrays, self.signature.inputs, strict=True)
         ]
         shapes = tuple([array.shape for array in ready])
-        plan = self._plans.get(shapes)
-        if plan is None:
-            plan = self._make_plan(shapes)
+        plan = self._plans.get(shapes) or self._make_plan(shapes)
+        result = self._run(plan, ready)
+        if result == Status.TAPE and plan.steps is not None:
+            plan, result = self._run_with_more_steps(plan.steps, ready)
+        if isinstance(result, int):
+            raise KernelStatus(result, self.name)
+        self._keep(plan)
+        return result
+
+    def _keep(self, plan: _Plan) -> None:
+        """Have the next call with arguments of these shapes go by this plan."""
+        if self._plans.get(plan.shapes) is not plan:
             if len(self._plans) >= _MOST_PLANS:
                 self._plans = {}
-            self._plans[shapes] = plan
+            self._plans[plan.shapes] = plan
+        if plan.steps is not None:
+            self._most_steps = max(self._most_steps, plan.steps)
+        if self._entry is not None:
+            self._last = plan
+
+    def _run_with_more_steps(
+        self, steps: int, ready: Sequence[Array]
+    ) -> tuple[_Plan, int | list[Array]]:
+        """Call with room for twice as many steps, and again, until that is enough."""
+        while True:
+            before, steps, needed = steps, max(2 * steps, 1), 0
+            try:
+                # an argument has the size where the first half of a pullback chose it
+                longer = tape.lengthened(self.function.param_types, ready, steps)
+                plan = self._make_plan(tuple([array.shape for array in longer]), steps)
+                needed = plan.bytes
+                if needed > most_bytes():
+                    raise MemoryError
+                result = self._run(plan, longer)
+            except MemoryError:
+                raise TapeTooLong(before, needed) from None
+            if result != Status.TAPE:
+                return plan, result
+
+    def _run(self, plan: _Plan, ready: Sequence[Array]) -> int | list[Array]:
+        """Call the kernel and return its results, or its status."""
         scratch = _scratch_of(plan.scratch)
         result: int | list[Array] = NOT_READY
         if self._entry is not None:
-            self._last = plan
             result = self._entry.call(plan.packed, scratch, *ready)
         if result == NOT_READY:  # a dtype that is equal but another object, or no native entry
             result = self._call_through_ctypes(plan, ready, scratch)
-        if isinstance(result, int):
-            raise KernelStatus(result, self.name)
         return result
 
     def _ready(self, array: Any, argument: Argument) -> Array:
@@ -173,20 +211,17 @@ class Kernel:
             )
         return np.require(found, dtype, ["C", "A"])
 
-    def _make_plan(self, shapes: tuple[Shape, ...]) -> _Plan:
+    def _make_plan(self, shapes: tuple[Shape, ...], steps: int | None = None) -> _Plan:
+        """Return the plan for arguments of these shapes, with room for ``steps`` where asked."""
         function = self.function
         values = bind_sizes(function.param_types, shapes, function.names)
-        order = tuple(values[name] for name in function.size_symbols)
-        scratch = self._worksize(*order)
-        outputs = tuple(
-            tuple(sizes.evaluate(size, values) for size in type_.shape)
-            for type_ in function.result_types
-        )
-        types = (*function.param_types, *function.result_types)
-        touched = scratch + sum(
-            math.prod(shape) * type_.dtype.bytes
-            for shape, type_ in zip((*shapes, *outputs), types, strict=True)
-        )
+        if self.signature.tape is not None:
+            values[tape.NAME] = steps or first_steps(
+                self._most_steps,
+                lambda steps: self._layout({**values, tape.NAME: steps})[2],
+            )
+        outputs, scratch, made_bytes = self._layout(values)
+        touched = made_bytes + _bytes(shapes, function.param_types)
         checked = [size for shape in shapes for size in shape]
         made = [size for shape in outputs for size in shape]
         if any(size < 0 for size in made):
@@ -194,11 +229,22 @@ class Kernel:
                 f"{function.name}: the arguments are too short, a result would have negative sizes",
                 found=[f"{name} = {value}" for name, value in values.items()],
             )
+        order = tuple(values[name] for name in function.size_symbols)
         packed = np.array(
             [self.address, *order, int(touched > _RELEASE_BYTES), *checked, *made], np.int64
         )
         dtypes = [type_.dtype.numpy for type_ in function.result_types]
-        return _Plan(packed, order, scratch, tuple(zip(outputs, dtypes, strict=True)))
+        made_as = tuple(zip(outputs, dtypes, strict=True))
+        return _Plan(packed, shapes, order, scratch, made_as, touched, values.get(tape.NAME))
+
+    def _layout(self, values: Mapping[str, int]) -> tuple[tuple[Shape, ...], int, int]:
+        """Return the shapes of the outputs, the bytes of scratch, and the bytes of both."""
+        types = self.function.result_types
+        outputs = tuple(
+            tuple(sizes.evaluate(size, values) for size in type_.shape) for type_ in types
+        )
+        scratch = self._worksize(*(values[name] for name in self.function.size_symbols))
+        return outputs, scratch, scratch + _bytes(outputs, types)
 
     def _call_through_ctypes(
         self, plan: _Plan, ready: Sequence[Array], scratch: Array
@@ -216,6 +262,12 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}: {', '.join(a.c for a in self.signature.arguments)}>"
+
+
+def _bytes(shapes: Sequence[Shape], types: Sequence[Type]) -> int:
+    return sum(
+        math.prod(shape) * type_.dtype.bytes for shape, type_ in zip(shapes, types, strict=True)
+    )
 
 
 def _scratch_of(size: int) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradc_codegen.abi import LARGEST_SIZE, Signature, Status
+from gradc_codegen.emitter import square_root
 from gradc_ir import sizes
 from gradc_ir.graph import Function
 from gradc_ir.sizes import Size
@@ -125,6 +126,8 @@ class _Writer:
             left, right = self.size(atom.left), self.size(atom.right)
             larger = self.value(f"icmp sgt i64 {left}, {right}")
             return self.value(f"select i1 {larger}, i64 {left}, i64 {right}")
+        if isinstance(atom, sizes.SquareRoot):
+            return square_root(self.value, self.size(atom.of))
         return self.quotient(self.size(atom.numerator), self.size(atom.denominator))
 
     def quotient(self, numerator: str, denominator: str) -> str:

@@ -69,6 +69,7 @@ def header(
         f" * target {target.triple} / {target.cpu}, strict IEEE, ir-hash {ir_hash}",
         " *",
         *_CONVENTIONS,
+        *_tapes(prefix, functions),
         *_linked(routines),
         " */",
         f"#ifndef {prefix}_H",
@@ -101,6 +102,19 @@ def header(
         lines += _declaration(function)
     lines += ["", "#ifdef __cplusplus", "}", "#endif", f"#endif /* {prefix}_H */"]
     return "\n".join(lines) + "\n"
+
+
+def _tapes(prefix: str, functions: Sequence[Exported]) -> list[str]:
+    """Return what to do about tapes, where a function has them."""
+    taped = [function for function in functions if function.signature.tape is not None]
+    if not taped:
+        return []
+    names = " and ".join(function.name for function in taped)
+    full = f"{prefix}_{_status_name(Status.TAPE)}"
+    return [
+        f" * The caller chooses how many steps the loops of {names} may take, as tape:",
+        f" * after {full} call again with twice as many, and the scratch _worksize then asks for.",
+    ]
 
 
 def _linked(routines: Sequence[str]) -> list[str]:
@@ -154,6 +168,8 @@ def _lengths(prefix: str, functions: Sequence[Exported]) -> dict[str, int]:
 def _shapes(function: Exported) -> list[str]:
     """Return a line for every array, with its shape and what it is in the user's words."""
     lines = []
+    if (tape := function.signature.tape) is not None:
+        lines.append(f"  {tape.identifier}: how many steps the tapes of loops have room for")
     for argument in (*function.signature.inputs, *function.signature.outputs):
         type_ = argument.type
         if type_ is None:

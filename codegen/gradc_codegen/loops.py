@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
@@ -42,6 +42,7 @@ class Statement:
     """
 
     __slots__ = (
+        "after",
         "axis_dims",
         "choice",
         "dim_axis",
@@ -91,6 +92,7 @@ class Statement:
         # tuples, because most are empty and there are many statements
         self.inputs: tuple[tuple[Statement, Reading], ...] = ()
         self.sources: tuple[tuple[Value, Reading], ...] = ()
+        self.after: tuple[Statement, ...] = ()  # what reads that which it overwrites
         self.others: tuple[Value, ...] = ()
         self.outputs: tuple[int, ...] = ()  # results of the function its values are
         self.loops: tuple[tuple[Loop, int], ...] = ()  # outermost first, each with the dim it is
@@ -136,11 +138,23 @@ Item: TypeAlias = Statement | Loop | Part
 
 @dataclass(eq=False)
 class Kernel:
-    """A function as a loop nest."""
+    """A function as a loop nest.
+
+    Parameters
+    ----------
+    bodies: the kernels of the functions that nodes of control flow hold, in their order.
+    overwrites: for the body of a loop or branch the results that overwrite a parameter, and which.
+    target: for versions of such a parameter the result they turn into.
+    is_body: whether it is part of another kernel: then all results are wanted.
+    """
 
     function: Function
     body: list[Item]
     statements: list[Statement]
+    bodies: Mapping[Node, tuple[Kernel, ...]] = field(default_factory=dict)
+    overwrites: Mapping[int, int] = field(default_factory=dict)
+    target: Mapping[Value, int] = field(default_factory=dict)
+    is_body: bool = False
 
     def __str__(self) -> str:
         return "\n".join(_Printer(self).lines())
@@ -167,6 +181,11 @@ class _Printer:
         params = ", ".join(f"{n}: {t}" for n, t in zip(function.names, function.param_types))
         yield f"kernel @{function.name}({params})"
         yield from self._body(self._kernel.body, "  ")
+        for result, param in self._kernel.overwrites.items():
+            yield f"  output {result} overwrites {function.names[param]}"
+        for bodies in self._kernel.bodies.values():
+            for body in bodies:
+                yield from _Printer(body).lines()
 
     def _body(self, body: list[Item], indent: str) -> Iterator[str]:
         for item in body:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from gradc_codegen.abi import LARGEST_SIZE, Signature, Status
+from gradc_codegen.abi import Signature, Status
 from gradc_codegen.accumulate import Running
 from gradc_codegen.axes import scatter_dims
-from gradc_codegen.buffers import ALIGNMENT, Plan, plan
-from gradc_codegen.elements import Elements, aligned_size
+from gradc_codegen.buffers import Plan, plan
+from gradc_codegen.control import Body, write_control
+from gradc_codegen.elements import Elements
 from gradc_codegen.emitter import MEMORY, Module, Writer
+from gradc_codegen.frame import checks_of, symbols_of, write_worksize
 from gradc_codegen.groups import runs_in_rows, write_groups
 from gradc_codegen.loops import Item, Kernel, Kind, Loop, Part, Statement
 from gradc_codegen.scalar import lower_scalar, lower_word
@@ -24,10 +26,6 @@ def lower(function: Function, name: str) -> str:
 
     The signature is that of :class:`gradc_codegen.abi.Signature`. The kernel returns a
     :class:`gradc_codegen.abi.Status`; after any but OK its outputs must not be used.
-
-    Raises
-    ------
-    ExportError: the function holds control flow.
     """
     return lower_kernel(schedule(function), name)
 
@@ -37,115 +35,99 @@ def lower_kernel(kernel: Kernel, name: str) -> str:
     signature = Signature.of(kernel.function)
     module = Module(name)
     made = plan(kernel)
-    _FunctionLowering(module, kernel, made, signature, None).main()
-    _write_worksize(module, kernel, made, signature)
+    _FunctionLowering(module, name, kernel, made, signature, symbols_of(kernel)).main()
+    write_worksize(module, kernel, made, signature)
     return str(module)
 
 
-def _symbols(kernel: Kernel) -> dict[str, str]:
-    return {name: f"%size{i}" for i, name in enumerate(kernel.function.size_symbols)}
-
-
-def _total_bytes(writer: Writer, made: Plan) -> str:
-    """Return the bytes of the arena, computed at the entry."""
-    total = str(made.fixed_bytes)
-    for slot in range(len(made.slots)):
-        total = writer.at_entry(f"add i64 {total}, {aligned_size(writer, made, slot)}")
-    return total
-
-
-def _write_worksize(module: Module, kernel: Kernel, made: Plan, signature: Signature) -> None:
-    """Write the function that says how long ``work`` is: the arena, and room to align it."""
-    writer = Writer(module, _symbols(kernel))
-    total = _total_bytes(writer, made)
-    if made.slots:
-        some = writer.emit(f"icmp ne i64 {total}, 0")
-        room = writer.emit(f"select i1 {some}, i64 {ALIGNMENT}, i64 0")
-        result = writer.emit(f"add i64 {total}, {room}")
-    else:
-        result = str(int(total) + ALIGNMENT if int(total) else 0)
-    writer.do(f"ret i64 {result}")
-    head = f"define i64 @{module.name}_worksize({signature.llvm_sizes})"
-    module.functions.append(writer.text(head))
-
-
 class _FunctionLowering:
-    """Lowers one LLVM function: the kernel, or a part of it."""
+    """Lowers one LLVM function: the kernel, a part of it, or the body of a loop or branch.
+
+    Parameters
+    ----------
+    symbols: the registers of all sizes.
+    indices: for a part the loops it is in.
+    """
 
     def __init__(
         self,
         module: Module,
+        name: str,
         kernel: Kernel,
         made: Plan,
         signature: Signature,
-        indices: dict[Loop, str] | None,
+        symbols: dict[str, str],
+        indices: dict[Loop, str] | None = None,
     ) -> None:
         self._module = module
+        self._name = name
         self._kernel = kernel
         self._plan = made
         self._signature = signature
-        self._writer = Writer(module, _symbols(kernel))
+        self._symbols = symbols
+        self._writer = Writer(module, symbols)
         self._is_part = indices is not None
         # without scratch there are at most buffers of no bytes, which nothing touches
-        arena = "%work" if self._is_part else "%arena" if made.needs_work else "null"
-        self._elements = Elements(self._writer, made, arena)
+        has_work = self._is_part or kernel.is_body
+        arena = "%work" if has_work else "%arena" if made.needs_work else "null"
+        self.elements = Elements(self._writer, made, arena)
         self._indices: dict[Loop, str] = dict(indices or {})
         self._running: dict[Statement, Running] = {}
         self._sink: dict[str, str] = {}
-        self._may_be_too_large = False
+        self._refusals: dict[Status, str] = {}
+        self._bodies: dict[tuple[Node, int], Body] = {}
+        self.fails = False
 
     def main(self) -> None:
         """Write the kernel: checks, the aligned arena, the nest."""
         writer = self._writer
-        checks = self._checks()
+        checks = checks_of(writer, self._kernel, self._plan)
         self._body(self._kernel.body)
         self._finish()
-        head = f"define i32 @{self._module.name}({self._signature.llvm_parameters})"
+        head = f"define i32 @{self._name}({self._signature.llvm_parameters})"
         writer.entry[:0] = checks
         self._module.functions.append(writer.text(head))
 
-    def _checks(self) -> list[str]:
-        lines: list[str] = []
-        sizes = range(len(self._kernel.function.size_symbols))
-        for i in sizes:
-            lines += [
-                f"  %size{i}.bad = icmp ugt i64 %size{i}, {LARGEST_SIZE}",
-                f"  br i1 %size{i}.bad, label %size, label %size{i}.good",
-                f"size{i}.good:",
-            ]
-        if not self._plan.needs_work:
-            return lines
-        if self._plan.slots:
-            writer = self._writer
-            total = _total_bytes(writer, self._plan)
-            lines += writer.entry
-            writer.entry.clear()
-            lines.append(f"  %work.needed = icmp ne i64 {total}, 0")
-        else:
-            lines.append("  %work.needed = icmp eq i1 true, true")
-        lines += [
-            "  %work.null = icmp eq ptr %work, null",
-            "  %work.bad = and i1 %work.needed, %work.null",
-            "  br i1 %work.bad, label %work.missing, label %work.good",
-            "work.good:",
-            "  %work.number = ptrtoint ptr %work to i64",
-            "  %work.minus = sub i64 0, %work.number",
-            f"  %work.gap = and i64 %work.minus, {ALIGNMENT - 1}",
-            "  %arena = getelementptr i8, ptr %work, i64 %work.gap",
-        ]
-        return lines
+    # -- bodies of loops and branches --------------------------------------------------------------
+
+    @property
+    def sizes(self) -> str:
+        """The sizes as arguments of a call."""
+        return ", ".join(f"i64 {size}" for size in self._symbols.values())
+
+    def body(self, node: Node, position: int) -> Body:
+        """Return a body of a node of control flow as a function of the module."""
+        found = self._bodies.get((node, position))
+        if found is None:
+            found = self._bodies[node, position] = self._write_body(
+                self._kernel.bodies[node][position], self._plan.bodies[node][position]
+            )
+        return found
+
+    def _write_body(self, kernel: Kernel, made: Plan) -> Body:
+        name = self._module.fresh(f"{self._module.name}.body")
+        signature = Signature.of(kernel.function, symbols=tuple(self._symbols))
+        inner = _FunctionLowering(self._module, name, kernel, made, signature, self._symbols)
+        inner._body(kernel.body)
+        inner._finish()
+        parameters = signature.llvm_parameters_of_body(kernel.overwrites)
+        self._module.functions.append(
+            inner._writer.text(f"define internal i32 @{name}({parameters})")
+        )
+        return Body(f"@{name}", inner.fails, inner._writer.guarded_reads)
 
     def _finish(self) -> None:
         """Write the ends of the function, one for each status it can return."""
         writer = self._writer
         writer.do(f"ret i32 {int(Status.OK)}")
-        if self._elements.may_fail:
+        if self.elements.may_fail:
             writer.start("outside")
             writer.do(f"ret i32 {int(Status.INDEX)}")
-        if self._may_be_too_large:
-            writer.start("large")
-            writer.do(f"ret i32 {int(Status.SIZE)}")
-        if not self._is_part:
+        for status, label in self._refusals.items():
+            writer.start(label)
+            writer.do(f"ret i32 {int(status)}")
+        self.fails = self.fails or self.elements.may_fail or bool(self._refusals)
+        if not self._is_part and not self._kernel.is_body:
             if self._kernel.function.size_symbols:
                 writer.start("size")
                 writer.do(f"ret i32 {int(Status.SIZE)}")
@@ -168,24 +150,28 @@ class _FunctionLowering:
         """Write a part as a function of its own, and its call."""
         open_loops = list(self._indices)
         names = {loop: f"%index{i}" for i, loop in enumerate(open_loops)}
-        inner = _FunctionLowering(self._module, self._kernel, self._plan, self._signature, names)
+        name = f"{self._name}.part{part.number}"
+        inner = _FunctionLowering(
+            self._module, name, self._kernel, self._plan, self._signature, self._symbols, names
+        )
         inner._body(part.body)
         inner._finish()
-        parameters = ", ".join(
-            [self._signature.llvm_parameters, *(f"i64 {name}" for name in names.values())]
-        )
-        name = f"@{self._module.name}.part{part.number}"
+        self.fails = self.fails or inner.fails
+        given = self._signature.llvm_parameters
+        if self._kernel.is_body:
+            given = self._signature.llvm_parameters_of_body(self._kernel.overwrites)
+        parameters = ", ".join([given, *(f"i64 {name}" for name in names.values())])
         self._module.functions.append(
-            inner._writer.text(f"define internal i32 {name}({parameters}) noinline")
+            inner._writer.text(f"define internal i32 @{name}({parameters}) noinline")
         )
         arguments = [
             f"{argument.llvm} {value}"
             for argument, value in zip(self._signature.arguments, self._signature.llvm_names)
         ]
-        arguments[-1] = f"ptr {self._elements.arena}"
+        arguments[-1] = f"ptr {self.elements.arena}"
         arguments += [f"i64 {self._indices[loop]}" for loop in open_loops]
         writer = self._writer
-        status = writer.emit(f"call i32 {name}({', '.join(arguments)})")
+        status = writer.emit(f"call i32 @{name}({', '.join(arguments)})")
         fine = writer.emit(f"icmp eq i32 {status}, 0")
         failed, following = writer.labels("failed", "following")
         writer.do(f"br i1 {fine}, label %{following}, label %{failed}")
@@ -198,7 +184,7 @@ class _FunctionLowering:
         running = []
         for statement in loop.reductions:
             state = self._plan.accumulators[statement]
-            made = Running(self._elements, state, self._own)
+            made = Running(self.elements, state, self._own)
             made.begin()
             running.append(made)
             self._running[statement] = made
@@ -213,7 +199,7 @@ class _FunctionLowering:
         if not grouped:
             writer.loop("0", end, body)
         else:
-            rows = runs_in_rows(loop, self._elements, self._plan)
+            rows = runs_in_rows(loop, self.elements, self._plan)
             write_groups(writer, grouped, end, body, rows)
         for made in running:
             del self._running[made.statement]
@@ -235,7 +221,7 @@ class _FunctionLowering:
     def _statement(self, statement: Statement) -> None:
         node = statement.node
         if not statement.dims and node.op.is_elementwise and statement.kind is Kind.MAP:
-            elements = self._elements
+            elements = self.elements
             known = elements.registers
             operands = [known.get(x) or elements.element(x, ()) for x in node.operands]
             self._finished(statement, lower_scalar(self._writer, node, operands))
@@ -249,12 +235,12 @@ class _FunctionLowering:
         elif statement.kind is Kind.PIECE:
             self._piece(statement, own)
         elif statement.kind is Kind.COPY:
-            value = self._elements.element(statement.value, tuple(own))
+            value = self.elements.element(statement.value, tuple(own))
             self._write_outputs(statement, own, value)
         elif statement.kind is Kind.REDUCE:
             self._reduce(statement, own)
         elif statement.kind is Kind.BASE:
-            self._finished(statement, self._elements.element(node.operands[0], tuple(own)), own)
+            self._finished(statement, self.elements.element(node.operands[0], tuple(own)), own)
         else:
             self._finished(statement, self._value(statement, own), own)
 
@@ -264,10 +250,10 @@ class _FunctionLowering:
             return lower_word(
                 self._writer, "mul", statement.value.type.dtype, self._pair(node, own)
             )
-        return self._elements.compute(node, tuple(own))
+        return self.elements.compute(node, tuple(own))
 
     def _pair(self, node: Node, own: list[str]) -> list[str]:
-        elements = self._elements
+        elements = self.elements
         return [
             elements.element(operand, elements.read_at(node, i, tuple(own)))
             for i, operand in enumerate(node.operands)
@@ -281,7 +267,7 @@ class _FunctionLowering:
                 self._finished(statement, self._single(statement, own), own)
                 return
             # its loop is in another function
-            running = self._running[statement] = Running(self._elements, state, self._own)
+            running = self._running[statement] = Running(self.elements, state, self._own)
         running.step(own)
 
     def _single(self, statement: Statement, own: list[str]) -> str:
@@ -295,7 +281,7 @@ class _FunctionLowering:
         value = statement.value
         storage = self._plan.storage[value]
         if not storage.memory:
-            self._elements.registers[value] = register
+            self.elements.registers[value] = register
             if statement.outputs:
                 self._write_outputs(
                     statement, self._own(statement) if own is None else own, register
@@ -303,11 +289,11 @@ class _FunctionLowering:
             return
         own = self._own(statement) if own is None else own
         index = tuple(own[dim] if dim >= 0 else "0" for dim in statement.axis_dims)
-        self._elements.store(self._elements.address(value, index), value.type.dtype, register)
+        self.elements.store(self.elements.address(value, index), value.type.dtype, register)
 
     def _write_outputs(self, statement: Statement, own: list[str], register: str) -> None:
         """Store an element into the outputs that are wanted."""
-        writer, elements = self._writer, self._elements
+        writer, elements = self._writer, self.elements
         dtype = statement.value.type.dtype
         shape = statement.value.type.shape
         for output in statement.outputs:
@@ -328,41 +314,53 @@ class _FunctionLowering:
         sink = self._sink.get(type_)
         if sink is None:
             sink = self._sink[type_] = self._writer.at_entry(f"alloca {type_}")
-        flag = self._elements.wanted(output)
+        flag = self.elements.wanted(output)
         return self._writer.at_entry(f"select i1 {flag}, ptr %out{output}, ptr {sink}")
 
     def _whole(self, statement: Statement) -> None:
         """Write an op on whole arrays; what nobody reads is not computed where nobody wants it."""
         storage = self._plan.storage[statement.value]
-        if storage.is_output_only:
-            wanted = self._elements.wanted(storage.output)
+        if storage.is_output_only and not self._plan.all_wanted:
+            wanted = self.elements.wanted(storage.output)
             self._writer.where(wanted, lambda: self._write_whole(statement))
         else:
             self._write_whole(statement)
 
     def _write_whole(self, statement: Statement) -> None:
-        elements, node = self._elements, statement.node
+        elements, node = self.elements, statement.node
+        scratch = tuple(map(elements.pointer, self._plan.scratch[statement]))
+        bodies = self._kernel.bodies.get(node)
+        if bodies is not None:
+            donated = [result in self._kernel.target for result in node.results]
+            made = write_control(self, node, bodies, donated, scratch)
+            for value, register in made.items():
+                elements.registers[value] = register
+                for output in statement.outputs:
+                    if self._kernel.function.results[output] is value:
+                        dtype = value.type.dtype
+                        elements.store(self._scalar_output(output, dtype), dtype, register)
+            return
         WHOLE[node.op.name].write(
             Site(
                 self._writer,
                 node,
                 tuple(map(elements.whole, arrays_of(node))),
                 tuple(map(elements.whole, node.results)),
-                tuple(map(elements.pointer, self._plan.scratch[statement])),
-                self._refuse,
+                scratch,
+                lambda condition: self.refuse(condition, Status.SIZE),
             )
         )
 
-    def _refuse(self, condition: str) -> None:
-        """Return SIZE where a condition holds."""
-        self._may_be_too_large = True
+    def refuse(self, condition: str, status: Status) -> None:
+        """Return a status where a condition holds."""
+        label = self._refusals.setdefault(status, f"refused.{status.name.lower()}")
         (following,) = self._writer.labels("fits")
-        self._writer.do(f"br i1 {condition}, label %large, label %{following}")
+        self._writer.do(f"br i1 {condition}, label %{label}, label %{following}")
         self._writer.start(following)
 
     def _piece(self, statement: Statement, own: list[str]) -> None:
         node, writer = statement.node, self._writer
-        register = self._elements.element(node.operands[statement.operand], tuple(own))
+        register = self.elements.element(node.operands[statement.operand], tuple(own))
         if node.op.name == "set_slice":
             index = [
                 writer.add(writer.size(start), writer.multiply(own[axis], str(step)))
@@ -374,11 +372,11 @@ class _FunctionLowering:
             start = sum((operand.type.shape[axis] for operand in before), start=0)
             index = list(own)
             index[axis] = writer.add(writer.size(start), own[axis])
-        address = self._elements.address(statement.value, tuple(index))
-        self._elements.store(address, statement.value.type.dtype, register)
+        address = self.elements.address(statement.value, tuple(index))
+        self.elements.store(address, statement.value.type.dtype, register)
 
     def _scatter(self, statement: Statement, own: list[str]) -> None:
-        node, elements = statement.node, self._elements
+        node, elements = statement.node, self.elements
         x, part, *indices = node.operands
         axes: tuple[int, ...] = node.attributes["axes"]
         index_rank = indices[0].type.rank

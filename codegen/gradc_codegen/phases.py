@@ -111,6 +111,9 @@ def assign_earliest(statements: Sequence[Statement], scope: int) -> int:
                         first += 1
             if first > phase:
                 phase = first
+        for reader in statement.after:
+            if reader.scope == scope:
+                phase = max(phase, reader.phase + (reader.choice >= 0))
         statement.phase = phase
         if choice >= 0 and phase >= count:
             count = phase + 1
@@ -136,6 +139,10 @@ def assign_latest(statements: Sequence[Statement], scope: int) -> None:
             ):
                 last -= 1
             producer.latest = min(producer.latest, last)
+        for reader in statement.after:
+            if reader.scope == scope:
+                last = statement.latest - (reader.choice >= 0)
+                reader.latest = min(reader.latest, last)
     for statement in statements:
         statement.phase = statement.latest
 

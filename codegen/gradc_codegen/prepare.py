@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from gradc_codegen.whole import WHOLE
 from gradc_ir import build
-from gradc_ir.errors import ExportError
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.matrices import solution_by_lu
 from gradc_ir.ops.linalg import contracted, parse_spec
 from gradc_ir.sizes import product
 
-# ops of these families are compiled one by one
-_APART = ("control", "order", "factor")
 _SPELLED_OUT = ("logsumexp", "solve")
-
-
-def unsupported(function: Function) -> list[str]:
-    """Return the names of ops in a function that are not compiled; the interpreter runs them."""
-    names = {
-        node.op.name
-        for node in function.nodes
-        if node.op.family in _APART and node.op.name not in (*WHOLE, *_SPELLED_OUT)
-    }
-    return sorted(names)
 
 
 def prepare(function: Function) -> Function:
@@ -31,20 +17,8 @@ def prepare(function: Function) -> Function:
     ``logsumexp`` and ``solve`` are spelled out, reductions and contractions over several axes
     become chains over one axis each (the last axis first, as the order of reduction says), and
     scatters have one index axis. Fences (``stop_gradient``, ``exactly``) have done their work and
-    go.
-
-    Raises
-    ------
-    ExportError: the function holds control flow, which only the interpreter runs yet.
+    go. Bodies of control flow are prepared when they are scheduled.
     """
-    refused = unsupported(function)
-    if refused:
-        first = next(node for node in function.nodes if node.op.name in refused)
-        raise ExportError(
-            f"{function.name}: not compiled yet, it runs in the interpreter: {', '.join(refused)}",
-            at=next(iter(function.locations.get(first, ())), None),
-            help="call it from Python, or unroll the loop with Python's own for",
-        )
     if not any(_is_composite(node) for node in function.nodes):
         return function
     mapping: dict[Value, Value] = {}

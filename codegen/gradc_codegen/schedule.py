@@ -8,12 +8,13 @@ least is kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gradc_codegen import phases
+from gradc_codegen.bodies import Draft, draft
 from gradc_codegen.loops import Item, Kernel, Kind, Loop, Statement
+from gradc_codegen.overwriting import overwriting
 from gradc_codegen.parts import cut
-from gradc_codegen.prepare import prepare
 from gradc_codegen.statements import StatementBuilder
 from gradc_ir.graph import Function
 
@@ -29,11 +30,26 @@ _LARGE_BODY = 2000
 
 def schedule(function: Function) -> Kernel:
     """Return the loop nest of a function; composite ops are expanded first."""
-    function = prepare(function)
-    statements = StatementBuilder(function).statements
+    return _scheduled(draft(function), {}, is_body=False)
+
+
+def _scheduled(made: Draft, granted: Mapping[int, int], is_body: bool) -> Kernel:
+    """Return the loop nest of a function and of the bodies in it.
+
+    ``granted``: the parameters that results overwrite.
+    """
+    function = made.function
+    bodies = {
+        node: tuple(
+            _scheduled(body, overwrites, is_body=True)
+            for body, overwrites in zip(made.bodies[node], made.granted[node], strict=True)
+        )
+        for node in made.bodies
+    }
+    order = overwriting(function, granted, made.links)
+    statements = StatementBuilder(function, order).statements
     body = _Scheduler().arrange(statements, 0, 0)
-    kernel = Kernel(function, cut(body), statements)
-    return kernel
+    return Kernel(function, cut(body), statements, bodies, order.params, order.target, is_body)
 
 
 class _Scheduler:
@@ -127,6 +143,9 @@ class _Scheduler:
                         label < 0 or phases.is_aligned(producer, statement, reading)
                     )
                     phase = max(phase, producer.phase + (not same))
+            for reader in statement.after:
+                if reader.scope == self._scope:
+                    phase = max(phase, reader.phase + 1)
             statement.phase = phase
             statement.latest = label  # which group of the phase it is in
             groups.setdefault((phase, label), []).append(statement)

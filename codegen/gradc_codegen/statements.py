@@ -11,8 +11,9 @@ from typing import TypeAlias
 
 from gradc_codegen.axes import Labels, identity, index_maps, own_dims, scatter_dims
 from gradc_codegen.loops import Kind, Reading, Statement
+from gradc_codegen.overwriting import Overwriting
 from gradc_codegen.updates import find_runs, target_dims
-from gradc_codegen.whole import WHOLE, arrays_of
+from gradc_codegen.whole import arrays_of, is_whole
 from gradc_ir import sizes
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.sizes import Size
@@ -69,10 +70,14 @@ def estimate(size: Size) -> float:
 
 
 class StatementBuilder:
-    """Makes the statements of a prepared function, in program order."""
+    """Makes the statements of a prepared function, in program order.
 
-    def __init__(self, function: Function) -> None:
+    ``overwriting`` has the nodes in that order, and which of them overwrite what they update.
+    """
+
+    def __init__(self, function: Function, overwriting: Overwriting) -> None:
         self.function = function
+        self._overwriting = overwriting
         self.statements: list[Statement] = []
         self._writers: dict[Value, tuple[Statement, ...]] = {}
         self._scalar_edges: dict[Value, tuple[Statement, Reading]] = {}
@@ -81,14 +86,18 @@ class StatementBuilder:
         self._cost: dict[Value, int] = {}
         self._depth: dict[Value, int] = {}
         self._estimates: dict[Size, float] = {}
-        nodes = function.nodes
-        has_arrays = any(node.results[0].type.shape for node in nodes)
+        nodes = overwriting.order
+        has_arrays = any(value.type.shape for node in nodes for value in node.results)
         self._labels = Labels(nodes if has_arrays else ())
-        self._runs = find_runs(function)
+        self._runs = find_runs(function, overwriting.target)
         self._in_runs = {node for run in self._runs.values() for node in run}
         # what is read whole must be in memory whole
         self._read_whole = {
-            array for node in nodes if node.op.name in WHOLE for array in arrays_of(node)
+            array
+            for node in nodes
+            if is_whole(node)
+            for array in arrays_of(node)
+            if array.type.shape
         }
         for node in nodes:
             self._add(node)
@@ -113,12 +122,14 @@ class StatementBuilder:
             self._cost[value] = self._depth[value] = 0
         elif name in ("scatter_set", "scatter_add"):
             self._add_scatter(node)
+        elif name == "set_slice" and value in self._overwriting.target:
+            self._add_update(node)
         elif node in self._in_runs:
             if node in self._runs:
                 self._add_run(self._runs[node])
         elif name == "concatenate" and len(node.operands) > MOST_PIECES_RECOMPUTED:
             self._add_pieces(node)
-        elif name in WHOLE:
+        elif is_whole(node):
             self._add_whole(node)
         elif value in self._read_whole or not self._recompute(node):
             self._add_statement(node)
@@ -133,6 +144,8 @@ class StatementBuilder:
             return False
         if not value.type.shape and node.operands:
             return False  # one element: computed once
+        if any(operand in self._overwriting.target for operand in node.operands):
+            return False  # read while it is there
         cost = own + sum(self._cost.get(operand, 0) for operand in dict.fromkeys(node.operands))
         depth = 1 + max((self._depth.get(operand, 0) for operand in node.operands), default=0)
         if cost > MOST_RECOMPUTED_OPS or depth > _LONGEST_CHAIN:
@@ -234,15 +247,29 @@ class StatementBuilder:
             self._connect(made, ((array, (-1,) * array.type.rank),))
         for value in node.results:
             self._writers[value] = (made,)
+            if not value.type.shape:
+                self._scalar_edges[value] = (made, ())
+        made.after = self._before(node)
+
+    def _before(self, node: Node) -> tuple[Statement, ...]:
+        """Return what comes before a node that overwrites: what reads and writes older versions."""
+        readers = self._overwriting.after.get(node, ())
+        values = [value for reader in readers for value in reader.results]
+        values += [operand for operand in node.operands if operand in self._overwriting.target]
+        return tuple(
+            dict.fromkeys(made for value in values for made in self._writers.get(value, ()))
+        )
 
     def _add_scatter(self, node: Node) -> None:
         """Add a copy of the base and the writes into it."""
         x, part, *indices = node.operands
         value = node.results[0]
-        rank = value.type.rank
-        labels = tuple(self._labels.of(value, axis) for axis in range(rank))
-        copy = self._new(node, Kind.BASE, value.type.shape, labels, identity(rank))
-        self._connect(copy, self._of(x))
+        overwrites = value in self._overwriting.target
+        if not overwrites:
+            rank = value.type.rank
+            labels = tuple(self._labels.of(value, axis) for axis in range(rank))
+            copy = self._new(node, Kind.BASE, value.type.shape, labels, identity(rank))
+            self._connect(copy, self._of(x))
         part_labels = tuple(self._labels.of(part, axis) for axis in range(part.type.rank))
         axis_dims = scatter_dims(node)
         sequential = 0 if indices[0].type.rank else -1
@@ -250,8 +277,27 @@ class StatementBuilder:
         self._connect(writes, self._of(part))
         for index in indices:
             self._connect(writes, self._of(index))
-        writes.inputs += ((copy, axis_dims),)
-        self._writers[value] = (copy, writes)
+        if overwrites:
+            writes.after = self._before(node)
+            self._writers[value] = (writes,)
+        else:
+            writes.inputs += ((copy, axis_dims),)
+            self._writers[value] = (copy, writes)
+
+    def _add_update(self, node: Node) -> None:
+        """Add the writes of a window into an array that is overwritten."""
+        piece = self._piece(node, node.results[0])
+        piece.after = self._before(node)
+        self._writers[node.results[0]] = (piece,)
+
+    def _piece(self, node: Node, value: Value) -> Statement:
+        """Return a new statement that writes an update's window into an array."""
+        part = node.operands[1]
+        labels = tuple(self._labels.of(part, axis) for axis in range(part.type.rank))
+        dims = target_dims(node)
+        piece = self._new(node, Kind.PIECE, part.type.shape, labels, dims, operand=1, value=value)
+        self._connect(piece, self._of(part))
+        return piece
 
     def _add_pieces(self, node: Node) -> None:
         """Add one statement for each operand of a long concatenation."""
@@ -277,18 +323,7 @@ class StatementBuilder:
         writer = self._new(run[0], Kind.BASE, value.type.shape, labels, identity(rank), value=value)
         self._connect(writer, self._of(base))
         for node in run:
-            part = node.operands[1]
-            part_labels = tuple(self._labels.of(part, axis) for axis in range(rank))
-            piece = self._new(
-                node,
-                Kind.PIECE,
-                part.type.shape,
-                part_labels,
-                target_dims(node),
-                operand=1,
-                value=value,
-            )
-            self._connect(piece, self._of(part))
+            piece = self._piece(node, value)
             piece.inputs += ((writer, piece.axis_dims),)
             writer = piece
         # what reads the last update comes after all of them
@@ -298,6 +333,9 @@ class StatementBuilder:
         """Attach each result to the statement of its value, or add a statement that copies it."""
         placed: set[Value] = set()
         for position, value in enumerate(self.function.results):
+            param = self._overwriting.params.get(position)
+            if param is not None and value is self.function.params[param]:
+                continue  # it is in its place as it is
             writers = self._writers.get(value)
             if writers is not None and value not in placed:
                 placed.add(value)

@@ -6,6 +6,8 @@ element which window it is in; so the windows are written into one array, in ord
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from gradc_codegen.axes import index_maps
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.sizes import Size
@@ -14,12 +16,16 @@ from gradc_ir.sizes import Size
 SHORTEST_RUN = 5
 
 
-def find_runs(function: Function) -> dict[Node, list[Node]]:
-    """Return the long runs of updates, by their last one.
+def find_runs(function: Function, overwritten: Container[Value]) -> dict[Node, list[Node]]:
+    """Return the long runs of updates, by their last one; those that overwrite are no part of any.
 
     In a run each value but the last is read by the next update and by nothing else.
     """
-    updates = [node for node in function.nodes if node.op.name == "set_slice"]
+    updates = [
+        node
+        for node in function.nodes
+        if node.op.name == "set_slice" and node.results[0] not in overwritten
+    ]
     if len(updates) < SHORTEST_RUN:
         return {}
     uses: dict[Value, int] = {}

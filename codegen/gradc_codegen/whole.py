@@ -19,6 +19,11 @@ WHOLE: dict[str, WholeOp] = {
 }
 
 
+def is_whole(node: Node) -> bool:
+    """Whether a node works on whole arrays: an op of the table above, or control flow."""
+    return node.op.name in WHOLE or node.op.family == "control"
+
+
 def arrays_of(node: Node) -> tuple[Value, ...]:
     """Return the values whose memory an op reads for its operands: a reshape has its operand's."""
     return tuple(map(_in_memory, node.operands))

@@ -13,11 +13,16 @@ from typing import Any
 import numpy as np
 
 from gradc_ir import operators, sizes
+from gradc_ir.build_control import call as call
+from gradc_ir.build_control import checkpoint as checkpoint
+from gradc_ir.build_control import cond as cond
+from gradc_ir.build_control import scan as scan
+from gradc_ir.build_control import while_loop as while_loop
 from gradc_ir.builder import Builder as Builder
 from gradc_ir.builder import active as active
 from gradc_ir.constant import Constant
 from gradc_ir.errors import ShapeError
-from gradc_ir.graph import Function, Value
+from gradc_ir.graph import Value
 from gradc_ir.op import TABLE
 from gradc_ir.operators import Operand
 from gradc_ir.sizes import Size
@@ -416,18 +421,3 @@ def svd(a: Value) -> tuple[Value, Value, Value]:
     """Return the reduced U, the singular values and the reduced Vᵀ of matrices."""
     u, s, vt = apply_all("svd", a)
     return u, s, vt
-
-
-# -- control ---------------------------------------------------------------------------------------
-
-
-def call(
-    operands: Sequence[Value],
-    *,
-    name: str,
-    body: Function,
-    vjp: Function | None = None,
-    jvp: Function | None = None,
-) -> tuple[Value, ...]:
-    """Return the results of a function that carries its own derivatives."""
-    return apply_all("call", *operands, name=name, body=body, vjp=vjp, jvp=jvp)

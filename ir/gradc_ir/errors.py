@@ -83,6 +83,10 @@ class IndexError(GradcError, builtins.IndexError):
         return super().located(at)
 
 
+class LoopError(GradcError, RuntimeError):
+    """A loop takes more steps than its limit."""
+
+
 class NoGradientError(GradcError, LookupError):
     """An op on the path of differentiation has no derivative rule."""
 

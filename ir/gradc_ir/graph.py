@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from threading import Lock
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
 
-from gradc_ir import walk
+from gradc_ir import sizes, walk
 from gradc_ir.location import Location
 from gradc_ir.op import Op
 from gradc_ir.operators import Operators
@@ -59,6 +61,27 @@ class Node:
         return f"<node {self.op.name}: {', '.join(str(value.type) for value in self.results)}>"
 
 
+class Structure:
+    """The structure of a graph. Identity is equality: there is one for all equal functions.
+
+    Bodies stand in it as their structures, so that it takes no longer to compare deep nests.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    _all: ClassVar[WeakValueDictionary[tuple[Any, ...], Structure]] = WeakValueDictionary()
+    _lock: ClassVar[Lock] = Lock()
+
+    @classmethod
+    def of(cls, key: tuple[Any, ...]) -> Structure:
+        """Return the structure of a key, which tells graphs apart."""
+        with cls._lock:
+            found = cls._all.get(key)
+            if found is None:
+                found = cls._all[key] = cls()
+            return found
+
+
 class Function:
     """A closed graph: parameters, results, and a side table from nodes to the user's lines.
 
@@ -66,7 +89,17 @@ class Function:
     count. ``names`` has one name a parameter.
     """
 
-    __slots__ = ("_key", "_nodes", "location", "locations", "name", "names", "params", "results")
+    __slots__ = (
+        "_nodes",
+        "_structure",
+        "_symbols",
+        "location",
+        "locations",
+        "name",
+        "names",
+        "params",
+        "results",
+    )
 
     def __init__(
         self,
@@ -86,7 +119,8 @@ class Function:
         )
         self.location = location
         self._nodes: tuple[Node, ...] | None = None
-        self._key: tuple[Any, ...] | None = None
+        self._structure: Structure | None = None
+        self._symbols: tuple[str, ...] | None = None
         table = locations or {}
         self.locations: dict[Node, tuple[Location, ...]] = {
             node: table[node] for node in self.nodes if node in table
@@ -116,30 +150,42 @@ class Function:
 
     @property
     def size_symbols(self) -> tuple[str, ...]:
-        """The names of the symbolic sizes of the parameters, in order of appearance."""
-        return tuple(dict.fromkeys(name for type_ in self.param_types for name in type_.symbols))
+        """The names of the symbolic sizes of the parameters, in order of appearance.
+
+        Last the size of tapes, which no parameter tells, where a loop in here has one.
+        """
+        if self._symbols is None:
+            names = [name for type_ in self.param_types for name in type_.symbols]
+            if any(_has_tape(node) for node in self.nodes if node.op.family == "control"):
+                names.append(str(sizes.TAPE))
+            self._symbols = tuple(dict.fromkeys(names))
+        return self._symbols
 
     @property
-    def key(self) -> tuple[Any, ...]:
-        """The structure as a hashable tuple."""
-        if self._key is None:
+    def structure(self) -> Structure:
+        """What this function shares with all that are equal to it, and with no other."""
+        if self._structure is None:
             number = {node: i for i, node in enumerate(self.nodes)}
             rows = tuple(
                 (
                     node.op.name,
                     tuple((number[value.node], value.index) for value in node.operands),
-                    tuple(node.attributes.values()),
+                    tuple(
+                        item.structure if isinstance(item, Function) else item
+                        for item in node.attributes.values()
+                    ),
                 )
                 for node in self.nodes
             )
-            self._key = (rows, tuple((number[value.node], value.index) for value in self.results))
-        return self._key
+            results = tuple((number[value.node], value.index) for value in self.results)
+            self._structure = Structure.of((rows, results))
+        return self._structure
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Function) and (self is other or self.key == other.key)
+        return isinstance(other, Function) and (self is other or self.structure is other.structure)
 
     def __hash__(self) -> int:
-        return hash(self.key)
+        return hash(self.structure)
 
     def __str__(self) -> str:
         from gradc_ir.printer import print_function
@@ -157,3 +203,11 @@ class Function:
         from gradc_ir.display import html_of_function
 
         return html_of_function(self)
+
+
+def _has_tape(node: Node) -> bool:
+    """Whether a node of control flow has a tape of free size, or a loop in its bodies has."""
+    return node.attributes.get("length") == sizes.TAPE or any(
+        isinstance(body, Function) and str(sizes.TAPE) in body.size_symbols
+        for body in node.attributes.values()
+    )

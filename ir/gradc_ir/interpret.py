@@ -9,16 +9,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from gradc_ir import sizes
+from gradc_ir import sizes, tape
 from gradc_ir.binding import bind_sizes
-from gradc_ir.errors import DTypeError, GradcError, ShapeError
+from gradc_ir.errors import DTypeError, GradcError, LoopError, ShapeError
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.reduction import Array
 from gradc_ir.sizes import Expr
 from gradc_ir.types import Type, dtype_of
 
 Symbols: TypeAlias = Mapping[str, int]
-# Is told of each node that was run: its function, itself, its operands and its results.
+# Is told of each node that was run, parameters first: its function, itself, its operands and its
+# results.
 Watch: TypeAlias = Callable[[Function, Node, Sequence[Array], Sequence[Array]], None]
 
 _watch: ContextVar[Watch | None] = ContextVar("gradc_watch", default=None)
@@ -49,13 +50,23 @@ def interpret(function: Function, arrays: Sequence[Any]) -> tuple[Array, ...]:
             raise DTypeError(f"{name} has dtype {dtype_of(array.dtype)}, not {type_.dtype}")
     shapes = [array.shape for array in values]
     symbols = bind_sizes(function.param_types, shapes, function.names)
-    # copies, so that no result is a view of an argument or of a constant
-    return tuple(np.array(result, order="C") for result in _run(function, values, symbols))
+    if tape.has_free_tape(function):
+        symbols[tape.NAME] = 64
+    while True:
+        try:
+            # copies, so that no result is a view of an argument or of a constant
+            return tuple(np.array(result, order="C") for result in _run(function, values, symbols))
+        except _TapeIsFull:
+            symbols[tape.NAME] = max(2 * symbols[tape.NAME], 1)
+            values = tape.lengthened(function.param_types, values, symbols[tape.NAME])
 
 
 def _run(function: Function, arrays: Sequence[Array], symbols: Symbols) -> tuple[Array, ...]:
     values: dict[Value, Array] = dict(zip(function.params, arrays, strict=True))
     watch = _watch.get()
+    if watch is not None:
+        for param, array in values.items():
+            watch(function, param.node, (), (array,))
     for node in function.body:
         operands = [values[operand] for operand in node.operands]
         try:
@@ -124,33 +135,66 @@ def _call(operands: list[Array], attributes: Mapping[str, Any], symbols: Symbols
 
 def _scan(operands: list[Array], attributes: Mapping[str, Any], symbols: Symbols) -> Any:
     body: Function = attributes["body"]
+    length = numbers(attributes["length"], symbols)
+    trips = length
+    if attributes["counted"]:
+        trips = max(int(operands[0]), 0)
+        operands = operands[1:]
+        if length is not None and trips > length:
+            raise _too_many(attributes, length)
     end = attributes["consts"] + attributes["carries"]
     consts = operands[: attributes["consts"]]
     carries = operands[attributes["consts"] : end]
-    length = numbers(attributes["length"], symbols)
-    order = range(length - 1, -1, -1) if attributes["reverse"] else range(length)
-    rows: list[tuple[Array, ...]] = [()] * length
-    for i in order:
+    stacks = _stacks(body, attributes["carries"], length, symbols)
+    for i in reversed(range(trips)) if attributes["reverse"] else range(trips):
         row = [np.asarray(x[i]) for x in operands[end:]]
         results = _run(body, [*consts, *carries, *row], symbols)
-        carries, rows[i] = list(results[: len(carries)]), results[len(carries) :]
-    stacked = []
-    for position, type_ in enumerate(body.result_types[len(carries) :]):
-        if length:
-            stacked.append(np.stack([row[position] for row in rows]))
-        else:
-            shape = numbers(type_.shape, symbols)
-            stacked.append(np.zeros((0, *shape), dtype=type_.dtype.numpy))
-    return (*carries, *stacked)
+        carries = list(results[: len(carries)])
+        for stack, result in zip(stacks, results[len(carries) :], strict=True):
+            stack[i] = result
+    return (*carries, *stacks)
+
+
+def _stacks(body: Function, carries: int, length: int | None, symbols: Symbols) -> list[Array]:
+    """Return zeros for the rows a body makes; what is not visited stays zero."""
+    return [
+        np.zeros((length, *numbers(type_.shape, symbols)), type_.dtype.numpy)
+        for type_ in body.result_types[carries:]
+        if length is not None
+    ]
 
 
 def _while(operands: list[Array], attributes: Mapping[str, Any], symbols: Symbols) -> Any:
+    body: Function = attributes["body"]
     split = attributes["condition_consts"]
     end = split + attributes["body_consts"]
-    carries = tuple(operands[end:])
+    carries = operands[end:]
+    length = numbers(attributes["length"], symbols)
+    stacks = _stacks(body, len(carries), length, symbols)
+    count = 0
     while _run(attributes["condition"], [*operands[:split], *carries], symbols)[0]:
-        carries = _run(attributes["body"], [*operands[split:end], *carries], symbols)
-    return carries
+        if count == length:
+            raise _too_many(attributes, count)
+        results = _run(body, [*operands[split:end], *carries], symbols)
+        carries = list(results[: len(carries)])
+        for stack, result in zip(stacks, results[len(carries) :], strict=True):
+            stack[count] = result
+        count += 1
+    return (*carries, *stacks, np.asarray(count, np.int64))
+
+
+class _TapeIsFull(Exception):
+    """A tape of free size has no room for a step: there must be more."""
+
+
+def _too_many(attributes: Mapping[str, Any], length: int) -> Exception:
+    """Return what to raise when a loop has a step more than its length."""
+    if attributes["length"] == sizes.TAPE:
+        return _TapeIsFull()
+    return LoopError(
+        f"the loop takes more than {length} steps, its limit",
+        help="allow it more steps, or none to have no limit: max_iter=",
+    )
 
 
 def _cond(operands: list[Array], attributes: Mapping[str, Any], symbols: Symbols) -> Any:
@@ -158,4 +202,4 @@ def _cond(operands: list[Array], attributes: Mapping[str, Any], symbols: Symbols
     return _run(branch, operands[1:], symbols)
 
 
-_CONTROL = {"call": _call, "scan": _scan, "while": _while, "cond": _cond}
+_CONTROL = {"call": _call, "checkpoint": _call, "scan": _scan, "while": _while, "cond": _cond}

@@ -172,7 +172,8 @@ class Rewriter:
         self.rules = tuple(rules)
         self.log = log
         self._chosen: dict[tuple[Op, tuple[str, ...]], tuple[RewriteRule, ...]] = {}
-        self._bodies: dict[Function, Function] = {}
+        # by identity: equal bodies may come from different lines
+        self._bodies: dict[int, tuple[Function, Function]] = {}
 
     def function(self, function: Function) -> Function:
         """Return the function rewritten, in a builder of its own."""
@@ -215,9 +216,11 @@ class Rewriter:
         }
 
     def _body(self, body: Function) -> Function:
-        if body not in self._bodies:
-            self._bodies[body] = self.function(body)
-        return self._bodies[body]
+        found = self._bodies.get(id(body))
+        if found is None:
+            # the body is held as well, so that its identity is not taken by another
+            found = self._bodies[id(body)] = (body, self.function(body))
+        return found[1]
 
 
 def _head(value: Value) -> str:

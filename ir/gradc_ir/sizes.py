@@ -1,18 +1,19 @@
 """Sizes of axes: integers, or exact integer expressions over named symbols such as ``n``.
 
-A symbolic size is a polynomial with integer coefficients over *atoms*: symbols, floor quotients and
-maxima. Two sizes are equal when their canonical polynomials are, so ``(n + 1) - 1`` *is* ``n``. A
-symbol stands for a number that is at least 0.
+A symbolic size is a polynomial with integer coefficients over *atoms*: symbols, floor quotients,
+maxima and square roots rounded down. Two sizes are equal when their canonical polynomials are, so
+``(n + 1) - 1`` *is* ``n``. A symbol stands for a number that is at least 0.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias, Union
 
 Size: TypeAlias = Union[int, "Expr"]
-Atom: TypeAlias = Union[str, "Quotient", "Maximum"]
+Atom: TypeAlias = Union[str, "Quotient", "Maximum", "SquareRoot"]
 Monomial: TypeAlias = tuple[Atom, ...]  # sorted by text; () is the constant term
 
 
@@ -50,6 +51,25 @@ class Maximum:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Maximum) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
+class SquareRoot:
+    """The atom ``isqrt(of)``: the square root, rounded down; 0 for what is negative."""
+
+    __slots__ = ("_text", "of")
+
+    def __init__(self, of: Size) -> None:
+        self.of = of
+        self._text = f"isqrt({of})"
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SquareRoot) and self._text == other._text
 
     def __hash__(self) -> int:
         return hash(self._text)
@@ -177,6 +197,13 @@ def minimum(left: Size, right: Size) -> Size:
     return left + right - maximum(left, right)
 
 
+def square_root(size: Size) -> Size:
+    """Return the square root of a size, rounded down; 0 for what is negative."""
+    if isinstance(size, int):
+        return math.isqrt(max(size, 0))
+    return Expr({(SquareRoot(size),): 1})
+
+
 def at_least(left: Size, right: Size) -> bool:
     """Whether ``left >= right`` is certain for all symbols >= 0; False when it is not known."""
     return all(
@@ -202,6 +229,8 @@ def symbols(size: Size) -> tuple[str, ...]:
                 found[atom] = None
             elif isinstance(atom, Quotient):
                 found.update(dict.fromkeys(symbols(atom.numerator) + symbols(atom.denominator)))
+            elif isinstance(atom, SquareRoot):
+                found.update(dict.fromkeys(symbols(atom.of)))
             else:
                 found.update(dict.fromkeys(symbols(atom.left) + symbols(atom.right)))
     return tuple(found)
@@ -221,6 +250,8 @@ def substitute(size: Size, values: Mapping[str, Size]) -> Size:
                 factor = floor_quotient(
                     substitute(atom.numerator, values), substitute(atom.denominator, values)
                 )
+            elif isinstance(atom, SquareRoot):
+                factor = square_root(substitute(atom.of, values))
             else:
                 factor = maximum(substitute(atom.left, values), substitute(atom.right, values))
             term = term * factor
@@ -265,6 +296,8 @@ def _from_ast(node: ast.expr) -> Size:
             return floor_quotient(_from_ast(left), _from_ast(right))
         case ast.Call(func=ast.Name(id="max"), args=[left, right]):
             return maximum(_from_ast(left), _from_ast(right))
+        case ast.Call(func=ast.Name(id="isqrt"), args=[operand]):
+            return square_root(_from_ast(operand))
     raise ValueError("not a size")
 
 
@@ -284,7 +317,7 @@ def _make(terms: Mapping[Monomial, int]) -> Size:
 
 
 def _atom_nonnegative(atom: Atom) -> bool:
-    if isinstance(atom, str):
+    if isinstance(atom, str | SquareRoot):
         return True
     if isinstance(atom, Maximum):
         return at_least(atom.left, 0) or at_least(atom.right, 0)
@@ -316,3 +349,8 @@ def _terms_text(terms: tuple[tuple[Monomial, int], ...]) -> str:
         else:
             parts.append(f"{'+' if coefficient > 0 else '-'} {body}")
     return " ".join(parts)
+
+
+# How many steps the tapes of loops have room for, whose number of steps only the running program
+# knows: no parameter tells it, the caller chooses it.
+TAPE = symbol("_tape")

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from gradc_ir.lexer import Cursor, parse_number
 from gradc_ir.printer import escape
+from gradc_ir.sizes import TAPE
 from gradc_ir.type_text import DTYPES, read_type, unquoted
 from gradc_ir.types import Type
 
@@ -83,4 +84,8 @@ def _nest(cursor: Cursor) -> Nest:
             "write dtypes as f64, f32, i64, i32, bool; nests as {name: type}, (type, type), [type]"
         )
         raise cursor.failure(f"expected a type, found {token}", token, help=help)
-    return read_type(cursor)
+    type_ = read_type(cursor)
+    if str(TAPE) in type_.symbols:
+        why = f"{TAPE} is the size of the tapes of loops"
+        raise cursor.failure(why, token, help="give the size another name")
+    return type_

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -51,3 +51,13 @@ def depends_on(function: Function, sources: Iterable[Value]) -> set[Node]:
         if any(operand.node in reached for operand in node.operands):
             reached.add(node)
     return reached
+
+
+def nested(function: Function) -> Iterator[tuple[Function, Node]]:
+    """Yield every node with the function it stands in, those of bodies of control flow too."""
+    for node in function.nodes:
+        yield function, node
+        if node.op.family == "control":
+            for body in node.attributes.values():
+                if isinstance(body, type(function)):
+                    yield from nested(body)

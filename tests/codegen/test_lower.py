@@ -8,9 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gradc_codegen.lower import lower
-from gradc_codegen.prepare import prepare, unsupported
 from gradc_ir import build, sizes
-from gradc_ir.errors import DTypeError, ExportError
+from gradc_ir.errors import DTypeError
 from gradc_ir.graph import Function
 from gradc_ir.interpret import interpret
 from gradc_ir.op import TABLE, Op
@@ -314,17 +313,10 @@ def test_reductions_in_cut_loop_bodies() -> None:
     assert_compiled_same(f, [np.abs(ragged((50, 3), F64))])
 
 
-# -- what is not compiled --------------------------------------------------------------------------
+# -- functions within functions --------------------------------------------------------------------
 
 
-def test_control_flow_is_refused_with_the_cure() -> None:
+def test_a_call_runs_its_body() -> None:
     body = function_of([Type(F64)], build.neg)
     f = function_of([Type(F64)], lambda x: build.call([x], name="g", body=body))
-    assert unsupported(f) == ["call"]
-    assert unsupported(body) == []
-    with pytest.raises(ExportError) as error:
-        prepare(f)
-    assert str(error.value) == (
-        "test: not compiled yet, it runs in the interpreter: call\n"
-        "  help: call it from Python, or unroll the loop with Python's own for"
-    )
+    assert_compiled_same(f, [np.asarray(2.5)])

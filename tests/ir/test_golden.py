@@ -9,9 +9,11 @@ from tests.golden_runner import GOLDEN, run_golden
 
 PASSES = {
     "canonicalize": passes.Canonicalize(),
+    "control": passes.SimplifyControl(),
     "cse": passes.MergeCommonSubexpressions(),
     "dce": passes.RemoveDeadNodes(),
     "fold": passes.FoldConstants(),
+    "hoist": passes.HoistInvariants(),
 }
 
 

@@ -52,7 +52,8 @@ def test_scan_goes_forward_or_backward_and_stacks_rows_in_place() -> None:
     func @f(%x: f64[n]) -> f64[n] {{
       %0: f64 = constant 0.0
       %1, %2: f64, f64[n] = scan %0, %x
-        {{body = @body, consts = 0, carries = 1, length = n, reverse = {reverse}}}
+        {{body = @body, consts = 0, carries = 1, length = n, reverse = {reverse},
+         counted = false, checkpoint = none}}
       return %2
     }}
     func @body(%sum: f64, %row: f64) -> (f64, f64) {{

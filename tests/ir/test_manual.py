@@ -30,6 +30,7 @@ TAKES = {
     **dict.fromkeys(("triangular_solve", "solve"), "float"),
     "cond": "bool, as the branches",
     "call": "as the body",
+    "checkpoint": "as the body",
     "scan": "as the body",
     "while": "as the body",
 }

@@ -108,7 +108,8 @@ def test_dead_code_keeps_the_meaning_of_loops() -> None:
     func @f(%x: f64[n], %a: f64) -> (f64, f64[n]) {
       %0: f64 = constant 1.0
       %1, %2, %3, %4: f64, f64, f64[n], f64[n] =
-        scan %a, %0, %0, %x {body = @body, consts = 1, carries = 2, length = n, reverse = true}
+        scan %a, %0, %0, %x {body = @body, consts = 1, carries = 2, length = n, reverse = true,
+         counted = false, checkpoint = none}
       return %2, %4
     }
     func @body(%a: f64, %first: f64, %second: f64, %row: f64) -> (f64, f64, f64, f64) {

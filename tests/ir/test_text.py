@@ -35,11 +35,13 @@ LOOPS = """\
 func @loops(%x: f64[n], %p: bool, %k: i64) -> (f64, f64[n], i64, f64, f64) {
   %0: f64 = constant 0.0
   %1, %2: f64, f64[n] = scan %0, %x
-    {body = @step, consts = 0, carries = 1, length = n, reverse = true}
-  %3: i64 = while %k {condition = @small, body = @twice, condition_consts = 0, body_consts = 0}
-  %4: f64 = cond %p, %1 {then = @half, otherwise = @half}
-  %5: f64 = call %4 {name = "half of it", body = @half, vjp = @half.vjp, jvp = none}
-  return %1, %2, %3, %4, %5
+    {body = @step, consts = 0, carries = 1, length = n, reverse = true, counted = false,
+     checkpoint = none}
+  %3, %4: i64, i64 = while %k
+    {condition = @small, body = @twice, condition_consts = 0, body_consts = 0, length = none}
+  %5: f64 = cond %p, %1 {then = @half, otherwise = @half}
+  %6: f64 = call %5 {name = "half of it", body = @half, vjp = @half.vjp, jvp = none}
+  return %1, %2, %3, %5, %6
 }
 
 func @step(%sum: f64, %row: f64) -> (f64, f64) {

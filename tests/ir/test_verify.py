@@ -120,7 +120,8 @@ def test_bodies_are_verified_and_may_use_sizes_of_the_outer_function() -> None:
     func @f(%x: f64[n]) -> f64[n] {{
       %0: f64 = constant 0.0
       %1, %2: f64, f64[n] = scan %0, %x
-        {{body = @body, consts = 0, carries = 1, length = n, reverse = false}}
+        {{body = @body, consts = 0, carries = 1, length = n, reverse = false,
+         counted = false, checkpoint = none}}
       return %2
     }}
     func @body(%sum: f64, %row: f64) -> (f64, f64) {{

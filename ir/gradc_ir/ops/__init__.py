@@ -2,7 +2,7 @@
 
 from gradc_ir.op import TABLE
 from gradc_ir.ops import control, elementwise, factor, index, linalg, order, reduce, shape, special
-from gradc_ir.ops.control import call, cond, scan, while_
+from gradc_ir.ops.control import call, checkpoint, cond, scan, while_
 from gradc_ir.ops.elementwise import (
     abs,
     add,
@@ -147,6 +147,7 @@ __all__ = [
     "call",
     "cast",
     "cbrt",
+    "checkpoint",
     "cholesky",
     "concatenate",
     "cond",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.op import Attributes, Op, declare
+from gradc_ir.sizes import Size
 from gradc_ir.types import DType, Type
 
 if TYPE_CHECKING:
@@ -22,6 +23,12 @@ def _expect(name: str, what: str, found: Sequence[Type], wanted: Sequence[Type])
             f"{name}: {what} do not fit",
             found=f"({', '.join(map(str, found))}), wanted ({', '.join(map(str, wanted))})",
         )
+
+
+def _stacked(name: str, length: Size | None, rows: Sequence[Type]) -> tuple[Type, ...]:
+    if length is None and rows:
+        raise ShapeError(f"{name}: rows need a length")
+    return tuple(row.with_shape((length, *row.shape)) for row in rows)  # type: ignore[arg-type]
 
 
 def _infer_call(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -53,19 +60,44 @@ call = declare(
 )
 
 
+def _infer_checkpoint(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    body: Function = attributes["body"]
+    _expect("checkpoint", "operands", types, body.param_types)
+    return body.result_types
+
+
+checkpoint = declare(
+    Op(
+        "checkpoint",
+        "control",
+        None,
+        _infer_checkpoint,
+        None,
+        attributes=("body",),
+        summary="A function that is kept apart: in reverse mode its inner values are not kept but "
+        "computed again.",
+    )
+)
+
+
 def _infer_scan(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
     body: Function = attributes["body"]
     consts, carries = attributes["consts"], attributes["carries"]
+    length: Size | None = attributes["length"]
+    if attributes["counted"]:
+        if not types or types[0] != Type(DType.I64):
+            raise DTypeError("scan: the first operand, the count, must be an i64 scalar")
+        types = types[1:]
+    elif length is None:
+        raise ShapeError("scan: it has neither a length nor a count")
     init = tuple(types[consts : consts + carries])
     for x in types[consts + carries :]:
-        if not x.shape or x.shape[0] != attributes["length"]:
-            raise ShapeError(f"scan: {x} has not {attributes['length']} rows")
+        if not x.shape or x.shape[0] != length:
+            raise ShapeError(f"scan: {x} has not {length} rows")
     rows = tuple(x.with_shape(x.shape[1:]) for x in types[consts + carries :])
     _expect("scan", "operands", (*types[:consts], *init, *rows), body.param_types)
     _expect("scan", "carries", body.result_types[:carries], init)
-    return init + tuple(
-        y.with_shape((attributes["length"], *y.shape)) for y in body.result_types[carries:]
-    )
+    return init + _stacked("scan", length, body.result_types[carries:])
 
 
 scan = declare(
@@ -75,9 +107,12 @@ scan = declare(
         None,
         _infer_scan,
         None,
-        attributes=("body", "consts", "carries", "length", "reverse"),
+        attributes=("body", "consts", "carries", "length", "reverse", "counted", "checkpoint"),
         summary="A loop: body takes consts, carries and one row of each further operand to "
-        "carries and one row of each further result; last carries and stacked rows.",
+        "carries and one row of each further result; last carries and stacked rows. Reverse goes "
+        "from the last row to the first. Counted: the first operand is how many rows are visited, "
+        "the first ones; the others' results are zeros. Checkpoint: how many carries reverse mode "
+        "stores, none for what it needs of every step.",
     )
 )
 
@@ -91,8 +126,9 @@ def _infer_while(types: Sequence[Type], attributes: Attributes) -> tuple[Type, .
     _expect("while", "condition operands", (*types[:split], *init), condition.param_types)
     _expect("while", "the condition's results", condition.result_types, (Type(DType.BOOL),))
     _expect("while", "body operands", (*types[split:end], *init), body.param_types)
-    _expect("while", "carries", body.result_types, init)
-    return init
+    _expect("while", "carries", body.result_types[: len(init)], init)
+    rows = _stacked("while", attributes["length"], body.result_types[len(init) :])
+    return (*init, *rows, Type(DType.I64))
 
 
 while_ = declare(
@@ -102,8 +138,9 @@ while_ = declare(
         None,
         _infer_while,
         None,
-        attributes=("condition", "body", "condition_consts", "body_consts"),
-        summary="A loop that runs body on the carries as long as condition holds.",
+        attributes=("condition", "body", "condition_consts", "body_consts", "length"),
+        summary="A loop that runs body on the carries as long as condition holds, at most length "
+        "times; last carries, stacked rows of the body's further results, and how often it ran.",
     )
 )
 

@@ -1,8 +1,17 @@
 """The passes of the language: each a frozen dataclass, called with a function, returning one."""
 
 from gradc_ir.passes.canonicalize import Canonicalize
+from gradc_ir.passes.control import SimplifyControl
 from gradc_ir.passes.cse import MergeCommonSubexpressions
 from gradc_ir.passes.dce import RemoveDeadNodes
 from gradc_ir.passes.fold import FoldConstants
+from gradc_ir.passes.hoist import HoistInvariants
 
-__all__ = ["Canonicalize", "FoldConstants", "MergeCommonSubexpressions", "RemoveDeadNodes"]
+__all__ = [
+    "Canonicalize",
+    "FoldConstants",
+    "HoistInvariants",
+    "MergeCommonSubexpressions",
+    "RemoveDeadNodes",
+    "SimplifyControl",
+]

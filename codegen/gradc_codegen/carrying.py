@@ -1,0 +1,64 @@
+"""How a loop keeps each of its carries, and the scratch that control flow needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+from gradc_codegen.loops import Kernel
+from gradc_ir.graph import Node
+from gradc_ir.sizes import Size
+
+# A carried array of up to this many elements is on the stack ...
+_FEW_ELEMENTS = 16
+# ... while all that one loop carries there is no more than this many bytes.
+_MOST_ON_STACK = 256
+
+
+class Way(Enum):
+    """How a carry is kept from one step to the next."""
+
+    NUMBER = "on the stack, a register after LLVM"
+    FEW = "a few elements on the stack, the next ones moved into their place"
+    PLACED = "overwritten in place"
+    TURNED = "in two places that take turns"
+
+
+def ways(node: Node, kernels: Sequence[Kernel]) -> list[Way]:
+    """Return how each carry of a loop is kept; nothing for a branch."""
+    found: list[Way] = []
+    on_stack = 0
+    for i in range(_carries(node)):
+        type_ = node.results[i].type
+        count = type_.count
+        if not type_.shape:
+            found.append(Way.NUMBER)
+        elif i in kernels[-1].overwrites:
+            found.append(Way.PLACED)
+        elif (
+            isinstance(count, int)
+            and 0 < count <= _FEW_ELEMENTS
+            and on_stack + 2 * count * type_.dtype.bytes <= _MOST_ON_STACK
+        ):
+            on_stack += 2 * count * type_.dtype.bytes
+            found.append(Way.FEW)
+        else:
+            found.append(Way.TURNED)
+    return found
+
+
+def control_scratch(node: Node, kernels: Sequence[Kernel], arenas: Sequence[Size]) -> list[Size]:
+    """Return the bytes of scratch of a node: its bodies' arenas, then carries' second places."""
+    turned = [
+        node.results[i].type for i, way in enumerate(ways(node, kernels)) if way is Way.TURNED
+    ]
+    return [*arenas, *(type_.count * type_.dtype.bytes for type_ in turned)]
+
+
+def _carries(node: Node) -> int:
+    given = node.attributes
+    if node.op.name == "scan":
+        return int(given["carries"])
+    if node.op.name == "while":
+        return len(node.operands) - int(given["condition_consts"]) - int(given["body_consts"])
+    return 0

@@ -1,0 +1,150 @@
+"""Which arrays of a loop's body are overwritten in place, and the order of nodes that allows it.
+
+A carry whose next value is a chain of updates on it (a window or indexed elements replaced or added
+to, or an inner loop or branch that updates it) needs no second array: every update writes into the
+one there is. That is so when nothing that reads an older version needs a newer one; its readers
+are then put before the update.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from gradc_ir.graph import Function, Node, Value
+
+_UPDATES = ("set_slice", "scatter_set", "scatter_add")
+# For each node of control flow: the result that overwrites an operand, by position.
+Links = Mapping[Node, Mapping[int, int]]
+
+
+@dataclass
+class Overwriting:
+    """What is overwritten in a function.
+
+    Parameters
+    ----------
+    order: all nodes, operands and earlier readers before users.
+    params: for a result of the function the parameter whose memory it overwrites.
+    target: for every version of such a parameter the result of the function it turns into.
+    after: for an update the readers of the version it overwrites.
+    """
+
+    order: Sequence[Node]
+    params: dict[int, int] = field(default_factory=dict)
+    target: dict[Value, int] = field(default_factory=dict)
+    after: dict[Node, list[Node]] = field(default_factory=dict)
+
+
+def root(function: Function, result: int, links: Links) -> int | None:
+    """Return the parameter that a result is a chain of updates on, None if it is none."""
+    versions = _chain(function.results[result], links)
+    first = versions[0]
+    return first.node.attributes["index"] if first.op.name == "param" else None
+
+
+def overwriting(function: Function, wanted: Mapping[int, int], links: Links) -> Overwriting:
+    """Return what can be overwritten of what a caller would like to.
+
+    Parameters
+    ----------
+    wanted: for results of the function the parameter each may overwrite.
+    links: what nodes of control flow can overwrite.
+    """
+    made = Overwriting(function.nodes)
+    users = _users(function)
+    for result, param in wanted.items():
+        value = function.results[result]
+        if not value.type.shape:
+            continue
+        versions = _chain(value, links)
+        if versions[0] is not function.params[param] or param in made.params.values():
+            continue
+        if any(version in made.target for version in versions):
+            continue
+        if any(version in function.results for version in versions[:-1]):
+            continue  # an older version is asked for as well
+        after = _readers_first(versions, users)
+        if after is None:
+            continue
+        order = _ordered(function, {**made.after, **after})
+        if order is None:
+            continue
+        made.order = order
+        made.after.update(after)
+        made.params[result] = param
+        made.target.update(dict.fromkeys(versions, result))
+    return made
+
+
+def base_of(value: Value, links: Links) -> Value | None:
+    """Return the value that is overwritten to make another, None when that is made anew."""
+    node = value.node
+    if node.op.name in _UPDATES:
+        return node.operands[0]
+    operand = links.get(node, {}).get(value.index)
+    return None if operand is None else node.operands[operand]
+
+
+def _chain(value: Value, links: Links) -> list[Value]:
+    """Return the versions of an array, from the one that is no update to ``value``."""
+    versions = [value]
+    while (base := base_of(versions[-1], links)) is not None:
+        versions.append(base)
+    return versions[::-1]
+
+
+def _users(function: Function) -> dict[Value, list[Node]]:
+    users: dict[Value, list[Node]] = {}
+    for node in function.nodes:
+        for operand in dict.fromkeys(node.operands):
+            users.setdefault(operand, []).append(node)
+    return users
+
+
+def _readers_first(
+    versions: Sequence[Value], users: Mapping[Value, list[Node]]
+) -> dict[Node, list[Node]] | None:
+    """Return for each update its version's other readers, None where an update reads it twice."""
+    after: dict[Node, list[Node]] = {}
+    for version, newer in pairwise(versions):
+        update = newer.node
+        if update in after or sum(operand is version for operand in update.operands) > 1:
+            return None
+        readers = list(_readers(version, users))
+        if readers.count(update) > 1:
+            return None  # it also reads it through a reshape
+        after[update] = [reader for reader in readers if reader is not update]
+    return after
+
+
+def _readers(value: Value, users: Mapping[Value, list[Node]]) -> Iterable[Node]:
+    """Yield what reads a value, through reshapes, which ops on whole arrays see through, too."""
+    for user in users.get(value, ()):
+        yield user
+        if user.op.name == "reshape":
+            yield from _readers(user.results[0], users)
+
+
+def _ordered(function: Function, after: Mapping[Node, list[Node]]) -> list[Node] | None:
+    """Return the nodes with updates behind earlier readers; None when that is impossible."""
+    order: list[Node] = []
+    state: dict[Node, bool] = {}  # whether a node is done; absent: not seen
+    for start in function.nodes:
+        stack = [start]
+        while stack:
+            node = stack[-1]
+            if node in state:
+                stack.pop()
+                if not state[node]:
+                    state[node] = True
+                    order.append(node)
+                continue
+            state[node] = False
+            for needed in (*(operand.node for operand in node.operands), *after.get(node, ())):
+                if needed not in state:
+                    stack.append(needed)
+                elif not state[needed]:
+                    return None
+    return order
