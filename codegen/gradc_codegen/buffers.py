@@ -211,6 +211,7 @@ def _common(a: tuple[Loop, ...], b: tuple[Loop, ...]) -> tuple[Loop, ...]:
 def _place_values(kernel: Kernel, made: Plan) -> list[Buffer]:
     buffers = []
     done: set[Value] = set()
+    common: dict[Value, Buffer] = {}
     outputs = {
         kernel.function.results[output]: output
         for statement in kernel.statements
@@ -230,18 +231,26 @@ def _place_values(kernel: Kernel, made: Plan) -> list[Buffer]:
             here.kept = tuple(
                 axis for axis in wide if not shared or statement.axis_dims[axis] not in shared
             )
-            here.memory = here.memory or bool(here.kept) or value in kernel.target
-            if here.memory and (value in outputs or value in kernel.target):
+            here.memory = here.memory or bool(here.kept) or value in kernel.shares
+            if here.memory and (value in outputs or value in kernel.shares):
                 here.kept = tuple(wide)
         if here.memory:
-            here.output = kernel.target.get(value, outputs.get(value, -1))
+            last = kernel.shares.get(value, value)
+            here.output = outputs.get(last, -1)
             if made.all_wanted and here.output >= 0:
+                continue
+            if last in common:
+                here.buffer = common[last]
+                here.buffer.first = min(here.buffer.first, here.first)
+                here.buffer.last = max(here.buffer.last, here.last)
                 continue
             if statement.kind is Kind.WHOLE and not statement.others and not here.read:
                 continue
             count = product(shape[axis] for axis in here.kept)
             here.buffer = Buffer(count * value.type.dtype.bytes, here.first, here.last)
             buffers.append(here.buffer)
+            if value in kernel.shares:
+                common[last] = here.buffer
     return buffers
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import Enum
 
 from gradc_codegen.loops import Kernel
-from gradc_ir.graph import Node
+from gradc_ir.graph import Node, Value
 from gradc_ir.sizes import Size
 
 # A carried array of up to this many elements is on the stack ...
@@ -28,7 +28,7 @@ def ways(node: Node, kernels: Sequence[Kernel]) -> list[Way]:
     """Return how each carry of a loop is kept; nothing for a branch."""
     found: list[Way] = []
     on_stack = 0
-    for i in range(_carries(node)):
+    for i in range(len(inits(node))):
         type_ = node.results[i].type
         count = type_.count
         if not type_.shape:
@@ -55,10 +55,17 @@ def control_scratch(node: Node, kernels: Sequence[Kernel], arenas: Sequence[Size
     return [*arenas, *(type_.count * type_.dtype.bytes for type_ in turned)]
 
 
-def _carries(node: Node) -> int:
+def inits(node: Node) -> range:
+    """Return which operands of a loop are what its carries start from; none for a branch."""
     given = node.attributes
     if node.op.name == "scan":
-        return int(given["carries"])
+        first = int(given["counted"]) + int(given["consts"])
+        return range(first, first + int(given["carries"]))
     if node.op.name == "while":
-        return len(node.operands) - int(given["condition_consts"]) - int(given["body_consts"])
-    return 0
+        return range(int(given["condition_consts"]) + int(given["body_consts"]), len(node.operands))
+    return range(0)
+
+
+def is_fill(value: Value) -> bool:
+    """Whether a value is one number everywhere: a carry is filled with it, it need not be kept."""
+    return value.op.name == "broadcast" and not value.operands[0].type.shape

@@ -7,12 +7,12 @@ take turns. Nothing is copied at a step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from gradc_codegen.abi import LLVM_TYPES, Status
 from gradc_codegen.bodies import first_operand
-from gradc_codegen.carrying import Way, ways
+from gradc_codegen.carrying import Way, is_fill, ways
 from gradc_codegen.elements import Elements
 from gradc_codegen.emitter import MEMORY, Writer, literal
 from gradc_codegen.loops import Kernel
@@ -50,7 +50,7 @@ def write_control(
     lowering: Lowering,
     node: Node,
     kernels: Sequence[Kernel],
-    donated: Sequence[bool],
+    shares: Mapping[Value, Value],
     scratch: Sequence[str],
 ) -> dict[Value, str]:
     """Write a node of control flow; returns the registers of the numbers it makes.
@@ -58,10 +58,10 @@ def write_control(
     Parameters
     ----------
     kernels: its bodies.
-    donated: for each result whether it overwrites its operand, in the memory that one has.
+    shares: values that share memory, as a kernel says.
     scratch: pointers, as :func:`gradc_codegen.carrying.control_scratch` asked for them.
     """
-    writing = _Writing(lowering, node, kernels, donated, scratch)
+    writing = _Writing(lowering, node, kernels, shares, scratch)
     if node.op.name == "scan":
         writing.scan()
     elif node.op.name == "while":
@@ -115,7 +115,7 @@ class _Few(_Carry):
         writer = self.writing.writer
         self.array = f"[{self.type.count} x {MEMORY[self.type.dtype]}]"
         self.now, self.then = writer.stack(self.array), writer.stack(self.array)
-        self.writing.copy(self.type, self.writing.whole(init), self.now)
+        self.writing.begin(init, self.position, self.now)
 
     def arguments(self) -> tuple[str, str]:
         return f"ptr {self.now}", f"ptr {self.then}"
@@ -133,8 +133,7 @@ class _Placed(_Carry):
     """An array that the body overwrites."""
 
     def begin(self, init: Value) -> None:
-        if not self.writing.donated[self.position]:
-            self.writing.copy(self.type, self.writing.whole(init), self.place)
+        self.writing.begin(init, self.position, self.place)
 
     def arguments(self) -> tuple[str, str]:
         return f"ptr {self.place}", f"ptr {self.place}"
@@ -148,7 +147,7 @@ class _Turned(_Carry):
         self.slots = [writer.stack("ptr"), writer.stack("ptr")]
         for slot, place in zip(self.slots, (self.place, self.second)):
             writer.do(f"store ptr {place}, ptr {slot}")
-        self.writing.copy(self.type, self.writing.whole(init), self.place)
+        self.writing.begin(init, self.position, self.place)
 
     def arguments(self) -> tuple[str, str]:
         self.now, self.then = (self.writing.writer.emit(f"load ptr, ptr {x}") for x in self.slots)
@@ -186,7 +185,7 @@ class _Writing:
         lowering: Lowering,
         node: Node,
         kernels: Sequence[Kernel],
-        donated: Sequence[bool],
+        shares: Mapping[Value, Value],
         scratch: Sequence[str],
     ) -> None:
         self.lowering = lowering
@@ -194,7 +193,7 @@ class _Writing:
         self.writer: Writer = lowering.elements.writer
         self.node = node
         self.kernels = kernels
-        self.donated = donated
+        self._shares = shares
         self.operands = arrays_of(node)
         self._scratch = scratch
         self._slots: dict[int, str] = {}
@@ -223,6 +222,24 @@ class _Writing:
             found[value] = self.elements.load(place, value.type.dtype)
             self.writer.release(MEMORY[value.type.dtype], place)
         return found
+
+    def begin(self, init: Value, position: int, place: str) -> None:
+        """Write what a result starts from into its place, unless it is there already."""
+        type_ = init.type
+        last = self._shares.get(self.node.results[position])
+        if last is not None and self._shares.get(init) is last:
+            return
+        if is_fill(init):
+            number = self.elements.element(init.operands[0], ())
+            self.writer.loop(
+                "0",
+                self.writer.size(type_.count),
+                lambda index: self.elements.store(
+                    self.elements.at(place, type_.dtype, index), type_.dtype, number
+                ),
+            )
+        else:
+            self.copy(type_, self.whole(init), place)
 
     def store(self, number: Value, place: str) -> None:
         self.elements.store(place, number.type.dtype, self.elements.element(number, ()))
@@ -299,8 +316,7 @@ class _Writing:
         places = [self.place(i) for i in range(len(self.node.results))]
         inputs: dict[int, str] = {}
         for result, param in self.kernels[0].overwrites.items():
-            if not self.donated[result]:
-                self.copy(operands[param].type, self.whole(operands[param]), places[result])
+            self.begin(operands[param], result, places[result])
             inputs[param] = f"ptr {places[result]}"
         arguments = [inputs[i] if i in inputs else self.argument(x) for i, x in enumerate(operands)]
         return arguments, [f"ptr {place}" for place in places]

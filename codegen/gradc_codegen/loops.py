@@ -144,7 +144,7 @@ class Kernel:
     ----------
     bodies: the kernels of the functions that nodes of control flow hold, in their order.
     overwrites: for the body of a loop or branch the results that overwrite a parameter, and which.
-    target: for versions of such a parameter the result they turn into.
+    shares: for versions of an array that is overwritten the last one, whose memory they share.
     is_body: whether it is part of another kernel: then all results are wanted.
     """
 
@@ -153,7 +153,7 @@ class Kernel:
     statements: list[Statement]
     bodies: Mapping[Node, tuple[Kernel, ...]] = field(default_factory=dict)
     overwrites: Mapping[int, int] = field(default_factory=dict)
-    target: Mapping[Value, int] = field(default_factory=dict)
+    shares: Mapping[Value, Value] = field(default_factory=dict)
     is_body: bool = False
 
     def __str__(self) -> str:

@@ -331,8 +331,7 @@ class _FunctionLowering:
         scratch = tuple(map(elements.pointer, self._plan.scratch[statement]))
         bodies = self._kernel.bodies.get(node)
         if bodies is not None:
-            donated = [result in self._kernel.target for result in node.results]
-            made = write_control(self, node, bodies, donated, scratch)
+            made = write_control(self, node, bodies, self._kernel.shares, scratch)
             for value, register in made.items():
                 elements.registers[value] = register
                 for output in statement.outputs:

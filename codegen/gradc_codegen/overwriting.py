@@ -12,9 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from gradc_codegen.carrying import is_fill
 from gradc_ir.graph import Function, Node, Value
 
 _UPDATES = ("set_slice", "scatter_set", "scatter_add")
+# not in memory of its own: the caller's, the module's, or that of another value
+_NOT_OURS = ("param", "constant", "reshape")
 # For each node of control flow: the result that overwrites an operand, by position.
 Links = Mapping[Node, Mapping[int, int]]
 
@@ -27,25 +30,28 @@ class Overwriting:
     ----------
     order: all nodes, operands and earlier readers before users.
     params: for a result of the function the parameter whose memory it overwrites.
-    target: for every version of such a parameter the result of the function it turns into.
+    shares: for every version of an array that is overwritten the last one.
     after: for an update the readers of the version it overwrites.
     """
 
     order: Sequence[Node]
     params: dict[int, int] = field(default_factory=dict)
-    target: dict[Value, int] = field(default_factory=dict)
+    shares: dict[Value, Value] = field(default_factory=dict)
     after: dict[Node, list[Node]] = field(default_factory=dict)
+
+    def overwrites(self, value: Value) -> bool:
+        """Whether a value is a version that a newer one overwrites."""
+        return self.shares.get(value, value) is not value
 
 
 def root(function: Function, result: int, links: Links) -> int | None:
     """Return the parameter that a result is a chain of updates on, None if it is none."""
-    versions = _chain(function.results[result], links)
-    first = versions[0]
+    first = _chain(function.results[result], links)[0]
     return first.node.attributes["index"] if first.op.name == "param" else None
 
 
 def overwriting(function: Function, wanted: Mapping[int, int], links: Links) -> Overwriting:
-    """Return what can be overwritten of what a caller would like to.
+    """Return what can be overwritten: parameters a caller grants, and what loops start from.
 
     Parameters
     ----------
@@ -54,28 +60,52 @@ def overwriting(function: Function, wanted: Mapping[int, int], links: Links) -> 
     """
     made = Overwriting(function.nodes)
     users = _users(function)
+    results = set(function.results)
     for result, param in wanted.items():
         value = function.results[result]
-        if not value.type.shape:
+        if not value.type.shape or param in made.params.values():
             continue
         versions = _chain(value, links)
-        if versions[0] is not function.params[param] or param in made.params.values():
-            continue
-        if any(version in made.target for version in versions):
-            continue
-        if any(version in function.results for version in versions[:-1]):
-            continue  # an older version is asked for as well
-        after = _readers_first(versions, users)
-        if after is None:
-            continue
-        order = _ordered(function, {**made.after, **after})
-        if order is None:
-            continue
-        made.order = order
-        made.after.update(after)
-        made.params[result] = param
-        made.target.update(dict.fromkeys(versions, result))
+        if versions[0] is function.params[param] and (
+            len(versions) == 1 or _join(made, function, versions, users)
+        ):
+            made.params[result] = param
+    for node in function.nodes:
+        for newer in node.results:
+            base = base_of(newer, links)
+            if base is None or base in results or base.op.name in _NOT_OURS or is_fill(base):
+                continue
+            # what an update alone reads is better computed into its place
+            if node in links or base.node in links or base in made.shares:
+                _join(made, function, [base, newer], users)
     return made
+
+
+def _join(
+    made: Overwriting,
+    function: Function,
+    versions: Sequence[Value],
+    users: Mapping[Value, list[Node]],
+) -> bool:
+    """Let versions share memory if each can be overwritten by the next; says whether they do."""
+    first, last = versions[0], versions[-1]
+    if any(map(made.overwrites, versions)) or last in made.shares:
+        return False
+    if any(version in function.results for version in versions[:-1]):
+        return False  # an older version is asked for as well
+    after = _readers_first(versions, users)
+    if after is None:
+        return False
+    joined = {
+        node: [*made.after.get(node, ()), *after.get(node, ())] for node in {*made.after, *after}
+    }
+    order = _ordered(function, joined)
+    if order is None:
+        return False
+    made.order, made.after = order, joined
+    older = [value for value, final in made.shares.items() if final is first]
+    made.shares.update(dict.fromkeys([*older, *versions], last))
+    return True
 
 
 def base_of(value: Value, links: Links) -> Value | None:

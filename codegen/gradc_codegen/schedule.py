@@ -49,7 +49,7 @@ def _scheduled(made: Draft, granted: Mapping[int, int], is_body: bool) -> Kernel
     order = overwriting(function, granted, made.links)
     statements = StatementBuilder(function, order).statements
     body = _Scheduler().arrange(statements, 0, 0)
-    return Kernel(function, cut(body), statements, bodies, order.params, order.target, is_body)
+    return Kernel(function, cut(body), statements, bodies, order.params, order.shares, is_body)
 
 
 class _Scheduler:

@@ -13,7 +13,7 @@ from gradc_codegen.axes import Labels, identity, index_maps, own_dims, scatter_d
 from gradc_codegen.loops import Kind, Reading, Statement
 from gradc_codegen.overwriting import Overwriting
 from gradc_codegen.updates import find_runs, target_dims
-from gradc_codegen.whole import arrays_of, is_whole
+from gradc_codegen.whole import arrays_of, is_whole, read_whole
 from gradc_ir import sizes
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.sizes import Size
@@ -89,16 +89,10 @@ class StatementBuilder:
         nodes = overwriting.order
         has_arrays = any(value.type.shape for node in nodes for value in node.results)
         self._labels = Labels(nodes if has_arrays else ())
-        self._runs = find_runs(function, overwriting.target)
+        self._runs = find_runs(function, overwriting.overwrites)
         self._in_runs = {node for run in self._runs.values() for node in run}
         # what is read whole must be in memory whole
-        self._read_whole = {
-            array
-            for node in nodes
-            if is_whole(node)
-            for array in arrays_of(node)
-            if array.type.shape
-        }
+        self._read_whole = {array for node in nodes if is_whole(node) for array in read_whole(node)}
         for node in nodes:
             self._add(node)
         self._add_outputs()
@@ -122,7 +116,7 @@ class StatementBuilder:
             self._cost[value] = self._depth[value] = 0
         elif name in ("scatter_set", "scatter_add"):
             self._add_scatter(node)
-        elif name == "set_slice" and value in self._overwriting.target:
+        elif name == "set_slice" and self._overwriting.overwrites(node.operands[0]):
             self._add_update(node)
         elif node in self._in_runs:
             if node in self._runs:
@@ -144,7 +138,7 @@ class StatementBuilder:
             return False
         if not value.type.shape and node.operands:
             return False  # one element: computed once
-        if any(operand in self._overwriting.target for operand in node.operands):
+        if any(map(self._overwriting.overwrites, node.operands)):
             return False  # read while it is there
         cost = own + sum(self._cost.get(operand, 0) for operand in dict.fromkeys(node.operands))
         depth = 1 + max((self._depth.get(operand, 0) for operand in node.operands), default=0)
@@ -243,8 +237,10 @@ class StatementBuilder:
         """Add the one statement of an op on whole arrays."""
         made = self._new(node, Kind.WHOLE, (), (), ())
         made.others = node.results[1:]
+        whole = read_whole(node)
         for array in arrays_of(node):
-            self._connect(made, ((array, (-1,) * array.type.rank),))
+            every = ((array, (-1,) * array.type.rank),)
+            self._connect(made, every if array in whole else self._of(array))
         for value in node.results:
             self._writers[value] = (made,)
             if not value.type.shape:
@@ -255,7 +251,7 @@ class StatementBuilder:
         """Return what comes before a node that overwrites: what reads and writes older versions."""
         readers = self._overwriting.after.get(node, ())
         values = [value for reader in readers for value in reader.results]
-        values += [operand for operand in node.operands if operand in self._overwriting.target]
+        values += filter(self._overwriting.overwrites, node.operands)
         return tuple(
             dict.fromkeys(made for value in values for made in self._writers.get(value, ()))
         )
@@ -264,7 +260,7 @@ class StatementBuilder:
         """Add a copy of the base and the writes into it."""
         x, part, *indices = node.operands
         value = node.results[0]
-        overwrites = value in self._overwriting.target
+        overwrites = self._overwriting.overwrites(x)
         if not overwrites:
             rank = value.type.rank
             labels = tuple(self._labels.of(value, axis) for axis in range(rank))

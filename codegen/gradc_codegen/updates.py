@@ -6,7 +6,7 @@ element which window it is in; so the windows are written into one array, in ord
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable
 
 from gradc_codegen.axes import index_maps
 from gradc_ir.graph import Function, Node, Value
@@ -16,7 +16,7 @@ from gradc_ir.sizes import Size
 SHORTEST_RUN = 5
 
 
-def find_runs(function: Function, overwritten: Container[Value]) -> dict[Node, list[Node]]:
+def find_runs(function: Function, overwritten: Callable[[Value], bool]) -> dict[Node, list[Node]]:
     """Return the long runs of updates, by their last one; those that overwrite are no part of any.
 
     In a run each value but the last is read by the next update and by nothing else.
@@ -24,7 +24,7 @@ def find_runs(function: Function, overwritten: Container[Value]) -> dict[Node, l
     updates = [
         node
         for node in function.nodes
-        if node.op.name == "set_slice" and node.results[0] not in overwritten
+        if node.op.name == "set_slice" and not overwritten(node.operands[0])
     ]
     if len(updates) < SHORTEST_RUN:
         return {}

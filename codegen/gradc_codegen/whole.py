@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradc_codegen import cumulating, decompositions, solving, sorting
+from gradc_codegen.carrying import inits, is_fill
 from gradc_codegen.site import WholeOp
 from gradc_ir.graph import Node, Value
 
@@ -27,6 +28,16 @@ def is_whole(node: Node) -> bool:
 def arrays_of(node: Node) -> tuple[Value, ...]:
     """Return the values whose memory an op reads for its operands: a reshape has its operand's."""
     return tuple(map(_in_memory, node.operands))
+
+
+def read_whole(node: Node) -> tuple[Value, ...]:
+    """Return the arrays a node needs in memory whole: not those that carries are filled with."""
+    starts = inits(node)
+    return tuple(
+        array
+        for i, array in enumerate(arrays_of(node))
+        if array.type.shape and not (i in starts and is_fill(array))
+    )
 
 
 def _in_memory(value: Value) -> Value:
