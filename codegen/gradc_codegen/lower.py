@@ -310,6 +310,8 @@ class _FunctionLowering:
 
     def _scalar_output(self, output: int, dtype: DType) -> str:
         """Return where a scalar output goes: nowhere, on the stack, when it is not wanted."""
+        if self._plan.all_wanted:
+            return f"%out{output}"
         type_ = MEMORY[dtype]
         sink = self._sink.get(type_)
         if sink is None:

@@ -41,6 +41,6 @@ def read_whole(node: Node) -> tuple[Value, ...]:
 
 
 def _in_memory(value: Value) -> Value:
-    while value.op.name == "reshape" and value.operands[0].type.shape:
+    while value.op.name == "reshape" and value.type.shape and value.operands[0].type.shape:
         (value,) = value.operands
     return value

@@ -115,6 +115,23 @@ PROGRAMS = {
         """,
         [(np.arange(40.0), np.arange(n) * 3) for n in (0, 1, 9)],
     ),
+    "one element of an array": (
+        """
+        func @f(%x: f64[2], %rows: f64[n]) -> f64 {
+          %0: f64[1] = slice %x {starts = [1], steps = [1]}
+          %1: f64 = reshape %0
+          %2: f64 = scan %1, %1, %rows {body = @body, consts = 1, carries = 1, length = n,
+            reverse = REVERSE, counted = false, checkpoint = none}
+          return %2
+        }
+        func @body(%c: f64, %s: f64, %row: f64) -> f64 {
+          %0: f64 = mul %c, %s
+          %1: f64 = add %0, %row
+          return %1
+        }
+        """,
+        [(np.array([0.25, 0.5]), np.arange(float(n))) for n in (0, 3)],
+    ),
     "while": (
         """
         func @f(%x: f64, %limit: f64) -> (f64, f64[50,2], i64) {
