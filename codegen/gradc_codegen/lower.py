@@ -6,7 +6,8 @@ from gradc_codegen.abi import Signature, Status
 from gradc_codegen.accumulate import Running
 from gradc_codegen.axes import scatter_dims
 from gradc_codegen.buffers import Plan, plan
-from gradc_codegen.control import Body, write_control
+from gradc_codegen.control import write_control
+from gradc_codegen.control_site import Body
 from gradc_codegen.elements import Elements
 from gradc_codegen.emitter import MEMORY, Module, Writer
 from gradc_codegen.frame import checks_of, symbols_of, write_worksize
