@@ -46,8 +46,10 @@ class Overwriting:
 
 def root(function: Function, result: int, links: Links) -> int | None:
     """Return the parameter that a result is a chain of updates on, None if it is none."""
-    first = _chain(function.results[result], links)[0]
-    return first.node.attributes["index"] if first.op.name == "param" else None
+    value = function.results[result]
+    while (base := base_of(value, links)) is not None:
+        value = base
+    return value.node.attributes["index"] if value.op.name == "param" else None
 
 
 def overwriting(function: Function, wanted: Mapping[int, int], links: Links) -> Overwriting:
@@ -65,10 +67,8 @@ def overwriting(function: Function, wanted: Mapping[int, int], links: Links) -> 
         value = function.results[result]
         if not value.type.shape or param in made.params.values():
             continue
-        versions = _chain(value, links)
-        if versions[0] is function.params[param] and (
-            len(versions) == 1 or _join(made, function, versions, users)
-        ):
+        versions = _versions(function.params[param], value, links, users)
+        if versions and (len(versions) == 1 or _join(made, function, versions, users)):
             made.params[result] = param
     for node in function.nodes:
         for newer in node.results:
@@ -117,12 +117,38 @@ def base_of(value: Value, links: Links) -> Value | None:
     return None if operand is None else node.operands[operand]
 
 
-def _chain(value: Value, links: Links) -> list[Value]:
-    """Return the versions of an array, from the one that is no update to ``value``."""
-    versions = [value]
-    while (base := base_of(versions[-1], links)) is not None:
-        versions.append(base)
-    return versions[::-1]
+def _versions(
+    first: Value, last: Value, links: Links, users: Mapping[Value, list[Node]]
+) -> list[Value]:
+    """Return the versions of an array from the first to the last; none when they are not of one."""
+    newer: dict[Value, Value | None] = {last: None}
+    waiting = [last]
+    while waiting:
+        value = waiting.pop()
+        if value is first:
+            found = [value]
+            while (following := newer[found[-1]]) is not None:
+                found.append(following)
+            return found
+        base = base_of(value, links)
+        for older in _read_once(value, users) if base is None else (base,):
+            if older not in newer:
+                newer[older] = value
+                waiting.append(older)
+    return []
+
+
+def _read_once(value: Value, users: Mapping[Value, list[Node]]) -> Iterable[Value]:
+    """Yield the operands that an elementwise op alone reads, each element before it is written."""
+    node = value.node
+    if node.op.is_elementwise:
+        for operand in node.operands:
+            if (
+                operand.type == value.type
+                and users[operand] == [node]
+                and node.operands.count(operand) == 1
+            ):
+                yield operand
 
 
 def _users(function: Function) -> dict[Value, list[Node]]:

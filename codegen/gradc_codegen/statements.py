@@ -140,6 +140,8 @@ class StatementBuilder:
             return False  # one element: computed once
         if any(map(self._overwriting.overwrites, node.operands)):
             return False  # read while it is there
+        if value in self._overwriting.shares:
+            return False  # it has its place
         cost = own + sum(self._cost.get(operand, 0) for operand in dict.fromkeys(node.operands))
         depth = 1 + max((self._depth.get(operand, 0) for operand in node.operands), default=0)
         if cost > MOST_RECOMPUTED_OPS or depth > _LONGEST_CHAIN:

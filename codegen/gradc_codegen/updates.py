@@ -17,14 +17,15 @@ SHORTEST_RUN = 5
 
 
 def find_runs(function: Function, overwritten: Callable[[Value], bool]) -> dict[Node, list[Node]]:
-    """Return the long runs of updates, by their last one; those that overwrite are no part of any.
+    """Return the long runs of updates, by their last one.
 
-    In a run each value but the last is read by the next update and by nothing else.
+    In a run each value but the last is read by the next update and by nothing else. What overwrites
+    a value, or reads one that is overwritten, is in none.
     """
     updates = [
         node
         for node in function.nodes
-        if node.op.name == "set_slice" and not overwritten(node.operands[0])
+        if node.op.name == "set_slice" and not any(map(overwritten, node.operands))
     ]
     if len(updates) < SHORTEST_RUN:
         return {}

@@ -271,6 +271,18 @@ IN_PLACE = {
         %p: bool = lt 0.5, %v
         %r: f64[m] = cond %p, %x, %v, %i {then = @set, otherwise = @keep}
     """,
+    "every element": """
+        %a: f64 = cast %i
+        %b: f64[m] = broadcast %a {axes = []}
+        %c: f64[m] = mul %x, 0.5
+        %d: f64[m] = sin %b
+        %r: f64[m] = add %d, %c
+    """,
+    "every element, then one": """
+        %a: f64[m] = mul %x, 0.5
+        %v: f64 = gather %a, %i {axes = [0]}
+        %r: f64[m] = scatter_add %a, %v, %i {axes = [0]}
+    """,
     "in a function": READ + "%r: f64[m] = checkpoint %x, %v, %i {body = @set}",
 }
 COPIED = {
@@ -283,10 +295,15 @@ COPIED = {
         %t: f64 = reduce_sum %y {axes = [0]}
         %r: f64[m] = scatter_add %s, %t, %i {axes = [0]}
     """,
-    "it is no update": "%r: f64[m] = mul %x, 0.5",
+    "it is read shifted": """
+        %a: f64[2] = slice %x {starts = [1], steps = [1]}
+        %b: f64 = reduce_sum %a {axes = [0]}
+        %c: f64[m] = broadcast %b {axes = []}
+        %r: f64[m] = mul %x, %c
+    """,
     "of something else": READ
     + """
-        %y: f64[m] = neg %x
+        %y: f64[m] = broadcast %v {axes = []}
         %r: f64[m] = scatter_add %y, %v, %i {axes = [0]}
     """,
 }
