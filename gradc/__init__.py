@@ -14,8 +14,15 @@ if TYPE_CHECKING:
     from gradc import rules as rules
     from gradc import special as special
     from gradc import testing as testing
+    from gradc.checkpointing import checkpoint as checkpoint
     from gradc.compiled import Compiled as Compiled
     from gradc.compiled import compile as compile
+    from gradc.control.branches import cond as cond
+    from gradc.control.branches import switch as switch
+    from gradc.control.loops import fori_loop as fori_loop
+    from gradc.control.loops import while_loop as while_loop
+    from gradc.control.scan import map as map
+    from gradc.control.scan import scan as scan
     from gradc.custom import custom_gradient as custom_gradient
     from gradc.custom import overrides as overrides
     from gradc.custom import register_gradient as register_gradient
@@ -31,11 +38,13 @@ if TYPE_CHECKING:
     from gradc.transforms import linearize as linearize
     from gradc.transforms import value_and_grad as value_and_grad
     from gradc.transforms import vjp as vjp
+    from gradc.vmapping import vmap as vmap
     from gradc_ir.errors import DTypeError as DTypeError
     from gradc_ir.errors import ExportError as ExportError
     from gradc_ir.errors import GradcError as GradcError
     from gradc_ir.errors import GradientArityError as GradientArityError
     from gradc_ir.errors import IndexError as IndexError
+    from gradc_ir.errors import LoopError as LoopError
     from gradc_ir.errors import NoGradientError as NoGradientError
     from gradc_ir.errors import NonFiniteError as NonFiniteError
     from gradc_ir.errors import ParseError as ParseError
@@ -44,7 +53,11 @@ if TYPE_CHECKING:
     from gradc_ir.errors import TraceError as TraceError
 
 _PLACES = {
+    "gradc.checkpointing": ("checkpoint",),
     "gradc.compiled": ("Compiled", "compile"),
+    "gradc.control.branches": ("cond", "switch"),
+    "gradc.control.loops": ("fori_loop", "while_loop"),
+    "gradc.control.scan": ("map", "scan"),
     "gradc.custom": ("custom_gradient", "overrides", "register_gradient"),
     "gradc.rules.user": ("rule",),
     "gradc.tracing.primitives": ("exactly", "stop_gradient"),
@@ -59,12 +72,14 @@ _PLACES = {
         "value_and_grad",
         "vjp",
     ),
+    "gradc.vmapping": ("vmap",),
     "gradc_ir.errors": (
         "DTypeError",
         "ExportError",
         "GradcError",
         "GradientArityError",
         "IndexError",
+        "LoopError",
         "NoGradientError",
         "NonFiniteError",
         "ParseError",

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from gradc.conversion import Array
+from gradc.origin import Place, origin
+from gradc_ir import sizes, tape
+from gradc_ir.binding import bind_sizes
 from gradc_ir.errors import NonFiniteError
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.interpret import interpret, watched
-from gradc_ir.location import Location
 
 # What keeps an op that began it from doing so.
 _CURES = {
@@ -41,17 +43,23 @@ def interpret_finite(function: Function, arrays: Sequence[Array]) -> list[Array]
     Raises NonFiniteError when one is nan or infinite: it names the value where that began, with the
     user's line and its operands. What is not finite but chosen by no mask is none of its business.
     """
-    values: dict[Value, Array] = dict(zip(function.params, map(np.asarray, arrays)))
+    values: dict[Value, Array] = {}
+    tapes = [1 << 62]  # where nothing has that many rows, any number is large enough
 
     def keep(of: Function, node: Node, _: Sequence[Array], results: Sequence[Array]) -> None:
         if of is function:
             values.update(zip(node.results, results))
+        for value, result in zip(node.results, results):
+            if sizes.TAPE in value.type.shape:
+                tapes[0] = result.shape[value.type.shape.index(sizes.TAPE)]
 
     with watched(keep), np.errstate(all="ignore"):
         found = list(interpret(function, arrays))
+    symbols = bind_sizes(function.param_types, [np.shape(array) for array in arrays])
+    symbols.setdefault(tape.NAME, tapes[0])
     for value in function.results:
         if not _is_finite(values[value]):
-            raise _error(function, values, value)
+            raise _error(Place(function, values, value), symbols)
     return found
 
 
@@ -67,59 +75,37 @@ def _has_nan(array: Array) -> bool:
     return array.dtype.kind == "f" and bool(np.isnan(array).any())
 
 
-def _origin(value: Value, values: dict[Value, Array], bad: Callable[[Array], bool]) -> Value:
-    """Return the value in which what is ``bad`` about a value began."""
-    while True:
-        before = [
-            operand
-            for operand, seen in _looked_at(value, values)
-            if operand.op.name != "constant" and bad(seen)
-        ]
-        if not before:
-            return value
-        value = before[0]
-
-
-def _looked_at(value: Value, values: dict[Value, Array]) -> list[tuple[Value, Array]]:
-    """Return the operands of a value, with the elements that it took of them."""
-    operands = value.operands
-    arrays = [values[operand] for operand in operands]
-    if value.op.name == "select":
-        condition = arrays[0]
-        return [(operands[1], arrays[1][condition]), (operands[2], arrays[2][~condition])]
-    return list(zip(operands, arrays))
-
-
-def _error(function: Function, values: dict[Value, Array], result: Value) -> NonFiniteError:
-    bad = _has_nan if _has_nan(values[result]) else _has_infinity
-    value = _origin(result, values, bad)
-    further = []
+def _error(result: Place, symbols: Mapping[str, int]) -> NonFiniteError:
+    function = result.function
+    bad = _has_nan if _has_nan(result.array) else _has_infinity
+    place = origin(result, bad, symbols)
+    further = list(place.steps)
     if bad is _has_nan:
         # an infinity before it, which nobody wrote, is where it all began
-        first = _origin(value, values, _has_infinity)
-        written = any(operand.op.name == "constant" for operand in first.operands)
-        if first is not value and not (written and first.op.name in ("select", "broadcast")):
-            where = _line(function, value)
-            place = f", {where}: {where.code}" if where else ""
-            further = [f"it becomes nan in {value.op.name}{place}"]
-            value = first
-    kind = "nan" if _has_nan(values[value]) else "inf"
+        first = origin(place, _has_infinity, symbols)
+        written = any(operand.op.name == "constant" for operand in first.value.operands)
+        spread = first.value.op.name in ("select", "broadcast")
+        if first.value is not place.value and not (written and spread):
+            further = [*first.steps, f"it becomes nan in {place.text}"]
+            place = first
+    value = place.value
+    kind = "nan" if _has_nan(place.array) else "inf"
     if value in function.params:
         name = function.names[function.params.index(value)]
         return NonFiniteError(
             f"{kind} in {name}, an argument of {function.name}",
             at=function.location,
-            found=[f"{name}: {_summary(value, values[value])}", *further],
+            found=[f"{name}: {_summary(value, place.array)}", *further],
         )
     return NonFiniteError(
         f"{value.op.name} makes the first {kind} of {function.name}",
-        at=_line(function, value) or function.location,
+        at=place.line or function.location,
         found=[
             *(
-                f"operand {i}: {_summary(operand, values[operand])}"
+                f"operand {i}: {_summary(operand, place.values[operand])}"
                 for i, operand in enumerate(value.operands, 1)
             ),
-            f"result: {_summary(value, values[value])}",
+            f"result: {_summary(value, place.array)}",
             *further,
         ],
         help=_CURES.get(value.op.name) if _is_value(function) else _SLOPE,
@@ -129,10 +115,6 @@ def _error(function: Function, values: dict[Value, Array], result: Value) -> Non
 def _is_value(function: Function) -> bool:
     """Whether a function is the user's, not a derivative of it."""
     return function.location is None or function.location.function == function.name
-
-
-def _line(function: Function, value: Value) -> Location | None:
-    return next(iter(function.locations.get(value.node, ())), None)
 
 
 def _summary(value: Value, array: Array) -> str:

@@ -6,6 +6,7 @@ from gradc.pipeline import Request, after, before, derive
 from gradc_ir.errors import TraceError
 from gradc_ir.graph import Function
 from gradc_ir.printer import print_function
+from gradc_ir.walk import nested
 
 STAGES = ("traced", "stable", "derivative", "final", "loops", "llvm", "asm")
 
@@ -74,6 +75,11 @@ def _after(steps: list[tuple[str, Function]], name: str, locations: bool) -> str
             found=f"passes: {', '.join(dict.fromkeys(step for step, _ in steps))}",
         )
     return "\n".join(
-        f"## {step}: {len(function.nodes)} nodes\n{print_function(function, locations=locations)}"
+        f"## {step}: {_count(function)} nodes\n{print_function(function, locations=locations)}"
         for step, function in chosen
     )
+
+
+def _count(function: Function) -> int:
+    """Return the number of nodes, those of bodies included."""
+    return sum(1 for _ in nested(function))

@@ -7,11 +7,16 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gradc.conversion import Array
 from gradc.debugging import interpret_finite, wants_finite
-from gradc_ir.errors import GradcError, ShapeError
+from gradc_ir.binding import bind_sizes
+from gradc_ir.errors import GradcError, LoopError, ShapeError
 from gradc_ir.graph import Function
 from gradc_ir.interpret import interpret
+from gradc_ir.limit import limited_loops, too_many_steps
+from gradc_ir.tape import taped_loops
 
 if TYPE_CHECKING:
     from gradc_codegen.entry import Kernel
@@ -27,9 +32,8 @@ def jit_disabled() -> bool:
 class Executable:
     """A final function that can be called with arrays.
 
-    The kernel is built on construction, unless the function holds an op that has no native form yet
-    or ``GRADC_DISABLE_JIT`` is set: then the interpreter runs it, to the same bits for all but the
-    functions of the mathematics library. With ``finite`` or ``GRADC_DEBUG_NANS`` it is interpreted
+    The kernel is built on construction, unless ``GRADC_DISABLE_JIT`` is set: then the interpreter
+    runs it, to the same bits for all but the functions of the mathematics library. With ``finite`` or ``GRADC_DEBUG_NANS`` it is interpreted
     too, and the first value that is not finite is an error.
     """
 
@@ -41,10 +45,6 @@ class Executable:
 
     def _compile(self) -> bool:
         if jit_disabled() or self.finite:
-            return False
-        from gradc_codegen.prepare import unsupported
-
-        if unsupported(self.function):
             return False
         from gradc_codegen.entry import Kernel
         from gradc_codegen.jit import compile_module
@@ -58,33 +58,57 @@ class Executable:
     def _why(self) -> str:
         if jit_disabled():
             return "interpreted: GRADC_DISABLE_JIT is set"
-        if self.finite:
-            return "interpreted: looking for what is not finite"
-        from gradc_codegen.prepare import unsupported
-
-        return f"interpreted: no native form of {', '.join(unsupported(self.function))} yet"
+        return "interpreted: looking for what is not finite"
 
     def __call__(self, arrays: Sequence[Array]) -> list[Array]:
         """Return the results for the arrays, one a parameter.
 
-        Raises IndexError with the user's line when a traced index lies outside its axis,
+        Raises, with the user's line: IndexError when a traced index lies outside its axis,
+        LoopError when a loop takes more steps than its limit or than there is memory for,
         NonFiniteError when it was asked to look.
         """
         if self.finite:
             return interpret_finite(self.function, arrays)
         if self.kernel is None:
             return list(interpret(self.function, arrays))
-        from gradc_codegen.entry import KernelStatus
-
         try:
             return self.kernel(arrays)
-        except KernelStatus:
+        except Exception as error:
+            return self._after(error, arrays)
+
+    def _after(self, error: Exception, arrays: Sequence[Array]) -> list[Array]:
+        """Return what the interpreter makes of the arrays, or raise what a kernel's error means."""
+        from gradc_codegen.abi import Status
+        from gradc_codegen.entry import KernelStatus
+        from gradc_codegen.tape import TapeTooLong
+
+        if isinstance(error, KernelStatus):
+            if error.status is Status.LIMIT:
+                shapes = [np.shape(array) for array in arrays]
+                loops = limited_loops(self.function, bind_sizes(self.function.param_types, shapes))
+                if len(loops) == 1:  # the interpreter would take its time up to the limit
+                    raise too_many_steps(*loops[0]) from None
             # the interpreter knows the user's line; it raises the same error, with it
             return list(interpret(self.function, arrays))
-        except ValueError as error:
-            if isinstance(error, GradcError):
-                raise
+        if isinstance(error, TapeTooLong):
+            raise _too_many_steps(self.function, error.steps, error.bytes) from None
+        if isinstance(error, ValueError) and not isinstance(error, GradcError):
             raise ShapeError(f"{self.function.name}: a result would be too big: {error}") from error
+        raise error
+
+
+def _too_many_steps(function: Function, steps: int, needed: int) -> LoopError:
+    loops = taped_loops(function)
+    unit, name = (2**30, "GiB") if needed >= 2**30 else (2**20, "MiB")
+    room = f"{needed / unit:.1f} {name}" if needed else "more memory than there is"
+    return LoopError(
+        f"{function.name}: a loop takes more than {steps} steps, and room for the values of twice "
+        f"as many would take {room}",
+        at=loops[0] if loops else None,
+        found=[f"or is it this one: {loop}" for loop in loops[1:]],
+        help="does it end? max_iter= sets a limit to its steps; or keep fewer and smaller values "
+        "from step to step",
+    )
 
 
 KERNEL_NAME = "gradc_kernel"

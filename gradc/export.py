@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gradc import __version__
 from gradc_ir.errors import ExportError
 from gradc_ir.graph import Function
+from gradc_ir.walk import nested
 
 if TYPE_CHECKING:
     from gradc_codegen.abi import Signature
@@ -47,10 +48,13 @@ def export(
     outputs: names of the results by suffix, instead of ``y`` and ``g_x``.
     documentation: text for the comment on top of the header.
 
+    Where only the running program knows how many steps a loop takes, and its values are kept for
+    the gradient, the last size argument of the kernel says how many there is room for (``tape``).
+
     Raises
     ------
     ExportError: the name is not free in C, two arguments have the same name there, the target is
-        unknown or has no fma, an op has no native form, or is a function of SciPy's.
+        unknown or has no fma, or an op is a function of SciPy's.
     """
     from gradc_codegen.abi import Signature
     from gradc_codegen.fortran import routines_in
@@ -90,14 +94,7 @@ def export(
 
 def _lower(function: Function, name: str) -> str:
     from gradc_codegen.lower import lower
-    from gradc_codegen.prepare import unsupported
 
-    missing = unsupported(function)
-    if missing:
-        raise ExportError(
-            f"{function.name} cannot be exported: no native form of {', '.join(missing)} yet",
-            help="call it from Python, where the interpreter runs it",
-        )
     _refuse_scipy(function)
     return lower(function, name)
 
@@ -106,13 +103,13 @@ def _refuse_scipy(function: Function) -> None:
     """Raise ExportError, with the user's line, for what only SciPy computes."""
     from gradc_codegen.math.functions import scipy_name
 
-    for node in function.nodes:
+    for owner, node in nested(function):
         name = scipy_name(node.op.scalar)
         if name is not None:
             raise ExportError(
                 f"{function.name} cannot be exported: {node.op.name} is computed by "
                 f"scipy.special.{name}, which an object file cannot call",
-                at=next(iter(function.locations.get(node, ())), None),
+                at=next(iter(owner.locations.get(node, ())), None),
                 help="compute it outside and make it an argument of the kernel, or call the "
                 "function from Python",
             )
@@ -165,6 +162,8 @@ def _check_arguments(name: str, signature: Signature) -> None:
 
     seen: dict[str, str] = {}
     for argument in (*signature.sizes, *signature.inputs):
+        if argument == signature.tape:
+            continue
         identifier = c_identifier(argument.name)
         kind = "the size" if argument in signature.sizes else "the argument"
         if identifier in seen:

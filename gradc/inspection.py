@@ -165,8 +165,9 @@ class Inspected(ABC):
         """Write ``name.o`` and ``name.h``: the value as ``name``, with its gradient as ``name_vg``.
 
         ``cpu`` is the target's baseline by default, ``triple`` is this machine. Returns the paths.
-        Hidden inputs become further inputs of the kernels. Raises ExportError, with the cure, when
-        the function cannot be exported.
+        Hidden inputs become further inputs of the kernels. A gradient that goes back through a loop
+        without a known number of steps takes ``tape``, how many there is room for, as its last
+        size. Raises ExportError, with the cure, when the function cannot be exported.
         """
         from gradc.export import export
 

@@ -138,7 +138,7 @@ def register_named_tuple(cls: Any, kind: Any) -> None:
         warnings.simplefilter("ignore", UserWarning)  # it could be one without being registered
         register(
             cls,
-            lambda value: (tuple(value), None, kind._fields),
+            lambda value: (tuple(value), None, tuple(range(len(kind._fields)))),
             lambda _, parts: class_of_instances(kind)._make(parts),
             path_entry_type=optree.NamedTupleEntry,
             namespace=_NAMESPACE,

@@ -21,7 +21,13 @@ from gradc.autodiff.reverse import vjp
 from gradc.rules import EXACT, FAST, Simplify, Stabilise
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.graph import Function
-from gradc_ir.passes import Canonicalize, FoldConstants
+from gradc_ir.passes import (
+    Canonicalize,
+    FoldConstants,
+    HoistInvariants,
+    RemoveDeadNodes,
+    SimplifyControl,
+)
 from gradc_ir.verify import verify
 
 Watch: TypeAlias = Callable[[str, Function], None]
@@ -67,8 +73,10 @@ class Pipeline:
     def __call__(self, function: Function, watch: Watch | None = None) -> Function:
         """Run the passes in order, each result verified; ``watch`` is told its name and result."""
         for step in self.passes:
-            function = step(function)
-            verify(function)
+            made = step(function)
+            if made is not function:
+                verify(made)
+            function = made
             if watch is not None:
                 watch(f"{self.name}.{step.name}", function)
         return function
@@ -76,18 +84,38 @@ class Pipeline:
 
 def before(options: Options) -> Pipeline:
     """Return the passes before differentiation: the derivative must be of the stable form."""
-    return Pipeline("before", (Canonicalize(), FoldConstants(), _rules(options)))
+    return Pipeline("before", _simplify(options, HoistInvariants(floats=False)))
 
 
 def after(options: Options) -> Pipeline:
     """Return the passes after the outermost differentiation.
 
-    Opening calls, folding and differentiation make new spellings for the rules. Equal nodes are
-    merged and dead ones dropped by every pass, because each builds its result anew from the results
-    back.
+    Opening calls, folding and differentiation make new spellings for the rules.
     """
-    fast: list[Pass] = [Simplify(FAST)] if options.fast else []
-    return Pipeline("after", (OpenCalls(), Canonicalize(), FoldConstants(), _rules(options), *fast))
+    fast: tuple[Pass, ...] = (Simplify(FAST),) if options.fast else ()
+    return Pipeline("after", (OpenCalls(), *_simplify(options, HoistInvariants(), fast)))
+
+
+def _simplify(options: Options, hoist: Pass, more: tuple[Pass, ...] = ()) -> tuple[Pass, ...]:
+    """Return the passes that simplify.
+
+    Equal nodes are merged and dead ones dropped by every pass, because each builds its result anew
+    from the results back; only loops and branches must be told what they hold in vain.
+    """
+    return (
+        # constants go into bodies before folding, which may decide a branch
+        SimplifyControl(),
+        Canonicalize(),
+        FoldConstants(),
+        SimplifyControl(),
+        _rules(options),
+        *more,
+        # a value that no step computes must not be found not to be finite
+        *(() if options.debug_nans else (hoist,)),
+        # a loop may be left of which each step hands on the same
+        SimplifyControl(),
+        RemoveDeadNodes(),
+    )
 
 
 def _rules(options: Options) -> Pass:

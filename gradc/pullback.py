@@ -19,6 +19,7 @@ from gradc.signature import Bound
 from gradc.tangents import pad_tangents, push_tangents
 from gradc_ir.errors import ShapeError
 from gradc_ir.graph import Function
+from gradc_ir.verify import verify
 
 if TYPE_CHECKING:
     from gradc.specialize import Specialization
@@ -47,7 +48,10 @@ def halves(function: Function, request: Request) -> tuple[Function, Function]:
     of = "vjp" if request.of == "vjp" else "jvp"
     whole = derive(function, dataclasses.replace(request, of=of))
     later = len(whole.results) - len(function.results)
-    return split(whole, list(range(len(function.params), len(whole.params))), later)
+    made = split(whole, list(range(len(function.params), len(whole.params))), later)
+    for half in made:
+        verify(half)
+    return made
 
 
 class Pullback:

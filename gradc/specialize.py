@@ -25,8 +25,9 @@ from gradc.tracing import NeedsConcreteSize, Traced
 from gradc_ir import ops
 from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.graph import Function
-from gradc_ir.sizes import Size, evaluate, symbol
+from gradc_ir.sizes import Size, evaluate, symbol, symbols
 from gradc_ir.types import DType, Type, dtype_of
+from gradc_ir.walk import nested
 
 # One thread traces and compiles at a time; a function that is traced may compile another.
 _compiling = threading.RLock()
@@ -230,12 +231,15 @@ def nonempty_sizes(function: Function) -> tuple[Size, ...]:
     """
     found = (
         node.operands[0].type.shape[axis]
-        for node in function.body
+        for _, node in nested(function)
         if node.op in (ops.reduce_max, ops.reduce_min)
         and node.operands[0].type.dtype is not DType.BOOL  # any and all have a value
         for axis in node.attributes["axes"]
     )
-    return tuple(dict.fromkeys(size for size in found if not isinstance(size, int)))
+    told = {name for type_ in function.param_types for name in type_.symbols}
+    return tuple(
+        size for size in dict.fromkeys(found) if (names := symbols(size)) and told.issuperset(names)
+    )
 
 
 def _fits(

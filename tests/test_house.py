@@ -118,10 +118,11 @@ def test_words(path: Path) -> None:
 
 
 def test_every_family_of_ops_has_its_derivatives() -> None:
-    """An op and its derivative stand in files of the same name."""
+    """An op and its derivative stand in files, or folders, of the same name."""
 
     def families(folder: Path) -> set[str]:
-        return {path.stem for path in folder.glob("*.py")} - {"__init__"}
+        folders = {path.parent.name for path in folder.glob("*/__init__.py")}
+        return {path.stem for path in folder.glob("*.py")} - {"__init__"} | folders
 
     derivatives = families(ROOMS["gradc"] / "derivatives") - {"registry"}
     assert families(ROOMS["gradc_ir"] / "ops") == derivatives

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 # A first call has room for this many steps, or for the fewer that fit into so many bytes.
 _FIRST_STEPS = 64
@@ -44,8 +45,20 @@ def first_steps(needed: int, bytes_of: Callable[[int], int]) -> int:
 
 @functools.cache
 def most_bytes() -> int:
-    """Return how much memory tapes may grow to: half of the machine's."""
+    """Return how much memory tapes may grow to: half of what this process can have."""
+    return min(filter(None, (_machine(), _container()))) // 2
+
+
+def _machine() -> int:
     try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # not on every system
-        return 2**33
+        return 2**34
+
+
+def _container() -> int | None:
+    """Return the limit of a Linux control group, where there is one."""
+    try:
+        return int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii"))
+    except (OSError, ValueError):  # no such file, or "max"
+        return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc.autodiff import masks, zeros
-from gradc.autodiff.active import active_nodes
+from gradc.autodiff.active import active_values
 from gradc.autodiff.masks import Cotangent
 from gradc.autodiff.open_calls import open_ruleless
 from gradc.derivatives.registry import Site, derivative_of
@@ -13,18 +13,22 @@ from gradc_ir.build import Builder
 from gradc_ir.graph import Function, Value
 
 
-def jvp(function: Function, wrt: Sequence[int]) -> Function:
+def jvp(function: Function, wrt: Sequence[int], asked: Sequence[int] | None = None) -> Function:
     """Return the function that also pushes tangents forward.
 
     Parameters: the function's, then one tangent for each position in ``wrt``, of the parameter's
-    type. Results: the function's, then the tangent of each float result, in order.
+    type. Results: the function's, then the tangent of each float result, in order; or of those at
+    the positions in ``asked``.
 
     Raises DTypeError when a parameter of ``wrt`` is no float, NoGradientError when an op on the way
     from it to a float result has no derivative.
     """
     function = open_ruleless(function)
     zeros.check_wrt(function, wrt)
-    active = active_nodes(function, wrt, function.results)
+    if asked is None:
+        asked = [i for i, type_ in enumerate(function.result_types) if type_.dtype.is_float]
+    ends = [function.results[position] for position in asked]
+    active = active_values(function, wrt, ends)
     builder = Builder()
     with builder:
         params = [builder.param(i, type_) for i, type_ in enumerate(function.param_types)]
@@ -40,26 +44,34 @@ def jvp(function: Function, wrt: Sequence[int]) -> Function:
             assert total is not None
             tangents[param] = total
         for node in function.body:
-            locations = function.locations.get(node, ())
-            made = builder.copy(node, new, locations)
-            if node not in active:
-                continue
+            builder.here = function.locations.get(node, ())
             incoming = [tangents.get(operand) for operand in node.operands]
-            if all(tangent is None for tangent in incoming):
-                continue
-            builder.here = locations
-            derivative = derivative_of(node, function)
             wanted = tuple(tangent is not None for tangent in incoming)
-            site = Site(node.op, made.results, made.operands, node.attributes, wanted)
-            assert derivative.forward is not None
-            for result, tangent in zip(node.results, derivative.forward(site, incoming)):
+            reaches = tuple(result in active for result in node.results)
+            if not any(wanted) or not any(reaches):
+                builder.copy(node, new)
+                continue
+            derivative = derivative_of(node, function)
+            operands = tuple(new[operand] for operand in node.operands)
+            site = Site(node.op, (), operands, node.attributes, wanted, reaches)
+            found: Sequence[Cotangent | None]
+            if derivative.joint:
+                solid = [None if tangent is None else tangent.solid() for tangent in incoming]
+                made, pushed = derivative.joint(site, solid)
+                new.update(zip(node.results, made, strict=True))
+                found = [None if tangent is None else Cotangent(tangent) for tangent in pushed]
+            else:
+                site = site._replace(results=builder.copy(node, new).results)
+                assert derivative.forward is not None
+                found = derivative.forward(site, incoming)
+            for result, tangent in zip(node.results, found):
                 if tangent is not None and result.type.dtype.is_float:
                     tangents[result] = tangent
         builder.here = ()
+        found = [tangents.get(result) for result in ends]
         outgoing = [
-            zeros.zeros(result.type) if tangent is None else tangent.solid()
-            for result, tangent in ((result, tangents.get(result)) for result in function.results)
-            if result.type.dtype.is_float
+            zeros.solid(None if tangent is None else tangent.solid(), result.type)
+            for result, tangent in zip(ends, found)
         ]
         names = (*function.names, *(f"d{function.names[position]}" for position in wrt))
         results = [new[result] for result in function.results]

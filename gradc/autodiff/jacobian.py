@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradc.autodiff.batch import batch
+from gradc.autodiff.batching import batch
 from gradc.autodiff.forward import jvp
 from gradc.autodiff.reverse import vjp
 from gradc_ir import build

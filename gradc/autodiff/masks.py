@@ -116,6 +116,13 @@ def everywhere(like: Value) -> Mask:
     return Mask(build=lambda: build.full(shape, True, DType.BOOL))
 
 
+def either(left: Mask | None, right: Mask | None) -> Mask | None:
+    """Return the mask that holds where one of two does; None is one that holds everywhere."""
+    if left is None or right is None:
+        return None
+    return left if left.equals(right) else Mask(sources=(left, right), build=build.logical_or)
+
+
 class Cotangent:
     """A value and perhaps a mask; ``clean`` when the value is zero outside the mask for certain."""
 
@@ -188,7 +195,7 @@ def add(left: Cotangent | None, right: Cotangent | None) -> Cotangent | None:
             first, second = (left, right) if left.mask.holds else (right, left)
             chosen = build.select(left.mask.condition, first.value, second.value)
             return Cotangent(chosen, left.mask.outer, clean)
-        mask = Mask(sources=(left.mask, right.mask), build=build.logical_or)
+        mask = either(left.mask, right.mask)
         return Cotangent(build.add(left.solid(), right.solid()), mask)
     return Cotangent(build.add(left.solid(), right.solid()))
 

@@ -74,9 +74,12 @@ def _inline(
     new: dict[Value, Value],
     builder: Builder,
     opened: Callable[[Node], bool],
-    rebuilt: dict[Function, Function],
+    rebuilt: dict[int, Function],
 ) -> None:
-    """Build the function's nodes here; recursion only follows the nesting of bodies."""
+    """Build the function's nodes here; recursion only follows the nesting of bodies.
+
+    ``rebuilt`` has the bodies by identity, since equal ones may come from different lines.
+    """
     outer = builder.here
     for node in function.body:
         locations = function.locations.get(node, ()) or outer
@@ -84,9 +87,9 @@ def _inline(
             attributes = dict(node.attributes)
             for key in _bodies(node):
                 body: Function = attributes[key]
-                if body not in rebuilt:
-                    rebuilt[body] = _rebuild(body, opened) if _holds(body, opened) else body
-                attributes[key] = rebuilt[body]
+                if id(body) not in rebuilt:
+                    rebuilt[id(body)] = _rebuild(body, opened) if _holds(body, opened) else body
+                attributes[key] = rebuilt[id(body)]
             builder.here = locations
             operands = tuple([new[operand] for operand in node.operands])
             made = builder.apply(node.op, operands, attributes)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gradc_ir import walk
-from gradc_ir.build import Builder
+from gradc_ir.closing import closed
 from gradc_ir.graph import Function, Node, Value
+from gradc_ir.passes.dce import RemoveDeadNodes
 
 # built again in the second half from what is there: cheaper than keeping the result
 _REBUILT = frozenset({"constant", "iota", "size", "broadcast"})
@@ -35,11 +36,19 @@ def split(
     residuals = _residuals(function, needed, results, late)
     residuals += _sizes_missing(function, given, residuals, hidden, needed)
     return (
-        _closed(
-            function, f"{function.name}_known", given, (*function.results[:border], *residuals)
-        ),
-        _closed(function, f"{function.name}_rest", (*residuals, *hidden), results),
+        _half(function, "known", given, (*function.results[:border], *residuals)),
+        _half(function, "rest", (*residuals, *hidden), results),
     )
+
+
+def _half(
+    function: Function, name: str, params: Sequence[Value], results: Sequence[Value]
+) -> Function:
+    """Return the function of the given values, which become parameters, to the results."""
+    # a loop makes values and tangents at once: one that is asked for values alone needs no tangents
+    every = tuple(dict.fromkeys((*params, *function.params)))
+    lean = RemoveDeadNodes()(closed(function, f"{function.name}_{name}", every, results))
+    return closed(lean, lean.name, lean.params[: len(params)], lean.results)
 
 
 def _needed(function: Function, results: Iterable[Value], late: set[Node]) -> set[Node]:
@@ -94,20 +103,3 @@ def _sizes_missing(
 def _told(value: Value) -> set[str]:
     """Return the sizes that the shape of an array of the value's type shows: n, but not 2 * n."""
     return {str(size) for size in value.type.shape if str(size).isidentifier()}
-
-
-def _closed(
-    function: Function, name: str, params: Sequence[Value], results: Sequence[Value]
-) -> Function:
-    """Return the function of the given values, which become parameters, to the results."""
-    builder = Builder()
-    with builder:
-        made = [builder.param(i, value.type) for i, value in enumerate(params)]
-        new: dict[Value, Value] = dict(zip(params, made))
-        sources = {value.node for value in params}
-        for node in walk.topological(params, results):
-            if node not in sources:
-                builder.copy(node, new, function.locations.get(node, ()))
-        return builder.function(
-            name, made, [new[result] for result in results], location=function.location
-        )

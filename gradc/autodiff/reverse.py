@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
-from gradc.autodiff import masks, windows, zeros
-from gradc.autodiff.active import active_nodes
-from gradc.autodiff.masks import Cotangent
+from gradc.autodiff import zeros
+from gradc.autodiff.active import active_values
+from gradc.autodiff.masks import Cotangent, Mask
 from gradc.autodiff.open_calls import open_ruleless
-from gradc.autodiff.windows import Windows
-from gradc.derivatives.registry import Site, derivative_of
+from gradc.autodiff.sums import Sums
+from gradc.derivatives.registry import TABLE, Site, derivative_of
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.errors import ShapeError
 from gradc_ir.graph import Function, Node, Value
+from gradc_ir.types import DType, Type
 
 
 def vjp(
-    function: Function, wrt: Sequence[int], seeds: Literal["ones", "params"] = "params"
+    function: Function,
+    wrt: Sequence[int],
+    seeds: Literal["ones", "params"] | Sequence[int] = "params",
+    into: Sequence[int] | None = None,
+    masked: Sequence[int] = (),
 ) -> Function:
     """Return the function that also pulls cotangents back.
 
     Parameters: the function's, then, with ``seeds="params"``, the cotangent of each float result,
     in order. Results: the function's, then the cotangent of each parameter in ``wrt``, of its type.
     ``seeds="ones"`` is for gradients: the first result, a float scalar, has cotangent 1 and the
-    others have none.
+    others have none. With positions as ``seeds`` the results there have cotangents.
+
+    ``into`` is for bodies: for each of these parameters of ``wrt`` there is one parameter more,
+    after the cotangents, that the parameter's cotangent is added to; parts are added in place.
+    ``masked``: for each of these seeds there is then one more, a bool of its shape, false where the
+    seed is a zero that stays zero.
 
     Raises DTypeError when a parameter of ``wrt`` is no float, ShapeError when ``seeds="ones"`` and
     the first result is no float scalar, NoGradientError when an op on the way to it has no
@@ -34,44 +44,47 @@ def vjp(
     function = open_ruleless(function)
     zeros.check_wrt(function, wrt)
     seeded = _seeded(function, seeds)
-    active = active_nodes(function, wrt, seeded)
+    active = active_values(function, wrt, seeded)
     builder = Builder()
+    params: list[Value] = []
+
+    def param(type_: Type) -> Value:
+        params.append(builder.param(len(params), type_))
+        return params[-1]
+
     with builder:
-        params = [builder.param(i, type_) for i, type_ in enumerate(function.param_types)]
-        new: dict[Value, Value] = dict(zip(function.params, params))
-        for node in function.body:
-            builder.copy(node, new, function.locations.get(node, ()))
-        builder.here = ()
-        cotangents: list[Value] = []
-        sums = _Sums(active)
-        for i, result in enumerate(seeded):
-            if seeds == "ones":
-                seed = build.ones_like(result)
-            else:
-                seed = builder.param(len(params) + i, result.type)
-                cotangents.append(seed)
-            sums.add(result, Cotangent(seed))
-        for node in reversed(function.nodes):
-            if node in active and node.op.name != "param":
-                builder.here = function.locations.get(node, ())
-                _pull(node, function, new, sums)
-        builder.here = ()
-        wanted = [function.params[position] for position in wrt]
-        found = [sums.take(param, new[param]) for param in wanted]
-        gradients = [
-            zeros.zeros(param.type) if cotangent is None else cotangent.solid()
-            for param, cotangent in zip(wanted, found)
+        given = [param(type_) for type_ in function.param_types]
+        walk = _Reverse(function, active, dict(zip(function.params, given)), into is not None)
+        walk.run_forward(builder)
+        seedings = [
+            Cotangent(build.ones_like(result) if seeds == "ones" else param(result.type))
+            for result in seeded
         ]
+        names = [] if seeds == "ones" else [f"ct{i}" for i in range(len(seeded))]
+        for i, position in enumerate(into or ()):
+            names.append(f"sum{i}")
+            start = param(function.param_types[position])
+            walk.sums.start(function.params[position], Cotangent(start))
+        for i in masked:
+            names.append(f"mask{i}")
+            mask = Mask(condition=param(seeded[i].type.with_dtype(DType.BOOL)))
+            seedings[i] = Cotangent(seedings[i].value, mask)
+        for result, seeding in zip(seeded, seedings):
+            walk.sums.add(result, seeding)
+        walk.run_backward(builder)
         return builder.function(
             f"{function.name}_{'grad' if seeds == 'ones' else 'vjp'}",
-            params + cotangents,
-            [new[result] for result in function.results] + gradients,
-            (*function.names, *(f"ct{i}" for i in range(len(cotangents)))),
+            params,
+            [walk.new[result] for result in function.results]
+            + [walk.gradient(function.params[position]) for position in wrt],
+            (*function.names, *names),
             function.location,
         )
 
 
-def _seeded(function: Function, seeds: str) -> list[Value]:
+def _seeded(function: Function, seeds: str | Sequence[int]) -> list[Value]:
+    if not isinstance(seeds, str):
+        return [function.results[position] for position in seeds]
     if seeds == "params":
         return [result for result in function.results if result.type.dtype.is_float]
     first = function.results[0]
@@ -84,49 +97,68 @@ def _seeded(function: Function, seeds: str) -> list[Value]:
     return [first]
 
 
-class _Sums:
-    """The cotangents so far; windows of one value are kept apart, to be joined at the end."""
+class _Reverse:
+    """One function being run forward, and then backward, in the graph being built."""
 
-    def __init__(self, active: set[Node]) -> None:
-        self._active = active
-        self._sums: dict[Value, Cotangent] = {}
-        self._windows: dict[Value, Windows] = {}
+    def __init__(
+        self, function: Function, active: set[Value], new: dict[Value, Value], in_place: bool
+    ) -> None:
+        self.function = function
+        self.active = active
+        self.new = new
+        self.sums = Sums(active, in_place)
+        self.kept: dict[Node, Any] = {}
 
-    def add(self, value: Value, cotangent: Cotangent | None) -> None:
-        if cotangent is not None and self.wants(value):
-            total = masks.add(self._sums.get(value), cotangent)
-            assert total is not None
-            self._sums[value] = total
+    def run_forward(self, builder: Builder) -> None:
+        """Build the function's nodes; what keeps something for the way back does so."""
+        for node in self.function.body:
+            augmented = TABLE[node.op.name].augmented
+            lines = self.function.locations.get(node, ())
+            if augmented and any(result in self.active for result in node.results):
+                with builder.at(lines):
+                    made, self.kept[node] = augmented(self._site(node))
+                self.new.update(zip(node.results, made, strict=True))
+            else:
+                builder.copy(node, self.new, lines)
 
-    def wants(self, value: Value) -> bool:
-        """Whether a cotangent of the value leads anywhere."""
-        return value.node in self._active and value.type.dtype.is_float
+    def run_backward(self, builder: Builder) -> None:
+        """Pull the cotangents of the results back to the parameters."""
+        for node in reversed(self.function.nodes):
+            if node.op.name != "param" and any(result in self.active for result in node.results):
+                with builder.at(self.function.locations.get(node, ())):
+                    self._pull(node)
 
-    def add_window(self, node: Node, cotangent: Cotangent) -> None:
-        whole = node.operands[0]
-        self._windows.setdefault(whole, Windows()).add(node.attributes["starts"], cotangent)
+    def gradient(self, param: Value) -> Value:
+        """Return the whole cotangent of a parameter."""
+        found = self.sums.take(param, self.new[param])
+        return zeros.zeros(param.type) if found is None else found.solid()
 
-    def take(self, value: Value, new: Value) -> Cotangent | None:
-        """Return the sum for a value all of whose readers are done; None is zero."""
-        total = self._sums.get(value)
-        found = self._windows.get(value)
-        return masks.add(total, found.joined(new.type)) if found else total
+    def _pull(self, node: Node) -> None:
+        """Add what one node contributes to its operands' cotangents."""
+        cotangents = [self.sums.take(result, self.new[result]) for result in node.results]
+        if all(cotangent is None for cotangent in cotangents):
+            return
+        site = self._site(node)
+        if cotangents[0] is not None and self.sums.add_part(node, site.operands, cotangents[0]):
+            return
+        derivative = derivative_of(node, self.function)
+        lent: list[Cotangent | None] = [None] * len(node.operands)
+        if derivative.accumulates:
+            lent = self.sums.lend(node.operands)
+        site = site._replace(
+            results=tuple(self.new[result] for result in node.results),
+            kept=self.kept.get(node),
+            totals=lent,
+        )
+        assert derivative.reverse is not None
+        self.sums.settle(node.operands, lent, derivative.reverse(site, cotangents))
 
-
-def _pull(node: Node, function: Function, new: dict[Value, Value], sums: _Sums) -> None:
-    """Add what one node contributes to its operands' cotangents."""
-    cotangents = [sums.take(result, new[result]) for result in node.results]
-    if all(cotangent is None for cotangent in cotangents):
-        return
-    if windows.is_window(node):
-        assert cotangents[0] is not None
-        sums.add_window(node, cotangents[0])
-        return
-    derivative = derivative_of(node, function)
-    wanted = tuple(sums.wants(operand) for operand in node.operands)
-    operands = tuple(new[operand] for operand in node.operands)
-    results = tuple(new[result] for result in node.results)
-    site = Site(node.op, results, operands, node.attributes, wanted)
-    assert derivative.reverse is not None
-    for operand, cotangent in zip(node.operands, derivative.reverse(site, cotangents)):
-        sums.add(operand, cotangent)
+    def _site(self, node: Node) -> Site:
+        return Site(
+            node.op,
+            (),
+            tuple(self.new[operand] for operand in node.operands),
+            node.attributes,
+            tuple(self.sums.wants(operand) for operand in node.operands),
+            tuple(result in self.active for result in node.results),
+        )

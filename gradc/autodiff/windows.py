@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gradc.autodiff import masks, zeros
 from gradc.autodiff.masks import Cotangent, Mask
-from gradc_ir import build
+from gradc_ir import build, sizes
 from gradc_ir.graph import Node, Value
 from gradc_ir.sizes import Size
 from gradc_ir.types import DType, Type
@@ -74,6 +74,25 @@ class Windows:
         for window in windows:
             total = masks.add(total, _padded(window, whole))
         return Cotangent(total.solid()) if covered and total is not None else total
+
+    def added_to(self, total: Cotangent) -> Cotangent | None:
+        """Return the total with each window added where it lies.
+
+        Windows that have as many elements as the whole are joined, and added as one.
+        """
+        whole = total.value.type
+        read = sum((window.cotangent.value.type.count for window in self._windows), start=0)
+        if sizes.at_least(read, whole.count):
+            return masks.add(total, self.joined(whole))
+        value = total.solid()
+        for starts, cotangent in self._windows:
+            shape, steps = cotangent.value.type.shape, (1,) * whole.rank
+            here = build.slice(value, starts, shape, steps)
+            value = build.set_slice(value, build.add(here, cotangent.solid()), starts, steps)
+        if total.mask is None:
+            return Cotangent(value)
+        joined = self.joined(whole)
+        return Cotangent(value, masks.either(total.mask, joined.mask if joined else None))
 
 
 def _padded(window: Window, whole: Type) -> Cotangent:

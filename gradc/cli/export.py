@@ -28,7 +28,11 @@ def export(
     cpu: str | None,
     triple: str | None,
 ) -> None:
-    """Write NAME.o and NAME.h with the value (NAME) and the value with its gradient (NAME_vg)."""
+    """Write NAME.o and NAME.h with the value (NAME) and the value with its gradient (NAME_vg).
+
+    Where the gradient goes back through a loop without a known number of steps (while_loop without
+    max_iter), the last size argument of NAME_vg, tape, says for how many steps there is room.
+    """
     compiled = load(target)
     paths = compiled.export(
         name or compiled.__name__, spec=spec, wrt=parse_wrt(wrt), out=out, cpu=cpu, triple=triple

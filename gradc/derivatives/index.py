@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradc.autodiff.masks import Cotangent, everywhere
+from gradc.autodiff.masks import Cotangent, Mask, everywhere
 from gradc.derivatives.registry import masked_transpose
 from gradc_ir import build, ops, sizes
 from gradc_ir.builder import active
@@ -18,20 +18,28 @@ from gradc_ir.types import DType
 def gather(
     cotangent: Cotangent, x: Value, *indices: Value, wanted: Sequence[bool], axes: tuple[int, ...]
 ) -> list[Cotangent | None]:
-    """Reading: add each cotangent where its element was read; elements never read have none."""
-    lines = active().here
+    """Reading: add each cotangent where its element was read; elements never read have none.
 
-    def added(value: Value) -> Value:
-        empty = build.full(x.type.shape, 0, value.type.dtype)
-        return build.scatter_add(empty, value, indices, axes)
+    Reverse mode adds to a sum that is there already itself.
+    """
+    empty = build.full(x.type.shape, 0, x.type.dtype)
+    added = build.scatter_add(empty, cotangent.solid(), indices, axes)
+    return [Cotangent(added, was_read(cotangent, x, indices, axes)), *(None for _ in indices)]
+
+
+def was_read(
+    cotangent: Cotangent, x: Value, indices: Sequence[Value], axes: tuple[int, ...]
+) -> Mask:
+    """Return where x was read, by a gather of this cotangent."""
+    lines = active().here
 
     def read(mask: Value) -> Value:
         with active().at(lines):  # it is made later; an index outside is shown at its line
-            times = added(build.cast(mask, DType.I64))
+            empty = build.full(x.type.shape, 0, DType.I64)
+            times = build.scatter_add(empty, build.cast(mask, DType.I64), indices, axes)
             return build.lt(build.zeros_like(times), times)
 
-    mask = (cotangent.mask or everywhere(cotangent.value)).moved(read)
-    return [Cotangent(added(cotangent.solid()), mask), *(None for _ in indices)]
+    return (cotangent.mask or everywhere(cotangent.value)).moved(read)
 
 
 @masked_transpose(ops.scatter_set)

@@ -26,11 +26,16 @@ class Site(NamedTuple):
     operands: tuple[Value, ...]
     attributes: Mapping[str, Any]
     wanted: tuple[bool, ...]  # which operands can carry a tangent
+    asked: tuple[bool, ...] = ()  # of which results a derivative can be wanted
+    kept: Any = None  # what the augmented rule kept for the reverse rule
+    totals: Cotangents = ()  # for an accumulating rule: the operands' cotangents so far
 
 
 ForwardRule: TypeAlias = Callable[[Site, Tangents], Tangents]  # of plain values
 MaskedRule: TypeAlias = Callable[[Site, Cotangents], Cotangents]
 ReverseRule: TypeAlias = Callable[[Site, Cotangents], Cotangents]
+JointRule: TypeAlias = Callable[[Site, Tangents], tuple[Sequence[Value], Tangents]]
+AugmentedRule: TypeAlias = Callable[[Site], tuple[Sequence[Value], Any]]
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 
@@ -43,6 +48,9 @@ class Derivative(NamedTuple):
     why: str = ""
     rule: Callable[..., Any] | None = None
     refused: Mapping[int, str] = MappingProxyType({})  # operands without a derivative, and why
+    joint: JointRule | None = None  # makes the node's results along with their tangents
+    augmented: AugmentedRule | None = None  # makes the node's results and keeps what reverse needs
+    accumulates: bool = False  # reverse adds to ``site.totals`` itself where there is one
 
 
 TABLE: dict[str, Derivative] = {}
@@ -235,12 +243,45 @@ def forward_rule(op: Op) -> Callable[[ForwardRule], ForwardRule]:
     return declare
 
 
-def reverse_rule(op: Op) -> Callable[[ReverseRule], ReverseRule]:
-    """Declare the reverse half of a hand-written pair: results' cotangents to operands'."""
+def joint_rule(op: Op) -> Callable[[JointRule], JointRule]:
+    """Declare the forward half of a pair that makes the results and their tangents together.
+
+    It takes the place of the node: its site has no results, but says which tangents are asked for.
+    """
+
+    def declare(rule: JointRule) -> JointRule:
+        known = TABLE.pop(op.name, Derivative("pair"))
+        _enter(op, known._replace(joint=rule))
+        return rule
+
+    return declare
+
+
+def reverse_rule(op: Op, *, accumulates: bool = False) -> Callable[[ReverseRule], ReverseRule]:
+    """Declare the reverse half of a hand-written pair: results' cotangents to operands'.
+
+    ``accumulates``: for operands that have a cotangent in ``site.totals`` the rule returns the sum
+    of that and its own, or None to leave it as it is.
+    """
 
     def declare(rule: ReverseRule) -> ReverseRule:
         known = TABLE.pop(op.name, Derivative("pair"))
-        _enter(op, known._replace(reverse=rule))
+        _enter(op, known._replace(reverse=rule, accumulates=accumulates))
+        return rule
+
+    return declare
+
+
+def augmented_rule(op: Op) -> Callable[[AugmentedRule], AugmentedRule]:
+    """Declare what takes a node's place when reverse mode will come by.
+
+    The rule returns the node's results and anything that its reverse rule wants to find in
+    ``site.kept``. Its site has no results.
+    """
+
+    def declare(rule: AugmentedRule) -> AugmentedRule:
+        known = TABLE.pop(op.name, Derivative("pair"))
+        _enter(op, known._replace(augmented=rule))
         return rule
 
     return declare

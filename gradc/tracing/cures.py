@@ -46,8 +46,8 @@ _HELP = {
     "scipy.linalg.eigvals": "for a symmetric matrix write np.linalg.eigvalsh(a)",
     "scipy.linalg.sqrtm": "for a symmetric matrix: w, v = np.linalg.eigh(a), (v * w**0.5) @ v.T",
     "scipy.linalg.logm": "for a symmetric matrix: w, v = np.linalg.eigh(a), (v * np.log(w)) @ v.T",
-    "scipy.integrate.odeint": "write the steps of the method as a loop (Euler, Runge-Kutta)",
-    "scipy.integrate.solve_ivp": "write the steps of the method as a loop (Euler, Runge-Kutta)",
+    "scipy.integrate.odeint": "write the steps of the method as a loop: gradc.scan over the times",
+    "scipy.integrate.solve_ivp": "write the steps of the method as a loop: gradc.while_loop",
 }  # fmt: skip
 
 # Module -> why none of its functions is there, and what to write; the longest name counts.

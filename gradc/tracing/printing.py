@@ -77,7 +77,8 @@ def debug_print(text: str, *values: Any) -> Any:
 
     Returns the value, or the tuple of several. The numbers are those of the code as it is written,
     before any rule, and come before the results; a derivative prints them once, like the value, and
-    is not changed. Kernels for C do not print. Raises TraceError when the text does not fit.
+    is not changed. Kernels for C do not print. Raises TraceError when the text does not fit, and
+    in the body of a loop or a branch that is recorded: its values are of one step, or of none.
     """
     result = values[0] if len(values) == 1 else values
     trace = state.top
@@ -85,10 +86,24 @@ def debug_print(text: str, *values: Any) -> Any:
         print(text.format(*values))
         return result
     running()
+    _refuse_in_body(trace)
     made = Print(text, *_parts(values), source.location())
     _check(made)
     trace.prints.append(made)
     return result
+
+
+def _refuse_in_body(trace: Trace | None) -> None:
+    """Raise TraceError in a body of control flow: how often it runs is not known here."""
+    while trace is not None:
+        if trace.body_of is not None:
+            raise TraceError(
+                f"debug_print inside of a body of {trace.body_of}",
+                at=source.location(),
+                help="have gradc.scan return the number of each step, and print their array after "
+                "it; without gradc.compile the body prints as it runs",
+            )
+        trace = trace.outer
 
 
 def _parts(values: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[bool, ...]]:

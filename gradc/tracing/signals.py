@@ -39,8 +39,8 @@ class NeedsConcreteSize(BaseException):
         return TraceError(
             f"{self.what} needs the size {self.size} as a number",
             at=self.at,
-            help=f"give {names} as a number in the spec, or write the loop over the array as one "
-            "array expression",
+            help=f"give {names} as a number in the spec, or write the loop as one array "
+            "expression, or with gradc.scan or gradc.fori_loop",
         )
 
 

@@ -139,10 +139,14 @@ class CodeOf:
 
 
 class Trace:
-    """One function being recorded. Traces nest: an inner one takes outer values as parameters."""
+    """One function being recorded. Traces nest: an inner one takes outer values as parameters.
 
-    def __init__(self, outer: Trace | None, lens: Lens) -> None:
+    ``body_of`` names the op of control flow that the function is a body of.
+    """
+
+    def __init__(self, outer: Trace | None, lens: Lens, body_of: str | None = None) -> None:
         self.outer = outer
+        self.body_of = body_of
         self.root: Trace = outer.root if outer else self
         self.lens = lens
         self.builder = Builder()
@@ -185,7 +189,10 @@ class Trace:
             raise TraceError(
                 "a traced value outlived the function it was traced in",
                 at=source.location(),
-                help="return it from the function instead of storing it elsewhere",
+                help="return it from the function instead of storing it elsewhere"
+                if owner.body_of is None
+                else f"have the body of {owner.body_of} return it; what goes from one step of a "
+                "loop to the next is a part of the carry",
             )
         outer_value = self.outer.lift(value, owner)
         found = self.lifted.get(outer_value)

@@ -178,7 +178,7 @@ def _trace_once(
 
 
 # A line that made more nodes than this was a loop that Python ran.
-_NOTABLE_REPETITION = 256
+_NOTABLE_REPETITION = 1000
 
 
 def _unrolled(function: Function) -> list[str]:
@@ -187,7 +187,8 @@ def _unrolled(function: Function) -> list[str]:
         for place in places:
             counts[place] = counts.get(place, 0) + 1
     return [
-        f"{place}: {count} operations come from this line: a Python loop was unrolled"
+        f"{place}: {count} operations come from this line: a Python loop was unrolled; "
+        "gradc.fori_loop and gradc.scan record its body once"
         for place, count in counts.items()
         if count > _NOTABLE_REPETITION
     ]
@@ -272,7 +273,11 @@ def _location_of(fn: Any) -> Location | None:
 
 
 def subtrace(
-    fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
+    fn: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    body_of: str | None = None,
 ) -> Subtrace:
     """Record a function called inside the running trace as a closed Function of its own.
 
@@ -281,6 +286,8 @@ def subtrace(
     fn: any callable.
     args: nests of tracers, values, numbers and arrays; a Type makes a parameter without an operand.
     kwargs: the same for arguments given by name.
+    body_of: the name of the op of control flow that the function is a body of; the sizes of the
+        function around it mean the same in it.
 
     Outer tracers that the function uses otherwise become further operands, level by level.
     """
@@ -288,7 +295,7 @@ def subtrace(
     kwargs = dict(kwargs or {})
     leaves, tree = nest.flatten((tuple(args), tuple(kwargs.values())))
     operands: list[Value | None] = []
-    with Trace(outer, outer.lens) as inner:
+    with Trace(outer, outer.lens, body_of) as inner:
         given = []
         for leaf in leaves:
             if isinstance(leaf, Static):
@@ -310,7 +317,8 @@ def subtrace(
         inner_args, values = nest.unflatten(tree, given)
         result = outer.lens.see(fn)(*inner_args, **dict(zip(kwargs, values)))
         results, out_tree = _results(result, _name_of(fn))
-        inner.lift_sizes(results)
+        if body_of is None:
+            inner.lift_sizes(results)
     captured = tuple(inner.lifted)
     function = inner.builder.function(
         _name_of(fn), inner.params, results, location=_location_of(fn)

@@ -163,7 +163,7 @@ def make_view(parent: Tracer, view: View, shape: tuple[Size, ...] = ()) -> Trace
         tracer._value = view.forward(read(parent))
         tracer._trace = _running(state.top)
         tracer._parent = None
-        tracer._why_fixed = _OUTSIDE
+        tracer._why_fixed = _why_outside(tracer._trace)
     elif view.certain:
         tracer._seen = -1
     else:
@@ -171,7 +171,18 @@ def make_view(parent: Tracer, view: View, shape: tuple[Size, ...] = ()) -> Trace
     return tracer
 
 
-_OUTSIDE = "it belongs to the function outside; return the new array instead of assigning to it"
+def _why_outside(trace: Trace) -> str:
+    if trace.body_of is None:
+        return "it belongs to the function outside; return the new array instead of assigning to it"
+    place = _PLACES.get(trace.body_of, "an argument")
+    return f"it is outside of the body of {trace.body_of}: make it {place}, and return the new one"
+
+
+_PLACES = {
+    "gradc.map": "the carry of gradc.scan",
+    **dict.fromkeys(("gradc.scan", "gradc.fori_loop", "gradc.while_loop"), "a part of the carry"),
+    **dict.fromkeys(("gradc.cond", "gradc.switch"), "an operand"),
+}
 
 
 def root(tracer: Tracer) -> Tracer:
@@ -252,7 +263,7 @@ def refuse_write(tracer: Tracer) -> None:
     why: str | None = None
     while step is not None:
         if step._trace is not state.top:
-            why = _OUTSIDE
+            why = _why_outside(_running(state.top))
         why = why or step._why_fixed
         if step._parent is not None and step._view is not None and not step._view.certain:
             _refuse_uncertain(source.location())

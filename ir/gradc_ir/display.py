@@ -8,6 +8,7 @@ from html import escape
 from gradc_ir.graph import Function
 from gradc_ir.location import Location
 from gradc_ir.printer import print_function
+from gradc_ir.walk import nested
 
 # Longer graphs end with a line that says how to see the rest.
 _MOST_LINES = 200
@@ -48,8 +49,5 @@ def _parted(line: str, places: dict[str, Location]) -> tuple[str, str]:
 
 def _locations(function: Function) -> Iterator[Location]:
     """Yield the user's lines of a function and of the bodies in it."""
-    for node in function.nodes:
-        yield from function.locations.get(node, ())
-        for item in node.attributes.values():
-            if isinstance(item, Function):
-                yield from _locations(item)
+    for owner, node in nested(function):
+        yield from owner.locations.get(node, ())

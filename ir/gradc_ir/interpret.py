@@ -11,8 +11,9 @@ import numpy as np
 
 from gradc_ir import sizes, tape
 from gradc_ir.binding import bind_sizes
-from gradc_ir.errors import DTypeError, GradcError, LoopError, ShapeError
+from gradc_ir.errors import DTypeError, GradcError, ShapeError
 from gradc_ir.graph import Function, Node, Value
+from gradc_ir.limit import too_many_steps
 from gradc_ir.reduction import Array
 from gradc_ir.sizes import Expr
 from gradc_ir.types import Type, dtype_of
@@ -191,10 +192,7 @@ def _too_many(attributes: Mapping[str, Any], length: int) -> Exception:
     """Return what to raise when a loop has a step more than its length."""
     if attributes["length"] == sizes.TAPE:
         return _TapeIsFull()
-    return LoopError(
-        f"the loop takes more than {length} steps, its limit",
-        help="allow it more steps, or none to have no limit: max_iter=",
-    )
+    return too_many_steps(length)
 
 
 def _cond(operands: list[Array], attributes: Mapping[str, Any], symbols: Symbols) -> Any:

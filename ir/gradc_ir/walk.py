@@ -54,10 +54,18 @@ def depends_on(function: Function, sources: Iterable[Value]) -> set[Node]:
 
 
 def nested(function: Function) -> Iterator[tuple[Function, Node]]:
-    """Yield every node with the function it stands in, those of bodies of control flow too."""
+    """Yield every node with the function it stands in, those of bodies of control flow too.
+
+    A body that several nodes share is gone through once.
+    """
+    return _nested(function, set())
+
+
+def _nested(function: Function, seen: set[int]) -> Iterator[tuple[Function, Node]]:
+    seen.add(id(function))
     for node in function.nodes:
         yield function, node
         if node.op.family == "control":
             for body in node.attributes.values():
-                if isinstance(body, type(function)):
-                    yield from nested(body)
+                if isinstance(body, type(function)) and id(body) not in seen:
+                    yield from _nested(body, seen)

@@ -59,10 +59,7 @@ def test_truth_value_of_an_array() -> None:
         "      while x > 0:\n"
         "            ^^^^^\n"
         "  array: bool[5]\n"
-        "  help: a loop runs a known number of times while it is traced: bound it, with n large "
-        "enough:\n"
-        "      for _ in range(n):\n"
-        "          x = np.where(x > 0, x - 1, x)\n"
+        "  help: write x = gradc.while_loop(lambda x: np.any(x > 0), lambda x: x - 1, x)\n"
         "    or use np.any(x) or np.all(x)"
     )
 
@@ -195,8 +192,10 @@ def test_range_over_a_traced_value() -> None:
         "      return sum(x[0] for _ in range(n))\n"
         "                               ^^^^^^^^\n"
         "  value: i64\n"
-        "  help: range(), list indices and shapes need known numbers; an array that is indexed by "
-        "a traced value must be an argument, captured by name, or made with np inside the function"
+        "  help: range(), list indices and shapes need known numbers; a loop of a traced number of "
+        "steps is gradc.fori_loop, an entry of a list np.stack(parts)[i]; an array that is indexed "
+        "by a traced value must be an argument, captured by name, or made with np inside the "
+        "function"
     )
 
 

@@ -97,24 +97,6 @@ def test_an_op_off_the_path_needs_no_derivative() -> None:
     assert interpret(vjp(function, [1]), [2.5, 3.0, 1.0, 1.0])[2:] == (2.0,)
 
 
-@pytest.mark.parametrize("loop", ["scan", "while"])
-def test_loops_say_so(loop: str) -> None:
-    body = made([F], lambda c: c * 0.5)
-    if loop == "scan":
-        attributes = {"body": body, "consts": 0, "carries": 1, "length": 3, "reverse": False}
-    else:
-        condition = made([F], lambda c: build.gt(c, 1))
-        attributes = {
-            "condition": condition,
-            "body": body,
-            "condition_consts": 0,
-            "body_consts": 0,
-        }
-    function = made([F], lambda x: build.apply_all(loop, x, **attributes))
-    with pytest.raises(NoGradientError, match=r"loops in the graph cannot be differentiated yet"):
-        jvp(function, [0])
-
-
 # -- calls ----------------------------------------------------------------------------------------
 
 
@@ -200,6 +182,7 @@ def test_integer_operands_of_a_call() -> None:
 def test_calls_are_opened_inside_bodies_too() -> None:
     square = square_called(vjp=THREE)
     loop = {"body": square, "consts": 0, "carries": 1, "length": 2, "reverse": False}
+    loop |= {"counted": False, "checkpoint": None}
     function = made([F], lambda x: build.apply_all("scan", x, **loop))
     opened = OpenCalls()(function)
     (scan,) = opened.body

@@ -66,12 +66,14 @@ CASES = {
             y = x
         return x + y
         >>> compute both, and choose: np.where(x > 0, …, …)
+            or write a function for each, of which one runs: gradc.cond(x > 0, …, …)
         """,
     "more than assignments": """
         if x > 0:
             print("positive")
         return x
         >>> compute both, and choose: np.where(x > 0, …, …)
+            or write a function for each, of which one runs: gradc.cond(x > 0, …, …)
         """,
     "raise": """
         if x < 0:
@@ -116,9 +118,89 @@ CASES = {
         while x > 1:
             x = x / 2
         return x
-        >>> a loop runs a known number of times while it is traced: bound it, with n large enough:
-              for _ in range(n):
-                  x = np.where(x > 1, x / 2, x)
+        >>> write x = gradc.while_loop(lambda x: x > 1, lambda x: x / 2, x)
+        """,
+    "while of several": """
+        n = 0
+        while x > 1 and not n > 9:
+            y = x / 2
+            x = y
+            n += 1
+        return n
+        >>> write
+              def condition(carry):
+                  x, n = carry
+                  return (x > 1) & np.logical_not(n > 9)
+              def body(carry):
+                  x, n = carry
+                  y = x / 2
+                  x = y
+                  n += 1
+                  return x, n
+              x, n = gradc.while_loop(condition, body, (x, n))
+        """,
+    "while with an assignment to an entry": """
+        y = np.zeros(3)
+        while y[0] < x:
+            y[0] += 1
+        return y
+        >>> write
+              def body(y):
+                  y[0] += 1
+                  return y
+              y = gradc.while_loop(lambda y: y[0] < x, body, y)
+        """,
+    "while with a break": """
+        while x > 1:
+            x = x / 2
+            if x < 0.1: break
+        return x
+        >>> a loop of a traced number of steps is gradc.while_loop(condition, body, carry)
+        """,
+    "while with an if inside": """
+        y = 1.0
+        while x < 3:
+            if len(str(y)) > 2:
+                y = 2.0
+            x = x + y
+        return x
+        >>> write
+              def condition(carry):
+                  y, x = carry
+                  return x < 3
+              def body(carry):
+                  y, x = carry
+                  if len(str(y)) > 2:
+                      y = 2.0
+                  x = x + y
+                  return y, x
+              y, x = gradc.while_loop(condition, body, (y, x))
+        """,
+    "for": """
+        total = 0.0
+        for i in range(np.int64(x)):
+            total += i * x
+        return total
+        >>> write total = gradc.fori_loop(0, np.int64(x), lambda i, total: total + i * x, total)
+        """,
+    "for of several": """
+        a, b = 0.0, 1.0
+        for _ in range(1, np.int64(x)):
+            a, b = b, a + b
+        return a
+        >>> write
+              def body(_, carry):
+                  a, b = carry
+                  a, b = (b, a + b)
+                  return a, b
+              a, b = gradc.fori_loop(1, np.int64(x), body, (a, b))
+        """,
+    "for with a list": """
+        found = []
+        for i in range(np.int64(x)):
+            found.append(i)
+        return found
+        >>> a loop of a traced number of steps is gradc.fori_loop(lower, upper, body, carry)
         """,
     "comprehension": """
         return sum(v for v in (x, 2 * x) if v > 0 if v < 9)
@@ -139,7 +221,7 @@ CASES = {
         """,
     "somewhere inside": """
         return max([x, 1.0], key=lambda v: v)
-        >>> write np.where(condition, x, y); """
+        >>> write np.where(condition, x, y), or gradc.cond(condition, f, g); """
     + NEVER,
 }
 
@@ -176,7 +258,8 @@ def test_numpy_by_another_name() -> None:
 def test_without_the_source_there_is_a_general_help() -> None:
     names: dict[str, Any] = {}
     exec("def function(x):\n    return 1 if x > 0 else x", names)
-    assert helps(names["function"]) == f"write np.where(condition, x, y); {NEVER}"
+    wanted = f"write np.where(condition, x, y), or gradc.cond(condition, f, g); {NEVER}"
+    assert helps(names["function"]) == wanted
 
 
 def test_what_is_said_is_right() -> None:

@@ -396,9 +396,12 @@ def test_regular_constants_are_computed() -> None:
 
 def test_unrolled_loops_are_logged() -> None:
     def function(x):
-        for i in range(300):
+        for i in range(600):
             x = np.sin(x + i)
         return x
 
     (line,) = trace(function, (2.0,)).log
-    assert line.endswith("operations come from this line: a Python loop was unrolled")
+    assert line.endswith(
+        "operations come from this line: a Python loop was unrolled; "
+        "gradc.fori_loop and gradc.scan record its body once"
+    )

@@ -189,8 +189,8 @@ def test_the_error_for_a_size_named_by_the_user() -> None:
         f"  {error.at}\n"
         "      return next(x for _ in range(len(x)))\n"
         "                             ^^^^^^^^^^^^^\n"
-        "  help: give n as a number in the spec, or write the loop over the array as one array "
-        "expression"
+        "  help: give n as a number in the spec, or write the loop as one array expression, or "
+        "with gradc.scan or gradc.fori_loop"
     )
 
 

@@ -173,6 +173,8 @@ def test_a_deep_nest_of_shared_bodies_is_seen_once() -> None:
     assert hash(function) == hash(nest_of_scans(18))
     assert function == nest_of_scans(18)
     assert len(print_function(function)) < 20_000
+    assert len(list(nested(function))) < 200
+    assert "sin" in function._repr_html_()
     assert time.perf_counter() - start < 1
 
 

@@ -13,7 +13,7 @@ from gradc.tracing.array.operators import operate
 from gradc.tracing.cures import handed_out
 from gradc.tracing.numpy_map import TABLE
 from gradc.tracing.python.mathematics import as_integer
-from gradc.tracing.python.rewording import instead_of_truth
+from gradc.tracing.python.rewording import instead_of_range, instead_of_truth
 from gradc.tracing.signals import NeedsConcreteSize
 from gradc.tracing.tracer import Tracer
 from gradc_ir.errors import TraceError
@@ -43,8 +43,8 @@ def _bool(self: Tracer) -> bool:
     if known is not None and known.size == 1:
         return bool(known.item())
     several = known is not None or self.type.count != 1
-    where = instead_of_truth()
-    choose = where or "write np.where(condition, x, y)"
+    where = instead_of_truth(several)
+    choose = where or "write np.where(condition, x, y), or gradc.cond(condition, f, g)"
     if several:
         raise TraceError(
             "the truth value of an array of several elements is ambiguous",
@@ -85,12 +85,15 @@ def _index(self: Tracer) -> int:
             found=f"value: {self.type}",
             help="cast it where an integer is wanted: x.astype(np.int64)",
         )
-    return int(_number(
-        self,
-        "a Python integer",
-        "range(), list indices and shapes need known numbers; an array that is indexed by a traced "
-        "value must be an argument, captured by name, or made with np inside the function",
-    ))  # fmt: skip
+    cure = instead_of_range() if self.known is None else ""
+    return int(_number(self, "a Python integer", cure or _KNOWN_NUMBERS))
+
+
+_KNOWN_NUMBERS = (
+    "range(), list indices and shapes need known numbers; a loop of a traced number of steps is "
+    "gradc.fori_loop, an entry of a list np.stack(parts)[i]; an array that is indexed by a traced "
+    "value must be an argument, captured by name, or made with np inside the function"
+)
 
 
 def _len(self: Tracer) -> int:

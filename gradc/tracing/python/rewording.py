@@ -1,4 +1,4 @@
-"""What to write instead of a Python condition on a traced value: the user's own line with np.where.
+"""What to write instead of Python's if, while and range of traced values: the user's own lines.
 
 The statement is found in the source by the position of the running instruction, and rewritten as
 long as the rewriting is certain to mean the same. Nothing is said where it is not.
@@ -13,13 +13,17 @@ from types import FrameType, ModuleType
 from typing import TypeAlias
 
 from gradc.tracing import source
+from gradc.tracing.python.loop_rewording import fori_loop_text, while_loop_text
 
 Span: TypeAlias = tuple[int, int, int, int]
 _LONGEST = 300  # characters of a line that is still a help
 
 
-def instead_of_truth() -> str:
-    """Return how to write the condition that is being asked for, or no text."""
+def instead_of_truth(several: bool) -> str:
+    """Return how to write the condition that is being asked for, or no text.
+
+    ``several`` says that it is one of an array of several elements.
+    """
     frame = source.user_frame()
     if frame is None:
         return ""
@@ -29,9 +33,42 @@ def instead_of_truth() -> str:
         return ""
     for node, rest in _conditions(tree):
         if span in _asked(node):
-            lines = _reworded(node, rest).replace("np.", f"{_name_of_numpy(frame)}.")
-            return "" if any(len(line) > _LONGEST for line in lines.splitlines()) else lines
+            lines = _reworded(node, rest, _function_around(tree, node), several)
+            return _in_their_words(lines, frame)
     return ""
+
+
+def instead_of_range() -> str:
+    """Return how to write the loop whose range is being asked for, or no text."""
+    frame = source.user_frame()
+    if frame is None:
+        return ""
+    span = _span_of(frame)
+    tree = _tree_of(frame)
+    if span is None or tree is None:
+        return ""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For) and _place(node.iter) == span and _is_range(node.iter):
+            return _in_their_words(fori_loop_text(node, _function_around(tree, node)), frame)
+    return ""
+
+
+def _is_range(iterated: ast.expr) -> bool:
+    return isinstance(iterated, ast.Call) and ast.unparse(iterated.func) == "range"
+
+
+def _in_their_words(lines: str, frame: FrameType) -> str:
+    found = lines.replace("np.", f"{_name_of_numpy(frame)}.")
+    return "" if any(len(line) > _LONGEST for line in found.splitlines()) else found
+
+
+def _function_around(tree: ast.AST, node: ast.AST) -> ast.AST:
+    """Return the innermost function that a node stands in, the whole file when in none."""
+    found = tree
+    for part in ast.walk(tree):  # from the outside to the inside
+        if isinstance(part, ast.FunctionDef) and node in ast.walk(part):
+            found = part
+    return found
 
 
 def _name_of_numpy(frame: FrameType) -> str:
@@ -113,7 +150,7 @@ def _place(node: ast.expr | ast.stmt) -> Span:
 # -- the rewriting -----------------------------------------------------------------------------
 
 
-def _reworded(node: ast.AST, rest: Sequence[ast.stmt]) -> str:
+def _reworded(node: ast.AST, rest: Sequence[ast.stmt], function: ast.AST, several: bool) -> str:
     match node:
         case ast.IfExp() | ast.BoolOp() | ast.Compare() | ast.UnaryOp():
             return f"write {ast.unparse(_chosen(node))}"
@@ -123,14 +160,13 @@ def _reworded(node: ast.AST, rest: Sequence[ast.stmt]) -> str:
             found = _statements(node, rest)
             if found:
                 return _written(found)
-            return f"compute both, and choose: np.where({ast.unparse(_mask(test))}, …, …)"
-        case ast.While(test=test, body=body):
-            steps = _assigned(ast.If(test=test, body=body, orelse=[]))
-            bound = "a loop runs a known number of times while it is traced: "
-            if not steps:
-                return f"{bound}bound it, and stop with np.where({ast.unparse(_mask(test))}, …, …)"
-            lines = "\n".join(f"          {ast.unparse(step)}" for step in steps)
-            return f"{bound}bound it, with n large enough:\n      for _ in range(n):\n{lines}"
+            asked = ast.unparse(_mask(test))
+            both = f"compute both, and choose: np.where({asked}, …, …)"
+            one = f"write a function for each, of which one runs: gradc.cond({asked}, …, …)"
+            return both if several else f"{both}\n    or {one}"
+        case ast.While(test=test):
+            holds = _call("np.any", _mask(test)) if several else _mask(test)
+            return while_loop_text(node, holds, function)
         case ast.Assert():
             return "check the arguments before the call, outside of the traced function"
         case ast.comprehension(ifs=tests):

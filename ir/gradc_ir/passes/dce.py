@@ -16,7 +16,7 @@ class RemoveDeadNodes:
 
     A loop loses the carries, rows and consts that matter to none of its results in use, a branch
     the operands and results that do not. A ``call`` keeps its operands, which its derivatives
-    expect. It takes time in proportion to the graph, however deep the bodies stand in each other.
+    expect. It takes time in proportion to the graph with the bodies written out at each place.
     """
 
     name = "dce"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from gradc_ir import build, cost, walk
 from gradc_ir.build import Builder
@@ -15,8 +14,6 @@ from gradc_ir.passes.bodies import specialise
 from gradc_ir.passes.trips import Scan, While
 from gradc_ir.sizes import at_least
 
-Hoister: TypeAlias = Callable[[Node, Sequence[Value]], Sequence[Value]]
-
 _MOVING = frozenset(
     {
         *("param", "constant", "iota", "size"),
@@ -24,36 +21,46 @@ _MOVING = frozenset(
         *("stop_gradient", "exactly"),
     }
 )
-# As much work for an element as four cheap ops is worth an array more to read.
+# As much work for an element as four cheap ops is worth an array larger than what it is made of,
+# but not one that is larger than caches: where the user makes it in each step, it need not be kept.
 _MUCH_WORK = 4
+_MANY_ELEMENTS = 1 << 16
 
 
 @dataclass(frozen=True)
 class HoistInvariants:
     """Changes no bit of any result; what moves out of a loop that runs no step cannot fail.
 
-    What only moves elements about stays in the loop, and so do cheap ops whose results are larger
-    than what they are made of. A carry that the body hands on as it is is no carry. Nothing leaves
-    a branch, which may not run, nor what is computed again on purpose.
+    What only moves elements about stays in the loop, and so do results that are larger than what
+    they are made of, unless they are much work and fit into a cache. A carry that the body hands on
+    as it is is no carry. Nothing leaves a branch, which may not run, nor what is computed again on
+    purpose.
+
+    Parameters
+    ----------
+    floats: hoist floats, too. Not before differentiation: only inside the loop is it known that a
+        zero cotangent is one because no step reads the value, which may be inf or nan.
     """
+
+    floats: bool = True
 
     name = "hoist"
     summary = "compute once before a loop what is the same in every step"
 
     def __call__(self, function: Function) -> Function:
         """Return the function with invariant values computed before the loops."""
-        if not any(node.op.name in _HOISTERS for node in function.nodes):
+        if not any(node.op.name in _HOISTING for node in function.nodes):
             return function
         with Builder() as builder:
             mapping: dict[Value, Value] = {}
             for node in function.nodes:
                 lines = function.locations.get(node, ())
-                hoister = _HOISTERS.get(node.op.name)
-                if hoister is None:
+                hoist = _HOISTING.get(node.op.name)
+                if hoist is None:
                     builder.copy(node, mapping, lines)
                     continue
                 with builder.at(lines):
-                    made = hoister(node, [mapping[operand] for operand in node.operands])
+                    made = hoist(self, node, [mapping[operand] for operand in node.operands])
                 mapping.update(zip(node.results, made, strict=True))
             params = [mapping[param] for param in function.params]
             results = [mapping[result] for result in function.results]
@@ -61,63 +68,128 @@ class HoistInvariants:
                 function.name, params, results, function.names, function.location
             )
 
+    def scan(self, node: Node, operands: Sequence[Value]) -> Sequence[Value]:
+        """Return the results of a scan on other operands, after what is hoisted out of it."""
+        loop = Scan.of(node, operands)
+        # inner loops first, so that values move all the way out
+        body = self(loop.body)
+        steady = _steady(body, loop.consts, loop.init)
+        consts = [*loop.consts, *_at(loop.init, steady)]
+        init = _at(loop.init, steady, others=True)
+        body = _with_consts(body, len(loop.consts), len(loop.init), steady)
+        runs = loop.count is None and loop.length is not None and at_least(loop.length, 1)
+        body, consts = self._without_invariants(body, consts, runs)
+        made = build.scan(
+            body,
+            consts,
+            init,
+            loop.rows,
+            length=loop.length,
+            reverse=loop.reverse,
+            count=loop.count,
+            checkpoint=loop.checkpoint,
+        )
+        return [*_merged(loop.init, steady, made[: len(init)]), *made[len(init) :]]
 
-_hoist = HoistInvariants()
+    def while_loop(self, node: Node, operands: Sequence[Value]) -> Sequence[Value]:
+        """Return the results of a while on other operands, after what is hoisted out of it."""
+        loop = While.of(node, operands)
+        condition, body = self(loop.condition), self(loop.body)
+        steady = _steady(body, loop.body_consts, loop.init)
+        kept, init = _at(loop.init, steady), _at(loop.init, steady, others=True)
+        asked, consts = [*loop.condition_consts, *kept], [*loop.body_consts, *kept]
+        carries = len(loop.init)
+        condition = _with_consts(
+            condition, len(loop.condition_consts), carries, steady, results=False
+        )
+        body = _with_consts(body, len(loop.body_consts), carries, steady)
+        condition, asked = self._without_invariants(condition, asked, runs=True)
+        body, consts = self._without_invariants(body, consts, runs=False)
+        made = build.while_loop(condition, body, asked, consts, init, length=loop.length)
+        return [*_merged(loop.init, steady, made[: len(init)]), *made[len(init) :]]
+
+    def inside(self, node: Node, operands: Sequence[Value]) -> Sequence[Value]:
+        """Return the results of a node on other operands, with hoisting in its bodies only."""
+        attributes = {
+            name: self(item) if isinstance(item, Function) else item
+            for name, item in node.attributes.items()
+        }
+        return build.active().apply(node.op, tuple(operands), attributes).results
+
+    def _without_invariants(
+        self, body: Function, consts: Sequence[Value], runs: bool
+    ) -> tuple[Function, list[Value]]:
+        """Return a body with more consts in place of invariant values, and what all its consts are.
+
+        The values are built in the active builder. ``runs``: whether the body runs at least once.
+        """
+        count = len(consts)
+        found = self._worth_a_const(body, count, runs)
+        if not found:
+            return body, list(consts)
+        builder = build.active()
+        mapping = dict(zip(body.params, consts))
+        for node in walk.topological((), found):
+            if node.op.name != "param":
+                builder.copy(node, mapping, body.locations.get(node, ()))
+        params = (*body.params[:count], *found, *body.params[count:])
+        names = (*body.names[:count], *(f"i{i}" for i in range(len(found))), *body.names[count:])
+        changed = closed(body, body.name, params, body.results, names)
+        return changed, [*consts, *(mapping[value] for value in found)]
+
+    def _worth_a_const(self, body: Function, count: int, runs: bool) -> list[Value]:
+        """Return values that are the same in every step and cost something, each chain's last.
+
+        The first ``count`` parameters are the consts.
+        """
+        fixed = {param.node for param in body.params[:count]}
+        # elements of the largest array that a node is made of, without further consts
+        widest = {param.node: cost.elements(param) for param in body.params[:count]}
+        worth: set[Node] = set()
+        for node in body.body:
+            if any(operand.node not in fixed for operand in node.operands):
+                continue
+            if not runs and may_fail(node):
+                continue
+            fixed.add(node)
+            widest[node] = max((widest[operand.node] for operand in node.operands), default=0)
+            if node.op.name in _MOVING:
+                continue
+            if not self.floats and any(result.type.dtype.is_float for result in node.results):
+                continue
+            made = max(map(cost.elements, node.results))
+            if made <= widest[node]:
+                worth.add(node)
+            elif made <= _MANY_ELEMENTS and cost.work(node) >= _MUCH_WORK * made:
+                worth.add(node)
+                widest[node] = made
+        read = [operand for node in body.nodes if node not in fixed for operand in node.operands]
+        return _outermost((*read, *body.results), fixed, worth)
 
 
-def _scan(node: Node, operands: Sequence[Value]) -> Sequence[Value]:
-    loop = Scan.of(node, operands)
-    # inner loops first, so that values move all the way out
-    body = _hoist(loop.body)
-    steady = _steady(body, loop.consts, loop.init)
-    consts, init = [*loop.consts, *_at(loop.init, steady)], _at(loop.init, steady, others=True)
-    body = _with_consts(body, len(loop.consts), len(loop.init), steady)
-    runs = loop.count is None and loop.length is not None and at_least(loop.length, 1)
-    body, consts = _without_invariants(body, consts, runs)
-    made = build.scan(
-        body,
-        consts,
-        init,
-        loop.rows,
-        length=loop.length,
-        reverse=loop.reverse,
-        count=loop.count,
-        checkpoint=loop.checkpoint,
-    )
-    return [*_merged(loop.init, steady, made[: len(init)]), *made[len(init) :]]
-
-
-def _while(node: Node, operands: Sequence[Value]) -> Sequence[Value]:
-    loop = While.of(node, operands)
-    body = _hoist(loop.body)
-    steady = _steady(body, loop.body_consts, loop.init)
-    kept = _at(loop.init, steady)
-    init = _at(loop.init, steady, others=True)
-    condition = _hoist(loop.condition)
-    asked, consts = [*loop.condition_consts, *kept], [*loop.body_consts, *kept]
-    carries = len(loop.init)
-    condition = _with_consts(condition, len(loop.condition_consts), carries, steady, results=False)
-    body = _with_consts(body, len(loop.body_consts), carries, steady)
-    condition, asked = _without_invariants(condition, asked, runs=True)
-    body, consts = _without_invariants(body, consts, runs=False)
-    made = build.while_loop(condition, body, asked, consts, init, length=loop.length)
-    return [*_merged(loop.init, steady, made[: len(init)]), *made[len(init) :]]
-
-
-def _inside(node: Node, operands: Sequence[Value]) -> Sequence[Value]:
-    bodies = {
-        name: _hoist(item) if isinstance(item, Function) else item
-        for name, item in node.attributes.items()
-    }
-    return build.active().apply(node.op, tuple(operands), bodies).results
-
-
-_HOISTERS: dict[str, Hoister] = {
-    "checkpoint": _inside,
-    "cond": _inside,
-    "scan": _scan,
-    "while": _while,
+_HOISTING: dict[str, Callable[[HoistInvariants, Node, Sequence[Value]], Sequence[Value]]] = {
+    "checkpoint": HoistInvariants.inside,
+    "cond": HoistInvariants.inside,
+    "scan": HoistInvariants.scan,
+    "while": HoistInvariants.while_loop,
 }
+
+
+def _outermost(read: Iterable[Value], fixed: set[Node], worth: set[Node]) -> list[Value]:
+    """Return the values worth a const that what is read is made of, in a fixed order."""
+    found: dict[Value, None] = {}
+    seen: set[Value] = set()
+    stack = [value for value in read if value.node in fixed]
+    while stack:
+        value = stack.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if value.node in worth:
+            found[value] = None
+        else:
+            stack += value.node.operands
+    return sorted(found, key=lambda value: (value.node.serial, value.index))
 
 
 # -- carries that do not change --------------------------------------------------------------------
@@ -169,75 +241,3 @@ def _with_consts(
     places = {old: new for new, old in enumerate(order)}
     ends = [i for i in range(len(body.results)) if not (results and i in steady)]
     return specialise(body, [places[i] for i in range(len(order))], len(order), ends)
-
-
-# -- invariant values ------------------------------------------------------------------------------
-
-
-def _without_invariants(
-    body: Function, consts: Sequence[Value], runs: bool
-) -> tuple[Function, list[Value]]:
-    """Return a body with more consts in place of invariant values, and what all its consts are.
-
-    The values are built in the active builder. ``runs``: whether the body runs at least once.
-    """
-    count = len(consts)
-    found = _worth_a_const(body, count, runs)
-    if not found:
-        return body, list(consts)
-    builder = build.active()
-    mapping = dict(zip(body.params, consts))
-    for node in walk.topological((), found):
-        if node.op.name != "param":
-            builder.copy(node, mapping, body.locations.get(node, ()))
-    params = (*body.params[:count], *found, *body.params[count:])
-    names = (*body.names[:count], *(f"i{i}" for i in range(len(found))), *body.names[count:])
-    changed = closed(body, body.name, params, body.results, names)
-    return changed, [*consts, *(mapping[value] for value in found)]
-
-
-def _worth_a_const(body: Function, count: int, runs: bool) -> list[Value]:
-    """Return the values that are the same in every step and cost something, the last of each chain.
-
-    The first ``count`` parameters are the consts.
-    """
-    fixed = {param.node for param in body.params[:count]}
-    widest: dict[Node, int] = {}  # elements of the largest array that cheap ops make a node of
-    worth: set[Node] = set()
-    for node in body.nodes:
-        if node.op.name == "param":
-            if node in fixed:
-                widest[node] = cost.elements(node.results[0])
-            continue
-        if any(operand.node not in fixed for operand in node.operands):
-            continue
-        if not runs and may_fail(node):
-            continue
-        fixed.add(node)
-        widest[node] = max((widest[operand.node] for operand in node.operands), default=0)
-        if node.op.name in _MOVING:
-            continue
-        made = max(map(cost.elements, node.results))
-        much = cost.work(node) >= _MUCH_WORK * made
-        if much or made <= widest[node]:
-            worth.add(node)
-        if much:
-            widest[node] = made
-    read = [operand for node in body.nodes if node not in fixed for operand in node.operands]
-    return _outermost((*read, *body.results), fixed, worth)
-
-
-def _outermost(read: Iterable[Value], fixed: set[Node], worth: set[Node]) -> list[Value]:
-    found: dict[Value, None] = {}
-    seen: set[Value] = set()
-    stack = [value for value in read if value.node in fixed]
-    while stack:
-        value = stack.pop()
-        if value in seen:
-            continue
-        seen.add(value)
-        if value.node in worth:
-            found[value] = None
-        else:
-            stack += value.node.operands
-    return sorted(found, key=lambda value: (value.node.serial, value.index))

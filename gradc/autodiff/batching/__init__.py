@@ -1,0 +1,9 @@
+"""Batching: a function over one point becomes the function over a leading axis of points.
+
+The axis is part of the graph, not a loop around it: every op gets one more axis, at position 0, on
+the operands that vary from point to point.
+"""
+
+from gradc.autodiff.batching.batch import batch, batch_each
+
+__all__ = ["batch", "batch_each"]

@@ -1,0 +1,168 @@
+"""Batching of branches, and of functions that are kept apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradc.autodiff.batching.bodies import (
+    Body,
+    body_of,
+    building,
+    mask_of,
+    mask_type,
+    spread_where,
+)
+from gradc.autodiff.batching.points import Mapped, Points, Rule
+from gradc_ir import build
+from gradc_ir.graph import Function, Node, Value
+
+
+def _cond(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Mapped]:
+    pred, *given = operands
+    if pred.varies:
+        return _cond_by_point(points, node, pred.value, given)
+    flags = points.varying.cond(node, [operand.varies for operand in operands])
+    bodies: list[Function] = [node.attributes[branch] for branch in ("then", "otherwise")]
+    mask = mask_of(points, *bodies)
+    varies = [operand.varies for operand in given]
+    then, otherwise = (
+        body_of(points, body, varies, bool(mask), spread_where(flags)) for body in bodies
+    )
+    values = [*mask, *(operand.value for operand in given)]
+    found = build.cond(pred.value, then.function, otherwise.function, values)
+    for value, one, other in zip(found, then.bases, otherwise.bases):
+        if one is not None and one == other:
+            points.note_base(value, values[one])
+    return [Mapped(*pair) for pair in zip(found, flags)]
+
+
+def _cond_by_point(
+    points: Points, node: Node, pred: Value, operands: list[Mapped]
+) -> Sequence[Mapped]:
+    """Both branches, each at work for the points that take it; then each point's own result.
+
+    A branch that may fail, or has a loop, runs only if a point takes it.
+    """
+    sides = []
+    for name, chosen in (("then", pred), ("otherwise", build.logical_not(pred))):
+        taking = points.masked(points.both(chosen))
+        body: Function = node.attributes[name]
+        run = _run_if_any if points.varying.may_fail(body) else _run
+        sides.append([(value, taking.base(value)) for value in run(taking, body, operands)])
+    results = []
+    for (x, base_of_x), (y, base_of_y) in zip(*sides, strict=True):
+        if base_of_x is y:  # the then-branch made something of it only for its own points
+            value = x
+        elif base_of_y is x:
+            value = y
+        else:
+            value = points.choose(pred, x, y)
+        if base_of_x is base_of_y and value is not base_of_x:
+            points.note_base(value, base_of_x)
+        results.append(Mapped(value, True))
+    return results
+
+
+def _run(points: Points, body: Function, operands: list[Mapped]) -> Sequence[Value]:
+    return points.spread_all(points.run(body, operands))
+
+
+def _run_if_any(points: Points, body: Function, operands: list[Mapped]) -> Sequence[Value]:
+    """Run a branch if a point is at work in it; the others' results are zeros, or a base."""
+    mask = points.mask
+    assert mask is not None
+
+    def finish(inside: Points, i: int, result: Mapped) -> Value:
+        value = inside.spread(*result)
+        # by this the derivative, too, sees that the others have no part in it
+        return value if inside.base(value).op.name == "param" else inside.at_work(value, 0)
+
+    varies = [operand.varies for operand in operands]
+    then = body_of(points, body, varies, True, finish)
+    values = [mask, *(operand.value for operand in operands)]
+    found = build.cond(points.any(mask), then.function, _idle(then), values)
+    for value, base in zip(found, then.bases):
+        if base is not None:
+            points.note_base(value, values[base])
+    return found
+
+
+def _idle(branch: Body) -> Function:
+    """Return what stands for a branch that no point takes."""
+    with building() as builder:
+        params = [builder.param(i, type_) for i, type_ in enumerate(branch.function.param_types)]
+        results = [
+            build.full(type_.shape, 0, type_.dtype) if base is None else params[base]
+            for type_, base in zip(branch.function.result_types, branch.bases)
+        ]
+        return builder.function(f"no_{branch.function.name}", params, results)
+
+
+def _checkpoint(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Mapped]:
+    body: Function = node.attributes["body"]
+    varies = [operand.varies for operand in operands]
+    flags = points.varying.results(body, varies)
+    mask = mask_of(points, body)
+    made = body_of(points, body, varies, bool(mask), spread_where(flags))
+    values = [*mask, *(operand.value for operand in operands)]
+    found = build.checkpoint(made.function, values)
+    for value, base in zip(found, made.bases):
+        if base is not None:
+            points.note_base(value, values[base])
+    return [Mapped(*pair) for pair in zip(found, flags)]
+
+
+def _call(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Mapped]:
+    """Keep the rule: each point has its own cotangent, and what points share the sum of theirs."""
+    given = node.attributes
+    body: Function = given["body"]
+    vjp: Function | None = given["vjp"]
+    jvp: Function | None = given["jvp"]
+    functions = [function for function in (body, vjp, jvp) if function is not None]
+    mask = mask_of(points, *functions)
+    masked = bool(mask)
+    varies = [operand.varies for operand in operands]
+    every = [True] * len(body.results)
+
+    def gradient(inside: Points, i: int, result: Mapped) -> Value:
+        value = inside.spread(*result)
+        return value if varies[i] else build.reduce_sum(inside.at_work(value, 0), [0])
+
+    made = body_of(points, body, varies, masked, spread_where(every)).function
+    if vjp is not None:
+        vjp = body_of(points, vjp, [*varies, *every], masked, gradient).function
+    if jvp is not None:
+        jvp = body_of(points, jvp, varies * 2, masked, spread_where(every)).function
+    if masked:
+        vjp = vjp and _with_zeros_for_mask(points, vjp)
+        jvp = jvp and _with_tangent_of_mask(points, jvp, len(operands))
+    values = [*mask, *(operand.value for operand in operands)]
+    found = build.call(values, name=given["name"], body=made, vjp=vjp, jvp=jvp)
+    return [Mapped(value, True) for value in found]
+
+
+def _with_zeros_for_mask(points: Points, vjp: Function) -> Function:
+    """Return a gradient function that also returns one for its first parameter, the mask."""
+    with building() as builder:
+        params = [builder.param(i, type_) for i, type_ in enumerate(vjp.param_types)]
+        mask = mask_type(points)
+        zeros = build.full(mask.shape, False, mask.dtype)
+        results = [zeros, *builder.inline(vjp, params)]
+        return builder.function(vjp.name, params, results, location=vjp.location)
+
+
+def _with_tangent_of_mask(points: Points, jvp: Function, count: int) -> Function:
+    """Return a jvp that takes a tangent of the mask, its first of ``count + 1`` parameters."""
+    types = list(jvp.param_types)
+    types.insert(1 + count, mask_type(points))
+    with building() as builder:
+        params = [builder.param(i, type_) for i, type_ in enumerate(types)]
+        results = builder.inline(jvp, [*params[: 1 + count], *params[2 + count :]])
+        return builder.function(jvp.name, params, results, location=jvp.location)
+
+
+RULES: dict[str, Rule] = {
+    "call": _call,
+    "checkpoint": _checkpoint,
+    "cond": _cond,
+}

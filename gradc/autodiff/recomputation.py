@@ -1,0 +1,35 @@
+"""Weights for what a loop keeps: of keeping a value in every step, and of computing it again."""
+
+from __future__ import annotations
+
+from gradc_ir import cost, sizes
+from gradc_ir.graph import Node, Value
+from gradc_ir.sizes import Expr
+from gradc_ir.types import Type
+
+# Memory written in one loop and read in another, against arithmetic on what is in registers. It is
+# weighed by its amount, too: what a loop keeps can be more than the machine has.
+_BYTE = 8
+_ARRAY = 16  # each is a stream of its own
+# A tape in every step of another loop has room for all steps of the longest inner run: anything
+# else is better.
+_KEEPING_A_TAPE = cost.GREAT // 10**3
+_MAKING_A_TAPE = cost.GREAT // 10**6
+
+
+def of_keeping(value: Value) -> int:
+    """Return what it costs to keep a value in every step of a loop."""
+    if _is_tape(value.type):
+        return _KEEPING_A_TAPE
+    return _ARRAY + _BYTE * value.type.dtype.bytes * cost.elements(value)
+
+
+def of_computing(node: Node) -> int:
+    """Return what it costs to run a node again."""
+    if any(_is_tape(result.type) for result in node.results):
+        return _MAKING_A_TAPE
+    return cost.work(node)
+
+
+def _is_tape(type_: Type) -> bool:
+    return any(isinstance(size, Expr) for size in type_.shape) and str(sizes.TAPE) in type_.symbols

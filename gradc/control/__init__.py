@@ -1,0 +1,1 @@
+"""Structured control flow: loops and branches on nests, in traced code and outside of it."""

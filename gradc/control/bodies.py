@@ -1,0 +1,161 @@
+"""Bodies: a user's function recorded as a closed Function whose captures come first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradc import nest
+from gradc.control.kinds import Kind, Leaves, cast_values, leaves_of
+from gradc.nest import Structure
+from gradc.tracing import Tracer, call, current, source, subtrace
+from gradc.tracing.arrays import as_tracer
+from gradc.tracing.state import running
+from gradc_ir.build import Builder
+from gradc_ir.errors import TraceError
+from gradc_ir.graph import Function, Value
+
+
+def invoke(fn: Callable[..., Any], *args: Any) -> Any:
+    """Call a user's function, seen through the lens in traced code."""
+    return fn(*args) if current() is None else call(fn, *args)
+
+
+def name_of(fn: Any) -> str:
+    """Return what a user calls a function, for messages."""
+    inner = getattr(fn, "func", fn)
+    return str(getattr(inner, "__name__", type(fn).__name__))
+
+
+def check_callable(title: str, parameter: str, fn: Any) -> None:
+    """Raise TraceError unless ``fn`` can be called."""
+    if not callable(fn):
+        raise TraceError(
+            f"{title}: {parameter} is no function, it is {described(fn)}",
+            at=source.location(),
+            help=f"pass the function itself, or a lambda: {title}(…, lambda …: …)",
+        )
+
+
+def described(value: Any) -> str:
+    """Return what a user calls a value of some type, traced or not, for messages."""
+    if value is None:
+        return "None"
+    name = type(value).__name__
+    if isinstance(value, np.ndarray):
+        name = "array"
+    elif isinstance(value, Tracer):
+        number = value.weak.__name__ if value.weak else str(value.type.dtype.numpy)
+        name = number if value.scalar else "array"
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
+@dataclass(frozen=True)
+class Body:
+    """A function that was recorded for arguments of some kinds.
+
+    Parameters
+    ----------
+    function: takes the leaves of the arguments, then what it captured.
+    captured: the outer values for the last of them; None for what it does not use.
+    results: the leaves of each result, of use for their kinds and their structure.
+    """
+
+    function: Function
+    captured: tuple[Value | None, ...]
+    results: tuple[Leaves, ...]
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of the leaves of all results."""
+        return tuple(kind for result in self.results for kind in result.kinds)
+
+    def closed(self, captured: Sequence[Value], kinds: Sequence[Kind]) -> Function:
+        """Return the function of (captured…, leaves of the arguments…).
+
+        ``captured`` holds what this body captured and perhaps more; the results have the dtypes of
+        ``kinds``.
+        """
+        own = self.function
+        split = len(own.params) - len(self.captured)
+        with Builder() as builder:
+            builder.here = running().builder.here
+            outside = [builder.param(i, value.type) for i, value in enumerate(captured)]
+            place = dict(zip(captured, outside))
+            given = [
+                builder.param(i, type_)
+                for i, type_ in enumerate(own.param_types[:split], len(outside))
+            ]
+            operands = [*given]
+            for value, param in zip(self.captured, own.params[split:]):
+                # what is not used may be anything
+                operands.append(param if value is None else place[value])
+            found = builder.inline(own, operands)
+            results = cast_values(found, kinds)
+            params = [*outside, *given]
+            return builder.function(own.name, params, results, location=own.location)
+
+
+def record(
+    title: str,
+    fn: Callable[..., Any],
+    run: Callable[..., Any],
+    args: Sequence[tuple[Structure, Sequence[Kind]]],
+    results: Sequence[tuple[str, str]],
+) -> Body:
+    """Record a function for arguments of these kinds.
+
+    Parameters
+    ----------
+    title: the function of gradc it is a body of, for messages.
+    fn: the user's function, for its name and its line.
+    run: calls it: takes the arguments, returns a tuple of nests.
+    args: the structure of each argument and the kinds of its leaves.
+    results: what each of those nests is called in messages, and what to write in place of a leaf
+        that is no number and no array.
+    """
+    kept: list[tuple[Leaves, ...]] = []
+    kinds = [kind for _, group in args for kind in group]
+
+    def body(*leaves: Tracer) -> list[Tracer]:
+        for leaf, kind in zip(leaves, kinds, strict=True):
+            leaf.scalar = kind.scalar and not kind.type.shape
+        rest = iter(leaves)
+        nests = [
+            nest.unflatten(structure, [next(rest) for _ in range(structure.leaves)])
+            for structure, _ in args
+        ]
+        made = zip(run(*nests), results, strict=True)
+        found = tuple(leaves_of(part, root, cure) for part, (root, cure) in made)
+        kept.append(found)
+        return [as_tracer(leaf) for part in found for leaf in part.leaves]
+
+    body.__name__ = name_of(fn)
+    body.__dict__["__wrapped__"] = fn  # where its line is looked up
+    try:
+        sub = subtrace(body, [kind.leaf for kind in kinds], body_of=title)
+    except RecursionError:
+        raise TraceError(
+            f"{title}: {name_of(fn)} calls itself without end while it is recorded",
+            at=source.location(),
+            help="branches that are not known are all recorded: write the recursion as a loop, "
+            "gradc.while_loop(condition, body, carry)",
+        ) from None
+    used = {operand for node in sub.function.nodes for operand in node.operands}
+    used.update(sub.function.results)
+    # what only a discarded trace of an inner body asked for is not taken
+    params = sub.function.params[len(kinds) :]
+    captured = [
+        value if param in used else None for param, value in zip(params, sub.captured, strict=True)
+    ]
+    return Body(sub.function, tuple(captured), kept[-1])
+
+
+def union(bodies: Sequence[Body]) -> tuple[Value, ...]:
+    """Return what bodies captured, each value once."""
+    return tuple(
+        dict.fromkeys(value for body in bodies for value in body.captured if value is not None)
+    )

@@ -1,0 +1,114 @@
+"""Carries: what goes from one step of a loop to the next keeps its nest, its shapes and dtypes.
+
+What starts as a Python number takes the dtype that the body returns, as it would in a loop of
+Python's; what starts as an array or a number of NumPy has the dtype it will have in every step.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradc.control.kinds import Kind, Leaves, joined
+from gradc.nest import Structure
+from gradc.tracing import source
+from gradc.tracing.promote import unify
+from gradc_ir.errors import DTypeError, ShapeError, TraceError
+from gradc_ir.sizes import Size
+
+
+def next_kinds(title: str, start: Leaves, kinds: Sequence[Kind], after: Leaves) -> tuple[Kind, ...]:
+    """Return the kinds of carries that were ``kinds`` before a step and are ``after`` after it.
+
+    They are the same unless a Python number takes another dtype.
+
+    Parameters
+    ----------
+    title: the function of gradc, for messages.
+    start: the carry the loop starts with.
+
+    Raises
+    ------
+    TraceError when the nest is another one, ShapeError and DTypeError when a leaf is.
+    """
+    if start.structure != after.structure:
+        raise _nest_error(title, start.structure, after.structure)
+    new_kinds = after.kinds
+    if new_kinds == tuple(kinds):
+        return new_kinds
+    found = []
+    wrong: list[tuple[str, Kind, Kind]] = []
+    for path, kind, new in zip(start.paths, kinds, new_kinds, strict=True):
+        fits = same_shape(kind, new, functools.partial(_error, title, [(path, kind, new)]))
+        kept = joined(kind, new) if fits else None
+        if kept is None or (kind.weak is None and kept.type.dtype is not kind.type.dtype):
+            wrong.append((path, kind, new))
+        else:
+            found.append(kept)
+    if wrong:
+        raise _error(title, wrong)
+    return tuple(found)
+
+
+def same_shape(left: Kind, right: Kind, error: Callable[[], ShapeError]) -> bool:
+    """Whether two kinds have one shape; sizes of which nobody knows yet are asked to be equal."""
+    a, b = left.type.shape, right.type.shape
+    if a == b:
+        return True
+    open_questions = [(p, q) for p, q in zip(a, b) if p != q]
+    if len(a) != len(b) or any(_differ(p, q) for p, q in open_questions):
+        return False
+    for p, q in open_questions:
+        unify(p, q, error)
+    return True
+
+
+def _differ(left: Size, right: Size) -> bool:
+    # 1 is a size that broadcasts: no symbol stands for it
+    return (isinstance(left, int) and isinstance(right, int)) or 1 in (left, right)
+
+
+def _nest_error(title: str, start: Structure, after: Structure) -> TraceError:
+    nothing = after.leaves == 0 and str(after) == "None"
+    return TraceError(
+        f"{title}: the body returns another nest than it is given",
+        at=source.location(),
+        found=[f"at the start: {_shown(start)}", f"after the body: {_shown(after)}"],
+        help="end the body with `return` and the new carry"
+        if nothing
+        else "return the carry in the nest it starts with, * for a number or an array",
+    )
+
+
+def _shown(structure: Structure) -> str:
+    text = str(structure)
+    return text if len(text) <= 120 else f"{text[:117]}…"
+
+
+def _error(title: str, wrong: Sequence[tuple[str, Kind, Kind]]) -> Any:
+    path, kind, new = wrong[0]
+    shapes = kind.type.shape != new.type.shape
+    lines = [f"{name} is {a} at the start and {b} after the body" for name, a, b in wrong]
+    return (ShapeError if shapes else DTypeError)(
+        f"{title}: a carry has to keep its {'shape' if shapes else 'dtype'}",
+        at=source.location(),
+        found=lines,
+        help=_shape_cure(path, kind, new) if shapes else _cast_cure(path, kind, new),
+    )
+
+
+def _shape_cure(path: str, kind: Kind, new: Kind) -> str:
+    shape = new.type.shape
+    missing = len(shape) - kind.type.rank
+    if missing >= 0 and all(a in (1, b) for a, b in zip(kind.type.shape, shape[missing:])):
+        text = f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
+        return f"start with the shape of the later steps: np.broadcast_to({path}, {text})"
+    return "shapes are the same in every step: write into an array that is long enough, x[i] = v"
+
+
+def _cast_cure(path: str, kind: Kind, new: Kind) -> str:
+    before, after = (f"np.{one.type.dtype.numpy}" for one in (kind, new))
+    if kind.type.shape:
+        return f"start with {path}.astype({after}), or return it as .astype({before})"
+    return f"start with {after}({path}), or return {before}(…)"

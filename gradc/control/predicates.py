@@ -1,0 +1,54 @@
+"""Truth values that decide how the program goes on: one bool, or a number that is not 0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradc.control.bodies import described
+from gradc.control.kinds import kind_of, leaves_of
+from gradc.tracing import Tracer, source
+from gradc.tracing.arrays import as_tracer
+from gradc.tracing.sizing import SymbolicSize
+from gradc.tracing.state import running
+from gradc.tracing.tracer import make, read
+from gradc_ir import build
+from gradc_ir.errors import ShapeError, TraceError
+from gradc_ir.types import DType
+
+
+def truth_of(title: str, name: str, given: Any) -> bool | None:
+    """Return a truth value, None when it is not known while the function is traced.
+
+    Raises TraceError for what is no number, ShapeError for an array.
+    """
+    if not isinstance(given, Tracer | SymbolicSize | np.ndarray | np.generic | int | float):
+        raise TraceError(
+            f"{title}: {name} is {described(given)}, not a truth value",
+            at=source.location(),
+            help="compare numbers, as in x > 0",
+        )
+    kind = kind_of(given)
+    if kind.type.shape:
+        raise ShapeError(
+            f"{title}: {name} is an array, not one truth value",
+            at=source.location(),
+            found=f"it is {kind}",
+            help="write np.any(…) or np.all(…), or np.where(condition, x, y) to choose elements",
+        )
+    if isinstance(given, SymbolicSize):
+        return None
+    if isinstance(given, Tracer):
+        return None if given.known is None else bool(given.known)
+    return bool(given)
+
+
+def as_bool(title: str, name: str, given: Any) -> Tracer:
+    """Return a truth value as a traced bool; raises as truth_of does."""
+    truth_of(title, name, given)
+    (leaf,) = leaves_of(given, name).leaves
+    value = read(as_tracer(leaf))
+    if value.type.dtype is not DType.BOOL:
+        value = build.ne(value, 0)
+    return make(running(), value)

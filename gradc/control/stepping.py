@@ -1,0 +1,182 @@
+"""The two ways a loop is run: recorded as one ``scan``, or by Python outside of traced code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradc import nest
+from gradc.control.bodies import record, union
+from gradc.control.carries import next_kinds
+from gradc.control.kinds import (
+    Kind,
+    Leaves,
+    cast_values,
+    converted,
+    kind_of,
+    leaves_of,
+    owned,
+    tracers_of,
+    values_of,
+)
+from gradc.control.steps import Steps
+from gradc.tracing import source
+from gradc.tracing.promote import common_dtype
+from gradc.tracing.promote import kind as contribution
+from gradc.tracing.state import running
+from gradc.tracing.tracer import make
+from gradc_ir import build
+from gradc_ir.errors import ShapeError, TraceError
+from gradc_ir.sizes import Size
+
+CARRY_CURE = "what is the same in every step is not carried: the body may just use it"
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop of a user's.
+
+    Parameters
+    ----------
+    title: the function of gradc, for messages.
+    fn: the user's body, for its name and its line.
+    step: what calls it: takes the carry and what the step visits, returns the carry and what the
+        step makes.
+    init: the carry it starts with.
+    """
+
+    title: str
+    fn: Callable[..., Any]
+    step: Callable[[Any, Any], tuple[Any, Any]]
+    init: Leaves
+
+    def recorded(
+        self,
+        rows: Leaves,
+        row_kinds: Sequence[Kind],
+        steps: Steps,
+        *,
+        reverse: bool = False,
+        checkpoint: Size | None = None,
+    ) -> tuple[Any, Any]:
+        """Build one ``scan`` in the running trace; return the last carry and the stacked rows.
+
+        Raises TraceError, ShapeError or DTypeError when the carry changes its kind.
+        """
+        init = self.init
+        kinds = init.kinds
+        while True:
+            given = (init.structure, kinds), (rows.structure, row_kinds)
+            results = (init.root, CARRY_CURE), ("y", "")
+            body = record(self.title, self.fn, self.step, given, results)
+            carry, made = body.results
+            found = next_kinds(self.title, init, kinds, carry)
+            if found == kinds:
+                break
+            kinds = found
+        if steps.length is None and made.leaves:
+            raise _unbounded(self.title)
+        captured = union([body])
+        values = build.scan(
+            body.closed(captured, [*kinds, *made.kinds]),
+            captured,
+            cast_values(values_of(init.leaves), kinds),
+            values_of(rows.leaves),
+            length=steps.length,
+            reverse=reverse,
+            count=steps.count,
+            checkpoint=checkpoint,
+        )
+        last = tracers_of(values[: len(kinds)], kinds)
+        stacked = [make(running(), value) for value in values[len(kinds) :]]
+        return nest.unflatten(carry.structure, last), nest.unflatten(made.structure, stacked)
+
+    def run(self, rows: Iterable[Any]) -> tuple[Any, list[Leaves]]:
+        """Run the loop in Python; return the last carry and what each step made."""
+        carried = Carried(self.title, self.init)
+        made = []
+        for row in rows:
+            carry, found = self.step(carried.nest, row)
+            carried.take(carry)
+            part = leaves_of(found, "y")
+            made.append(Leaves(tuple(map(owned, part.leaves)), part.structure))
+        return carried.nest, made
+
+
+class Carried:
+    """The carry of a loop that Python runs: arrays of its own, which the body may write to."""
+
+    def __init__(self, title: str, init: Leaves) -> None:
+        self._title = title
+        self._init = init
+        self._kinds = init.kinds
+        self._leaves = [owned(leaf) for leaf in init.leaves]
+
+    @property
+    def nest(self) -> Any:
+        """The carry."""
+        return nest.unflatten(self._init.structure, self._leaves)
+
+    def take(self, carry: Any) -> None:
+        """Go on with what a step returned; raises as next_kinds does."""
+        after = leaves_of(carry, self._init.root, CARRY_CURE)
+        self._kinds = next_kinds(self._title, self._init, self._kinds, after)
+        # an array that is the loop's own stays, so that writing into it costs no copy
+        free = {id(leaf) for leaf in self._leaves}
+        found = []
+        for leaf, kind in zip(after.leaves, self._kinds, strict=True):
+            new = converted(leaf, kind)
+            found.append(new if id(new) in free else owned(new))
+            free.discard(id(new))
+        self._leaves = found
+
+
+def stacked_rows(title: str, made: Sequence[Leaves]) -> Any:
+    """Return what the steps of a loop made, in the order of the rows, stacked leaf by leaf.
+
+    Raises ShapeError when the steps made different nests or shapes.
+    """
+    first = made[0]
+    for step, part in enumerate(made):
+        shapes = [np.shape(leaf) for leaf in part.leaves]
+        if part.structure != first.structure or shapes != [np.shape(x) for x in first.leaves]:
+            raise ShapeError(
+                f"{title}: the body returns another y in step {step} than in step 0",
+                at=source.location(),
+                found=[f"step 0: {_types(first)}", f"step {step}: {_types(part)}"],
+                help="what the steps return is stacked: return the same nest and shapes",
+            )
+    columns = zip(*[part.leaves for part in made])
+    return nest.unflatten(first.structure, [_stacked(column) for column in columns])
+
+
+def _stacked(column: Sequence[Any]) -> Any:
+    # the carry may have been a Python number in the first steps
+    dtype = common_dtype(list({contribution(leaf) for leaf in column}))
+    return np.stack([np.asarray(leaf, dtype.numpy) for leaf in column])
+
+
+def _types(part: Leaves) -> Any:
+    return nest.unflatten(part.structure, [Shown(kind_of(leaf)) for leaf in part.leaves])
+
+
+class Shown:
+    """A kind in the text of a nest."""
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+
+    def __repr__(self) -> str:
+        return str(self._kind)
+
+
+def _unbounded(title: str) -> TraceError:
+    return TraceError(
+        f"{title}: rows need a number of steps that is known before the loop",
+        at=source.location(),
+        found="length is known only while the program runs",
+        help="give a bound as length=, and have the body do nothing beyond: np.where(i < n, …, …)",
+    )

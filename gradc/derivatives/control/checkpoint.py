@@ -1,0 +1,45 @@
+"""The derivative of a checkpoint is one, too: reverse mode runs its body again."""
+
+from __future__ import annotations
+
+from gradc.autodiff import active as activity
+from gradc.autodiff.masks import Cotangent, either
+from gradc.derivatives.control.layout import pulled_bodies
+from gradc.derivatives.control.reads import mask_of_reads
+from gradc.derivatives.registry import Cotangents, Site, Tangents, joint_rule, reverse_rule
+from gradc_ir import build, ops
+from gradc_ir.graph import Function, Value
+
+
+@joint_rule(ops.checkpoint)
+def push_through_checkpoint(site: Site, tangents: Tangents) -> tuple[list[Value], Tangents]:
+    """A checkpoint: the checkpoint of the body with its tangents."""
+    from gradc.autodiff.forward import jvp
+
+    body: Function = site.attributes["body"]
+    active = activity.active_in_body(
+        body, [tangent is not None for tangent in tangents], site.asked
+    )
+    asked = [i for i, is_active in enumerate(active.results) if is_active]
+    more = [
+        tangent for i, tangent in enumerate(tangents) if active.params[i] and tangent is not None
+    ]
+    found = build.checkpoint(jvp(body, active.wrt, asked), [*site.operands, *more])
+    made = iter(found[len(body.results) :])
+    pushed = [next(made) if is_active else None for is_active in active.results]
+    return list(found[: len(body.results)]), pushed
+
+
+@reverse_rule(ops.checkpoint, accumulates=True)
+def pull_through_checkpoint(site: Site, cotangents: Cotangents) -> Cotangents:
+    """A checkpoint: the body again, and its cotangents, each added to the sum there is."""
+    body: Function = site.attributes["body"]
+    asked = [cotangent is not None for cotangent in cotangents]
+    wrt = activity.active_in_body(body, site.wanted, asked).wrt
+    (back,), more = pulled_bodies(site, [body], wrt, cotangents)
+    found = iter(build.checkpoint(back, [*site.operands, *more]))
+    gradients: list[Cotangent | None] = [None] * len(site.operands)
+    for i in wrt:
+        total, mask = site.totals[i], mask_of_reads(site, i)
+        gradients[i] = Cotangent(next(found), either(total.mask, mask) if total else mask)
+    return gradients

@@ -1,0 +1,80 @@
+"""What the derivatives of control flow share: the order of parameters, and sums to start from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradc.autodiff import zeros
+from gradc.derivatives.registry import Cotangents, Site
+from gradc_ir import walk
+from gradc_ir.build import Builder
+from gradc_ir.closing import closed
+from gradc_ir.graph import Function, Value
+from gradc_ir.types import Type
+
+
+def arranged(function: Function, params: Sequence[int], results: Sequence[int]) -> Function:
+    """Return the function with the parameters and results at these positions, in this order."""
+    return closed(
+        function,
+        function.name,
+        [function.params[i] for i in params],
+        [function.results[i] for i in results],
+    )
+
+
+def solid_cotangents(cotangents: Cotangents, types: Sequence[Type]) -> list[Value]:
+    """Return a plain value for each cotangent: zeros where there is none."""
+    return [
+        zeros.zeros(type_) if cotangent is None else cotangent.solid()
+        for cotangent, type_ in zip(cotangents, types)
+    ]
+
+
+def begun(site: Site, position: int) -> Value:
+    """Return the sum that the cotangent of an operand is to be added to."""
+    total = site.totals[position] if site.totals else None
+    return zeros.zeros(site.operands[position].type) if total is None else total.solid()
+
+
+def pulled_bodies(
+    site: Site,
+    bodies: Sequence[Function],
+    wrt: Sequence[int],
+    cotangents: Cotangents,
+    first: int = 0,
+) -> tuple[list[Function], list[Value]]:
+    """Return the reverse mode of bodies that run once, and what it takes beside their operands.
+
+    They return the cotangents of the parameters at ``wrt``, added to the totals there are.
+    ``first`` is how many operands of the node come before the bodies'.
+    """
+    from gradc.autodiff.reverse import vjp
+
+    seeds = [i for i, cotangent in enumerate(cotangents) if cotangent is not None]
+    there = [cotangent for cotangent in cotangents if cotangent is not None]
+    masked = [i for i, cotangent in enumerate(there) if cotangent.mask is not None]
+    into = [i for i in wrt if site.totals[first + i] is not None]
+    pulled = [vjp(body, wrt, seeds, into, masked) for body in bodies]
+    known = len(bodies[0].params) + len(seeds) + len(into)
+    read = [i for i in range(len(masked)) if any(reads(both, known + i) for both in pulled)]
+    params = [*range(known), *(known + i for i in read)]
+    results = range(len(bodies[0].results), len(pulled[0].results))
+    masks = [there[masked[i]].mask for i in read]
+    more = [cotangent.solid() for cotangent in there]
+    more += [begun(site, first + i) for i in into]
+    more += [mask.value() for mask in masks if mask is not None]
+    return [arranged(both, params, results) for both in pulled], more
+
+
+def reads(function: Function, position: int) -> bool:
+    """Whether a function reads a parameter."""
+    return function.params[position].node in walk.topological((), function.results)
+
+
+def with_more_params(function: Function, types: Sequence[Type]) -> Function:
+    """Return the function with more parameters at the end, which it does not read."""
+    with Builder() as builder:
+        params = [builder.param(i, t) for i, t in enumerate((*function.param_types, *types))]
+        results = builder.inline(function, params[: len(function.params)])
+        return builder.function(function.name, params, results, location=function.location)
