@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import Enum
 
 from gradc_codegen.loops import Kernel
-from gradc_ir.graph import Node, Value
+from gradc_ir.graph import Function, Node, Value
 from gradc_ir.sizes import Size
 
 # A carried array of up to this many elements is on the stack ...
@@ -53,6 +53,31 @@ def control_scratch(node: Node, kernels: Sequence[Kernel], arenas: Sequence[Size
         node.results[i].type for i, way in enumerate(ways(node, kernels)) if way is Way.TURNED
     ]
     return [*arenas, *(type_.count * type_.dtype.bytes for type_ in turned)]
+
+
+def left_open(function: Function) -> set[Value]:
+    """Return the stacked rows of loops of which nobody reads those that were not visited.
+
+    All that reads them are loops over as many rows: the tape of a loop and its way back.
+    """
+    read_whole = set(function.results)
+    read_as_rows: set[Value] = set()
+    for node in function.nodes:
+        rows = range(0)
+        if node.op.name == "scan" and node.attributes["counted"]:
+            rows = range(inits(node).stop, len(node.operands))
+        for i, operand in enumerate(node.operands):
+            if i in rows and node.operands[0] is _count_of(operand.node):
+                read_as_rows.add(operand)
+            else:
+                read_whole.add(operand)
+    return read_as_rows - read_whole
+
+
+def _count_of(loop: Node) -> Value | None:
+    if loop.op.name == "while":
+        return loop.results[-1]
+    return loop.operands[0] if loop.op.name == "scan" and loop.attributes["counted"] else None
 
 
 def inits(node: Node) -> range:

@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from gradc_codegen.abi import Status
 from gradc_codegen.bodies import first_operand
 from gradc_codegen.carries import CARRIES, Carry
 from gradc_codegen.carrying import Way, ways
-from gradc_codegen.control_site import ControlSite, Lowering
+from gradc_codegen.control_site import ControlSite
 from gradc_codegen.emitter import MEMORY, literal
-from gradc_codegen.loops import Kernel
-from gradc_ir.graph import Node, Value
+from gradc_ir.graph import Value
 from gradc_ir.sizes import TAPE, Size, product
 from gradc_ir.types import Type
 
 
-def write_control(
-    lowering: Lowering,
-    node: Node,
-    kernels: Sequence[Kernel],
-    shares: Mapping[Value, Value],
-    scratch: Sequence[str],
-) -> dict[Value, str]:
-    """Write a node of control flow; returns the registers of the numbers it makes.
-
-    Parameters
-    ----------
-    kernels: its bodies.
-    shares: values that share memory, as a kernel says.
-    scratch: pointers, as :func:`gradc_codegen.carrying.control_scratch` asked for them.
-    """
-    writing = _Writing(lowering, node, kernels, shares, scratch)
-    if node.op.name == "scan":
-        writing.scan()
-    elif node.op.name == "while":
-        writing.while_()
-    elif node.op.name == "cond":
-        writing.branches()
-    else:
-        writing.branch(0)
-    return writing.numbers()
-
-
-class _Writing(ControlSite):
+class Control(ControlSite):
     """A node of control flow in the making."""
+
+    def write(self) -> dict[Value, str]:
+        """Write it; returns the registers of the numbers it makes."""
+        if self.node.op.name == "scan":
+            self.scan()
+        elif self.node.op.name == "while":
+            self.while_()
+        elif self.node.op.name == "cond":
+            self.branches()
+        else:
+            self.call(0, *self._branch_arguments())
+        return self.numbers()
 
     # -- branches ----------------------------------------------------------------------------------
 
@@ -62,10 +46,6 @@ class _Writing(ControlSite):
             writer.close()
             writer.do(f"br label %{joined}")
         writer.start(joined)
-
-    def branch(self, body: int) -> None:
-        """Write a body that runs once."""
-        self.call(body, *self._branch_arguments())
 
     def _branch_arguments(self) -> tuple[list[str], list[str]]:
         first = first_operand(self.node, 0)
@@ -128,6 +108,8 @@ class _Writing(ControlSite):
         """Write zeros into the rows that were not visited."""
         writer = self.writer
         for position, value in enumerate(self._stacks(carries)):
+            if value in self._left_open:
+                continue
             place, dtype = self.place(carries + position), value.type.dtype
             width = writer.size(product(value.type.shape[1:]))
             zero = "0" if MEMORY[dtype] == "i8" else literal(0, dtype)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from gradc_codegen.abi import LLVM_TYPES, Status
@@ -48,6 +48,7 @@ class ControlSite:
     kernels: its bodies.
     shares: values that share memory, as a kernel says.
     scratch: pointers, as :func:`gradc_codegen.carrying.control_scratch` asked for them.
+    left_open: results whose rows need no zeros where they are not visited.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class ControlSite:
         kernels: Sequence[Kernel],
         shares: Mapping[Value, Value],
         scratch: Sequence[str],
+        left_open: Container[Value],
     ) -> None:
         self.lowering = lowering
         self.elements = lowering.elements
@@ -66,6 +68,7 @@ class ControlSite:
         self._shares = shares
         self.operands = arrays_of(node)
         self._scratch = scratch
+        self._left_open = left_open
         self._slots: dict[int, str] = {}
 
     # -- operands and results ----------------------------------------------------------------------

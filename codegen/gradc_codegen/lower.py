@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+from functools import cached_property
+
 from gradc_codegen.abi import Signature, Status
 from gradc_codegen.accumulate import Running
 from gradc_codegen.axes import scatter_dims
 from gradc_codegen.buffers import Plan, plan
-from gradc_codegen.control import write_control
+from gradc_codegen.carrying import left_open
+from gradc_codegen.control import Control
 from gradc_codegen.control_site import Body
 from gradc_codegen.elements import Elements
 from gradc_codegen.emitter import MEMORY, Module, Writer
@@ -18,7 +22,7 @@ from gradc_codegen.schedule import schedule
 from gradc_codegen.site import Site
 from gradc_codegen.updates import target_window
 from gradc_codegen.whole import WHOLE, arrays_of
-from gradc_ir.graph import Function, Node
+from gradc_ir.graph import Function, Node, Value
 from gradc_ir.types import DType
 
 
@@ -88,6 +92,10 @@ class _FunctionLowering:
         head = f"define i32 @{self._name}({self._signature.llvm_parameters})"
         writer.entry[:0] = checks
         self._module.functions.append(writer.text(head))
+
+    @cached_property
+    def _left_open(self) -> Container[Value]:
+        return left_open(self._kernel.function)
 
     # -- bodies of loops and branches --------------------------------------------------------------
 
@@ -334,8 +342,9 @@ class _FunctionLowering:
         scratch = tuple(map(elements.pointer, self._plan.scratch[statement]))
         bodies = self._kernel.bodies.get(node)
         if bodies is not None:
-            made = write_control(self, node, bodies, self._kernel.shares, scratch)
-            for value, register in made.items():
+            shares = self._kernel.shares
+            control = Control(self, node, bodies, shares, scratch, self._left_open)
+            for value, register in control.write().items():
                 elements.registers[value] = register
                 for output in statement.outputs:
                     if self._kernel.function.results[output] is value:

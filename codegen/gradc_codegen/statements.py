@@ -330,8 +330,11 @@ class StatementBuilder:
     def _add_outputs(self) -> None:
         """Attach each result to the statement of its value, or add a statement that copies it."""
         placed: set[Value] = set()
-        for position, value in enumerate(self.function.results):
-            param = self._overwriting.params.get(position)
+        overwrites = self._overwriting.params
+        results = list(enumerate(self.function.results))
+        # a value returned twice lives where it overwrites a parameter, and is copied elsewhere
+        for position, value in sorted(results, key=lambda pair: pair[0] not in overwrites):
+            param = overwrites.get(position)
             if param is not None and value is self.function.params[param]:
                 continue  # it is in its place as it is
             writers = self._writers.get(value)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradc_codegen.carrying import left_open
 from gradc_codegen.entry import Kernel, KernelStatus
 from gradc_codegen.lower import lower
 from gradc_codegen.schedule import schedule
@@ -362,3 +363,33 @@ def test_too_many_steps() -> None:
     assert status(parse_function(text), 1e-30, 1.0) == "LIMIT"
     text = PROGRAMS["counted"][0].replace("REVERSE", "true")
     assert status(parse_function(text), 6, np.ones(20), np.ones(5)) == "LIMIT"
+
+
+# -- tapes -----------------------------------------------------------------------------------------
+
+
+def test_a_tape_that_only_the_way_back_reads_is_not_cleared() -> None:
+    text = """
+        func @f(%x: f64) -> RETURNED {
+          %0, %1, %2: f64, f64[9], i64 = while %x {condition = @less, body = @double,
+            condition_consts = 0, body_consts = 0, length = 9}
+          %3: f64 = scan COUNT, %x, %1 {body = @add, consts = 0, carries = 1, length = 9,
+            reverse = true, counted = COUNTED, checkpoint = none}
+          return RESULT
+        }
+        func @less(%x: f64) -> bool { %0: bool = lt %x, 10.0 return %0 }
+        func @double(%x: f64) -> (f64, f64) { %0: f64 = add %x, %x return %0, %x }
+        func @add(%s: f64, %row: f64) -> f64 {
+          %0: f64 = mul %s, 0.5
+          %1: f64 = add %0, %row
+          return %1
+        }
+    """
+    for count, result, open_ in (("%2", "%3", 1), ("%2", "%3, %1", 0), ("", "%3", 0)):
+        types = "f64" if result == "%3" else "(f64, f64[9])"
+        given = text.replace("COUNT, ", f"{count}, " if count else "")
+        given = given.replace("COUNTED", "true" if count else "false")
+        function = parse_function(given.replace("RETURNED", types).replace("RESULT", result))
+        assert len(left_open(function)) == open_
+        for found, wanted in zip(kernel(function)(arrays([1.5])), interpret(function, [1.5])):
+            assert_same_bits(found, wanted)
