@@ -56,14 +56,12 @@ class Compiled(Inspected):
         *,
         spec: str | None = None,
         static: Sequence[str | int] | str | int = (),
-        stable: bool = True,
-        fast: bool = False,
-        debug_nans: bool = False,
+        **options: bool,
     ) -> None:
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
         self.__name__ = getattr(function, "__name__", type(function).__name__)
-        self.options = Options(stable, fast, debug_nans)
+        self.options = Options(**options)
         self.spec = spec
         self._parameters = Parameters(
             function, static if isinstance(static, (tuple, list)) else (static,)
@@ -357,7 +355,7 @@ class Compiled(Inspected):
                 trace=lambda types: self._trace(bound, types),
                 finish=lambda traced: final_functions(traced, request, has_aux),
                 record=self._signatures.append,
-                finite=self.options.debug_nans,
+                options=self.options,
             )
             while len(self._families) >= _MOST_FAMILIES:
                 self._families.pop(next(iter(self._families)), None)
@@ -410,6 +408,7 @@ def compile(
     stable: bool = True,
     fast: bool = False,
     debug_nans: bool = False,
+    blas: bool = True,
 ) -> Callable[[Function_], Compiled]: ...
 
 
@@ -423,6 +422,7 @@ def compile(
     stable: bool = True,
     fast: bool = False,
     debug_nans: bool = False,
+    blas: bool = True,
 ) -> Compiled: ...
 
 
@@ -436,6 +436,7 @@ def compile(function: Function_ | None = None, /, **options: Any) -> Any:
     stable: whether rules may replace expressions by equal ones that are never less accurate.
     fast: whether rules may also change rounding, the sign of zero, or nan.
     debug_nans: whether the first value that is not finite is a NonFiniteError; it is slow.
+    blas: whether matrix products that are bound by arithmetic go to BLAS, which rounds otherwise.
 
     The function is compiled when it is called: for the dtypes, ranks and sizes of the first call,
     and with symbolic sizes when a second size arrives.

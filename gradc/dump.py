@@ -33,14 +33,13 @@ def dump(
         raise TraceError(f"no stage called {stage!r}", found=f"stages: {', '.join(STAGES)}")
     final = steps[-1][1]
     if stage == "loops":
-        from gradc_codegen.prepare import prepare
         from gradc_codegen.schedule import schedule
 
-        return str(schedule(prepare(final)))
+        return str(schedule(final, request.options.blas))
     if stage in ("llvm", "asm"):
         from gradc_codegen.lower import lower
 
-        text = lower(final, final.name)
+        text = lower(final, final.name, request.options.blas)
         if stage == "llvm":
             return text
         from gradc_codegen.object import emit_assembly

@@ -33,13 +33,15 @@ class Executable:
     """A final function that can be called with arrays.
 
     The kernel is built on construction, unless ``GRADC_DISABLE_JIT`` is set: then the interpreter
-    runs it, to the same bits for all but the functions of the mathematics library. With ``finite`` or ``GRADC_DEBUG_NANS`` it is interpreted
-    too, and the first value that is not finite is an error.
+    runs it, to the same bits for all but the functions of the mathematics library. With ``finite``
+    or ``GRADC_DEBUG_NANS`` it is interpreted too, and the first value that is not finite is an
+    error. With ``blas`` the kernel leaves large contractions to BLAS, which rounds otherwise.
     """
 
-    def __init__(self, function: Function, finite: bool = False) -> None:
+    def __init__(self, function: Function, finite: bool = False, blas: bool = False) -> None:
         self.function = function
         self.finite = finite or wants_finite()
+        self.blas = blas
         self.kernel: Kernel | None = None
         self.reason = "" if self._compile() else self._why()
 
@@ -51,7 +53,7 @@ class Executable:
         from gradc_codegen.lower import lower
 
         with _lock:
-            text = lower(self.function, KERNEL_NAME)
+            text = lower(self.function, KERNEL_NAME, self.blas)
             self.kernel = Kernel(self.function, compile_module(text), KERNEL_NAME)
         return True
 

@@ -33,6 +33,7 @@ def export(
     wrt: Sequence[int] | None = None,
     outputs: Mapping[str, Sequence[str]] | None = None,
     documentation: Sequence[str] = (),
+    blas: bool = False,
 ) -> list[Path]:
     """Write ``name.o`` and ``name.h`` and return their paths.
 
@@ -47,6 +48,8 @@ def export(
     wrt: positions of the parameters that the results of ``"vg"`` after the value are gradients of.
     outputs: names of the results by suffix, instead of ``y`` and ``g_x``.
     documentation: text for the comment on top of the header.
+    blas: whether contractions that are bound by arithmetic call ``dgemm_`` and ``sgemm_``, which
+        the program is then linked with.
 
     Where only the running program knows how many steps a loop takes, and its values are kept for
     the gradient, the last size argument of the kernel says how many there is room for (``tape``).
@@ -74,7 +77,7 @@ def export(
         _check_arguments(full, signature)
         exported.append(Exported(full, signature, _SUMMARIES.get(suffix, suffix)))
         texts += [
-            _lower(function, kernel_name(full)),
+            _lower(function, kernel_name(full), blas),
             guard_text(function, full, machine.pointer_bits),
         ]
     _check_macros(name, exported)
@@ -92,11 +95,11 @@ def export(
     return _write(Path(out), {f"{name}.o": code, f"{name}.h": text.encode()})
 
 
-def _lower(function: Function, name: str) -> str:
+def _lower(function: Function, name: str, blas: bool) -> str:
     from gradc_codegen.lower import lower
 
     _refuse_scipy(function)
-    return lower(function, name)
+    return lower(function, name, blas)
 
 
 def _refuse_scipy(function: Function) -> None:

@@ -161,10 +161,12 @@ class Inspected(ABC):
         out: str | Path = ".",
         cpu: str | None = None,
         triple: str | None = None,
+        blas: bool = False,
     ) -> list[Path]:
         """Write ``name.o`` and ``name.h``: the value as ``name``, with its gradient as ``name_vg``.
 
         ``cpu`` is the target's baseline by default, ``triple`` is this machine. Returns the paths.
+        With ``blas`` large contractions call BLAS, which the program must then be linked with.
         Hidden inputs become further inputs of the kernels. A gradient that goes back through a loop
         without a known number of steps takes ``tape``, how many there is room for, as its last
         size. Raises ExportError, with the cure, when the function cannot be exported.
@@ -177,7 +179,7 @@ class Inspected(ABC):
         result = traced.function.result_types[0]
         if len(traced.function.results) == 1 and not result.shape and result.dtype.is_float:
             functions["vg"] = derive(traced.function, both)
-        return export(functions, name, out, cpu=cpu, triple=triple, wrt=both.wrt)
+        return export(functions, name, out, cpu=cpu, triple=triple, wrt=both.wrt, blas=blas)
 
     def argument_types(self, spec: str | None = None) -> tuple[Any, ...]:
         """Return the arguments a spec describes: nests whose leaves are types."""

@@ -55,12 +55,14 @@ class Options:
     """What a user chooses for a whole function.
 
     ``stable=False`` turns the stable rules off; ``fast=True`` turns the fast ones on;
-    ``debug_nans=True`` makes a value that is not finite an error.
+    ``debug_nans=True`` makes a value that is not finite an error; ``blas=False`` keeps large
+    contractions from BLAS, so that their bits are the language's.
     """
 
     stable: bool = True
     fast: bool = False
     debug_nans: bool = False
+    blas: bool = True
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from typing import Any
 
 from gradc.conversion import Array
 from gradc.executable import Executable
+from gradc.pipeline import Options
 from gradc.tracing import NeedsConcreteSize, Traced
 from gradc_ir import ops
 from gradc_ir.errors import ShapeError, TraceError
@@ -84,7 +85,7 @@ class Family:
     trace: from the leaves' types to a traced function.
     finish: from a traced function to the final ones: one, or the two halves of a pullback.
     record: is told of each compilation.
-    finite: whether a value that is not finite is an error.
+    options: what the user chose for the function.
     """
 
     def __init__(
@@ -94,14 +95,14 @@ class Family:
         trace: Callable[[Sequence[Type]], Traced],
         finish: Callable[[Traced], Sequence[Function]],
         record: Callable[[Signature], None],
-        finite: bool = False,
+        options: Options,
     ) -> None:
         self.of = of
         self.name = name
         self._trace = trace
         self._finish = finish
         self._record = record
-        self._finite = finite
+        self._options = options
         self._seen: list[Shapes] = []
         self._by_shapes: dict[Shapes, Specialization] = {}
         self._made: list[Specialization] = []
@@ -175,7 +176,11 @@ class Family:
             traced = self._trace(concrete)
             if self._per_size:
                 reason = f"one kernel per size: {self._per_size}"
-        executables = tuple(Executable(function, self._finite) for function in self._finish(traced))
+        options = self._options
+        executables = tuple(
+            Executable(function, options.debug_nans, options.blas)
+            for function in self._finish(traced)
+        )
         made = Specialization(traced, executables, nonempty_sizes(traced.function))
         if len(self._made) >= _MOST_KERNELS:
             oldest = self._made[0]

@@ -249,4 +249,5 @@ def _compile(mapped: Mapped) -> Compiled:
         stable=given.stable,
         fast=given.fast,
         debug_nans=given.debug_nans,
+        blas=given.blas,
     )

@@ -69,10 +69,9 @@ class Writer:
         self.line("n = x.shape[0]")
         self.assign("i", "(k + n) % n")
         self.assign("b", "$f < 0.2")
-        for _ in range(self.choose.randint(2, 4)):
+        for _ in range(self.choose.choice([1, 1, 1, 2, 3])):
             self.statement(0)
-            if self.choose.random() < 0.8:
-                self.choose.choice([self.scan, self.fori_loop, self.while_loop])(0)
+            self.choose.choice([self.scan, self.fori_loop, self.while_loop])(0)
         names = [name for kind in KINDS for name in self.scope[kind]]
         parts = [*self.scope["f"], *(f"np.mean({name})" for name in self.scope["v"])]
         parts += [f"np.mean(np.sin({name}))" for name in self.scope["m"]]
@@ -106,7 +105,7 @@ class Writer:
         self.indent -= 1
 
     def statements(self, depth: int) -> None:
-        for _ in range(self.choose.randint(1, 2 if depth else 3)):
+        for _ in range(self.choose.randint(1, 2)):
             self.statement(depth)
 
     def statement(self, depth: int) -> None:

@@ -19,7 +19,8 @@ Array = Any
 class Plain:
     """The loops and branches of gradc as their manual tells them, and a log of all decisions.
 
-    Arrays are handed over as copies: a body may assign into its own.
+    Arrays are handed over as copies: a body may assign into its own, and the result of a loop is
+    another array than what it began with.
     """
 
     def __init__(self) -> None:
@@ -35,6 +36,7 @@ class Plain:
         reverse: bool = False,
         checkpoint: Any = None,
     ) -> Any:
+        init = _copied(init)
         leaves, structure = nest.flatten(xs)
         count = len(leaves[0]) if leaves else length or 0
         rows = [nest.unflatten(structure, [leaf[i] for leaf in leaves]) for i in range(count)]
@@ -54,6 +56,7 @@ class Plain:
     def fori_loop(
         self, lower: int, upper: int, body: Any, init: Any, *, checkpoint: Any = None
     ) -> Any:
+        init = _copied(init)
         for i in range(lower, upper):
             init = body(i, _copied(init))
         return init
@@ -61,7 +64,7 @@ class Plain:
     def while_loop(
         self, condition: Any, body: Any, init: Any, *, max_iter: int | None = None
     ) -> Any:
-        count = 0
+        init, count = _copied(init), 0
         while condition(_copied(init)):
             init = body(_copied(init))
             count += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gradc_codegen.blas import is_choice
 from gradc_codegen.overwriting import Links, overwriting, root
 from gradc_codegen.prepare import prepare
 from gradc_ir.graph import Function, Node
@@ -28,12 +29,16 @@ class Draft:
     links: dict[Node, Mapping[int, int]] = field(default_factory=dict)
 
 
-def draft(function: Function) -> Draft:
-    """Return a function prepared, with the drafts of all bodies in it."""
-    made = Draft(prepare(function))
+def draft(function: Function, blas: bool = False) -> Draft:
+    """Return a function prepared, with the drafts of all bodies in it.
+
+    ``blas``: whether contractions that are bound by arithmetic go to BLAS.
+    """
+    made = Draft(prepare(function, blas))
     for node in made.function.nodes:
         if node.op.family == "control":
-            bodies = tuple(map(draft, bodies_of(node)))
+            inner = blas and not is_choice(node)
+            bodies = tuple(draft(body, inner) for body in bodies_of(node))
             granted = _granted(node, bodies)
             made.bodies[node], made.granted[node] = bodies, granted
             made.links[node] = {

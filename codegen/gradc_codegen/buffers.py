@@ -244,7 +244,8 @@ def _place_values(kernel: Kernel, made: Plan) -> list[Buffer]:
                 here.buffer.first = min(here.buffer.first, here.first)
                 here.buffer.last = max(here.buffer.last, here.last)
                 continue
-            if statement.kind is Kind.WHOLE and not statement.others and not here.read:
+            alone = not statement.others and not here.read and value not in kernel.shares
+            if statement.kind is Kind.WHOLE and alone:
                 continue
             count = product(shape[axis] for axis in here.kept)
             here.buffer = Buffer(count * value.type.dtype.bytes, here.first, here.last)

@@ -12,9 +12,17 @@ SUFFIX = {DType.F64: "f64", DType.F32: "f32", DType.I64: "i64", DType.I32: "i32"
 
 
 def call(
-    module: Module, emit: Callable[[str], str], word: str, dtype: DType, operands: list[str]
+    module: Module,
+    emit: Callable[[str], str],
+    word: str,
+    dtype: DType,
+    operands: list[str],
+    where: str = "",
 ) -> str:
-    """Write a call of a word's internal function, which is defined when first called."""
+    """Write a call of a word's internal function, which is defined when first called.
+
+    ``where`` is the attribute of the call that says whether the function is inlined there.
+    """
     type_ = REGISTER[dtype]
     name = f"@gradc.{word.removeprefix('math.')}.{SUFFIX[dtype]}"
     if dtype.is_float and special.is_special(word):
@@ -25,7 +33,12 @@ def call(
         parameters, body = (_FLOATS if dtype.is_float else _INTEGERS)[word]
     module.help(name, lambda: _define(module, name, dtype, parameters, body))
     arguments = ", ".join(f"{type_} {operand}" for operand in operands)
-    return emit(f"call {type_} {name}({arguments})")
+    return emit(f"call {type_} {name}({arguments}){where}")
+
+
+def is_straight(word: str) -> bool:
+    """Whether a word of floats is a function without branches, of instructions alone."""
+    return word in _STRAIGHT
 
 
 def _define(module: Module, name: str, dtype: DType, parameters: str, body: str) -> str:
@@ -37,10 +50,8 @@ def _define(module: Module, name: str, dtype: DType, parameters: str, body: str)
             rounded = dtype.numpy.type(number)
             blanks[str(number)] = literal(rounded, dtype)
         for word in ("exp", "expm1", "log", "log1p", "fmod"):
-            symbol = functions.symbol(f"math.{word}", dtype)
             if "{" + word + "}" in body:
-                module.declare(functions.declaration(f"math.{word}", dtype))
-            blanks[word] = f"@{symbol}"
+                blanks[word] = functions.reference(module, f"math.{word}", dtype)
         for word, count in (("maximum", 2), ("fabs", 1), ("floor", 1), ("copysign", 2)):
             full = f"@llvm.{word}.{SUFFIX[dtype]}"
             if "{" + word + "}" in body:
@@ -58,8 +69,8 @@ def _define(module: Module, name: str, dtype: DType, parameters: str, body: str)
 _SOFTPLUS = """
   %size = call {T} {fabs}({T} %x)
   %minus = fneg {T} %size
-  %e = call {T} {exp}({T} %minus)
-  %rest = call {T} {log1p}({T} %e)
+  %e = call {T} {exp}({T} %minus) alwaysinline
+  %rest = call {T} {log1p}({T} %e) alwaysinline
   %top = call {T} {maximum}({T} %x, {T} {0.0})
   %result = fadd {T} %top, %rest
   ret {T} %result
@@ -68,7 +79,7 @@ _SOFTPLUS = """
 _SIGMOID = """
   %size = call {T} {fabs}({T} %x)
   %minus = fneg {T} %size
-  %e = call {T} {exp}({T} %minus)
+  %e = call {T} {exp}({T} %minus) alwaysinline
   %below = fadd {T} {1.0}, %e
   %positive = fcmp oge {T} %x, {0.0}
   %above = select i1 %positive, {T} {1.0}, {T} %e
@@ -83,8 +94,8 @@ _LOGADDEXP = """
   %minus = fneg {T} %size
   %equal = fcmp oeq {T} %x, %y
   %distance = select i1 %equal, {T} {0.0}, {T} %minus
-  %e = call {T} {exp}({T} %distance)
-  %rest = call {T} {log1p}({T} %e)
+  %e = call {T} {exp}({T} %distance) alwaysinline
+  %rest = call {T} {log1p}({T} %e) alwaysinline
   %result = fadd {T} %largest, %rest
   ret {T} %result
 """
@@ -93,14 +104,14 @@ _LOGARITHM_OF_COMPLEMENT = """
   %near = fcmp ogt {T} %x, {-0.6931471805599453}
   br i1 %near, label %small, label %large
 small:
-  %m = call {T} {expm1}({T} %x)
+  %m = call {T} {expm1}({T} %x) alwaysinline
   %minus = fneg {T} %m
-  %a = call {T} {log}({T} %minus)
+  %a = call {T} {log}({T} %minus) alwaysinline
   ret {T} %a
 large:
-  %e = call {T} {exp}({T} %x)
+  %e = call {T} {exp}({T} %x) alwaysinline
   %lost = fneg {T} %e
-  %b = call {T} {log1p}({T} %lost)
+  %b = call {T} {log1p}({T} %lost) alwaysinline
   ret {T} %b
 """
 
@@ -235,6 +246,8 @@ loop:
 exit:
   ret {T} %joined
 """
+
+_STRAIGHT = ("softplus", "sigmoid", "logaddexp")
 
 # word -> parameters, body
 _FLOATS: dict[str, tuple[str, str]] = {

@@ -74,13 +74,13 @@ class Control(ControlSite):
         body: int,
         consts: Sequence[str],
         carries: Sequence[Carry],
-        rows: Sequence[Value],
+        rows: Sequence[tuple[Type, str]],
         index: str,
     ) -> None:
-        """Write one call of a loop's body, with the rows at an index."""
+        """Write one call of a loop's body, with the rows at an index of arrays at some places."""
         pairs = [carry.arguments() for carry in carries]
         inputs = [
-            self.argument_at(row(x.type), self._row(x.type, self.whole(x), index)) for x in rows
+            self.argument_at(row(type_), self._row(type_, place, index)) for type_, place in rows
         ]
         outputs = [
             f"ptr {self._row(x.type, self.place(len(carries) + i), index)}"
@@ -130,12 +130,15 @@ class Control(ControlSite):
         first, last = start + given["consts"], start + given["consts"] + given["carries"]
         consts = [self.argument(x) for x in operands[start:first]]
         carries = self._begin(operands[first:last])
+        # what is in memory for an operand may have another shape
+        types = [x.type for x in self.node.operands[last:]]
+        rows = [(type_, self.whole(x)) for type_, x in zip(types, operands[last:])]
 
         def step(index: str) -> None:
             at = index
             if given["reverse"]:
                 at = writer.subtract(writer.subtract(trips, "1"), index)
-            self._step(0, consts, carries, operands[last:], at)
+            self._step(0, consts, carries, rows, at)
 
         writer.loop("0", trips, step)
         for carry in carries:

@@ -21,6 +21,9 @@ REGISTER = {
 }
 MEMORY = {**REGISTER, DType.BOOL: "i8"}
 
+# A loop of fewer trips does not fill a vector.
+_FEWEST_TRIPS = 4
+
 
 def literal(value: object, dtype: DType) -> str:
     """Return a number as LLVM writes it; floats by their bits."""
@@ -129,6 +132,7 @@ class Writer:
         self._stack_slots: dict[str, list[str]] = {}
         # how many elements were read under a condition of their index
         self.guarded_reads = 0
+        self._open_loops = 0
 
     # -- lines -------------------------------------------------------------------------------------
 
@@ -173,6 +177,11 @@ class Writer:
     def release(self, type_: str, place: str) -> None:
         """Give back a place on the stack."""
         self._stack_slots[type_].append(place)
+
+    @property
+    def in_loop(self) -> bool:
+        """Whether what is written is in a loop that runs often enough to inline functions in it."""
+        return self._open_loops > 0
 
     # -- what is already computed ------------------------------------------------------------------
 
@@ -316,6 +325,7 @@ class Writer:
         runs: whether it is known to run at least once.
         mark: what LLVM is told about it.
         """
+        worthwhile = True
         if _is_number(start) and _is_number(end):
             if int(start) >= int(end):
                 return
@@ -323,6 +333,7 @@ class Writer:
             if int(start) + step >= int(end):
                 body(start)
                 return
+            worthwhile = (int(end) - int(start)) // step >= _FEWEST_TRIPS
         head, latch, exit_ = self.labels("loop", "next", "done")
         if runs:
             self.do(f"br label %{head}")
@@ -335,7 +346,9 @@ class Writer:
         self.do(f"{index} = phi i64 [ {start}, %{before} ], [ {following}, %{latch} ]")
         reads = self.guarded_reads
         self.open()
+        self._open_loops += worthwhile
         body(index)
+        self._open_loops -= worthwhile
         self.close()
         if self.guarded_reads - reads > 1:
             # Where one guard decides another, LLVM 20 to 22 merge indices of the two, and the

@@ -19,6 +19,7 @@ from gradc_ir.types import DType
 LARGEST_INTEGER = 2**31 - 1
 
 _MODULES = {
+    "gemm": "scipy.linalg.cython_blas",
     "trsm": "scipy.linalg.cython_blas",
     "potrf": "scipy.linalg.cython_lapack",
     "getrf": "scipy.linalg.cython_lapack",
@@ -57,7 +58,7 @@ def address(symbol: str) -> int:
         module = importlib.import_module(_MODULES[name[1:]])
     except ImportError as error:
         raise GradcError(
-            f"{name} of LAPACK is needed, which SciPy brings",
+            f"{name} of BLAS and LAPACK is needed, which SciPy brings",
             found=str(error),
             help="install scipy",
         ) from None

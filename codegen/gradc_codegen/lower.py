@@ -26,13 +26,15 @@ from gradc_ir.graph import Function, Node, Value
 from gradc_ir.types import DType
 
 
-def lower(function: Function, name: str) -> str:
+def lower(function: Function, name: str, blas: bool = False) -> str:
     """Return LLVM text of a module with the kernel ``@name`` and ``@name_worksize``.
 
     The signature is that of :class:`gradc_codegen.abi.Signature`. The kernel returns a
     :class:`gradc_codegen.abi.Status`; after any but OK its outputs must not be used.
+    With ``blas`` contractions that are bound by arithmetic go to BLAS; without it the results are
+    those of the language, to the bit.
     """
-    return lower_kernel(schedule(function), name)
+    return lower_kernel(schedule(function, blas), name)
 
 
 def lower_kernel(kernel: Kernel, name: str) -> str:
@@ -119,6 +121,7 @@ class _FunctionLowering:
         inner = _FunctionLowering(self._module, name, kernel, made, signature, self._symbols)
         inner._body(kernel.body)
         inner._finish()
+        self.fails = self.fails or inner.fails
         parameters = signature.llvm_parameters_of_body(kernel.overwrites)
         self._module.functions.append(
             inner._writer.text(f"define internal i32 @{name}({parameters})")

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 import llvmlite.binding as llvm
 
-from gradc_codegen.target import LOCK, Target, without_strength_reduction
+from gradc_codegen.target import LOCK, PEEPHOLES, STRENGTH_REDUCTION, Target, without
 from gradc_ir.errors import VerifyError
 
 # What every function carries. Added here, not by those who write the text: none can forget it.
@@ -136,7 +136,10 @@ class Optimized:
             return str(self.machine.emit_assembly(self.module))
 
     def _options(self) -> AbstractContextManager[None]:
-        return nullcontext() if self.how.reduce_strength else without_strength_reduction()
+        # LLVM 22's peephole pass loses numbers, docs/decisions/0018-peepholes.md
+        if self.how.reduce_strength:
+            return without(PEEPHOLES)
+        return without(PEEPHOLES, STRENGTH_REDUCTION)
 
 
 def optimize(module: llvm.ModuleRef, target: Target, how: Effort) -> Optimized:

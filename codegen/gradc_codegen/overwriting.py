@@ -43,6 +43,11 @@ class Overwriting:
         """Whether a value is a version that a newer one overwrites."""
         return self.shares.get(value, value) is not value
 
+    def is_in_place(self, update: Node) -> bool:
+        """Whether an update writes into the array it updates; another one may overwrite that."""
+        base, newer = update.operands[0], update.results[0]
+        return self.overwrites(base) and self.shares[base] is self.shares.get(newer)
+
 
 def root(function: Function, result: int, links: Links) -> int | None:
     """Return the parameter that a result is a chain of updates on, None if it is none."""

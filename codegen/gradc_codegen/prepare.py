@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradc_codegen.blas import by_blas
 from gradc_ir import build
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.matrices import solution_by_lu
@@ -11,23 +12,31 @@ from gradc_ir.sizes import product
 _SPELLED_OUT = ("logsumexp", "solve")
 
 
-def prepare(function: Function) -> Function:
+def prepare(function: Function, blas: bool = False) -> Function:
     """Return an equal function, to the bit, of ops the schedule knows.
 
     ``logsumexp`` and ``solve`` are spelled out, reductions and contractions over several axes
     become chains over one axis each (the last axis first, as the order of reduction says), and
     scatters have one index axis. Fences (``stop_gradient``, ``exactly``) have done their work and
     go. Bodies of control flow are prepared when they are scheduled.
+
+    With ``blas`` contractions that are bound by arithmetic go to BLAS, whose bits are its own.
     """
-    if not any(_is_composite(node) for node in function.nodes):
+    if not any(_is_composite(node, blas) for node in function.nodes):
         return function
+    around = (*function.param_types, *function.result_types)
     mapping: dict[Value, Value] = {}
     with build.Builder() as builder:
         for node in function.nodes:
             locations = function.locations.get(node, ())
-            if _is_composite(node):
+            if _is_composite(node, blas):
+                operands = [mapping[x] for x in node.operands]
                 with builder.at(locations):
-                    mapping[node.results[0]] = _expand(node, [mapping[x] for x in node.operands])
+                    made = None
+                    if blas and node.op.name == "contract":
+                        x, y = operands
+                        made = by_blas(x, y, node.attributes["spec"], around)
+                    mapping[node.results[0]] = _expand(node, operands) if made is None else made
             else:
                 builder.copy(node, mapping, locations)
         return builder.function(
@@ -39,14 +48,14 @@ def prepare(function: Function) -> Function:
         )
 
 
-def _is_composite(node: Node) -> bool:
+def _is_composite(node: Node, blas: bool) -> bool:
     name = node.op.name
     if name in _SPELLED_OUT or node.op.scalar == "identity":
         return True
     if node.op.family == "reduce":
         return len(node.attributes["axes"]) > 1
     if name == "contract":
-        return len(contracted(node.attributes["spec"])) > 1
+        return blas or len(contracted(node.attributes["spec"])) > 1
     if name in ("scatter_set", "scatter_add"):
         return node.operands[2].type.rank > 1
     return False

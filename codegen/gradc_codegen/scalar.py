@@ -50,6 +50,7 @@ def is_instruction(node: Node) -> bool:
         word in ("select", "cast", "identity", "abs", "sign")
         or (word, dtype) in _INSTRUCTIONS
         or (word, dtype.is_float) in _INTRINSICS
+        or (dtype.is_float and (functions.is_emitted(word) or composite.is_straight(word)))
     )
 
 
@@ -72,9 +73,12 @@ def lower_word(writer: Writer, word: str, dtype: DType, operands: list[str]) -> 
         return writer.emit(instruction % tuple(operands))
     if word == "identity":
         return operands[0]
+    where = " alwaysinline" if writer.in_loop else " noinline"
     if dtype.is_float and functions.is_math(word):
-        writer.module.declare(functions.declaration(word, dtype))
-        return writer.emit(functions.call(word, dtype, operands))
+        type_, name = REGISTER[dtype], functions.reference(writer.module, word, dtype)
+        arguments = ", ".join(f"{type_} {operand}" for operand in operands)
+        mark = where if functions.is_emitted(word) else ""
+        return writer.emit(f"call {type_} {name}({arguments}){mark}")
     intrinsic = _INTRINSICS.get((word, dtype.is_float))
     if intrinsic is not None:
         return call_intrinsic(writer, intrinsic, dtype, operands)
@@ -82,7 +86,8 @@ def lower_word(writer: Writer, word: str, dtype: DType, operands: list[str]) -> 
         type_ = REGISTER[dtype]
         writer.module.declare(f"declare {type_} @llvm.abs.{type_}({type_}, i1)")
         return writer.emit(f"call {type_} @llvm.abs.{type_}({type_} {operands[0]}, i1 false)")
-    return composite.call(writer.module, writer.emit, word, dtype, operands)
+    mark = where if dtype.is_float and composite.is_straight(word) else ""
+    return composite.call(writer.module, writer.emit, word, dtype, operands, mark)
 
 
 # (word, of floats) -> name of the intrinsic

@@ -28,9 +28,13 @@ _MOST_LABELS_WEIGHED = 3
 _LARGE_BODY = 2000
 
 
-def schedule(function: Function) -> Kernel:
-    """Return the loop nest of a function; composite ops are expanded first."""
-    return _scheduled(draft(function), {}, is_body=False)
+def schedule(function: Function, blas: bool = False) -> Kernel:
+    """Return the loop nest of a function; composite ops are expanded first.
+
+    ``blas``: whether contractions that are bound by arithmetic go to BLAS, see
+    :func:`gradc_codegen.blas.choose`.
+    """
+    return _scheduled(draft(function, blas), {}, is_body=False)
 
 
 def _scheduled(made: Draft, granted: Mapping[int, int], is_body: bool) -> Kernel:

@@ -116,7 +116,7 @@ class StatementBuilder:
             self._cost[value] = self._depth[value] = 0
         elif name in ("scatter_set", "scatter_add"):
             self._add_scatter(node)
-        elif name == "set_slice" and self._overwriting.overwrites(node.operands[0]):
+        elif name == "set_slice" and self._overwriting.is_in_place(node):
             self._add_update(node)
         elif node in self._in_runs:
             if node in self._runs:
@@ -262,7 +262,7 @@ class StatementBuilder:
         """Add a copy of the base and the writes into it."""
         x, part, *indices = node.operands
         value = node.results[0]
-        overwrites = self._overwriting.overwrites(x)
+        overwrites = self._overwriting.is_in_place(node)
         if not overwrites:
             rank = value.type.rank
             labels = tuple(self._labels.of(value, axis) for axis in range(rank))

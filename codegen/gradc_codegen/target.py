@@ -99,19 +99,24 @@ class Target:
         )
 
 
-@contextmanager
-def without_strength_reduction() -> Iterator[None]:
-    """Leave LLVM's loop strength reduction out of what is emitted inside.
+STRENGTH_REDUCTION, PEEPHOLES = "-disable-lsr", "-disable-peephole"
 
-    The option is the process's, and LLVM reads it when it begins to emit: it is on for as long
-    only, so that whoever else compiles with llvmlite (Numba) is not concerned.
+
+@contextmanager
+def without(*passes: str) -> Iterator[None]:
+    """Leave passes of LLVM's code generator out of what is emitted inside.
+
+    The options are the process's, and LLVM reads them when it begins to emit: they are on for as
+    long only, so that whoever else compiles with llvmlite (Numba) is not concerned.
     """
     with LOCK:
-        llvm.set_option("gradc", "-disable-lsr=true")
+        for name in passes:
+            llvm.set_option("gradc", f"{name}=true")
         try:
             yield
         finally:
-            llvm.set_option("gradc", "-disable-lsr=false")
+            for name in passes:
+                llvm.set_option("gradc", f"{name}=false")
 
 
 @functools.cache

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from gradc_codegen import cumulating, decompositions, solving, sorting
+from gradc_codegen import blas, cumulating, decompositions, solving, sorting
 from gradc_codegen.carrying import inits, is_fill
 from gradc_codegen.site import WholeOp
 from gradc_ir.graph import Node, Value
 
 WHOLE: dict[str, WholeOp] = {
+    "matrix_product": WholeOp(lambda node: (), blas.write_product),
     "argsort": WholeOp(sorting.scratch, sorting.write_argsort),
     "cumsum": WholeOp(lambda node: (), cumulating.write_cumsum),
     "recurrence": WholeOp(lambda node: (), cumulating.write_recurrence),

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias, Union
 from gradc.autodiff import zeros
 from gradc_ir import build
 from gradc_ir.graph import Value
+from gradc_ir.sizes import Size
 from gradc_ir.types import DType
 
 Rearrange: TypeAlias = Callable[[Value], Value]
@@ -56,6 +57,18 @@ class Mask:
         self.by_value: bool = own and all(source.by_value for source in self._sources)
         self._build = build
         self._value: Value | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether it is made of values that are there, and not of a mask that holds everywhere."""
+        pending, seen = [self], {self}
+        while pending:
+            mask = pending.pop()
+            if not mask._sources and mask.condition is None:
+                return False
+            pending.extend(source for source in mask._sources if source not in seen)
+            seen.update(mask._sources)
+        return True
 
     def value(self) -> Value:
         """Return the mask as a graph value; no recursion, since masks nest as deep as programs."""
@@ -104,6 +117,26 @@ class Mask:
             and self.holds != other.holds
             and self.outer is other.outer
         )
+
+    def widened(
+        self,
+        own: Mask | None,
+        shape: tuple[Size, ...],
+        read: Rearrange,
+        write: Callable[[Value, Value], Value],
+    ) -> Mask:
+        """Return the mask that also holds where a part of this shape does, read and written so.
+
+        ``own`` is the mask of the part, None where it holds everywhere.
+        """
+        lines = build.active().here
+
+        def wide(outer: Value, *inner: Value) -> Value:
+            with build.active().at(lines):  # it is made later; an index outside is shown there
+                holds = [build.logical_or(read(outer), part) for part in inner]
+                return write(outer, *(holds or [build.full(shape, True, DType.BOOL)]))
+
+        return Mask(sources=(self,) if own is None else (self, own), build=wide)
 
     def moved(self, rearrange: Rearrange) -> Mask:
         """Return the mask of a rearranged cotangent."""

@@ -24,6 +24,7 @@ def vjp(
     seeds: Literal["ones", "params"] | Sequence[int] = "params",
     into: Sequence[int] | None = None,
     masked: Sequence[int] = (),
+    masks_of: Sequence[int] = (),
 ) -> Function:
     """Return the function that also pulls cotangents back.
 
@@ -35,7 +36,8 @@ def vjp(
     ``into`` is for bodies: for each of these parameters of ``wrt`` there is one parameter more,
     after the cotangents, that the parameter's cotangent is added to; parts are added in place.
     ``masked``: for each of these seeds there is then one more, a bool of its shape, false where the
-    seed is a zero that stays zero.
+    seed is a zero that stays zero. ``masks_of``: the last results are such bools of the cotangents
+    of these parameters.
 
     Raises DTypeError when a parameter of ``wrt`` is no float, ShapeError when ``seeds="ones"`` and
     the first result is no float scalar, NoGradientError when an op on the way to it has no
@@ -76,7 +78,8 @@ def vjp(
             f"{function.name}_{'grad' if seeds == 'ones' else 'vjp'}",
             params,
             [walk.new[result] for result in function.results]
-            + [walk.gradient(function.params[position]) for position in wrt],
+            + [walk.gradient(function.params[position]) for position in wrt]
+            + [walk.mask(function.params[position]) for position in masks_of],
             (*function.names, *names),
             function.location,
         )
@@ -133,6 +136,13 @@ class _Reverse:
         found = self.sums.take(param, self.new[param])
         return zeros.zeros(param.type) if found is None else found.solid()
 
+    def mask(self, param: Value) -> Value:
+        """Return where the cotangent of a parameter is no zero that stays zero."""
+        found = self.sums.take(param, self.new[param])
+        if found is None or found.mask is None:
+            return build.full(param.type.shape, found is not None, DType.BOOL)
+        return found.mask.value()
+
     def _pull(self, node: Node) -> None:
         """Add what one node contributes to its operands' cotangents."""
         cotangents = [self.sums.take(result, self.new[result]) for result in node.results]
@@ -148,6 +158,7 @@ class _Reverse:
         site = site._replace(
             results=tuple(self.new[result] for result in node.results),
             kept=self.kept.get(node),
+            in_place=self.sums.in_place,
             totals=lent,
         )
         assert derivative.reverse is not None

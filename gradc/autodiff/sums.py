@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gradc.autodiff import masks, windows
-from gradc.autodiff.masks import Cotangent
+from gradc.autodiff.masks import Cotangent, Mask
 from gradc.autodiff.windows import Windows
 from gradc.derivatives import index
 from gradc_ir import build
@@ -40,8 +40,22 @@ class _Read(NamedTuple):
             value = build.scatter_add(
                 total.solid(), self.cotangent.solid(), self.indices, self.axes
             )
+            return Cotangent(value, self._mask(total.mask, x))
+
+    def _mask(self, outer: Mask | None, x: Value) -> Mask | None:
+        """Return where the total is, and this; written into the mask of the total where it can."""
+        if outer is None:
+            return None
+        own = self.cotangent.mask
+        if own is not None and not index.distinct(self.indices):
             read = index.was_read(self.cotangent, x, self.indices, self.axes)
-            return Cotangent(value, masks.either(total.mask, read))
+            return masks.either(outer, read)
+        return outer.widened(
+            own,
+            self.cotangent.value.type.shape,
+            read=lambda mask: build.gather(mask, self.indices, self.axes),
+            write=lambda mask, part: build.scatter_set(mask, part, self.indices, self.axes),
+        )
 
 
 class Sums:
@@ -52,7 +66,7 @@ class Sums:
 
     def __init__(self, active: set[Value], in_place: bool) -> None:
         self._active = active
-        self._in_place = in_place
+        self.in_place = in_place
         self._sums: dict[Value, Cotangent] = {}
         self._windows: dict[Value, Windows] = {}
         self._reads: dict[Value, list[_Read]] = {}
@@ -114,7 +128,7 @@ class Sums:
         total = self._sums.get(value)
         found = self._windows.get(value)
         if found:
-            if self._in_place and total is not None:
+            if self.in_place and total is not None:
                 total = found.added_to(total)
             else:
                 total = masks.add(total, found.joined(new.type))

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradc.autodiff import zeros
+from gradc.autodiff.linearity import nonlinear_node
 from gradc.autodiff.open_calls import OpenCalls
-from gradc_ir import walk
 from gradc_ir.build import Builder
 from gradc_ir.errors import NoGradientError
 from gradc_ir.graph import Function, Node
@@ -79,33 +79,9 @@ def _check_linear(
 ) -> None:
     """Raise NoGradientError unless the results are linear in the parameters after ``fixed``."""
     rule = OpenCalls()(rule)
-    depends = walk.depends_on(rule, rule.params[fixed:])
-    for node in rule.nodes:
-        if node in depends and node.op.name != "param" and not _is_linear(node, depends):
-            _refuse(node, rule, name, given, what, missing)
-    for result in rule.results:
-        constant = result.node not in depends and result.type.dtype.is_float
-        if constant and not zeros.is_number(result, 0):
-            _refuse(result.node, rule, name, given, what, missing)
-
-
-def _is_linear(node: Node, depends: set[Node]) -> bool:
-    """Whether a node is linear in its operands that depend on the cotangent, all together."""
-    varying = [i for i, operand in enumerate(node.operands) if operand.node in depends]
-    name = node.op.name
-    if name in ("mul", "contract"):
-        return len(varying) == 1
-    if name == "div":
-        return varying == [0]
-    if name == "cast":
-        return node.results[0].type.dtype.is_float
-    if name == "concatenate":
-        linear: Sequence[int] = range(len(node.operands))
-    else:
-        linear = node.op.linear
-    return set(varying) <= set(linear) and all(
-        i in varying or zeros.is_number(node.operands[i], 0) for i in linear
-    )
+    node = nonlinear_node(rule, rule.params[fixed:], rule.results)
+    if node is not None:
+        _refuse(node, rule, name, given, what, missing)
 
 
 def _refuse(node: Node, rule: Function, name: str, given: str, what: str, missing: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gradc.autodiff import masks, zeros
 from gradc.autodiff.masks import Cotangent, Mask
@@ -81,18 +81,23 @@ class Windows:
         Windows that have as many elements as the whole are joined, and added as one.
         """
         whole = total.value.type
-        read = sum((window.cotangent.value.type.count for window in self._windows), start=0)
-        if sizes.at_least(read, whole.count):
+        elements = sum((window.cotangent.value.type.count for window in self._windows), start=0)
+        if sizes.at_least(elements, whole.count):
             return masks.add(total, self.joined(whole))
-        value = total.solid()
+        value, mask = total.solid(), total.mask
+        steps = (1,) * whole.rank
         for starts, cotangent in self._windows:
-            shape, steps = cotangent.value.type.shape, (1,) * whole.rank
-            here = build.slice(value, starts, shape, steps)
-            value = build.set_slice(value, build.add(here, cotangent.solid()), starts, steps)
-        if total.mask is None:
-            return Cotangent(value)
-        joined = self.joined(whole)
-        return Cotangent(value, masks.either(total.mask, joined.mask if joined else None))
+            shape = cotangent.value.type.shape
+
+            def read(x: Value, starts: Any = starts, shape: Any = shape) -> Value:
+                return build.slice(x, starts, shape, steps)
+
+            def write(x: Value, part: Value, starts: Any = starts) -> Value:
+                return build.set_slice(x, part, starts, steps)
+
+            value = write(value, build.add(read(value), cotangent.solid()))
+            mask = mask and mask.widened(cotangent.mask, shape, read, write)
+        return Cotangent(value, mask)
 
 
 def _padded(window: Window, whole: Type) -> Cotangent:

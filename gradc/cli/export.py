@@ -19,6 +19,11 @@ from gradc.cli.target import load, parse_wrt, spec_option, target_argument, wrt_
 @click.option(
     "--target", "triple", default=None, help="The LLVM triple; this machine's by default."
 )
+@click.option(
+    "--blas/--no-blas",
+    default=False,
+    help="Whether large matrix products call BLAS, to be linked with; no by default.",
+)
 def export(
     target: str,
     spec: str | None,
@@ -27,6 +32,7 @@ def export(
     out: str,
     cpu: str | None,
     triple: str | None,
+    blas: bool,
 ) -> None:
     """Write NAME.o and NAME.h with the value (NAME) and the value with its gradient (NAME_vg).
 
@@ -35,7 +41,13 @@ def export(
     """
     compiled = load(target)
     paths = compiled.export(
-        name or compiled.__name__, spec=spec, wrt=parse_wrt(wrt), out=out, cpu=cpu, triple=triple
+        name or compiled.__name__,
+        spec=spec,
+        wrt=parse_wrt(wrt),
+        out=out,
+        cpu=cpu,
+        triple=triple,
+        blas=blas,
     )
     for path in paths:
         click.echo(str(path))

@@ -60,13 +60,13 @@ def scatter_set(
     written: Cotangent | None = None
     if wanted[1]:
         written = cotangent.moved(lambda value: build.gather(value, indices, axes))
-        if not _distinct(indices):
+        if not distinct(indices):
             written = written.under(_wrote_last(x, part, indices, axes))
     kept = cotangent.spread(without) if wanted[0] else None
     return [kept, written, *(None for _ in indices)]
 
 
-def _distinct(indices: Sequence[Value]) -> bool:
+def distinct(indices: Sequence[Value]) -> bool:
     """Whether no element is certainly indexed twice."""
     if sizes.at_least(1, indices[0].type.count):
         return True

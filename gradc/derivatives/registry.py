@@ -28,6 +28,7 @@ class Site(NamedTuple):
     wanted: tuple[bool, ...]  # which operands can carry a tangent
     asked: tuple[bool, ...] = ()  # of which results a derivative can be wanted
     kept: Any = None  # what the augmented rule kept for the reverse rule
+    in_place: bool = False  # in the body of a loop: to make a new array is dear
     totals: Cotangents = ()  # for an accumulating rule: the operands' cotangents so far
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gradc_ir import sizes
 from gradc_ir.graph import Node, Value
-from gradc_ir.ops.linalg import parse_spec
+from gradc_ir.ops.linalg import contracted, parse_spec
 from gradc_ir.sizes import Size
 
 # Of what is not to be run again: functions beyond arithmetic, factorisations, sorting, loops.
@@ -15,6 +15,7 @@ GREAT = 10**30
 
 _SYMBOL = 1000
 _DIVISION = 16
+_SUMMED_PRODUCT = 4  # each waits for the one before it
 _PER_ELEMENT = {
     **dict.fromkeys(("param", "constant", "iota", "size", "reshape", "broadcast"), 0),
     **dict.fromkeys(("transpose", "concatenate", "slice", "pad", "set_slice", "gather"), 1),
@@ -38,10 +39,12 @@ def work(node: Node) -> int:
     if name in _PER_ELEMENT_READ:
         return _PER_ELEMENT_READ[name] * sum(map(elements, node.operands))
     if name == "contract":
-        left, right, _ = parse_spec(node.attributes["spec"])
+        spec = node.attributes["spec"]
+        left, right, _ = parse_spec(spec)
         x, y = node.operands
         lengths = {**dict(zip(left, x.type.shape)), **dict(zip(right, y.type.shape))}
-        return number(sizes.product(lengths.values()))
+        products = number(sizes.product(lengths.values()))
+        return (_SUMMED_PRODUCT if contracted(spec) else 1) * products
     return GREAT
 
 

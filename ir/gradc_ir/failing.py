@@ -10,7 +10,8 @@ _INDEXING = frozenset({"gather", "scatter_set", "scatter_add"})
 def may_fail(node: Node) -> bool:
     """Whether running a node may end in an error, or not end: it must not run where it did not.
 
-    An index may lie outside its axis, a loop may take more steps than it is allowed.
+    An index may lie outside its axis, a loop may take more steps than it is allowed. Windows do not
+    count: whether they fit is a matter of sizes, which are checked on entry.
     """
     name = node.op.name
     if name in _INDEXING or name == "while":

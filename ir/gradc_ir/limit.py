@@ -8,11 +8,12 @@ from gradc_ir import sizes
 from gradc_ir.errors import LoopError
 from gradc_ir.graph import Function
 from gradc_ir.location import Location
+from gradc_ir.sizes import Size
 from gradc_ir.tape import NAME
 from gradc_ir.walk import nested
 
 
-def too_many_steps(limit: int, at: Location | None = None) -> LoopError:
+def too_many_steps(limit: Size, at: Location | None = None) -> LoopError:
     """Return the error for a loop that takes more steps than its limit."""
     return LoopError(
         f"the loop takes more than {limit} steps, its limit",

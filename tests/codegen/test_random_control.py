@@ -136,6 +136,6 @@ def check(seed: int) -> list[Status]:
     kernel = Compiled(function, None if seed % 8 == 0 else 0)
     found = []
     for _ in range(2):
-        n, m = map(int, random.choice(SIZES, 2))
+        n, m = map(int, random.choice(SIZES if seed % 3 else (*SIZES, 33), 2))
         found.append(assert_runs_as_meant(function, {"n": n, "m": m}, seed, None, kernel))
     return found

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from gradc.autodiff.forward import jvp
+from gradc.autodiff.open_calls import OpenCalls
 from gradc.autodiff.partition import split
 from gradc.autodiff.reverse import vjp
 from gradc.testing import check_function
 from gradc_ir import build, sizes
-from gradc_ir.graph import Value
+from gradc_ir.errors import NoGradientError
+from gradc_ir.graph import Function, Value
 from gradc_ir.interpret import interpret
 from gradc_ir.types import DType, Type
 from gradc_ir.verify import verify
@@ -310,3 +312,62 @@ def test_a_pullback_of_a_loop_is_split() -> None:
     again = (*found[:count], *interpret(rest, [*found[count:], *seeds]))
     for have, want in zip(again, interpret(pulled, [*arrays, *seeds]), strict=True):
         np.testing.assert_array_equal(have, want)
+
+
+# -- rules that are made of loops -----------------------------------------------------------------
+
+
+def power_by_rule(rule: Callable[..., Any]) -> Function:
+    """x^8 as a call whose vjp is what ``rule`` makes of x and the cotangent."""
+    body = made([F], lambda x: x**8.0)
+    vjp_only = made([F, F], rule)
+    return made([F], lambda x: build.call([x], name="power", body=body, vjp=vjp_only)[0])
+
+
+LINEAR_RULES: dict[str, Callable[[Value, Value], Value]] = {
+    "scan": lambda x, ct: 8 * repeat(7, [ct], [x], lambda i, x, ct: ct * x)[0],
+    "scan from zero": lambda x, ct: repeat(
+        8, [build.constant(0.0)], [x, ct], lambda i, x, ct, total: total + ct * x**7.0
+    )[0],
+    "while": lambda x, ct: (
+        8
+        * build.while_loop(
+            made([INT, F], lambda k, ct: build.lt(k, 7)),
+            made([F, INT, F], lambda x, k, ct: [k + 1, ct * x]),
+            [],
+            [x],
+            [number(0), ct],
+        )[1]
+    ),
+    "cond": lambda x, ct: branch(
+        build.gt(x, 0), lambda x, ct: 8 * ct * x**7.0, lambda x, ct: ct * 0.0, x, ct
+    )[0],
+    "checkpoint": lambda x, ct: build.checkpoint(
+        made([F, F], lambda x, ct: 8 * ct * x**7.0), [x, ct]
+    )[0],
+}
+
+
+@pytest.mark.parametrize("name", LINEAR_RULES)
+def test_a_rule_of_loops_is_transposed(name: str) -> None:
+    pushed = OpenCalls()(jvp(power_by_rule(LINEAR_RULES[name]), [0]))
+    assert interpret(pushed, [1.5, 2.0])[1] == pytest.approx(2 * 8 * 1.5**7, rel=1e-14)
+
+
+NONLINEAR_RULES: dict[str, tuple[str, Callable[[Value, Value], Value]]] = {
+    "a square": ("scan", lambda x, ct: repeat(2, [ct], [x], lambda i, x, ct: ct * ct * x)[0]),
+    "from one": (
+        "scan", lambda x, ct: repeat(2, [build.constant(1.0)], [ct], lambda i, ct, t: t + ct)[0]
+    ),
+    "a condition": ("while", lambda x, ct: until(x, ct, [], lambda c: [c * 2])[0]),
+    "a branch": (
+        "cond", lambda x, ct: branch(build.lt(x, 1), lambda ct: ct, lambda ct: ct + 1, ct)[0]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NONLINEAR_RULES)
+def test_a_rule_of_loops_that_is_not_linear_is_refused(name: str) -> None:
+    op, rule = NONLINEAR_RULES[name]
+    with pytest.raises(NoGradientError, match=f"{op} is where it stops being linear"):
+        jvp(power_by_rule(rule), [0])

@@ -19,13 +19,13 @@ from gradc_ir.verify import verify
 from tests.gradc.test_control_derivatives import (
     INT,
     PROGRAMS,
-    V3,
     F,
     branch,
     number,
     read,
     repeat,
     until,
+    write,
 )
 from tests.gradc.test_derivatives import made
 
@@ -43,15 +43,25 @@ def last_loop(function: Function) -> Node:
     return [node for node in function.nodes if node.op.name == "scan"][-1]
 
 
-@pytest.mark.parametrize("name", ["chain", "triangle", "rows of a carry", "cond in a scan"])
-def test_parts_are_added_in_place(name: str) -> None:
+IN_PLACE = ["chain", "triangle", "rows of a carry", "cond in a scan"]
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_parts_are_added_in_place(name: str, masked: bool) -> None:
     types, body, _ = PROGRAMS[name]
-    function = made(types, body)
-    wide = {types[0], types[1]} - {F, V3} or {V3}
+
+    def first_element(*params: Value) -> Value:
+        found = body(*params)
+        found = found if isinstance(found, Value) else found[0]
+        return read(found, *(number(0) for _ in found.type.shape)) if found.type.shape else found
+
+    function = made(types, first_element if masked else body)
     backward = last_loop(vjp(function, [0, 1])).attributes["body"]
+    wide = {types[0].shape, types[1].shape} - {(), (3,)} or {(3,)}
     in_place = {"scatter_set", "scatter_add", "set_slice", "scan", "cond"}
     for _, node in nodes_within(backward):
-        if any(result.type in wide for result in node.results):
+        if any(result.type.shape in wide for result in node.results):
             assert node.op.name in in_place
 
 
@@ -120,6 +130,33 @@ def summed(c: Value) -> Value:
     return build.scan(TAKE, [c], [build.constant(0.0)], [last(2)], length=2)[0]
 
 
+def roots(x: Value) -> Value:
+    """An array of square roots, written by a loop."""
+    init = [build.zeros_like(x)]
+    return repeat(2, init, [x], lambda i, x, out: write(out, build.sqrt(read(x, i)), i))[0]
+
+
+def roots_by_two_loops(x: Value) -> Value:
+    def inner(j: Value, i: Value, x: Value, out: Value) -> Value:
+        return write(out, build.sqrt(read(x, i + j)), i + j)
+
+    def outer(i: Value, x: Value, out: Value) -> Value:
+        return repeat(1, [out], [i, x], inner)[0]
+
+    return repeat(2, [build.zeros_like(x)], [x], outer)[0]
+
+
+def roots_with_windows(x: Value) -> Value:
+    """The first element is read, too, as a window, and doubled in place."""
+
+    def step(i: Value, x: Value, out: Value) -> Value:
+        out = write(out, build.sqrt(read(x, i)), i)
+        first = build.slice(out, (0,), (1,), (1,))
+        return write(out, read(out, i) * 1.0 + 0.0 * build.reduce_sum(first, (0,)), i)
+
+    return repeat(2, [build.zeros_like(x)], [x], step)[0]
+
+
 def one_row(x: Value, start: int, step: int) -> Value:
     rows = build.slice(x, (start,), (2,), (step,))
     body = made([F, F], lambda total, row: total + row)
@@ -154,6 +191,19 @@ ZEROS: dict[str, tuple[Callable[..., Any], Any]] = {
     "result rows that are not taken": (
         lambda x: build.reduce_sum(build.select(
             build.gt(x, 0), build.scan(ROOTS, [], [], [x], length=2)[0], 0.0), (0,)), [0, 0.25],
+    ),
+    "elements that are not read": (lambda x: read(roots(x), number(1)), [0, 0.25]),
+    "elements that are not taken": (
+        lambda x: build.reduce_sum(build.select(build.gt(x, 0), roots(x), 0.0), (0,)), [0, 0.25],
+    ),
+    "elements written by two loops": (
+        lambda x: read(roots_by_two_loops(x), number(1)), [0, 0.25]
+    ),
+    "elements read as windows": (lambda x: read(roots_with_windows(x), number(1)), [0, 0.25]),
+    "a carry that is not read": (
+        lambda x: branch(build.constant(False), lambda y: y, lambda y: y * 0.0,
+                         repeat(1, [read(x, number(0))], [], lambda i, y: build.sqrt(y))[0])[0]
+        + read(x, number(1)), [0, 1],
     ),
     "a branch that does not read": (
         lambda x: branch(build.constant(True), lambda x, root: build.reduce_prod(x, (0,)),

@@ -74,7 +74,7 @@ def test_every_op_has_a_derivative_or_a_reason() -> None:
         if derivative.kind in ("zero", "none"):
             assert derivative.why.startswith("is "), name
         else:
-            assert derivative.forward is not None, name
+            assert derivative.forward or derivative.joint, name
             assert derivative.reverse is not None, name
 
 
@@ -218,11 +218,13 @@ def _through(body: Callable[..., Any], operands: Sequence[Value]) -> list[Value]
 
 
 def test_every_structural_op_is_in_the_table() -> None:
-    covered = {name.partition(" ")[0] for name in STRUCTURAL} | {"contract", "cast", "call"}
+    covered = {name.partition(" ")[0] for name in STRUCTURAL} | {"contract", "cast"}
     smooth = {
         name
         for name, derivative in derivatives.TABLE.items()
-        if derivative.kind not in ("zero", "none") and not ops.TABLE[name].is_elementwise
+        if derivative.kind not in ("zero", "none")
+        and not ops.TABLE[name].is_elementwise
+        and ops.TABLE[name].family != "control"
     }
     assert smooth <= covered
 

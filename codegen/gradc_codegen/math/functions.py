@@ -1,25 +1,20 @@
-"""How each math word becomes LLVM: a call of the C library, or of SciPy in this process."""
+"""How each math word becomes LLVM: a function of the module's own, of the C library, or of SciPy."""
 
 from __future__ import annotations
 
+import functools
+
+from gradc_codegen.emitter import REGISTER, Module
+from gradc_codegen.math.emitted.builder import text_of
+from gradc_codegen.math.emitted.table import DEFINITIONS
 from gradc_ir.types import DType
 
-# word -> (name in the C library for double, operands)
+# word -> (name in the C library for double, operands), of what is not emitted
 _LIBRARY: dict[str, tuple[str, int]] = {
-    "math.exp": ("exp", 1),
-    "math.expm1": ("expm1", 1),
-    "math.log": ("log", 1),
-    "math.log1p": ("log1p", 1),
     "math.sin": ("sin", 1),
     "math.cos": ("cos", 1),
     "math.tan": ("tan", 1),
-    "math.tanh": ("tanh", 1),
-    "math.exp2": ("exp2", 1),
-    "math.log2": ("log2", 1),
-    "math.log10": ("log10", 1),
     "math.cbrt": ("cbrt", 1),
-    "math.sinh": ("sinh", 1),
-    "math.cosh": ("cosh", 1),
     "math.asin": ("asin", 1),
     "math.acos": ("acos", 1),
     "math.atan": ("atan", 1),
@@ -56,14 +51,18 @@ _SCIPY_PAIRS: dict[str, tuple[str, int]] = {
     f"math.{name}.{place}": (name, place) for name in ("sici", "fresnel") for place in (0, 1)
 }
 
-_LLVM = {DType.F64: "double", DType.F32: "float"}
 # The error number is nobody's concern, so a call depends on its operands alone and may be hoisted.
 _ATTRIBUTES = "nounwind willreturn memory(none)"
 
 
 def is_math(word: str) -> bool:
-    """Whether a scalar word is a function of the C library."""
-    return word in _LIBRARY
+    """Whether a scalar word is a function of the module's own or of the C library."""
+    return word in DEFINITIONS or word in _LIBRARY
+
+
+def is_emitted(word: str) -> bool:
+    """Whether a scalar word is a function of the module's own: instructions, without branches."""
+    return word in DEFINITIONS
 
 
 def scipy_name(word: str | None) -> str | None:
@@ -83,21 +82,22 @@ def scipy_operands(word: str) -> int:
     return _SCIPY.get(word, 1)
 
 
-def symbol(word: str, dtype: DType) -> str:
-    """Return the name of the function that computes a word for a float dtype."""
-    name, _ = _LIBRARY[word]
-    return name + "f" if dtype is DType.F32 else name
+def reference(module: Module, word: str, dtype: DType) -> str:
+    """Return the name of the function that computes a word, which the module gets to know."""
+    if word in DEFINITIONS:
+        name = f"@gradc.{word.removeprefix('math.')}.{dtype.name.lower()}"
+        text, declarations = _emitted(word, name, dtype)
+        for line in declarations:
+            module.declare(line)
+        module.help(name, lambda: text)
+        return name
+    symbol, operands = _LIBRARY[word]
+    name = f"@{symbol}f" if dtype is DType.F32 else f"@{symbol}"
+    type_ = REGISTER[dtype]
+    module.declare(f"declare {type_} {name}({', '.join([type_] * operands)}) {_ATTRIBUTES}")
+    return name
 
 
-def declaration(word: str, dtype: DType) -> str:
-    """Return the line that declares the function of a word."""
-    _, operands = _LIBRARY[word]
-    type_ = _LLVM[dtype]
-    return f"declare {type_} @{symbol(word, dtype)}({', '.join([type_] * operands)}) {_ATTRIBUTES}"
-
-
-def call(word: str, dtype: DType, operands: list[str]) -> str:
-    """Return the right-hand side of an instruction that computes a word."""
-    type_ = _LLVM[dtype]
-    arguments = ", ".join(f"{type_} {operand}" for operand in operands)
-    return f"call {type_} @{symbol(word, dtype)}({arguments})"
+@functools.cache
+def _emitted(word: str, name: str, dtype: DType) -> tuple[str, list[str]]:
+    return text_of(name, DEFINITIONS[word], dtype)

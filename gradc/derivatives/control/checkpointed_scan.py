@@ -10,7 +10,8 @@ from __future__ import annotations
 from gradc.autodiff import zeros
 from gradc.derivatives.control import binomial
 from gradc.derivatives.control.layout import begun, solid_cotangents
-from gradc.derivatives.control.loop import Loop, by_operand
+from gradc.derivatives.control.loop import Loop
+from gradc.derivatives.control.loop_backward import by_operand
 from gradc.derivatives.control.loop_builders import Group, Groups, counted_scan, while_loop
 from gradc.derivatives.control.stored_states import (
     Stack,

@@ -1,20 +1,15 @@
-"""Differentiating the body of a loop: which carries have tangents, and what a step keeps."""
+"""A loop as its derivatives see it, and its body with tangents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from gradc.autodiff import active as activity
 from gradc.autodiff import zeros
-from gradc.autodiff.masks import Cotangent, Mask, add, either
-from gradc.derivatives.control.layout import arranged, begun, reads, solid_cotangents
-from gradc.derivatives.control.reads import mask_of_reads
-from gradc.derivatives.registry import Cotangents, Site, Tangents
-from gradc_ir import build
+from gradc.derivatives.control.layout import arranged
+from gradc.derivatives.registry import Site, Tangents
 from gradc_ir.graph import Function, Value
-from gradc_ir.sizes import Size
-from gradc_ir.types import DType
 
 
 class Loop(NamedTuple):
@@ -68,9 +63,6 @@ class Loop(NamedTuple):
     def active_results(self) -> list[int]:
         """The positions of the body's results with a tangent: carries, then rows."""
         return [i for i, active in enumerate(self.active.results) if active]
-
-
-# -- forward --------------------------------------------------------------------------------------
 
 
 class Pushed(NamedTuple):
@@ -131,194 +123,3 @@ def sorted_out(
     carries, their_tangents = group(range(loop.carries))
     rows, tangents_of_rows = group(range(loop.carries, len(loop.body.results)))
     return [*carries, *rows], [*their_tangents, *tangents_of_rows], list(rest)
-
-
-# -- reverse --------------------------------------------------------------------------------------
-
-
-class Halves(NamedTuple):
-    """The reverse mode of a loop's body, in two halves.
-
-    Parameters
-    ----------
-    forward: takes what the body does, to its results and further rows.
-    backward: the body of the loop backward. Consts: invariants. Carries: retraced carries, sums of
-        the cotangents of consts, cotangents of carries. Rows: residuals, rows, cotangents and masks
-        of result rows. Further results: cotangents of rows.
-    retraced: which carries go back to what they were, counted from 0.
-    invariants, rows: the positions of those among the body's parameters.
-    residuals: the positions of those among the results of ``forward``.
-    """
-
-    forward: Function
-    backward: Function
-    retraced: tuple[int, ...]
-    invariants: tuple[int, ...]
-    rows: tuple[int, ...]
-    residuals: tuple[int, ...]
-
-
-class Kept(NamedTuple):
-    """What a loop that runs forward leaves for the one that runs backward.
-
-    ``found`` are the results of the one that runs forward, carries and rows, ``length`` is how many
-    rows they have.
-    """
-
-    loop: Loop
-    halves: Halves
-    found: Sequence[Value]
-    length: Size | None
-
-
-def halves_of(loop: Loop, masked: Sequence[int] = ()) -> Halves:
-    """Return the body's reverse mode; ``masked`` are active results whose cotangents have masks."""
-    from gradc.autodiff.residuals import divide
-    from gradc.autodiff.reverse import vjp
-
-    body, end = loop.body, loop.consts + loop.carries
-    seeds = loop.active_results
-    pulled = vjp(body, loop.active.wrt, seeds, loop.active_consts, masked)
-    known, results = len(body.params), len(body.results)
-    division = divide(
-        pulled,
-        unknown=range(known, len(pulled.params)),
-        invariants=range(loop.consts),
-        rows=range(end, known),
-        results=results,
-        stacked=range(loop.carries, results),
-        carried=range(loop.consts, end),
-    )
-    # what is a row of the loop anyway is not kept twice
-    own = {value: i for i, value in enumerate(division.forward.results[:results])}
-    new: list[int] = []
-    residuals = []
-    for i in range(results, results + division.residuals):
-        position = own.get(division.forward.results[i], -1)
-        if position < loop.carries:
-            position = results + len(new)
-            new.append(i)
-        residuals.append(position)
-    carried = len(loop.active_carries)
-    counts = (
-        len(division.invariants),
-        len(division.retraced),
-        division.residuals,
-        len(division.rows),
-        carried,
-        len(seeds) - carried,
-        len(loop.active_consts),
-        len(masked),
-    )
-    invariants, retraced, kept, rows, carries, stacked, sums, masks = _consecutive(counts)
-    order = [*invariants, *retraced, *sums, *carries, *kept, *rows, *stacked, *masks]
-    return Halves(
-        arranged(division.forward, range(known), [*range(results), *new]),
-        arranged(division.backward, order, range(len(division.backward.results))),
-        division.retraced,
-        division.invariants,
-        division.rows,
-        tuple(residuals),
-    )
-
-
-def _consecutive(counts: Sequence[int]) -> Iterator[range]:
-    start = 0
-    for count in counts:
-        yield range(start, start + count)
-        start += count
-
-
-def pull(kept: Kept, site: Site, cotangents: Cotangents, *, reverse: bool) -> Cotangents:
-    """Return the operands' cotangents of a loop, with their totals, from what it kept.
-
-    ``reverse`` is the direction of the loop backward.
-    """
-    loop, halves = kept.loop, kept.halves
-    halves, masks = _with_masks(kept, cotangents)
-    carried = len(loop.active_carries)
-    results = loop.active_results
-    types = [site.results[i].type for i in results]
-    seeds = solid_cotangents([cotangents[i] for i in results], types)
-    retraced = [kept.found[i] for i in halves.retraced]
-    sums = [begun(site, loop.first + i) for i in loop.active_consts]
-    residuals = [kept.found[i] for i in halves.residuals]
-    rows = [loop.operands[i] for i in halves.rows]
-    found = build.scan(
-        halves.backward,
-        [loop.operands[i] for i in halves.invariants],
-        [*retraced, *sums, *seeds[:carried]],
-        [*residuals, *rows, *seeds[carried:], *masks],
-        length=kept.length,
-        reverse=reverse,
-        count=_trips(site),
-    )
-    return by_operand(loop, site, found[len(retraced) :])
-
-
-def _trips(site: Site) -> Value | None:
-    """Return how many steps a loop took, None where as many as it has rows."""
-    if site.op.name == "while":
-        return site.results[-1]
-    return site.operands[0] if site.attributes["counted"] else None
-
-
-def _with_masks(kept: Kept, cotangents: Cotangents) -> tuple[Halves, list[Value]]:
-    """Return halves that know where the cotangents of result rows are zeros that stay zero."""
-    loop = kept.loop
-    found = {k: cotangents[i] for k, i in enumerate(loop.active_results) if i >= loop.carries}
-    masks = {k: given.mask for k, given in found.items() if given and given.mask}
-    if not masks:
-        return kept.halves, []
-    halves = halves_of(loop, list(masks))
-    backward, known = halves.backward, len(halves.backward.params) - len(masks)
-    read = [i for i in range(len(masks)) if reads(backward, known + i)]
-    # the forward half has run already
-    same = halves._replace(backward=kept.halves.backward) == kept.halves
-    if not read or not same:
-        return kept.halves, []
-    params = [*range(known), *(known + i for i in read)]
-    backward = arranged(backward, params, range(len(backward.results)))
-    values = [list(masks.values())[i].value() for i in read]
-    return halves._replace(backward=backward), values
-
-
-def by_operand(loop: Loop, site: Site, found: Sequence[Value]) -> Cotangents:
-    """Return the operands' cotangents, with their totals, from those of what is active.
-
-    ``found`` are the cotangents of consts, which started from the totals, of carries and of rows.
-    There is none where an operand is not read: its elements, in steps that are not taken.
-    """
-    order = [*loop.active_consts, *(loop.consts + i for i in loop.active_carries)]
-    made = dict(zip((*order, *loop.active_rows), found, strict=True))
-    cotangents: list[Cotangent | None] = [None] * len(site.operands)
-    for inner, value in made.items():
-        position = loop.first + inner
-        if site.wanted[position]:
-            total, mask = site.totals[position], _mask(loop, site, position)
-            if inner < loop.consts:
-                mask = either(total.mask, mask) if total else mask
-                cotangents[position] = Cotangent(value, mask)
-            else:
-                cotangents[position] = add(total, Cotangent(value, mask))
-    return cotangents
-
-
-def _mask(loop: Loop, site: Site, position: int) -> Mask | None:
-    """Return where an operand is read, None where everywhere as far as is known."""
-    trips = _trips(site)
-    shape = site.operands[position].type.shape
-    inner = position - loop.first
-    if inner < loop.consts:
-        reads = mask_of_reads(site, position)
-        if reads is not None or trips is None:
-            return reads
-        return Mask(build=lambda: build.broadcast(build.gt(trips, 0), shape, ()))
-    if inner < loop.consts + loop.carries or trips is None:
-        return None
-
-    def visited() -> Value:
-        rows = build.iota(DType.I64, shape[0])
-        return build.broadcast(build.lt(rows, build.broadcast(trips, shape[:1], ())), shape, (0,))
-
-    return Mask(build=visited)

@@ -8,14 +8,8 @@ what reads elements adds in place.
 from __future__ import annotations
 
 from gradc.derivatives.control import checkpointed_scan
-from gradc.derivatives.control.loop import (
-    Kept,
-    Loop,
-    halves_of,
-    pull,
-    pushed,
-    sorted_out,
-)
+from gradc.derivatives.control.loop import Loop, pushed, sorted_out
+from gradc.derivatives.control.loop_backward import Kept, halves_of, pull
 from gradc.derivatives.registry import (
     Cotangents,
     Site,

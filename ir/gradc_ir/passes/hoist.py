@@ -10,7 +10,7 @@ from gradc_ir.build import Builder
 from gradc_ir.closing import closed
 from gradc_ir.failing import may_fail
 from gradc_ir.graph import Function, Node, Value
-from gradc_ir.passes.bodies import specialise
+from gradc_ir.passes.steady import at, merged, steady_carries, with_consts
 from gradc_ir.passes.trips import Scan, While
 from gradc_ir.sizes import at_least
 
@@ -73,10 +73,10 @@ class HoistInvariants:
         loop = Scan.of(node, operands)
         # inner loops first, so that values move all the way out
         body = self(loop.body)
-        steady = _steady(body, loop.consts, loop.init)
-        consts = [*loop.consts, *_at(loop.init, steady)]
-        init = _at(loop.init, steady, others=True)
-        body = _with_consts(body, len(loop.consts), len(loop.init), steady)
+        steady = steady_carries(body, loop.consts, loop.init)
+        consts = [*loop.consts, *at(loop.init, steady)]
+        init = at(loop.init, steady, others=True)
+        body = with_consts(body, len(loop.consts), len(loop.init), steady)
         runs = loop.count is None and loop.length is not None and at_least(loop.length, 1)
         body, consts = self._without_invariants(body, consts, runs)
         made = build.scan(
@@ -89,24 +89,24 @@ class HoistInvariants:
             count=loop.count,
             checkpoint=loop.checkpoint,
         )
-        return [*_merged(loop.init, steady, made[: len(init)]), *made[len(init) :]]
+        return [*merged(loop.init, steady, made[: len(init)]), *made[len(init) :]]
 
     def while_loop(self, node: Node, operands: Sequence[Value]) -> Sequence[Value]:
         """Return the results of a while on other operands, after what is hoisted out of it."""
         loop = While.of(node, operands)
         condition, body = self(loop.condition), self(loop.body)
-        steady = _steady(body, loop.body_consts, loop.init)
-        kept, init = _at(loop.init, steady), _at(loop.init, steady, others=True)
+        steady = steady_carries(body, loop.body_consts, loop.init)
+        kept, init = at(loop.init, steady), at(loop.init, steady, others=True)
         asked, consts = [*loop.condition_consts, *kept], [*loop.body_consts, *kept]
         carries = len(loop.init)
-        condition = _with_consts(
+        condition = with_consts(
             condition, len(loop.condition_consts), carries, steady, results=False
         )
-        body = _with_consts(body, len(loop.body_consts), carries, steady)
+        body = with_consts(body, len(loop.body_consts), carries, steady)
         condition, asked = self._without_invariants(condition, asked, runs=True)
         body, consts = self._without_invariants(body, consts, runs=False)
         made = build.while_loop(condition, body, asked, consts, init, length=loop.length)
-        return [*_merged(loop.init, steady, made[: len(init)]), *made[len(init) :]]
+        return [*merged(loop.init, steady, made[: len(init)]), *made[len(init) :]]
 
     def inside(self, node: Node, operands: Sequence[Value]) -> Sequence[Value]:
         """Return the results of a node on other operands, with hoisting in its bodies only."""
@@ -190,54 +190,3 @@ def _outermost(read: Iterable[Value], fixed: set[Node], worth: set[Node]) -> lis
         else:
             stack += value.node.operands
     return sorted(found, key=lambda value: (value.node.serial, value.index))
-
-
-# -- carries that do not change --------------------------------------------------------------------
-
-
-def _steady(body: Function, consts: Sequence[Value], init: Sequence[Value]) -> set[int]:
-    """Return which carries have their first value in all steps."""
-    given = (*consts, *init)
-    ends = [
-        result.node.attributes["index"] if result.op.name == "param" else -1
-        for result in body.results[: len(init)]
-    ]
-    found: set[int] = set()
-    while True:
-        settled = {*range(len(consts)), *(len(consts) + i for i in found)}
-        more = {
-            i
-            for i, index in enumerate(ends)
-            if index == len(consts) + i or (index in settled and given[index] is init[i])
-        }
-        if more == found:
-            return found
-        found = more
-
-
-def _at(values: Sequence[Value], places: set[int], others: bool = False) -> list[Value]:
-    """Return the values at some places, or those at the others."""
-    return [value for i, value in enumerate(values) if (i in places) is not others]
-
-
-def _merged(init: Sequence[Value], steady: set[int], last: Sequence[Value]) -> list[Value]:
-    """Return the last values of all carries: a steady one's is its first."""
-    changed = iter(last)
-    return [value if i in steady else next(changed) for i, value in enumerate(init)]
-
-
-def _with_consts(
-    body: Function, consts: int, carries: int, steady: set[int], results: bool = True
-) -> Function:
-    """Return a body whose steady carries are its last consts, and no results."""
-    if not steady:
-        return body
-    order = [
-        *range(consts),
-        *(consts + i for i in sorted(steady)),
-        *(consts + i for i in range(carries) if i not in steady),
-        *range(consts + carries, len(body.params)),
-    ]
-    places = {old: new for new, old in enumerate(order)}
-    ends = [i for i in range(len(body.results)) if not (results and i in steady)]
-    return specialise(body, [places[i] for i in range(len(order))], len(order), ends)

@@ -1,0 +1,1 @@
+"""Mathematical functions as LLVM text: branch-free, without a C library, one definition for all."""

@@ -1,0 +1,299 @@
+"""Scalar arithmetic written as Python expressions and recorded as LLVM text.
+
+A function of this package is defined on :class:`Float` and serves every float dtype: what differs
+(the widths of its bit fields, tables of coefficients) is read from ``x.format``. Each operation is
+one instruction and is rounded once, so the text means the same bits alone, in vectors of any width
+and on every machine with fused multiply-add.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gradc_codegen.emitter import REGISTER, literal
+from gradc_ir.types import DType
+
+
+@dataclass(frozen=True)
+class Format:
+    """A binary floating-point format of IEEE 754.
+
+    Parameters
+    ----------
+    width: bits of a number.
+    fraction: bits behind the leading one.
+    """
+
+    dtype: DType
+    suffix: str
+    width: int
+    fraction: int
+
+    @property
+    def bias(self) -> int:
+        """The exponent field of 1."""
+        return (1 << (self.width - self.fraction - 2)) - 1
+
+    @property
+    def smallest_normal(self) -> float:
+        """The smallest positive number whose leading bit is not stored."""
+        return float(2.0 ** (1 - self.bias))
+
+    @property
+    def unit_shift(self) -> float:
+        """A number so large that one added to it moves its last bit, and of either sign may be.
+
+        Adding it rounds to an integer, ties to even, which is then in the low bits of the sum.
+        """
+        return 1.5 * 2.0**self.fraction
+
+    @property
+    def fraction_mask(self) -> int:
+        """The bits behind the leading one."""
+        return (1 << self.fraction) - 1
+
+    @property
+    def one_bits(self) -> int:
+        """The bits of 1."""
+        return self.bias << self.fraction
+
+
+FORMATS = {
+    DType.F64: Format(DType.F64, "f64", 64, 52),
+    DType.F32: Format(DType.F32, "f32", 32, 23),
+}
+
+
+class Body:
+    """The instructions of one function in the making."""
+
+    def __init__(self, format_: Format) -> None:
+        self.format = format_
+        self.type = REGISTER[format_.dtype]
+        self.integer = f"i{format_.width}"
+        self.lines: list[str] = []
+        self.declarations: dict[str, None] = {}
+
+    def emit(self, instruction: str) -> str:
+        """Write an instruction; returns the name of its result."""
+        name = f"%v{len(self.lines)}"
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def intrinsic(self, name: str, *operands: Float) -> Float:
+        """Write a call of an LLVM intrinsic whose operands and result are of the format."""
+        full = f"@llvm.{name}.{self.format.suffix}"
+        types = ", ".join([self.type] * len(operands))
+        self.declarations[f"declare {self.type} {full}({types})"] = None
+        given = ", ".join(f"{self.type} {operand.text}" for operand in operands)
+        return Float(self, self.emit(f"call {self.type} {full}({given})"))
+
+
+class Float:
+    """A floating-point number: a register, or a literal."""
+
+    def __init__(self, body: Body, text: str) -> None:
+        self.body = body
+        self.text = text
+
+    @property
+    def format(self) -> Format:
+        """The number's format."""
+        return self.body.format
+
+    def number(self, value: float | Float) -> Float:
+        """Return a number of this one's format, rounded to it."""
+        if isinstance(value, Float):
+            return value
+        dtype = self.format.dtype
+        return Float(self.body, literal(dtype.numpy.type(value), dtype))
+
+    def _binary(self, instruction: str, left: float | Float, right: float | Float) -> Float:
+        a, b = self.number(left), self.number(right)
+        return Float(
+            self.body, self.body.emit(f"{instruction} {self.body.type} {a.text}, {b.text}")
+        )
+
+    def __add__(self, other: float | Float) -> Float:
+        return self._binary("fadd", self, other)
+
+    def __radd__(self, other: float) -> Float:
+        return self._binary("fadd", other, self)
+
+    def __sub__(self, other: float | Float) -> Float:
+        return self._binary("fsub", self, other)
+
+    def __rsub__(self, other: float) -> Float:
+        return self._binary("fsub", other, self)
+
+    def __mul__(self, other: float | Float) -> Float:
+        return self._binary("fmul", self, other)
+
+    def __rmul__(self, other: float) -> Float:
+        return self._binary("fmul", other, self)
+
+    def __truediv__(self, other: float | Float) -> Float:
+        return self._binary("fdiv", self, other)
+
+    def __rtruediv__(self, other: float) -> Float:
+        return self._binary("fdiv", other, self)
+
+    def __neg__(self) -> Float:
+        return Float(self.body, self.body.emit(f"fneg {self.body.type} {self.text}"))
+
+    def __abs__(self) -> Float:
+        return self.body.intrinsic("fabs", self)
+
+    def _compared(self, how: str, other: float | Float) -> Truth:
+        text = f"fcmp {how} {self.body.type} {self.text}, {self.number(other).text}"
+        return Truth(self.body, self.body.emit(text))
+
+    def __lt__(self, other: float | Float) -> Truth:
+        return self._compared("olt", other)
+
+    def __gt__(self, other: float | Float) -> Truth:
+        return self._compared("ogt", other)
+
+    def equals(self, other: float | Float) -> Truth:
+        """Whether two numbers are equal; false with NaN."""
+        return self._compared("oeq", other)
+
+    def at_most(self, bound: float) -> Float:
+        """Return the smaller of the number and a bound; NaN stays."""
+        return (self > bound).select(bound, self)
+
+    def at_least(self, bound: float) -> Float:
+        """Return the larger of the number and a bound; NaN stays."""
+        return (self < bound).select(bound, self)
+
+    def with_sign_of(self, other: Float) -> Float:
+        """Return the number's magnitude with another's sign."""
+        return self.body.intrinsic("copysign", self, other)
+
+    @property
+    def bits(self) -> Bits:
+        """The number's bits as an integer."""
+        body = self.body
+        return Bits(body, body.emit(f"bitcast {body.type} {self.text} to {body.integer}"))
+
+
+class Bits:
+    """An integer as wide as the format; arithmetic wraps."""
+
+    def __init__(self, body: Body, text: str) -> None:
+        self.body = body
+        self.text = text
+
+    def _binary(self, instruction: str, other: int | Bits) -> Bits:
+        right = other.text if isinstance(other, Bits) else str(other)
+        body = self.body
+        return Bits(body, body.emit(f"{instruction} {body.integer} {self.text}, {right}"))
+
+    def __add__(self, other: int | Bits) -> Bits:
+        return self._binary("add", other)
+
+    def __sub__(self, other: int | Bits) -> Bits:
+        return self._binary("sub", other)
+
+    def __rsub__(self, other: int) -> Bits:
+        return Bits(self.body, str(other))._binary("sub", self)
+
+    def __and__(self, other: int | Bits) -> Bits:
+        return self._binary("and", other)
+
+    def __or__(self, other: int | Bits) -> Bits:
+        return self._binary("or", other)
+
+    def __lshift__(self, count: int) -> Bits:
+        return self._binary("shl", count)
+
+    def __rshift__(self, count: int) -> Bits:
+        """Shift zeros in: vectors of 64-bit integers have no other shift before AVX-512."""
+        return self._binary("lshr", count)
+
+    @property
+    def number(self) -> Float:
+        """The floating-point number of these bits."""
+        body = self.body
+        return Float(body, body.emit(f"bitcast {body.integer} {self.text} to {body.type}"))
+
+
+class Truth:
+    """A truth value."""
+
+    def __init__(self, body: Body, text: str) -> None:
+        self.body = body
+        self.text = text
+
+    def select(self, then: float | Float, otherwise: float | Float) -> Float:
+        """Return one number where it is true and another where it is not."""
+        known = Float(self.body, "")
+        a, b = known.number(then), known.number(otherwise)
+        body = self.body
+        text = f"select i1 {self.text}, {body.type} {a.text}, {body.type} {b.text}"
+        return Float(body, body.emit(text))
+
+
+# so many terms of a polynomial may wait for each other
+_WAITING = 3
+
+
+def fma(x: Float, y: float | Float, z: float | Float) -> Float:
+    """Return x * y + z, rounded once."""
+    return x.body.intrinsic("fma", x, x.number(y), x.number(z))
+
+
+def polynomial(x: Float, coefficients: Sequence[float]) -> Float:
+    """Return the polynomial with these coefficients, of the constant first.
+
+    Groups of two, then of four terms are summed side by side and joined by Horner's scheme, so that
+    fewer instructions wait for each other (G. Estrin, *Organization of computer systems*, 1960).
+    """
+    terms = [x.number(coefficient) for coefficient in coefficients]
+    while len(terms) > _WAITING:
+        pairs = [fma(x, b, a) for a, b in zip(terms[::2], terms[1::2])]
+        terms = pairs + terms[2 * len(pairs) :]
+        x = x * x
+    result = terms[-1]
+    for term in reversed(terms[:-1]):
+        result = fma(x, result, term)
+    return result
+
+
+def fast_sum(larger: float | Float, smaller: Float) -> tuple[Float, Float]:
+    """Return the rounded sum and its error, where the first is larger in size, or zero.
+
+    T. J. Dekker, *A floating-point technique for extending the available precision*, 1971.
+    """
+    larger = smaller.number(larger)
+    total = larger + smaller
+    return total, (larger - total) + smaller
+
+
+def exact_sum(x: float | Float, y: Float) -> tuple[Float, Float]:
+    """Return the rounded sum of any two numbers and its error.
+
+    D. E. Knuth, *The Art of Computer Programming*, volume 2, 4.2.2, theorem B.
+    """
+    x = y.number(x)
+    total = x + y
+    share = total - x
+    return total, (x - (total - share)) + (y - share)
+
+
+def text_of(
+    name: str, definition: Callable[..., Float], dtype: DType, operands: int = 1
+) -> tuple[str, list[str]]:
+    """Return the internal function ``name`` of a definition, and the declarations it needs."""
+    body = Body(FORMATS[dtype])
+    arguments = [Float(body, f"%x{i}") for i in range(operands)]
+    result = definition(*arguments)
+    parameters = ", ".join(f"{body.type} {argument.text}" for argument in arguments)
+    lines = [
+        f"define internal {body.type} {name}({parameters}) {{",
+        *body.lines,
+        f"  ret {body.type} {result.text}",
+        "}",
+    ]
+    return "\n".join(lines), list(body.declarations)

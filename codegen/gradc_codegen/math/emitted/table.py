@@ -1,0 +1,21 @@
+"""Which words have a function here: a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gradc_codegen.math.emitted import exponential, hyperbolic, logarithm
+from gradc_codegen.math.emitted.builder import Float
+
+DEFINITIONS: dict[str, Callable[..., Float]] = {
+    "math.exp": exponential.exp,
+    "math.exp2": exponential.exp2,
+    "math.expm1": exponential.expm1,
+    "math.log": logarithm.log,
+    "math.log1p": logarithm.log1p,
+    "math.log2": logarithm.log2,
+    "math.log10": logarithm.log10,
+    "math.tanh": hyperbolic.tanh,
+    "math.sinh": hyperbolic.sinh,
+    "math.cosh": hyperbolic.cosh,
+}

@@ -1,0 +1,163 @@
+"""Computes the coefficients of the emitted math functions: ``make coefficients`` renews the file.
+
+    python tools/coefficients.py [names …]
+
+prints tables of these names with their error bounds; without names it writes all of them to
+``codegen/gradc_codegen/math/emitted/coefficients.py``.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mpmath
+from mpmath import mpf
+
+ROOT = Path(__file__).resolve().parent.parent
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+
+from tools.minimax import minimax, rounded  # noqa: E402
+
+FILE = ROOT / "codegen" / "gradc_codegen" / "math" / "emitted" / "coefficients.py"
+PRECISION = {"F64": 53, "F32": 24}
+# Bits that the exponent of a format takes: a number with so many zeros behind it can be multiplied
+# by any exponent without rounding.
+EXPONENT = {"F64": 11, "F32": 8}
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """A polynomial to compute.
+
+    Parameters
+    ----------
+    formula: what it approximates, and where.
+    function, weight, interval: as :func:`tools.minimax.minimax` takes them.
+    terms: the number of coefficients for each format.
+    """
+
+    formula: str
+    function: Callable[[Any], Any]
+    weight: Callable[[Any], Any]
+    interval: Callable[[], tuple[Any, Any]]
+    terms: dict[str, int]
+
+
+def _half_log_2() -> tuple[Any, Any]:
+    end = mpmath.log(2) / 2 * mpf("1.0001")
+    return -end, end
+
+
+def _tangent() -> tuple[Any, Any]:
+    root = mpmath.sqrt(2)
+    return mpf(0), ((root - 1) / (root + 1)) ** 2 * mpf("1.0001")
+
+
+APPROXIMATIONS = {
+    "EXP": Approximation(
+        "(exp(r) - 1 - r) / r², |r| <= log(2) / 2; error relative to exp(r) - 1",
+        lambda r: (mpmath.expm1(r) - r) / r**2,
+        lambda r: r**2 / mpmath.expm1(r),
+        _half_log_2,
+        {"F64": 11, "F32": 6},
+    ),
+    "EXP2": Approximation(
+        "(2**r - 1 - r log(2)) / r², |r| <= 1/2; error relative to 2**r",
+        lambda r: (mpmath.expm1(r * mpmath.log(2)) - r * mpmath.log(2)) / r**2,
+        lambda r: r**2 / mpf(2) ** r,
+        lambda: (mpf(-1) / 2, mpf(1) / 2),
+        {"F64": 11, "F32": 5},
+    ),
+    "LOG": Approximation(
+        "(log((1 + s) / (1 - s)) - 2 s) / s³, a polynomial in z = s², |s| <= (√2 - 1) / (√2 + 1); "
+        "error relative to the logarithm",
+        lambda z: (2 * mpmath.atanh(mpmath.sqrt(z)) / mpmath.sqrt(z) - 2) / z,
+        lambda z: z / (2 * mpmath.atanh(mpmath.sqrt(z)) / mpmath.sqrt(z)),
+        _tangent,
+        {"F64": 7, "F32": 4},
+    ),
+}
+
+# Numbers as sums of floats: name -> what it is, its value, and whether the first float leaves the
+# bits of an exponent free.
+CONSTANTS: dict[str, tuple[str, Callable[[], Any], bool]] = {
+    "LOG_2": ("log(2)", lambda: mpmath.log(2), True),
+    "INVERSE_LOG_2": ("1 / log(2)", lambda: 1 / mpmath.log(2), False),
+    "LOG_2_NEAREST": ("log(2)", lambda: mpmath.log(2), False),
+    "LOG10_2": ("log10(2)", lambda: mpmath.log10(2), True),
+    "INVERSE_LOG_10": ("1 / log(10)", lambda: 1 / mpmath.log(10), False),
+}
+
+
+def polynomial(name: str, format_: str) -> tuple[list[float], float]:
+    """Return the coefficients of a table for a format, and log2 of the error."""
+    made = APPROXIMATIONS[name]
+    with mpmath.workprec(256):
+        interval = made.interval()
+    return minimax(
+        made.function, made.weight, interval, made.terms[format_], PRECISION[format_]
+    )
+
+
+def constant(name: str, format_: str) -> tuple[float, float]:
+    """Return a number as the sum of two floats, the second of which is the rest."""
+    _, value, exact = CONSTANTS[name]
+    precision = PRECISION[format_]
+    with mpmath.workprec(256):
+        number = value()
+        high = rounded(number, precision - EXPONENT[format_] if exact else precision)
+        return high, rounded(number - mpf(high), precision)
+
+
+def entry(name: str) -> str:
+    """Return the lines of a table."""
+    if name in CONSTANTS:
+        about = f"{CONSTANTS[name][0]} as a sum"
+        if CONSTANTS[name][2]:
+            about += ", whose first part times an exponent is exact"
+        rows = {format_: list(constant(name, format_)) for format_ in PRECISION}
+    else:
+        made = APPROXIMATIONS[name]
+        found = {format_: polynomial(name, format_) for format_ in PRECISION}
+        rows = {format_: coefficients for format_, (coefficients, _) in found.items()}
+        bounds = ", ".join(f"2**{error:.1f} for {f}" for f, (_, error) in found.items())
+        about = f"{made.formula}: at most {bounds}"
+    lines = [f"# {about}", f"{name}: Table = {{"]
+    for format_, numbers in rows.items():
+        lines.append(f"    DType.{format_}: ({', '.join(map(repr, numbers))}),")
+    return "\n".join([*lines, "}"])
+
+
+HEAD = '''\
+"""Coefficients of the emitted functions, written by tools/coefficients.py (``make coefficients``)."""
+
+from __future__ import annotations
+
+from gradc_ir.types import DType
+
+Table = dict[DType, tuple[float, ...]]
+'''
+
+
+def main(names: list[str]) -> None:
+    """Print the tables of these names, or write all of them."""
+    if names:
+        print("\n\n".join(map(entry, names)))
+        return
+    tables = []
+    for name in [*CONSTANTS, *APPROXIMATIONS]:
+        tables.append(entry(name))
+        print(tables[-1].splitlines()[0])
+    FILE.write_text("\n".join([HEAD, "\n\n".join(tables), ""]), encoding="utf-8")
+    ruff = Path(sys.executable).parent / "ruff"
+    subprocess.run([ruff, "format", "--quiet", FILE], check=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
