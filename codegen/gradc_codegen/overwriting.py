@@ -101,13 +101,15 @@ def _join(
     after = _readers_first(versions, users)
     if after is None:
         return False
-    joined = {
-        node: [*made.after.get(node, ()), *after.get(node, ())] for node in {*made.after, *after}
-    }
-    order = _ordered(function, joined)
-    if order is None:
-        return False
-    made.order, made.after = order, joined
+    if any(after.values()):
+        joined = {
+            node: [*made.after.get(node, ()), *after.get(node, ())]
+            for node in {*made.after, *after}
+        }
+        order = _ordered(function, joined)
+        if order is None:
+            return False
+        made.order, made.after = order, joined
     older = [value for value, final in made.shares.items() if final is first]
     made.shares.update(dict.fromkeys([*older, *versions], last))
     return True
