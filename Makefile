@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types golden bench docs
+.PHONY: help demo test lint types golden bench measure docs
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,8 +32,12 @@ golden: $(VENV)/.test ## rewrite the expected texts of the golden tests; review 
 	GRADC_GOLDEN=rewrite $(PYTEST) $(ARGS)
 	git diff --stat
 
-bench: $(VENV)/.test ## run the measurements in benchmarks/
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+bench: $(VENV)-bench/.bench ## measure gradc beside other tools; benchmarks/README.md says how
+	$(VENV)-bench/bin/python -m benchmarks.run $(ARGS)
+
+measure: $(VENV)/.test ## measure parts of gradc: calls, compile time, loops, tracing
+	@for name in calls compile_time import_time loops straight_line tracing; do \
+		echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 docs: $(VENV)/.test ## write the generated pages of docs/, then run every example of the docs
 	$(BIN)/python tools/write_tables.py
@@ -44,4 +48,15 @@ $(VENV)/.test $(VENV)/.dev: $(VENV)/.%: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "gradc needs Python 3.11 or newer; set PYTHON=/path/to/python" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+# The tools to measure beside gradc stay out of its own environment. PyTorch is taken only where it is
+# built for processors alone.
+$(VENV)-bench/.bench: pyproject.toml benchmarks/peers/requirements.txt
+	@test -n "$(PYTHON)" || { echo "gradc needs Python 3.11 or newer; set PYTHON=/path/to/python" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)-bench
+	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check --editable . \
+		--requirement benchmarks/peers/requirements.txt
+	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0+cpu' \
+		|| echo "without PyTorch: no build for processors alone was found"
 	@touch $@

@@ -1,5 +1,7 @@
 """What a call costs: value and gradient of small and large functions, beside NumPy by hand.
 
+Matrix products are timed by themselves too, in NumPy's BLAS and in SciPy's, which kernels call.
+
 Run it pinned: ``taskset -c 0 env OMP_NUM_THREADS=1 python benchmarks/calls.py``. The two
 sides run by turns in one process, and each figure is the median of many turns.
 """
@@ -53,6 +55,22 @@ def chain_by_hand(x: Any) -> Any:
     return np.sum(e * s + t), e * (np.cos(x) - 2 * x * s) + 1 - t * t
 
 
+def product(a: Any, b: Any) -> Any:
+    """Return a product of matrices."""
+    return a @ b
+
+
+def squares(a: Any, b: Any) -> Any:
+    """Return the sum of the squares of a product's elements."""
+    return np.sum((a @ b) ** 2)
+
+
+def squares_by_hand(a: Any, b: Any) -> Any:
+    """Return value of :func:`squares` and its gradient in the first matrix."""
+    c = a @ b
+    return np.sum(c**2), 2 * c @ b.T
+
+
 def median_seconds(calls: list[Call]) -> list[float]:
     """Return the median time of each call, taken by turns."""
     for call in calls:
@@ -91,6 +109,9 @@ def main() -> None:
         ),
         ("chain of 1000000", chain, chain_by_hand, (random.normal(size=1_000_000),)),
     ]
+    for size in (100, 300, 1000):
+        matrices = tuple(random.normal(size=(2, size, size)) / size**0.5)
+        cases.append((f"squares of A B, {size}", squares, squares_by_hand, matrices))
     print(f"{'value and gradient':24}{'gradc':>12}{'NumPy':>12}{'ratio':>8}")
     for name, function, by_hand, arguments in cases:
         compiled = gradc.compile(function)
@@ -104,7 +125,24 @@ def main() -> None:
                 lambda f=by_hand, a=arguments: f(*a),  # type: ignore[misc]
             ]
         )
-        print(f"{name:24}{ours * 1e6:9.1f} us{theirs * 1e6:9.1f} us{theirs / ours:8.2f}")
+        print_row(name, ours, theirs)
+    print("value")
+    for size in (100, 300, 1000):
+        a, b = random.normal(size=(2, size, size))
+        multiply = gradc.compile(product)
+        assert np.allclose(multiply(a, b), a @ b)
+        ours, theirs = median_seconds(
+            [
+                lambda f=multiply, a=a, b=b: f(a, b),  # type: ignore[misc]
+                lambda a=a, b=b: a @ b,  # type: ignore[misc]
+            ]
+        )
+        print_row(f"A B, {size}", ours, theirs)
+
+
+def print_row(name: str, ours: float, theirs: float) -> None:
+    """Print the seconds of both sides."""
+    print(f"{name:24}{ours * 1e6:9.1f} us{theirs * 1e6:9.1f} us{theirs / ours:8.2f}")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def gradc_kernel(case: Case) -> Contestant:
         raise RuntimeError(made.reason)
     loop = KernelLoop(made.kernel, case.arguments)
     loop.run(1)
-    return Contestant("gradc", loop.run, loop.results, compiling)
+    return Contestant("gradc", loop.run, loop.results, compiling, loop.scratch)
 
 
 class KernelLoop:
@@ -63,11 +63,12 @@ class KernelLoop:
         worksize = ctypes.CFUNCTYPE(ctypes.c_int64, *(ctypes.c_int64 for _ in sizes))(
             kernel.compiled.address(f"{kernel.name}_worksize")
         )
+        self.scratch = int(worksize(*sizes))
         self._held = [
             *(np.array(size, np.int64) for size in sizes),
             *arguments,
             *self.results,
-            np.empty(worksize(*sizes), np.uint8),
+            np.empty(self.scratch, np.uint8),
         ]
         self._pointers = (ctypes.c_void_p * len(self._held))(
             *(array.ctypes.data for array in self._held)

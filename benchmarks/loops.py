@@ -216,18 +216,15 @@ def compiling() -> None:
     """Print what compiling the gradient of a short and a long scan takes."""
     print("compiling value and gradient, CPU seconds")
     for checkpoint in (None, "sqrt"):
-        found = []
-        for steps in (100, STEPS):
-            times = []
-            for _ in range(5):
+        times: dict[int, list[float]] = {100: [], STEPS: []}
+        for _ in range(TURNS):
+            for steps, taken in times.items():
                 with collector_paused():
                     start = time.process_time()
-                    executable(
-                        graph(long_scan(pendulums, steps, checkpoint), "f64[4]"), "value_and_grad"
-                    )
-                    times.append(time.process_time() - start)
-            found.append(statistics.median(times))
-        short, long = found
+                    program = long_scan(pendulums, steps, checkpoint)
+                    executable(graph(program, "f64[4]"), "value_and_grad")
+                    taken.append(time.process_time() - start)
+        short, long = map(statistics.median, times.values())
         print(
             f"  checkpoint={checkpoint!s:8}  100 steps {short:7.3f}"
             f"   {STEPS:,} steps {long:7.3f}   ratio {long / short:6.2f}"

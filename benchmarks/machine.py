@@ -19,8 +19,9 @@ typedef int64_t words __attribute__((vector_size(64), aligned(8)));
 typedef double doubles __attribute__((vector_size(64)));
 typedef float floats __attribute__((vector_size(64)));
 
-/* Eight chains of or: no load waits for another. */
-void reading(int64_t calls, const char *data, int64_t bytes, int64_t *out) {
+/* Eight chains of or, so that no load waits for another; then the writing. */
+void passing(int64_t calls, const char *data, int64_t bytes, char *to, int64_t written,
+             int64_t *out) {
   const words *from = (const words *)data;
   const int64_t count = bytes / 64;
   words joined[8] = {0};
@@ -29,6 +30,7 @@ void reading(int64_t calls, const char *data, int64_t bytes, int64_t *out) {
     for (; i + 8 <= count; i += 8)
       for (int j = 0; j < 8; ++j) joined[j] |= from[i + j];
     for (; i < count; ++i) joined[0] |= from[i];
+    memset(to, (int)call, written);
     __asm__ volatile("" ::: "memory");
   }
   for (int j = 0; j < 8; ++j)
@@ -66,16 +68,17 @@ def _compiled() -> ctypes.CDLL:
     return library_of(_TEXT, ["-O3", "-march=native"])
 
 
-def reading(size: int) -> Contestant:
-    """Return the reading of so many bytes, again and again: no case that reads as many beats it."""
-    data = np.ones(max(size, 64), np.uint8)
-    out = np.zeros(1, np.int64)
-    read = _compiled().reading
+def passing(read: int, written: int) -> Contestant:
+    """Return reading and writing so many bytes: what a case must do with its memory at least."""
+    data, to, out = np.ones(read, np.uint8), np.ones(written, np.uint8), np.zeros(1, np.int64)
+    call = _compiled().passing
 
     def run(calls: int) -> None:
-        read(ctypes.c_int64(calls), _pointer(data), ctypes.c_int64(data.size), _pointer(out))
+        sizes = ctypes.c_int64(data.size), ctypes.c_int64(to.size)
+        places = _pointer(data), sizes[0], _pointer(to), sizes[1], _pointer(out)
+        call(ctypes.c_int64(calls), *places)
 
-    return Contestant("reading", run)
+    return Contestant("passing", run)
 
 
 def copying(size: int) -> Contestant:
@@ -114,8 +117,8 @@ def peaks(plan: Plan) -> dict[str, float]:
         ("16 MiB", 2**24),
         ("512 MiB", MEMORY),
     ):
-        taken = measure([reading(size), copying(size // 2)], plan)
-        found[f"read {place}"] = size / taken["reading"].median / 1e9
+        taken = measure([passing(size, 0), copying(size // 2)], plan)
+        found[f"read {place}"] = size / taken["passing"].median / 1e9
         found[f"copy {place}"] = size // 2 * 2 / taken["copying"].median / 1e9
     for dtype in ("f64", "f32"):
         taken = measure([multiplying(dtype)], plan)

@@ -20,20 +20,25 @@ def print_peaks(peaks: Mapping[str, float]) -> None:
 def print_case(found: Measured) -> None:
     """Print the tools of a case, the fastest first."""
     case = found.case
-    print(f"\n{case.name}   ({case.bytes / 1e6:.3g} MB, {case.flops / 1e6:.3g} Mflop)")
+    passed = case.read + case.written
+    print(
+        f"\n{case.name}   (reads {case.read / 1e6:.3g} MB, writes {case.written / 1e6:.3g} MB, "
+        f"{case.flops / 1e6:.3g} Mflop)"
+    )
     for tool, times in sorted(found.times.items(), key=lambda item: item[1].median):
         ratio = found.ahead_of(tool)
         beside = "" if ratio is None or tool == "gradc" else f"{ratio:7.2f}x gradc"
         compiling = found.compiling.get(tool)
         print(
             f"  {tool:14}{seconds(times.median):>10}"
-            f"{case.bytes / times.median / 1e9:8.1f} GB/s{case.flops / times.median / 1e9:8.1f} "
+            f"{passed / times.median / 1e9:8.1f} GB/s{case.flops / times.median / 1e9:8.1f} "
             f"GFLOP/s{beside:>15}"
             + ("" if compiling is None else f"   compiled in {compiling:.2f} s")
         )
-    rate = case.bytes / found.reading / 1e9
-    print(f"  {'(reading)':14}{seconds(found.reading):>10}{rate:8.1f} GB/s")
+    rate = passed / found.passing / 1e9
+    print(f"  {'(memory)':14}{seconds(found.passing):>10}{rate:8.1f} GB/s")
     print(f"  {'(fma)':14}{'':31}{found.fma:8.1f} GFLOP/s")
+    print(f"  gradc's scratch: {found.scratch / 1e6:.3g} MB")
     for failure in found.failures:
         print(f"  FAILED {failure}")
 
@@ -41,24 +46,31 @@ def print_case(found: Measured) -> None:
 def print_summary(all_found: Sequence[Measured]) -> None:
     """Print a line for each case, then the means and the compile times."""
     print(
-        f"\n{'':46}{'gradc':>10}{'fastest peer':>18}{'':8}{'jax':>11}"
-        f"{'of reading':>12}{'of fma':>8}{'compile':>9}{'jax':>7}"
+        f"\n{'':46}{'gradc':>10}{'fastest peer':>18}{'':8}{'jax':>11}{'c++':>9}"
+        f"{'of memory':>12}{'of fma':>8}{'compile':>9}{'jax':>7}"
     )
     for found in all_found:
-        compiled = (found.compiling.get(tool, math.nan) for tool in ("gradc", "jax"))
         ours = "failed" if found.ours is None else seconds(found.ours)
         print(
             f"{found.case.name:46}{ours:>10}{found.fastest or '':>18}"
             f"{times(found.ahead_of(found.fastest))}{times(found.ahead_of('jax'), 11)}"
-            f"{percent(found.of_reading):>12}{percent(found.of_fma):>8}"
-            "{:9.2f}{:7.2f}".format(*compiled)
+            f"{times(found.ahead_of('c++'), 9)}"
+            f"{percent(found.of_memory):>12}{percent(found.of_fma):>8}"
+            f"{compiled(found.compiling, 'gradc'):>9}{compiled(found.compiling, 'jax'):>7}"
         )
-    fastest = geometric_mean(found.ahead_of(found.fastest) for found in all_found)
+    ratios = [found.ahead_of(found.fastest) for found in all_found]
     jax = geometric_mean(found.ahead_of("jax") for found in all_found)
-    print(f"{'geometric mean':74}{times(fastest)}{times(jax, 11)}")
-    both = [found for found in all_found if {"gradc", "jax"} <= found.compiling.keys()]
-    ours, theirs = (sum(found.compiling[tool] for found in both) for tool in ("gradc", "jax"))
-    print(f"{'compiled in all, processor seconds':113}{ours:9.2f}{theirs:7.2f}")
+    print(f"{'geometric mean':74}{times(geometric_mean(ratios))}{times(jax, 11)}")
+    ahead = sum(ratio is not None and ratio > 1 for ratio in ratios)
+    print(f"ahead of every peer in {ahead} of {len(ratios)}")
+    sums = {
+        tool: sum(found.compiling.get(tool, 0.0) for found in all_found)
+        for tool in ("gradc", "jax")
+    }
+    print(
+        f"{'processor seconds of compiling':114}"
+        f"{compiled(sums, 'gradc'):>9}{compiled(sums, 'jax'):>7}"
+    )
 
 
 def write_json(
@@ -85,14 +97,16 @@ def as_data(found: Measured) -> dict[str, Any]:
         "row": case.row.name,
         "sizes": dict(case.sizes),
         "dtype": case.dtype,
-        "bytes": case.bytes,
+        "read": case.read,
+        "written": case.written,
         "flops": case.flops,
         "times": {
             tool: {"median": times.median, "least": times.least}
             for tool, times in found.times.items()
         },
         "compiling": found.compiling,
-        "reading": found.reading,
+        "scratch": found.scratch,
+        "passing": found.passing,
         "fma": found.fma,
         "fastest": found.fastest,
         "ahead": found.ahead_of(found.fastest),
@@ -118,6 +132,11 @@ def seconds(time: float) -> str:
 def times(ratio: float | None, width: int = 8) -> str:
     """Return a ratio, or as many blanks."""
     return " " * width if ratio is None else f"{ratio:{width - 1}.2f}x"
+
+
+def compiled(compiling: Mapping[str, float], tool: str) -> str:
+    """Return the seconds that a tool compiled, blank where it did not."""
+    return f"{compiling[tool]:.2f}" if tool in compiling else ""
 
 
 def percent(share: float | None) -> str:

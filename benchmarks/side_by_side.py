@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+import gradc
 from benchmarks.kernel import executable_of, gradc_kernel
-from benchmarks.machine import multiply_flops, multiplying, reading
+from benchmarks.machine import multiply_flops, multiplying, passing
 from benchmarks.peers import PEERS, Missing
 from benchmarks.rows import ROWS
 from benchmarks.rows.row import Case, disagreement, make_case
@@ -21,16 +22,18 @@ class Measured:
     ----------
     times: by tool; gradc is one of them unless it failed.
     compiling: processor seconds, of those that compile.
+    scratch: bytes of gradc's.
     failures: what gradc or a peer did wrong.
-    reading: seconds that reading as many bytes took, measured between the tools.
+    passing: seconds that reading and writing as many bytes took, measured between the tools.
     fma: GFLOP/s of multiply-adds in the dtype, likewise.
     """
 
     case: Case
     times: dict[str, Times] = field(default_factory=dict)
     compiling: dict[str, float] = field(default_factory=dict)
+    scratch: int = 0
     failures: list[str] = field(default_factory=list)
-    reading: float = 0.0
+    passing: float = 0.0
     fma: float = 0.0
 
     @property
@@ -51,9 +54,9 @@ class Measured:
         return self.times[tool].median / self.ours
 
     @property
-    def of_reading(self) -> float | None:
-        """The share of the bandwidth of reading that gradc has, were each array passed once."""
-        return None if self.ours is None else self.reading / self.ours
+    def of_memory(self) -> float | None:
+        """The share of the memory's bandwidth that gradc has, were each array passed once."""
+        return None if self.ours is None else self.passing / self.ours
 
     @property
     def of_fma(self) -> float | None:
@@ -73,6 +76,8 @@ def chosen(names: Sequence[str]) -> Iterator[Case]:
 
 def warm_up() -> None:
     """Load what compiling needs, so that no case pays for it."""
+    for name in gradc.__all__:
+        getattr(gradc, name)
     row = ROWS[-1]
     executable_of(row, make_case(row, row.tiny, "f64").arguments)
 
@@ -99,9 +104,11 @@ def run(case: Case, plan: Plan, missing: set[str]) -> Measured:
         contestants.append(contestant)
         if contestant.compiling is not None:
             found.compiling[contestant.tool] = contestant.compiling
-    machine = [reading(case.bytes), multiplying(case.dtype)]
+        if contestant.scratch is not None:
+            found.scratch = contestant.scratch
+    machine = [passing(case.read, case.written), multiplying(case.dtype)]
     times = measure([*contestants, *machine], plan)
-    found.reading = times.pop("reading").median
+    found.passing = times.pop("passing").median
     found.fma = multiply_flops(case.dtype) / times.pop("multiplying").median / 1e9
     found.times = times
     return found

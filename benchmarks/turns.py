@@ -20,13 +20,15 @@ class Contestant:
     tool: its name.
     run: calls so many times.
     results: value and derivatives, flat, as NumPy can read them.
-    compiling: processor seconds from the function to the first result, where it compiles.
+    compiling: processor seconds that making it of the function took, where that is measured.
+    scratch: bytes beside arguments and results, where that is known.
     """
 
     tool: str
     run: Callable[[int], None]
     results: Sequence[Any] = ()
     compiling: float | None = None
+    scratch: int | None = None
 
 
 @dataclass(frozen=True)

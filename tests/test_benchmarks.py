@@ -1,31 +1,34 @@
-"""The rows of ``make bench``: gradc's value and derivatives agree with the ones written by hand."""
+"""The rows of ``make bench``: gradc, and the C++ beside it, agree with what is written by hand."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-import gradc
+from benchmarks.kernel import gradc_kernel
+from benchmarks.native import has
+from benchmarks.peers.by_hand import cpp
 from benchmarks.rows import ROWS
 from benchmarks.rows.row import Row, disagreement, make_case
-from gradc import nest
+from benchmarks.turns import Contestant, Plan, called, measure
+
+EACH_ROW = [
+    pytest.param(row, dtype, id=f"{row.name}-{dtype}") for row in ROWS for dtype in row.dtypes
+]
 
 
-def results_of(row: Row, arguments: tuple[Any, ...]) -> list[Any]:
-    compiled = gradc.compile(row.function)
-    if row.wrt is None:
-        return list(nest.flatten(compiled(*arguments))[0])
-    return list(nest.flatten(compiled.value_and_grad(*arguments, wrt=row.wrt))[0])
-
-
-@pytest.mark.parametrize(
-    ("row", "dtype"),
-    [pytest.param(row, dtype, id=f"{row.name}-{dtype}") for row in ROWS for dtype in row.dtypes],
-)
-def test_row_agrees_with_the_one_by_hand(row: Row, dtype: str) -> None:
+@pytest.mark.parametrize(("row", "dtype"), EACH_ROW)
+def test_gradc_agrees_with_the_one_by_hand(row: Row, dtype: str) -> None:
     case = make_case(row, row.tiny, dtype)
-    assert disagreement(results_of(row, case.arguments), case) == ""
+    assert disagreement(gradc_kernel(case).results, case) == ""
+
+
+@pytest.mark.skipif(not has("g++"), reason="no C++ compiler")
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in ROWS if row.cpp])
+def test_the_cpp_agrees_with_the_one_by_hand(row: Row) -> None:
+    case = make_case(row, row.tiny, "f64")
+    contestant = cpp(case)
+    assert contestant is not None
+    assert disagreement(contestant.results, case) == ""
 
 
 def test_a_wrong_result_is_told() -> None:
@@ -35,3 +38,12 @@ def test_a_wrong_result_is_told() -> None:
     assert disagreement([value * (1 + 1e-6), *gradients], case) == "result 0 is off by 1.0e-06"
     assert disagreement([float("nan"), *gradients], case) == "result 0 is off by nan"
     assert disagreement(gradients, case) == "4 results instead of 5"
+
+
+def test_contestants_take_turns() -> None:
+    order: list[str] = []
+    clock = iter(range(1000))
+    contestants = [Contestant(name, called(lambda name=name: order.append(name))) for name in "ab"]
+    times = measure(contestants, Plan(rounds=2, turn=1.0, clock=lambda: float(next(clock))))
+    assert order[-4:] == ["a", "b", "a", "b"]
+    assert times["a"].median == 1.0

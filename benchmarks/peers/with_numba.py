@@ -13,6 +13,6 @@ def numba(case: Case) -> Contestant | None:
     """Return numba as a contestant, where the row has loops for it."""
     if case.row.numba is None:
         return None
-    compiled = installed("numba").njit(case.row.numba)
+    compiled = installed("numba").njit(case.row.numba, error_model="numpy")
     call = functools.partial(compiled, *case.arguments)
     return Contestant("numba", called(call), call())

@@ -76,14 +76,13 @@ def in_jax(jax: Any) -> Function:
 def by_hand(main: Array, extra: Array, state: Array, text: Array) -> tuple[Any, ...]:
     """Return value and gradients by complex steps: exact, with nothing derived."""
     gradients = []
-    for whole, loss in (
-        (main, lambda m: _losses(m, extra[..., None], state, text)),
-        (extra, lambda e: _losses(main[..., None], e, state, text)),
-    ):
+    for position, whole in enumerate((main, extra)):
         count = whole.size
         stepped = np.repeat(whole[..., None].astype(complex), count, axis=-1)
         stepped.reshape(count, count)[range(count), range(count)] += 1e-30j
-        gradients.append((loss(stepped).imag / 1e-30).reshape(whole.shape))
+        both = [main[..., None], extra[..., None]]
+        both[position] = stepped
+        gradients.append((_losses(both[0], both[1], state, text).imag / 1e-30).reshape(whole.shape))
     value = _losses(main[..., None], extra[..., None], state, text)
     return value[0], *gradients
 

@@ -74,11 +74,14 @@ class Case:
         return f"{self.row.name} {sizes} {self.dtype}"
 
     @property
-    def bytes(self) -> int:
-        """The bytes of the arguments and results: each has to pass once."""
-        width = NUMPY_DTYPES[self.dtype].itemsize
-        made = sum(np.size(result) * width for result in self.expected)
-        return sum(argument.nbytes for argument in self.arguments) + made
+    def read(self) -> int:
+        """The bytes of the arguments."""
+        return sum(argument.nbytes for argument in self.arguments)
+
+    @property
+    def written(self) -> int:
+        """The bytes of the results."""
+        return sum(result.size for result in self.expected) * NUMPY_DTYPES[self.dtype].itemsize
 
     @property
     def flops(self) -> float:
@@ -86,7 +89,7 @@ class Case:
         return self.row.flops(self.sizes)
 
 
-NUMPY_DTYPES = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32)}
+NUMPY_DTYPES: dict[str, np.dtype[Any]] = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32)}
 
 
 def make_case(row: Row, sizes: Sizes, dtype: str) -> Case:

@@ -1,0 +1,1 @@
+"""What gradc costs and gains: beside other tools, and by parts."""
