@@ -19,7 +19,7 @@ EXPRESSIONS = {
     "v": [
         "$v", "$v", "($v + $v)", "($v * $v)", "($F * $v)", "(0.5 * ($M @ $v))", "$M[$i]",
         "$M[:, $i]", "$V[::-1]", "np.where(np.arange(n) < $i, $v, $v)", "(0.4 * np.cumsum($v))",
-        "np.concatenate([$V[1:], $V[:1]])", "np.full(n, $F)",
+        "np.roll($v, 1)", "np.full(n, $F)",
     ],
     "m": [
         "$m", "$m.T", "($F * $m)", "($m * $M)", "(0.4 * ($m @ $M))", "np.outer($V, $V)",

@@ -30,11 +30,10 @@ def function_of(
         return builder.function("test", params, results, names)
 
 
-def kernel_of(function: Function, level: int | None = 0) -> Kernel:
+def kernel_of(function: Function, level: int | None = 0, blas: bool = False) -> Kernel:
     """Return a function's kernel, called through its C signature."""
-    return Kernel(
-        function, compile_module(lower(function, "test"), level=level), "test", native=False
-    )
+    code = compile_module(lower(function, "test", blas), level=level)
+    return Kernel(function, code, "test", native=False)
 
 
 def assert_compiled_same(function: Function, *cases: Sequence[Any], level: int | None = 0) -> None:

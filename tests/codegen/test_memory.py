@@ -48,6 +48,7 @@ def assert_stays_inside(
     size: int,
     level: int,
     compare: Callable[[Any, Any], None] = assert_same_bits,
+    blas: bool = False,
 ) -> None:
     """Call a kernel with guarded buffers of exactly the right lengths, and odd scratch.
 
@@ -55,7 +56,7 @@ def assert_stays_inside(
     kernel is to write.
     """
     signature = Signature.of(function)
-    code = compile_module(lower(function, "test"), level=level)
+    code = compile_module(lower(function, "test", blas), level=level)
     types = [_C_TYPES[argument.llvm] for argument in signature.arguments]
     kernel = ctypes.CFUNCTYPE(ctypes.c_int32, *types)(code.address("test"))
     values = dict.fromkeys(function.size_symbols, size)

@@ -319,3 +319,30 @@ def test_a_count_that_the_elements_decide() -> None:
         assert_value_and_gradient(
             user_reports.mean_until, (x, target), np.mean(x[:count]), wanted, relative=1e-14
         )
+
+
+def test_tapes_in_tapes() -> None:
+    f = gradc.compile(user_reports.triangle_of_sines)
+    for n in (0, 1, 40, 7):  # longer than the tape before, and shorter
+        value, slope = user_reports.triangle_of_sines_by_hand(0.5, n)
+        near(f(0.5, n), value, 1e-13)
+        near(f.grad(0.5, n), slope, 1e-12)
+        bend = user_reports.triangle_of_sines_by_hand(0.5 + 1e-40j, n)[1]
+        near(f.hessian(0.5, n), np.imag(bend) / 1e-40, 1e-11)
+
+
+def test_branches_that_are_not_taken_say_nothing() -> None:
+    x = np.array([[2.0, 0.0, -1.0, 5.0], [0.0, -0.0, 0.0, 1.0]])
+    wanted = [[0.5, 0, 0, 0.2], [0, 0, 0, 1]]
+    gradient = gradc.grad(user_reports.sum_of_logarithms)
+    near([gradient(row) for row in x], wanted, 1e-15)
+    near(gradc.vmap(gradient)(x), wanted, 1e-15)
+
+
+def test_steps_beyond_a_row_s_last_say_nothing() -> None:
+    """Under vmap the loop goes on until all rows are done; those that are done turn nan inside."""
+    f, x = user_reports.until_below_one, np.array([0.5, 1.5, 3.0, 20.0])
+    wanted = [user_reports.until_below_one_by_hand(v) for v in x]
+    near(gradc.vmap(gradc.grad(f))(x), wanted, 1e-14)
+    near(gradc.grad(lambda x: np.sum(gradc.vmap(f)(x)))(x), wanted, 1e-14)
+    near(gradc.jvp(lambda x: gradc.vmap(f)(x), (x,), (np.ones(4),))[1], wanted, 1e-14)

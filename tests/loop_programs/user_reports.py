@@ -128,3 +128,52 @@ def mean_until(x: Any, target: float) -> Any:
 
     count, total = gradc.while_loop(going, lambda s: (s[0] + 1, s[1] + x[s[0]]), (0, 0.0))
     return total / count
+
+
+def triangle_of_sines(x: Any, n: Any) -> Any:
+    """Return x after n turns, the turn i taking i steps y -> sin(y) + x / 10: two tapes, nested."""
+
+    def turn(state: Any) -> Any:
+        i, x = state
+
+        def step(state: Any) -> Any:
+            j, y = state
+            return j + 1, np.sin(y) + 0.1 * x
+
+        return i + 1, gradc.while_loop(lambda state: state[0] < i, step, (0, x))[1]
+
+    return gradc.while_loop(lambda state: state[0] < n, turn, (0, x))[1]
+
+
+def triangle_of_sines_by_hand(x: Any, n: int) -> tuple[Any, Any]:
+    """Return the same and its derivative; ``x`` may be complex."""
+    slope = 1.0
+    for i in range(n):
+        y, by_x = x, slope
+        for _ in range(i):
+            y, by_x = np.sin(y) + 0.1 * x, np.cos(y) * by_x + 0.1 * slope
+        x, slope = y, by_x
+    return x, slope
+
+
+def sum_of_logarithms(x: Any) -> Any:
+    """Return the sum of the logarithms of the positive elements."""
+
+    def add(total: Any, v: Any) -> Any:
+        return gradc.cond(v > 0, lambda: total + np.log(v), lambda: total), None
+
+    return gradc.scan(add, 0.0, x)[0]
+
+
+def until_below_one(x: Any) -> Any:
+    """Return where x -> sqrt(x - 1) + log(x) / 2 first gets to 1 or below; beyond, it is nan."""
+    return gradc.while_loop(lambda x: x > 1.0, lambda x: np.sqrt(x - 1) + 0.5 * np.log(x), x)
+
+
+def until_below_one_by_hand(x: float) -> float:
+    """Return the derivative of :func:`until_below_one`."""
+    slope = 1.0
+    while x > 1:
+        slope *= 0.5 / np.sqrt(x - 1) + 0.5 / x
+        x = np.sqrt(x - 1) + 0.5 * np.log(x)
+    return slope

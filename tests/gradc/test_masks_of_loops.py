@@ -1,0 +1,200 @@
+"""Zeros that stay zero on their way back through loops and branches, at points where slopes are infinite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradc
+from gradc.executable import Executable
+from gradc.pipeline import Request, derive
+from gradc.tracing import trace
+from gradc_ir.graph import Function, Node
+from gradc_ir.interpret import interpret
+
+X = np.array([0.0, 4.0])
+HALVES = [0, 0.25]  # the slope of the square root, where it is taken
+
+
+def growing(root: Any, x: Any) -> Any:
+    """x where it is negative, else grown by a root."""
+    return np.where(x > 0, root * x, x)
+
+
+STATE = np.array([-1.0, 2.0])
+
+
+def const(a):
+    root = np.sqrt(a)
+    return gradc.scan(lambda x, _: (growing(root, x), None), STATE, None, length=3)[0].sum()
+
+
+def const_of_a_while(a):
+    root = np.sqrt(a)
+    return gradc.while_loop(
+        lambda state: state[0] < 3,
+        lambda state: (state[0] + 1, growing(root, state[1])),
+        (0, STATE),
+    )[1].sum()
+
+
+def const_of_two_loops(a):
+    root = np.sqrt(a)
+
+    def inner(x, _):
+        return growing(root, x), None
+
+    def outer(x, _):
+        return gradc.scan(inner, x, None, length=2)[0], None
+
+    return gradc.scan(outer, STATE, None, length=2)[0].sum()
+
+
+def const_of_stored_states(a):
+    root = np.sqrt(a)
+
+    def step(x, _):
+        return growing(root, x), None
+
+    return gradc.scan(step, STATE, None, length=5, checkpoint=2)[0].sum()
+
+
+def const_of_a_checkpoint(a):
+    return gradc.checkpoint(growing)(np.sqrt(a), STATE).sum()
+
+
+def const_of_a_branch(a):
+    root = np.sqrt(a)
+    return gradc.cond(STATE[0] < 0, growing, lambda root, x: root * x, root, STATE).sum()
+
+
+def const_in_the_body(a):
+    return gradc.scan(lambda x, _: (growing(np.sqrt(a), x), None), STATE, None, length=3)[0].sum()
+
+
+def const_of_rows_not_taken(a):
+    rows = gradc.map(lambda x: np.sqrt(a) * x, np.array([1.0, 2.0]))
+    return np.where(np.array([[False, True], [False, True]]), rows, 1.0).sum()
+
+
+def rows_not_taken(a):
+    return gradc.scan(lambda s, x: (s + np.where(x > 0, x * x, 1.0), None), 0.0, np.sqrt(a))[0]
+
+
+def rows_of_stored_states(a):
+    def step(s, x):
+        return s + np.where(x > 0, x * x, 1.0), None
+
+    return gradc.scan(step, 0.0, np.sqrt(a), checkpoint=2)[0]
+
+
+def result_rows_not_taken(a):
+    return np.where(a > 0, gradc.map(np.sqrt, a), 0.0).sum()
+
+
+def overwritten(a):
+    """The first element is written before it is read."""
+
+    def step(i, out):
+        out = out.copy()
+        out[i] = 3.0 * i + 1.0
+        return out
+
+    return (gradc.fori_loop(0, 1, step, np.sqrt(a)) ** 2).sum()
+
+
+def overwritten_by_a_while(a):
+    def step(state):
+        i, out = state
+        out = out.copy()
+        out[i] = 3.0
+        return i + 1, out
+
+    return gradc.while_loop(lambda state: state[0] < 1, step, (0, np.sqrt(a)))[1].sum()
+
+
+PROGRAMS: dict[Callable[..., Any], Any] = {
+    const: [0, 6],
+    const_of_a_while: [0, 6],
+    const_of_two_loops: [0, 16],
+    const_of_stored_states: [0, 40],
+    const_of_a_checkpoint: [0, 0.5],
+    const_of_a_branch: [0, 0.5],
+    const_in_the_body: [0, 6],
+    const_of_rows_not_taken: [0, 0.75],
+    rows_not_taken: [0, 1],
+    rows_of_stored_states: [0, 1],
+    result_rows_not_taken: HALVES,
+    overwritten: [0, 1],
+    overwritten_by_a_while: HALVES,
+}
+each_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+
+
+def ways(program: Callable[..., Any], of: str, mode: str = "auto") -> list[Any]:
+    """Return what a derivative is at X, interpreted and compiled."""
+    made = derive(trace(program, (X,)).function, Request(of, (0,), mode))
+    compiled = Executable(made)
+    assert not compiled.reason
+    return [interpret(made, [X])[0], compiled([X])[0]]
+
+
+@each_program
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_gradients_are_finite(program: Callable[..., Any], mode: str) -> None:
+    for found in ways(program, "jacobian", mode):
+        np.testing.assert_allclose(found, PROGRAMS[program], rtol=1e-14)
+
+
+@each_program
+def test_second_derivatives_are_finite(program: Callable[..., Any]) -> None:
+    want = np.zeros((2, 2))
+    step = 1e-4
+    slopes = [gradc.grad(program)(X + [0, h]) for h in (-step, step)]
+    want[1] = (slopes[1] - slopes[0]) / (2 * step)
+    for found in ways(program, "hessian"):
+        np.testing.assert_allclose(found, want, rtol=1e-6, atol=1e-9)
+    again = gradc.jacobian(gradc.grad(program), mode="reverse")(X)
+    np.testing.assert_allclose(again, want, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("checkpoint", [None, 2])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_loop_of_no_rows_reads_nothing(checkpoint: int | None, reverse: bool) -> None:
+    """How many rows there are is known when it runs only."""
+
+    def f(a, xs):
+        root = np.sqrt(a)
+
+        def step(s, x):
+            return s + root * x, None
+
+        return gradc.scan(step, 0.0, xs, reverse=reverse, checkpoint=checkpoint)[0]
+
+    made = derive(trace(f, (np.array(0.0), np.ones(3))).function, Request("grad", (0,)))
+    compiled = Executable(made)
+    for rows, want in ((0, 0.0), (3, np.inf)):
+        given = [np.array(0.0), np.ones(rows)]
+        assert interpret(made, given)[0] == want
+        assert compiled(given)[0] == want
+
+
+def loops_of(function: Function) -> list[Node]:
+    return [node for node in function.nodes if node.op.name == "scan"]
+
+
+def test_masks_that_nobody_needs_cost_nothing() -> None:
+    """A cotangent that ends where it was summed is zero there anyway."""
+
+    def f(root, x):
+        return gradc.scan(lambda x, _: (growing(root, x), None), x, None, length=9)[0].sum()
+
+    def of_a_root(a, x):
+        return f(np.sqrt(a), x)
+
+    for program, count in ((f, 2), (of_a_root, 3)):
+        made = derive(trace(program, (X, STATE)).function, Request("grad", (0,)))
+        assert len(loops_of(made)) == count
