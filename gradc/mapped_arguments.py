@@ -104,19 +104,3 @@ def _without_default(parameter: inspect.Parameter) -> inspect.Parameter:
     if parameter.default is inspect.Parameter.empty:
         return parameter
     return parameter.replace(default=_Default())
-
-
-def names_of_arguments(fn: Callable[..., Any], count: int) -> list[str]:
-    """Return what positional arguments are called: their parameters, then ``args[i]``."""
-    names: list[str] = []
-    rest = "args"
-    try:
-        for parameter in inspect.signature(fn).parameters.values():
-            if parameter.kind is parameter.VAR_POSITIONAL:
-                rest = parameter.name
-                break
-            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-                names.append(parameter.name)
-    except (TypeError, ValueError):
-        pass
-    return [*names[:count], *(f"{rest}[{i}]" for i in range(count - len(names)))]

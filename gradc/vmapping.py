@@ -15,8 +15,9 @@ from gradc.autodiff.batching import batch_each
 from gradc.axes import Axis, checked_axes, key_of_axes, spread_axes
 from gradc.boundary import boundary, cut
 from gradc.compiled import Compiled, compile
-from gradc.mapped_arguments import PointLeaf, names_of_arguments, signature_of, size_of_points
+from gradc.mapped_arguments import PointLeaf, signature_of, size_of_points
 from gradc.tracing import Tracer, current, inline, source, subtrace, tracer_of
+from gradc.tracing.argument_names import names_of_arguments
 from gradc.tracing.arrays import as_tracer
 from gradc.tracing.leaves import Static
 from gradc.tracing.state import running

@@ -12,6 +12,7 @@ import numpy as np
 from gradc import nest
 from gradc.nest import Structure
 from gradc.tracing import printing, source
+from gradc.tracing.argument_names import names_of_arguments
 from gradc.tracing.arrays import as_tracer
 from gradc.tracing.leaves import PythonNumber, Static, abstract
 from gradc.tracing.python.classes import see_named_tuples
@@ -239,22 +240,9 @@ def _results(result: Any, name: str) -> tuple[list[Value], Structure]:
 
 def _argument_paths(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
     """Return the path of each leaf, beginning with the name of its parameter."""
-    names: list[str] = []
-    rest = "args"
-    try:
-        for parameter in inspect.signature(fn).parameters.values():
-            if parameter.kind is parameter.VAR_POSITIONAL:
-                rest = parameter.name
-                break
-            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-                names.append(parameter.name)
-    except (TypeError, ValueError):
-        pass
     paths: list[str] = []
-    for position, arg in enumerate(args):
-        inside = position < len(names)
-        root = names[position] if inside else f"{rest}[{position - len(names)}]"
-        paths += nest.paths(arg, root)
+    for arg, name in zip(args, names_of_arguments(fn, len(args))):
+        paths += nest.paths(arg, name)
     for keyword, value in kwargs.items():
         paths += nest.paths(value, keyword)
     return paths

@@ -17,62 +17,51 @@ Atom: TypeAlias = Union[str, "Quotient", "Maximum", "SquareRoot"]
 Monomial: TypeAlias = tuple[Atom, ...]  # sorted by text; () is the constant term
 
 
-class Quotient:
+class _Written:
+    """An atom that is its text: equal when that is."""
+
+    __slots__ = ("_text",)
+    _text: str
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
+class Quotient(_Written):
     """The atom ``numerator // denominator``, rounded down."""
 
-    __slots__ = ("_text", "denominator", "numerator")
+    __slots__ = ("denominator", "numerator")
 
     def __init__(self, numerator: Size, denominator: Size) -> None:
         self.numerator = numerator
         self.denominator = denominator
         self._text = f"{_operand_text(numerator)} // {_operand_text(denominator)}"
 
-    def __str__(self) -> str:
-        return self._text
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Quotient) and self._text == other._text
-
-    def __hash__(self) -> int:
-        return hash(self._text)
-
-
-class Maximum:
+class Maximum(_Written):
     """The atom ``max(left, right)``."""
 
-    __slots__ = ("_text", "left", "right")
+    __slots__ = ("left", "right")
 
     def __init__(self, left: Size, right: Size) -> None:
         self.left, self.right = sorted((left, right), key=str)
         self._text = f"max({self.left}, {self.right})"
 
-    def __str__(self) -> str:
-        return self._text
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Maximum) and self._text == other._text
-
-    def __hash__(self) -> int:
-        return hash(self._text)
-
-
-class SquareRoot:
+class SquareRoot(_Written):
     """The atom ``isqrt(of)``: the square root, rounded down; 0 for what is negative."""
 
-    __slots__ = ("_text", "of")
+    __slots__ = ("of",)
 
     def __init__(self, of: Size) -> None:
         self.of = of
         self._text = f"isqrt({of})"
-
-    def __str__(self) -> str:
-        return self._text
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, SquareRoot) and self._text == other._text
-
-    def __hash__(self) -> int:
-        return hash(self._text)
 
 
 class Expr:
