@@ -26,7 +26,7 @@ def executable_of(row: Row, arguments: tuple[Array, ...]) -> Executable:
     types = tuple(Type(dtype_of(array.dtype), array.shape) for array in arguments)
     request = Request("value") if row.wrt is None else Request("value_and_grad", row.wrt)
     with collector_paused():
-        return Executable(derive(trace(row.function, types).function, request))
+        return Executable(derive(trace(row.function, types).function, request), blas=True)
 
 
 def gradc_kernel(case: Case) -> Contestant:

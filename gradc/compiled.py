@@ -63,9 +63,8 @@ class Compiled(Inspected):
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         self.options = Options(**options)
         self.spec = spec
-        self._parameters = Parameters(
-            function, static if isinstance(static, (tuple, list)) else (static,)
-        )
+        names = static if isinstance(static, (tuple, list)) else (static,)
+        self._parameters = Parameters(function, names)
         self._families: dict[Any, Family] = {}
         self._signatures: list[Signature] = []
         self._last: LastCall | None = None

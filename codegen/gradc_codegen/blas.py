@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 
 from gradc_codegen.composite import SUFFIX
-from gradc_codegen.contractions import Product, arranged, product_of
+from gradc_codegen.contractions import Product, arranged, product_of, total, weight
 from gradc_codegen.emitter import REGISTER, Module, Writer
 from gradc_codegen.fortran import LARGEST_INTEGER, Fortran
 from gradc_codegen.site import Site
@@ -21,17 +21,18 @@ from gradc_ir.build import Builder
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.op import Op
 from gradc_ir.ops.linalg import contract, parse_spec
-from gradc_ir.sizes import Size, at_least
+from gradc_ir.sizes import Size
 from gradc_ir.types import DType, Type
 
-# Each axis of a product has at least this length: what is thinner reads more than it computes.
-LEAST_LENGTH = 16
-# One product has at least this many terms: a call and its packing cost as much as 10 to 20 thousand.
-LEAST_TERMS = 2**15
-# The result is in memory whole. It may take this many elements …
+# A product of thinner matrices is bound by reading them.
+LEAST_LENGTH = 8
+# A call, and the copies BLAS makes for itself, cost about as much as so many terms in a loop nest.
+LEAST_TERMS = 2**14
+# So many terms have to be gained for each element that is stored only because BLAS is called.
+LEAST_INTENSITY = 12
+# They may be so many, or so many times those of the largest array the function takes or returns.
 MOST_ELEMENTS = 2**23
-# … or this many times the largest array the function takes or returns.
-MOST_GROWTH = 16
+MOST_GROWTH = 4
 
 MATRIX_PRODUCT = Op(
     "matrix_product",
@@ -52,23 +53,24 @@ class Choice(Enum):
     BRANCH = "by either, as the running program decides"
 
 
-def choose(product: Product, result: Type, around: Sequence[Type]) -> Choice:
+def choose(product: Product, stored: Size, around: Sequence[Size]) -> Choice:
     """Return how a product is best computed: the cost model.
 
     Parameters
     ----------
     product: its lengths and layouts.
-    result: the type of all its elements.
-    around: the parameters and results of the function it is in.
+    stored: how many elements are in memory for its sake alone.
+    around: how many elements each array has that the function takes or returns.
 
-    BLAS multiplies some ten times as fast as a loop nest, but a nest computes what goes in and what
-    comes out on the way, in registers, where BLAS has to have it in memory. So it is called where
-    each length is at least ``LEAST_LENGTH`` (a product of a matrix and a few vectors is bound by
-    reading the matrix, once) and their product at least ``LEAST_TERMS``, and where its result is
-    not of another order of size than what the caller has in memory anyway: the distances of all
-    pairs of points are summed up without ever being stored.
+    BLAS multiplies some ten times as fast as a loop nest. But a nest computes operands and what
+    becomes of the result on the way, in registers, where BLAS reads and writes memory. So BLAS is
+    called where no axis is shorter than ``LEAST_LENGTH``, where a product has ``LEAST_TERMS``, and
+    where ``LEAST_INTENSITY`` of them come to each stored element. And the memory of a kernel must
+    not be of another order of size than that of its arguments: the distances between all pairs of
+    many points are summed up without ever being stored.
 
-    Symbols are not guessed at: what depends on them is decided by the kernel when it runs.
+    Where costs are weighed a symbol counts as a thousand; whether BLAS can and should be called for
+    the sizes there are is left to the running kernel.
     """
     lengths = (product.rows, product.columns, product.summed)
     leading = [layout.leading for layout in (product.left, product.right, product.result)]
@@ -77,8 +79,10 @@ def choose(product: Product, result: Type, around: Sequence[Type]) -> Choice:
         return Choice.LOOPS
     if any(isinstance(size, int) and size > LARGEST_INTEGER for size in (*lengths, *leading)):
         return Choice.LOOPS
-    limits = [MOST_ELEMENTS, *(type_.count * MOST_GROWTH for type_ in around)]
-    if not any(at_least(limit, result.count) for limit in limits):
+    if weight(total(product)) < LEAST_INTENSITY * weight(stored):
+        return Choice.LOOPS
+    limit = MOST_GROWTH * max(map(weight, around), default=0.0)
+    if weight(stored) > (max(limit, MOST_ELEMENTS) if isinstance(stored, int) else limit):
         return Choice.LOOPS
     if len(known) < len(lengths):
         return Choice.BRANCH
@@ -87,36 +91,64 @@ def choose(product: Product, result: Type, around: Sequence[Type]) -> Choice:
     return Choice.CALL if all(isinstance(size, int) for size in leading) else Choice.BRANCH
 
 
-def by_blas(x: Value, y: Value, spec: str, around: Sequence[Type]) -> Value | None:
-    """Return a contraction in the active builder as BLAS computes it; None if loops are better.
+def by_blas(function: Function, node: Node, operands: Sequence[Value]) -> Value | None:
+    """Return a contraction as BLAS computes it, in the active builder; None if loops are better.
 
     Operands that lie otherwise than BLAS can read them are copied.
+
+    Parameters
+    ----------
+    function: what the contraction is in.
+    node: the contraction.
+    operands: its operands in the active builder.
     """
+    x, y = operands
+    spec = node.attributes["spec"]
     if x.type.dtype not in (DType.F64, DType.F32):
         return None
     order = arranged(spec, x.type.shape, y.type.shape)
     if order is None:
         return None
-    left, right, result = parse_spec(order)
-    given = parse_spec(spec)
-    shapes = (_permuted(x.type.shape, given[0], left), _permuted(y.type.shape, given[1], right))
+    given, wanted = parse_spec(spec), parse_spec(order)
+    shapes = [_permuted(value.type.shape, *pair) for value, pair in zip((x, y), zip(given, wanted))]
     product = product_of(order, *shapes)
     assert product is not None
-    (type_,) = contract.infer((x.type, y.type), {"spec": spec})
-    choice = choose(product, type_, around)
+    around = (*function.param_types, *function.result_types)
+    choice = choose(product, _stored(function, node, wanted), [each.count for each in around])
     if choice is Choice.LOOPS:
         return None
 
     def call(x: Value, y: Value) -> Value:
-        operands = (_transposed(x, given[0], left), _transposed(y, given[1], right))
-        node = build.active().apply(MATRIX_PRODUCT, operands, {"spec": order})
-        return _transposed(node.results[0], result, given[2])
+        operands = (_transposed(x, given[0], wanted[0]), _transposed(y, given[1], wanted[1]))
+        made = build.active().apply(MATRIX_PRODUCT, operands, {"spec": order})
+        return _transposed(made.results[0], wanted[2], given[2])
 
     if choice is Choice.CALL:
         return call(x, y)
     then = _branch("by_blas", x.type, y.type, call)
     otherwise = _branch("by_loops", x.type, y.type, lambda x, y: build.contract(x, y, spec))
     return build.cond(_pays(product), then, otherwise, (x, y))[0]
+
+
+# Families of ops whose results are in memory whatever reads them.
+_STORED = ("control", "linalg", "order")
+
+
+def _stored(function: Function, node: Node, wanted: Sequence[str]) -> Size:
+    """Return how many elements are stored for BLAS: copies, and what nests compute on the way."""
+    elements: Size = 0
+    result = node.results[0]
+    for value, given, order in zip(
+        (*node.operands, result), parse_spec(node.attributes["spec"]), wanted
+    ):
+        from_ = value
+        while from_.op.name == "reshape":
+            (from_,) = from_.operands
+        is_kept = from_.op.name in ("param", "constant") or from_.op.family in _STORED
+        is_new = value is result or not is_kept
+        if given != order or (is_new and value not in function.results):
+            elements = elements + value.type.count
+    return elements
 
 
 def is_choice(node: Node) -> bool:

@@ -3,7 +3,8 @@
 The labels of a contraction of two operands fall into four groups: those of the *stack*, which both
 operands and the result have; the *rows*, of the left operand and the result; the *columns*, of the
 right operand and the result; and the *summed*, which the result lacks. A group whose labels follow
-each other in memory is one axis, however many labels it has.
+each other in memory is one axis, however many labels it has; of rows or columns that do not, the
+outer ones can join the stack, and the other operand is the same in all of its matrices.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import NamedTuple
 from gradc_ir.ops.linalg import parse_spec
 from gradc_ir.sizes import Size, product
 
+ELEMENTS_PER_CALL = 1000
+
 
 class Layout(NamedTuple):
     """How the matrices of a stack lie in memory.
@@ -22,7 +25,7 @@ class Layout(NamedTuple):
     Parameters
     ----------
     leading: the distance of the rows or columns that lie apart; within them elements are adjacent.
-    steps: for each label of the stack the distance of two matrices.
+    steps: for each label of the stack the distance of two matrices; 0 where they are the same one.
     turned: of an operand whether its summed axis is the one of adjacent elements, of the result
         whether its rows are.
     """
@@ -52,7 +55,7 @@ class Product(NamedTuple):
 
 
 class _Groups(NamedTuple):
-    """The labels of each group, in one order for all arrays; labels of size 1 are in none."""
+    """The labels of each group, in one order for all arrays; those of size 1 are in none."""
 
     stack: str
     rows: str
@@ -73,8 +76,8 @@ def product_of(spec: str, left: Sequence[Size], right: Sequence[Size]) -> Produc
 def arranged(spec: str, left: Sequence[Size], right: Sequence[Size]) -> str | None:
     """Return the spec with the labels of its parts in an order in which it is a product.
 
-    What can stay as it lies does; what has to move is the fewest elements, symbols being large.
-    None where a group is empty.
+    It is the one that moves fewest elements, where a matrix more in the stack weighs as much as
+    moving ``ELEMENTS_PER_CALL``. None where a group is empty.
     """
     sizes = _sizes(spec, left, right)
     best: tuple[float, str] | None = None
@@ -82,24 +85,28 @@ def arranged(spec: str, left: Sequence[Size], right: Sequence[Size]) -> str | No
         if not (groups.rows and groups.columns and groups.summed):
             return None
         orders = _arranged(spec, sizes, groups)
-        moved = sum(
-            _weight(product(sizes[label] for label in labels))
+        cost = ELEMENTS_PER_CALL * weight(product(sizes[label] for label in groups.stack))
+        cost += sum(
+            weight(product(sizes[label] for label in labels))
             for labels, order in zip(parse_spec(spec), orders)
             if labels != order
         )
-        if best is None or moved < best[0]:
-            best = moved, f"{orders[0]},{orders[1]}->{orders[2]}"
+        if best is None or cost < best[0]:
+            best = cost, f"{orders[0]},{orders[1]}->{orders[2]}"
     assert best is not None
     return best[1]
 
 
-_LARGE = 1000
+def total(made: Product) -> Size:
+    """Return how many terms all products of a stack have."""
+    return product(made.stack) * made.rows * made.columns * made.summed
 
 
-def _weight(size: Size) -> float:
+def weight(size: Size) -> float:
+    """Return a size as a number; a symbol counts as a thousand."""
     if isinstance(size, int):
         return float(size)
-    return float(sum(coefficient * _LARGE ** len(atoms) for atoms, coefficient in size.terms))
+    return float(sum(coefficient * 1000 ** len(atoms) for atoms, coefficient in size.terms))
 
 
 def _sizes(spec: str, left: Sequence[Size], right: Sequence[Size]) -> dict[str, Size]:
@@ -108,7 +115,7 @@ def _sizes(spec: str, left: Sequence[Size], right: Sequence[Size]) -> dict[str, 
 
 
 def _orders(spec: str, sizes: dict[str, Size]) -> list[_Groups]:
-    """Return the groups in each order that one of the arrays has."""
+    """Return the groups in each order that one of the arrays has, with few labels in the stack."""
     left, right, result = (
         "".join(label for label in labels if sizes[label] != 1) for labels in parse_spec(spec)
     )
@@ -125,7 +132,15 @@ def _orders(spec: str, sizes: dict[str, Size]) -> list[_Groups]:
         dict.fromkeys((only(left, right, result), only(right, left, result))),
     )
     stack = common(result, left, right)
-    return [_Groups(stack, *groups) for groups in choices]
+    return sorted(
+        (
+            _Groups(stack + rows[:i] + columns[:j], rows[i:], columns[j:], summed)
+            for rows, columns, summed in choices
+            for i in range(max(1, len(rows)))
+            for j in range(max(1, len(columns)))
+        ),
+        key=lambda groups: len(groups.stack),
+    )
 
 
 def _product(spec: str, sizes: dict[str, Size], groups: _Groups) -> Product | None:
@@ -172,7 +187,7 @@ def _layout(
             for outer, inner in itertools.pairwise(group)
         ):
             return None
-    of_stack = tuple(steps[label] for label in stack)
+    of_stack = tuple(steps.get(label, 0) for label in stack)
     if steps[second[-1]] == 1:
         return Layout(steps[first[-1]], of_stack, True)
     if steps[first[-1]] == 1:
@@ -188,7 +203,8 @@ def _arranged(spec: str, sizes: dict[str, Size], groups: _Groups) -> tuple[str, 
         if _layout(labels, sizes, groups.stack, first, second) is not None:
             return labels
         single = "".join(label for label in labels if sizes[label] == 1)
-        return single + groups.stack + first + second
+        stack = "".join(label for label in groups.stack if label in labels)
+        return single + stack + first + second
 
     return (
         order(left, groups.rows, groups.summed),

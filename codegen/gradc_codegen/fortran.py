@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from gradc_codegen import capsules
 from gradc_codegen.emitter import REGISTER, Writer, literal
@@ -37,6 +37,12 @@ _NAMED = re.compile(_SYMBOL.encode())
 def routines_in(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the symbols of BLAS and LAPACK that modules call, in alphabetical order."""
     return tuple(sorted({name for text in texts for name in _DECLARED.findall(text)}))
+
+
+def libraries(routines: Iterable[str]) -> tuple[str, ...]:
+    """Return what to link for these routines, in that order: LAPACK is itself built on BLAS."""
+    has_lapack = any(_MODULES[routine[1:-1]].endswith("lapack") for routine in routines)
+    return ("lapack", "blas") if has_lapack else ("blas",)
 
 
 def symbols(code: bytes) -> dict[str, int]:

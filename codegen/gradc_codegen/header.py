@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gradc_codegen.abi import STATUS_MEANING, Argument, Signature, Status
+from gradc_codegen.fortran import libraries
 from gradc_codegen.target import Target
 from gradc_ir.types import Type
 
@@ -122,8 +123,11 @@ def _linked(routines: Sequence[str]) -> list[str]:
     if not routines:
         return []
     names = textwrap.wrap(", ".join(routines), 92)
+    needed = libraries(routines)
+    called = " and ".join(sorted(map(str.upper, needed)))
+    flags = " ".join(f"-l{library}" for library in needed)
     return [
-        " * It calls BLAS and LAPACK, with 32-bit integers: link with -llapack -lblas, for",
+        f" * It calls {called}, with 32-bit integers: link with {flags}, for",
         *(f" * {line}" for line in names),
     ]
 

@@ -24,7 +24,6 @@ def prepare(function: Function, blas: bool = False) -> Function:
     """
     if not any(_is_composite(node, blas) for node in function.nodes):
         return function
-    around = (*function.param_types, *function.result_types)
     mapping: dict[Value, Value] = {}
     with build.Builder() as builder:
         for node in function.nodes:
@@ -34,8 +33,7 @@ def prepare(function: Function, blas: bool = False) -> Function:
                 with builder.at(locations):
                     made = None
                     if blas and node.op.name == "contract":
-                        x, y = operands
-                        made = by_blas(x, y, node.attributes["spec"], around)
+                        made = by_blas(function, node, operands)
                     mapping[node.results[0]] = _expand(node, operands) if made is None else made
             else:
                 builder.copy(node, mapping, locations)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from gradc_codegen import blas
 from gradc_codegen.blas import LEAST_LENGTH, LEAST_TERMS, MOST_ELEMENTS
 from gradc_codegen.lower import lower
 from gradc_codegen.schedule import schedule
@@ -67,8 +68,8 @@ def assert_close(found: Array, want: Array) -> None:
     np.testing.assert_allclose(found, want, rtol=0, atol=200 * np.finfo(found.dtype).eps * scale)
 
 
-def assert_by_blas(function: Function, arrays: Sequence[Array] = ()) -> None:
-    given = arrays or arrays_of(function)
+def assert_by_blas(function: Function, arrays: Sequence[Array] | None = None) -> None:
+    given = arrays_of(function) if arrays is None else arrays
     for found, want in zip(
         kernel_of(function, blas=True)(given), interpret(function, given), strict=True
     ):
@@ -176,13 +177,23 @@ def test_who_computes_what(function: Function, by_blas: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("points", "by_blas"), [(1000, True), (int(MOST_ELEMENTS**0.5) + 1, False), (n, False)]
+    ("points", "axes", "by_blas"),
+    [
+        (1000, 64, True),
+        (int(MOST_ELEMENTS**0.5) + 1, 64, False),
+        (n, 64, False),
+        (n, m, True),
+    ],
 )
-def test_results_of_another_order_of_size_are_not_stored(points: Size, by_blas: bool) -> None:
+def test_what_is_of_another_order_of_size_is_not_stored(
+    points: Size, axes: Size, by_blas: bool
+) -> None:
     def distances(x: Value) -> Value:
         return build.reduce_sum(build.exp(build.contract(x, x, "ij,kj->ik")), (0, 1))
 
-    assert ("matrix_product" in nest(function_of([Type(F64, (points, 64))], distances))) == by_blas
+    assert (
+        "matrix_product" in nest(function_of([Type(F64, (points, axes))], distances))
+    ) == by_blas
 
 
 def test_without_it_the_bits_are_the_language_s() -> None:
@@ -222,6 +233,30 @@ def test_stacks_of_any_length(length: int) -> None:
     function = contraction("aij,ajk->aik", (n, 40, 50), (n, 50, 60))
     assert "cond" not in nest(function)
     assert_by_blas(function, random_arrays((length, 40, 50), (length, 50, 60)))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_contractions_of_any_size(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if every product paid: labels of each kind, in any order, static and symbolic."""
+    for limit, value in (("LEAST_LENGTH", 1), ("LEAST_TERMS", 1), ("LEAST_INTENSITY", 0)):
+        monkeypatch.setattr(blas, limit, value)
+    random = np.random.default_rng(seed)
+    labels = "abcdefgh"[: random.integers(3, 9)]
+    kinds = [0, 1, 2, *random.integers(0, 4, size=len(labels) - 3)]  # left, right, summed, all
+    parts = [
+        "".join(random.permutation([x for x, kind in zip(labels, kinds) if kind != without]))
+        for without in (1, 0, 2)
+    ]
+    spec = f"{parts[0]},{parts[1]}->{parts[2]}"
+    lengths = {x: int(random.integers(1, 6)) for x in labels}
+    given = random_arrays(*([lengths[x] for x in part] for part in parts[:2]))
+    for is_symbolic in (False, True):
+        sizes: dict[str, Size] = {
+            x: symbol(x) if is_symbolic and random.integers(2) else length
+            for x, length in lengths.items()
+        }
+        function = contraction(spec, *([sizes[x] for x in part] for part in parts[:2]))
+        assert_by_blas(function, given)
 
 
 # -- memory and special numbers --------------------------------------------------------------------

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import gradc
+from gradc.cli.export import export
 from gradc.executable import Executable
 from gradc_ir.interpret import interpret
 from tests.comparing import assert_same_bits
@@ -149,3 +152,14 @@ def test_exported_kernels_call_it_when_asked(tmp_path: Path, blas: bool) -> None
     x = np.arange(40 * 50).reshape(40, 50) % 7
     y = np.arange(50 * 60).reshape(50, 60) % 5
     assert [int(word) for word in done.stdout.split()] == (x @ y).reshape(-1).tolist()
+
+
+def test_the_command_line_asks_for_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    Path("multiplied.py").write_text("def product(x, y):\n    return x @ y\n")
+    spec = ("--spec", "x: f64[40,50], y: f64[50,60]")
+    for options, calls in (((), False), (("--no-blas",), False), (("--blas",), True)):
+        done = CliRunner().invoke(export, ["multiplied.py:product", *spec, *options])
+        assert done.exit_code == 0, done.output
+        assert ("dgemm_" in Path("product.h").read_text()) == calls

@@ -1,6 +1,6 @@
-"""Nanoseconds an element of the emitted math functions, beside glibc's vector functions and NumPy's.
+"""Nanoseconds an element of the emitted math functions, beside glibc's vector functions and NumPy.
 
-    python benchmarks/math.py [names …]
+    python benchmarks/math_functions.py [names …]
 
 Arrays stay in the first cache; the contestants take turns, each figure is the least of many. The
 ratio is glibc's time by ours, at the same width of vectors: above 1 ours is faster. glibc's
@@ -126,10 +126,8 @@ def main(names: list[str]) -> None:
             for _ in range(TURNS):
                 for who, function, times in taking_part:
                     best[who] = min(best[who], seconds(function) / times / ELEMENTS * 1e9)
-            shown = "".join(
-                f"{best[who]:8.2f}" if who in best else " " * 8
-                for who in ("ours", "glibc", "numpy")
-            )
+            columns = (best.get(who) for who in ("ours", "glibc", "numpy"))
+            shown = "".join(f"{time:8.2f}" if time else " " * 8 for time in columns)
             ratio = best["glibc"] / best["ours"] if "glibc" in best else None
             ratios += [ratio] if ratio else []
             print(f"{name:8}{dtype.name.lower():4}{shown}  {ratio or math.nan:.2f}", flush=True)
