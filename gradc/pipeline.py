@@ -86,7 +86,7 @@ class Pipeline:
 
 def before(options: Options) -> Pipeline:
     """Return the passes before differentiation: the derivative must be of the stable form."""
-    return Pipeline("before", _simplify(options, HoistInvariants(floats=False)))
+    return Pipeline("before", _simplify(options))
 
 
 def after(options: Options) -> Pipeline:
@@ -95,10 +95,10 @@ def after(options: Options) -> Pipeline:
     Opening calls, folding and differentiation make new spellings for the rules.
     """
     fast: tuple[Pass, ...] = (Simplify(FAST),) if options.fast else ()
-    return Pipeline("after", (OpenCalls(), *_simplify(options, HoistInvariants(), fast)))
+    return Pipeline("after", (OpenCalls(), *_simplify(options, fast)))
 
 
-def _simplify(options: Options, hoist: Pass, more: tuple[Pass, ...] = ()) -> tuple[Pass, ...]:
+def _simplify(options: Options, more: tuple[Pass, ...] = ()) -> tuple[Pass, ...]:
     """Return the passes that simplify.
 
     Equal nodes are merged and dead ones dropped by every pass, because each builds its result anew
@@ -113,7 +113,7 @@ def _simplify(options: Options, hoist: Pass, more: tuple[Pass, ...] = ()) -> tup
         _rules(options),
         *more,
         # a value that no step computes must not be found not to be finite
-        *(() if options.debug_nans else (hoist,)),
+        *(() if options.debug_nans else (HoistInvariants(),)),
         # a loop may be left of which each step hands on the same
         SimplifyControl(),
         RemoveDeadNodes(),

@@ -149,6 +149,12 @@ def everywhere(like: Value) -> Mask:
     return Mask(build=lambda: build.full(shape, True, DType.BOOL))
 
 
+def nowhere(like: Value) -> Mask:
+    """Return the mask that holds nowhere, of a value's shape."""
+    shape = like.type.shape
+    return Mask(build=lambda: build.full(shape, False, DType.BOOL))
+
+
 def either(left: Mask | None, right: Mask | None) -> Mask | None:
     """Return the mask that holds where one of two does; None is one that holds everywhere."""
     if left is None or right is None:

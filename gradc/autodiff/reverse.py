@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from gradc.autodiff import zeros
 from gradc.autodiff.active import active_values
-from gradc.autodiff.masks import Cotangent, Mask
+from gradc.autodiff.masks import Cotangent, Mask, everywhere, nowhere
 from gradc.autodiff.open_calls import open_ruleless
 from gradc.autodiff.sums import Sums
 from gradc.derivatives.registry import TABLE, Site, derivative_of
@@ -18,13 +18,20 @@ from gradc_ir.graph import Function, Node, Value
 from gradc_ir.types import DType, Type
 
 
+class Pulled(NamedTuple):
+    """A function that also pulls cotangents back.
+
+    ``masked`` are the positions of the parameters whose cotangents have masks, or are zero.
+    """
+
+    function: Function
+    masked: frozenset[int]
+
+
 def vjp(
     function: Function,
     wrt: Sequence[int],
     seeds: Literal["ones", "params"] | Sequence[int] = "params",
-    into: Sequence[int] | None = None,
-    masked: Sequence[int] = (),
-    masks_of: Sequence[int] = (),
 ) -> Function:
     """Return the function that also pulls cotangents back.
 
@@ -33,16 +40,40 @@ def vjp(
     ``seeds="ones"`` is for gradients: the first result, a float scalar, has cotangent 1 and the
     others have none. With positions as ``seeds`` the results there have cotangents.
 
-    ``into`` is for bodies: for each of these parameters of ``wrt`` there is one parameter more,
-    after the cotangents, that the parameter's cotangent is added to; parts are added in place.
-    ``masked``: for each of these seeds there is then one more, a bool of its shape, false where the
-    seed is a zero that stays zero. ``masks_of``: the last results are such bools of the cotangents
-    of these parameters.
-
     Raises DTypeError when a parameter of ``wrt`` is no float, ShapeError when ``seeds="ones"`` and
     the first result is no float scalar, NoGradientError when an op on the way to it has no
     derivative.
     """
+    return _pulled(function, wrt, seeds, None).function
+
+
+def pull_body(
+    body: Function,
+    wrt: Sequence[int],
+    seeds: Sequence[int],
+    into: Sequence[int] = (),
+    masked: Sequence[int] = (),
+    masks_of: Sequence[int] = (),
+) -> Pulled:
+    """Return :func:`vjp` of a body, where parts are added in place, with masks.
+
+    Parameters: those of the vjp, then more in this order. For each of ``into``, parameters of
+    ``wrt``: what its cotangent is added to. For each of ``masked``, which count among the seeds: a
+    bool of its shape, false where the seed is a zero that stays zero. For each of ``masks_of`` that
+    is in ``into``: such a bool of what is added to. The last results are such bools of the
+    cotangents of the parameters at ``masks_of``.
+    """
+    return _pulled(body, wrt, seeds, into, masked, masks_of)
+
+
+def _pulled(
+    function: Function,
+    wrt: Sequence[int],
+    seeds: Literal["ones", "params"] | Sequence[int],
+    into: Sequence[int] | None,
+    masked: Sequence[int] = (),
+    masks_of: Sequence[int] = (),
+) -> Pulled:
     function = open_ruleless(function)
     zeros.check_wrt(function, wrt)
     seeded = _seeded(function, seeds)
@@ -63,26 +94,33 @@ def vjp(
             for result in seeded
         ]
         names = [] if seeds == "ones" else [f"ct{i}" for i in range(len(seeded))]
-        for i, position in enumerate(into or ()):
-            names.append(f"sum{i}")
-            start = param(function.param_types[position])
-            walk.sums.start(function.params[position], Cotangent(start))
+        starts = {position: param(function.param_types[position]) for position in into or ()}
+        names += [f"sum{i}" for i in range(len(starts))]
         for i in masked:
             names.append(f"mask{i}")
             mask = Mask(condition=param(seeded[i].type.with_dtype(DType.BOOL)))
             seedings[i] = Cotangent(seedings[i].value, mask)
+        for i, (position, start) in enumerate(starts.items()):
+            mask = nowhere(start)  # whether there is a mask is up to what is added
+            if position in masks_of:
+                names.append(f"mask_of_sum{i}")
+                mask = Mask(condition=param(start.type.with_dtype(DType.BOOL)))
+            walk.sums.start(function.params[position], Cotangent(start, mask))
         for result, seeding in zip(seeded, seedings):
             walk.sums.add(result, seeding)
         walk.run_backward(builder)
-        return builder.function(
+        totals = {position: walk.total(function.params[position]) for position in wrt}
+        made = builder.function(
             f"{function.name}_{'grad' if seeds == 'ones' else 'vjp'}",
             params,
             [walk.new[result] for result in function.results]
-            + [walk.gradient(function.params[position]) for position in wrt]
-            + [walk.mask(function.params[position]) for position in masks_of],
+            + [totals[position].solid() for position in wrt]
+            + [_mask_of(totals[position]) for position in masks_of],
             (*function.names, *names),
             function.location,
         )
+        masks = frozenset(position for position in wrt if totals[position].mask is not None)
+        return Pulled(made, masks)
 
 
 def _seeded(function: Function, seeds: str | Sequence[int]) -> list[Value]:
@@ -98,6 +136,10 @@ def _seeded(function: Function, seeds: str | Sequence[int]) -> list[Value]:
             help="sum it to a scalar, or use gradc.jacobian or gradc.vjp",
         )
     return [first]
+
+
+def _mask_of(cotangent: Cotangent) -> Value:
+    return (cotangent.mask or everywhere(cotangent.value)).value()
 
 
 class _Reverse:
@@ -131,17 +173,13 @@ class _Reverse:
                 with builder.at(self.function.locations.get(node, ())):
                     self._pull(node)
 
-    def gradient(self, param: Value) -> Value:
+    def total(self, param: Value) -> Cotangent:
         """Return the whole cotangent of a parameter."""
         found = self.sums.take(param, self.new[param])
-        return zeros.zeros(param.type) if found is None else found.solid()
-
-    def mask(self, param: Value) -> Value:
-        """Return where the cotangent of a parameter is no zero that stays zero."""
-        found = self.sums.take(param, self.new[param])
-        if found is None or found.mask is None:
-            return build.full(param.type.shape, found is not None, DType.BOOL)
-        return found.mask.value()
+        if found is None:
+            zero = zeros.zeros(param.type)
+            return Cotangent(zero, nowhere(zero))
+        return found
 
     def _pull(self, node: Node) -> None:
         """Add what one node contributes to its operands' cotangents."""

@@ -37,6 +37,21 @@ def test_an_expensive_value_is_computed_before_both_loops() -> None:
     assert all("exp" not in ops_of(loop.attributes["body"]) for loop in loops)
 
 
+def test_gradients_multiply_invariant_matrices_once() -> None:
+    def f(a: Any, b: Any, x: Any) -> Any:
+        return gradc.scan(lambda x, _: (np.tanh((a @ b) @ x), None), x, None, length=9)[0].sum()
+
+    square = np.eye(8)
+    traced = trace(f, (square, square, np.ones(8))).function
+    made = derive(traced, Request("grad", (0, 1)))
+    loops = [node for node in made.nodes if node.op.name == "scan"]
+    assert len(loops) == 2
+    for loop in loops:
+        for node in loop.attributes["body"].nodes:
+            if node.op.name == "contract":
+                assert [operand.type.rank for operand in node.operands] != [2, 2]
+
+
 @pytest.mark.parametrize("xs", [XS, np.ones(0)], ids=["not read", "no step"])
 def test_the_cotangent_of_a_value_that_no_step_reads_is_zero(xs: Any) -> None:
     """The slope of the square root at 0 is infinite."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gradc.autodiff import active as activity
-from gradc.autodiff.masks import Cotangent, either
-from gradc.derivatives.control.layout import pulled_bodies
-from gradc.derivatives.control.reads import mask_of_reads
+from gradc.derivatives.control.bodies import Bodies
 from gradc.derivatives.registry import Cotangents, Site, Tangents, joint_rule, reverse_rule
 from gradc_ir import build, ops
 from gradc_ir.graph import Function, Value
@@ -36,10 +36,8 @@ def pull_through_checkpoint(site: Site, cotangents: Cotangents) -> Cotangents:
     body: Function = site.attributes["body"]
     asked = [cotangent is not None for cotangent in cotangents]
     wrt = activity.active_in_body(body, site.wanted, asked).wrt
-    (back,), more = pulled_bodies(site, [body], wrt, cotangents)
-    found = iter(build.checkpoint(back, [*site.operands, *more]))
-    gradients: list[Cotangent | None] = [None] * len(site.operands)
-    for i in wrt:
-        total, mask = site.totals[i], mask_of_reads(site, i)
-        gradients[i] = Cotangent(next(found), either(total.mask, mask) if total else mask)
-    return gradients
+
+    def run(bodies: Sequence[Function], operands: Sequence[Value]) -> Sequence[Value]:
+        return build.checkpoint(bodies[0], operands)
+
+    return Bodies(site, [body], wrt, cotangents, run).pull()

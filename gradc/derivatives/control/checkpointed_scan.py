@@ -13,6 +13,7 @@ from gradc.derivatives.control.layout import begun, solid_cotangents
 from gradc.derivatives.control.loop import Loop
 from gradc.derivatives.control.loop_backward import by_operand
 from gradc.derivatives.control.loop_builders import Group, Groups, counted_scan, while_loop
+from gradc.derivatives.control.loop_masks import masks_run_again
 from gradc.derivatives.control.stored_states import (
     Stack,
     Steps,
@@ -72,18 +73,20 @@ def pull(site: Site, cotangents: Cotangents) -> Cotangents:
 
     carried = [*stack.groups, (loop.total,), *backward.sums]
     sums = while_loop("pull_segments", given, carried, more, segment)[-3:]
-    return by_operand(backward.loop, site, [value for group in sums for value in group])
+    made = [value for group in sums for value in group]
+    return by_operand(backward.loop, site, made, backward.masks)
 
 
 class _Backward:
     """The step backward: the vjp of the body at a stored state, for what is active.
 
     ``seeds`` are the cotangents of result rows, then the masks of those that have one. ``sums``
-    are what it begins with: cotangents of consts, of carries and of rows.
+    are what it begins with: cotangents of consts, of carries and of rows. ``masks`` are those of
+    the operands' cotangents.
     """
 
     def __init__(self, site: Site, cotangents: Cotangents) -> None:
-        from gradc.autodiff.reverse import vjp
+        from gradc.autodiff.reverse import pull_body
 
         given = site.attributes
         body, first = given["body"], int(given["counted"])
@@ -96,7 +99,9 @@ class _Backward:
             and (cotangent := cotangents[i]) is not None
             and cotangent.mask is not None
         }
-        self._pulled = vjp(body, loop.active.wrt, seeded, loop.active_consts, list(masks))
+        pulled = pull_body(body, loop.active.wrt, seeded, loop.active_consts, list(masks))
+        self._pulled = pulled.function
+        self.masks = masks_run_again(loop, site, seeded, masks, pulled.masked)
         types = [site.results[i].type for i in seeded]
         seeds = solid_cotangents([cotangents[i] for i in seeded], types)
         carried = len(loop.active_carries)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc.autodiff import active as activity
-from gradc.autodiff.masks import Cotangent, Mask, either
-from gradc.derivatives.control.layout import pulled_bodies
-from gradc.derivatives.control.reads import mask_of_reads
+from gradc.autodiff.masks import Mask
+from gradc.derivatives.control.bodies import Bodies
 from gradc.derivatives.registry import Cotangents, Site, Tangents, joint_rule, reverse_rule
 from gradc_ir import build, ops
 from gradc_ir.graph import Function, Value
@@ -42,24 +41,20 @@ def pull_through_cond(site: Site, cotangents: Cotangents) -> Cotangents:
     asked = [cotangent is not None for cotangent in cotangents]
     active = _active(site, site.wanted[1:], asked)
     wrt = sorted({i for branch in active for i in branch.wrt})
-    (then, otherwise), more = pulled_bodies(site, _branches(site), wrt, cotangents, first=1)
-    pred, *operands = site.operands
-    found = build.cond(pred, then, otherwise, [*operands, *more])
-    gradients: list[Cotangent | None] = [None] * len(site.operands)
-    for i, value in zip(wrt, found):
-        total = site.totals[1 + i]
-        mask = _mask(site, 1 + i, [branch.params[i] for branch in active])
-        gradients[1 + i] = Cotangent(value, either(total.mask, mask) if total else mask)
-    return gradients
+    pred = site.operands[0]
 
+    def run(bodies: Sequence[Function], operands: Sequence[Value]) -> Sequence[Value]:
+        then, otherwise = bodies
+        return build.cond(pred, then, otherwise, operands)
 
-def _mask(site: Site, position: int, reads: Sequence[bool]) -> Mask | None:
-    """Return where an operand's cotangent is: nowhere if the branch taken does not read it."""
-    found = mask_of_reads(site, position)
-    if found is not None or all(reads):
-        return found
-    pred = build.broadcast(site.operands[0], site.operands[position].type.shape, ())
-    return Mask(condition=pred, holds=reads[0])
+    bodies = Bodies(site, _branches(site), wrt, cotangents, run, first=1)
+    known = {}
+    for i in wrt:
+        reads = [branch.params[i] for branch in active]
+        if not all(reads) and not bodies.masked(i)[reads.index(True)]:
+            whole = build.broadcast(pred, site.operands[1 + i].type.shape, ())
+            known[i] = Mask(condition=whole, holds=reads[0])
+    return bodies.pull(known)
 
 
 def _active(site: Site, given: Sequence[bool], asked: Sequence[bool]) -> list[activity.Active]:

@@ -37,36 +37,6 @@ def begun(site: Site, position: int) -> Value:
     return zeros.zeros(site.operands[position].type) if total is None else total.solid()
 
 
-def pulled_bodies(
-    site: Site,
-    bodies: Sequence[Function],
-    wrt: Sequence[int],
-    cotangents: Cotangents,
-    first: int = 0,
-) -> tuple[list[Function], list[Value]]:
-    """Return the reverse mode of bodies that run once, and what it takes beside their operands.
-
-    They return the cotangents of the parameters at ``wrt``, added to the totals there are.
-    ``first`` is how many operands of the node come before the bodies'.
-    """
-    from gradc.autodiff.reverse import vjp
-
-    seeds = [i for i, cotangent in enumerate(cotangents) if cotangent is not None]
-    there = [cotangent for cotangent in cotangents if cotangent is not None]
-    masked = [i for i, cotangent in enumerate(there) if cotangent.mask is not None]
-    into = [i for i in wrt if site.totals[first + i] is not None]
-    pulled = [vjp(body, wrt, seeds, into, masked) for body in bodies]
-    known = len(bodies[0].params) + len(seeds) + len(into)
-    read = [i for i in range(len(masked)) if any(reads(both, known + i) for both in pulled)]
-    params = [*range(known), *(known + i for i in read)]
-    results = range(len(bodies[0].results), len(pulled[0].results))
-    masks = [there[masked[i]].mask for i in read]
-    more = [cotangent.solid() for cotangent in there]
-    more += [begun(site, first + i) for i in into]
-    more += [mask.value() for mask in masks if mask is not None]
-    return [arranged(both, params, results) for both in pulled], more
-
-
 def reads(function: Function, position: int) -> bool:
     """Whether a function reads a parameter."""
     return function.params[position].node in walk.topological((), function.results)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from gradc.derivatives.control import checkpointed_scan
 from gradc.derivatives.control.loop import Loop, pushed, sorted_out
-from gradc.derivatives.control.loop_backward import Kept, halves_of, pull
+from gradc.derivatives.control.loop_backward import pull
+from gradc.derivatives.control.loop_halves import Kept, halves_of
 from gradc.derivatives.registry import (
     Cotangents,
     Site,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from gradc.derivatives.control.layout import with_more_params
 from gradc.derivatives.control.loop import Loop, pushed, sorted_out
-from gradc.derivatives.control.loop_backward import Kept, halves_of, pull
+from gradc.derivatives.control.loop_backward import pull
+from gradc.derivatives.control.loop_halves import Kept, halves_of
 from gradc.derivatives.registry import (
     Cotangents,
     Site,

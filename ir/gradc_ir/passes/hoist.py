@@ -35,14 +35,7 @@ class HoistInvariants:
     they are made of, unless they are much work and fit into a cache. A carry that the body hands on
     as it is is no carry. Nothing leaves a branch, which may not run, nor what is computed again on
     purpose.
-
-    Parameters
-    ----------
-    floats: hoist floats, too. Not before differentiation: only inside the loop is it known that a
-        zero cotangent is one because no step reads the value, which may be inf or nan.
     """
-
-    floats: bool = True
 
     name = "hoist"
     summary = "compute once before a loop what is the same in every step"
@@ -154,8 +147,6 @@ class HoistInvariants:
             fixed.add(node)
             widest[node] = max((widest[operand.node] for operand in node.operands), default=0)
             if node.op.name in _MOVING:
-                continue
-            if not self.floats and any(result.type.dtype.is_float for result in node.results):
                 continue
             made = max(map(cost.elements, node.results))
             if made <= widest[node]:
