@@ -10,10 +10,10 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types golden bench measure docs
+.PHONY: help demo test lint types golden bench measure docs coefficients
 
 help: ## print these lines
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.test ## fit a logistic regression to real data, explain it, export it to C
 	$(BIN)/python examples/breast_cancer.py
@@ -36,12 +36,16 @@ bench: $(VENV)-bench/.bench ## measure gradc beside other tools; benchmarks/READ
 	$(VENV)-bench/bin/python -m benchmarks.run $(ARGS)
 
 measure: $(VENV)/.test ## measure parts of gradc: calls, compile time, loops, tracing
-	@for name in calls compile_time import_time loops straight_line tracing; do \
+	@for name in calls compile_time import_time loops math_functions straight_line tracing; do \
 		echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 docs: $(VENV)/.test ## write the generated pages of docs/, then run every example of the docs
 	$(BIN)/python tools/write_tables.py
 	$(PYTEST) tests/test_docs.py
+
+coefficients: $(VENV)/.dev ## compute the coefficients of the math functions again; review the diff
+	$(BIN)/python tools/coefficients.py
+	git diff --stat codegen/gradc_codegen/math/emitted/coefficients.py
 
 # An editable install with an extra of pyproject.toml; renewed when that file changes.
 $(VENV)/.test $(VENV)/.dev: $(VENV)/.%: pyproject.toml

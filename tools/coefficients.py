@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,30 +39,38 @@ class Approximation:
     Parameters
     ----------
     formula: what it approximates, and where.
-    function, weight, interval: as :func:`tools.minimax.minimax` takes them.
+    function, weight: as :func:`tools.minimax.minimax` takes them.
+    interval: the interval for a format.
     terms: the number of coefficients for each format.
     """
 
     formula: str
     function: Callable[[Any], Any]
     weight: Callable[[Any], Any]
-    interval: Callable[[], tuple[Any, Any]]
+    interval: Callable[[str], tuple[Any, Any]]
     terms: dict[str, int]
 
 
-def _half_log_2() -> tuple[Any, Any]:
+def _half_log_2(_: str) -> tuple[Any, Any]:
     end = mpmath.log(2) / 2 * mpf("1.0001")
     return -end, end
 
 
-def _tangent() -> tuple[Any, Any]:
+def _tangent(_: str) -> tuple[Any, Any]:
     root = mpmath.sqrt(2)
     return mpf(0), ((root - 1) / (root + 1)) ** 2 * mpf("1.0001")
 
 
 APPROXIMATIONS = {
     "EXP": Approximation(
-        "(exp(r) - 1 - r) / r², |r| <= log(2) / 2; error relative to exp(r) - 1",
+        "(exp(r) - 1 - r) / r², |r| <= log(2) / 2; error relative to exp(r)",
+        lambda r: (mpmath.expm1(r) - r) / r**2,
+        lambda r: r**2 / mpmath.exp(r),
+        _half_log_2,
+        {"F64": 10, "F32": 5},
+    ),
+    "EXPM1": Approximation(
+        "the same; error relative to exp(r) - 1",
         lambda r: (mpmath.expm1(r) - r) / r**2,
         lambda r: r**2 / mpmath.expm1(r),
         _half_log_2,
@@ -71,8 +80,8 @@ APPROXIMATIONS = {
         "(2**r - 1 - r log(2)) / r², |r| <= 1/2; error relative to 2**r",
         lambda r: (mpmath.expm1(r * mpmath.log(2)) - r * mpmath.log(2)) / r**2,
         lambda r: r**2 / mpf(2) ** r,
-        lambda: (mpf(-1) / 2, mpf(1) / 2),
-        {"F64": 11, "F32": 5},
+        lambda _: (mpf(-1) / 2, mpf(1) / 2),
+        {"F64": 10, "F32": 5},
     ),
     "LOG": Approximation(
         "(log((1 + s) / (1 - s)) - 2 s) / s³, a polynomial in z = s², |s| <= (√2 - 1) / (√2 + 1); "
@@ -82,6 +91,34 @@ APPROXIMATIONS = {
         _tangent,
         {"F64": 7, "F32": 4},
     ),
+    "ATAN": Approximation(
+        "(atan(t) - t) / t³, a polynomial in z = t², |t| <= tan(π/8); error relative to atan(t)",
+        lambda z: (mpmath.atan(mpmath.sqrt(z)) / mpmath.sqrt(z) - 1) / z,
+        lambda z: z / (mpmath.atan(mpmath.sqrt(z)) / mpmath.sqrt(z)),
+        lambda _: (mpf(0), ((mpmath.sqrt(2) - 1) * mpf("1.0001")) ** 2),
+        {"F64": 11, "F32": 5},
+    ),
+    "ASIN": Approximation(
+        "(asin(t) - t) / t³, a polynomial in z = t², |t| <= 1/2; error relative to asin(t)",
+        lambda z: (mpmath.asin(mpmath.sqrt(z)) / mpmath.sqrt(z) - 1) / z,
+        lambda z: z / (mpmath.asin(mpmath.sqrt(z)) / mpmath.sqrt(z)),
+        lambda _: (mpf(0), mpf(1) / 4),
+        {"F64": 13, "F32": 6},
+    ),
+    "ERF": Approximation(
+        "erf(x) / x - 1, a polynomial in z = x², |x| <= 1; error relative to erf(x)",
+        lambda z: mpmath.erf(mpmath.sqrt(z)) / mpmath.sqrt(z) - 1,
+        lambda z: mpmath.sqrt(z) / mpmath.erf(mpmath.sqrt(z)),
+        lambda _: (mpf(0), mpf(1)),
+        {"F64": 13, "F32": 7},
+    ),
+    "LOG_ERFC": Approximation(
+        "log(erfc(1 + t)), 1 <= 1 + t <= 6 (F32: 4); error relative to erf(1 + t)",
+        lambda t: mpmath.log(mpmath.erfc(t + 1)),
+        lambda t: mpmath.erfc(t + 1) / mpmath.erf(t + 1),
+        lambda format_: (mpf(0), {"F64": mpf(5), "F32": mpf(3)}[format_]),
+        {"F64": 18, "F32": 9},
+    ),
 }
 
 # Numbers as sums of floats: name -> what it is, its value, and whether the first float leaves the
@@ -90,6 +127,8 @@ CONSTANTS: dict[str, tuple[str, Callable[[], Any], bool]] = {
     "LOG_2": ("log(2)", lambda: mpmath.log(2), True),
     "INVERSE_LOG_2": ("1 / log(2)", lambda: 1 / mpmath.log(2), False),
     "LOG_2_NEAREST": ("log(2)", lambda: mpmath.log(2), False),
+    "HALF_PI": ("π / 2", lambda: mpmath.pi / 2, False),
+    "QUARTER_PI": ("π / 4", lambda: mpmath.pi / 4, False),
     "LOG10_2": ("log10(2)", lambda: mpmath.log10(2), True),
     "INVERSE_LOG_10": ("1 / log(10)", lambda: 1 / mpmath.log(10), False),
 }
@@ -99,10 +138,8 @@ def polynomial(name: str, format_: str) -> tuple[list[float], float]:
     """Return the coefficients of a table for a format, and log2 of the error."""
     made = APPROXIMATIONS[name]
     with mpmath.workprec(256):
-        interval = made.interval()
-    return minimax(
-        made.function, made.weight, interval, made.terms[format_], PRECISION[format_]
-    )
+        interval = made.interval(format_)
+    return minimax(made.function, made.weight, interval, made.terms[format_], PRECISION[format_])
 
 
 def constant(name: str, format_: str) -> tuple[float, float]:
@@ -128,14 +165,15 @@ def entry(name: str) -> str:
         rows = {format_: coefficients for format_, (coefficients, _) in found.items()}
         bounds = ", ".join(f"2**{error:.1f} for {f}" for f, (_, error) in found.items())
         about = f"{made.formula}: at most {bounds}"
-    lines = [f"# {about}", f"{name}: Table = {{"]
+    comment = textwrap.wrap(about, 98, break_on_hyphens=False)
+    lines = [*(f"# {line}" for line in comment), f"{name}: Table = {{"]
     for format_, numbers in rows.items():
         lines.append(f"    DType.{format_}: ({', '.join(map(repr, numbers))}),")
     return "\n".join([*lines, "}"])
 
 
 HEAD = '''\
-"""Coefficients of the emitted functions, written by tools/coefficients.py (``make coefficients``)."""
+"""Coefficients of the emitted functions; `make coefficients` writes them."""
 
 from __future__ import annotations
 
@@ -153,7 +191,7 @@ def main(names: list[str]) -> None:
     tables = []
     for name in [*CONSTANTS, *APPROXIMATIONS]:
         tables.append(entry(name))
-        print(tables[-1].splitlines()[0])
+        print("\n".join(line for line in tables[-1].splitlines() if line[0] == "#"), flush=True)
     FILE.write_text("\n".join([HEAD, "\n\n".join(tables), ""]), encoding="utf-8")
     ruff = Path(sys.executable).parent / "ruff"
     subprocess.run([ruff, "format", "--quiet", FILE], check=True)

@@ -1,13 +1,14 @@
 """Minimax polynomials with coefficients of a floating-point format, by Remez' exchange algorithm.
 
-E. Remez, *Sur la détermination des polynômes d'approximation de degré donnée*, 1934. Coefficients are
-rounded one after another, the constant first, and the others fitted again each time, as in N. Brisebarre,
-J.-M. Muller and A. Tisserand, *Computing machine-efficient polynomial approximations*, 2006.
-"""  # noqa: E501
+E. Remez, *Sur la détermination des polynômes d'approximation de degré donnée*, 1934. Coefficients
+are rounded one after another, the constant first, and the others fitted again each time; or all at
+once, where that is better.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import mpmath
@@ -24,7 +25,7 @@ class Fit:
 
     Parameters
     ----------
-    function, weight: the error at ``x`` is ``weight(x) * (function(x) - polynomial(x))``.
+    function, weight: the error at ``x`` is ``abs(weight(x)) * (function(x) - polynomial(x))``.
     interval: its ends.
     terms: how many coefficients there are.
     """
@@ -44,7 +45,7 @@ class Fit:
             middle - half * mpmath.cos(mpmath.pi * (i + mpf(1) / 2) / count) for i in range(count)
         ]
         self.values = [function(x) for x in self.points]
-        self.weights = [weight(x) for x in self.points]
+        self.weights = [abs(weight(x)) for x in self.points]
 
     def errors(self, coefficients: Sequence[Any]) -> list[Any]:
         """Return the weighted error at each point."""
@@ -61,7 +62,8 @@ class Fit:
             return list(fixed)
         count = len(self.points)
         chosen = [(2 * i + 1) * count // (2 * (len(free) + 1)) for i in range(len(free) + 1)]
-        coefficients: list[Any] = []
+        best: list[Any] = []
+        smallest = mpf("inf")
         for _ in range(_EXCHANGES):
             rows, right = [], []
             for turn, at in enumerate(chosen):
@@ -72,10 +74,13 @@ class Fit:
             solved = list(mp.lu_solve(mpmath.matrix(rows), mpmath.matrix(right)))
             coefficients = [*fixed, *solved[:-1]]
             errors = self.errors(coefficients)
+            largest = max(map(abs, errors))
+            if largest < smallest:
+                smallest, best = largest, coefficients
             previous, chosen = chosen, _alternating(errors, len(free) + 1)
-            if chosen == previous:
-                break
-        return coefficients
+            if chosen == previous or len(chosen) <= len(free):
+                break  # found, or given coefficients leave no room to alternate
+        return best
 
 
 def _alternating(errors: Sequence[Any], count: int) -> list[int]:
@@ -92,7 +97,7 @@ def _alternating(errors: Sequence[Any], count: int) -> list[int]:
         if len(places) == count + 1:
             places.pop(0 if abs(errors[places[0]]) < abs(errors[places[-1]]) else -1)
             continue
-        sizes = [max(abs(errors[i]), abs(errors[j])) for i, j in zip(places, places[1:])]
+        sizes = [max(abs(errors[i]), abs(errors[j])) for i, j in pairwise(places)]
         least = sizes.index(min(sizes))
         del places[least : least + 2]
     return places
@@ -117,8 +122,9 @@ def minimax(
     """
     with mpmath.workprec(256):
         fit = Fit(function, weight, interval, terms)
+        at_once = [mpf(rounded(c, precision)) for c in fit.best([])]
         fixed: list[Any] = []
         for k in range(terms):
             fixed.append(mpf(rounded(fit.best(fixed)[k], precision)))
-        largest = max(abs(error) for error in fit.errors(fixed))
-        return [float(c) for c in fixed], float(mpmath.log(largest, 2))
+        largest, found = min((max(map(abs, fit.errors(made))), made) for made in (at_once, fixed))
+        return [float(c) for c in found], float(mpmath.log(largest, 2))

@@ -113,6 +113,8 @@ def _with_attributes(text: str, how: Effort) -> str:
         noinline = " noinline" if apart and "alwaysinline" not in head else ""
         return f"{head} {FUNCTION_ATTRIBUTES}{noinline} {{"
 
+    if how.keep_apart:
+        text = text.replace(") alwaysinline\n", ")\n")
     # nobuiltin: or calls of constants are computed here, with the libm LLVM was built with
     return _DECLARATION.sub(r"\1 nobuiltin", _DEFINITION.sub(define, text))
 

@@ -159,6 +159,10 @@ class Float:
         """Whether two numbers are equal; false with NaN."""
         return self._compared("oeq", other)
 
+    def is_not_at_least(self, other: float | Float) -> Truth:
+        """Whether a number is less than another or one of them is NaN."""
+        return self._compared("ult", other)
+
     def at_most(self, bound: float) -> Float:
         """Return the smaller of the number and a bound; NaN stays."""
         return (self > bound).select(bound, self)

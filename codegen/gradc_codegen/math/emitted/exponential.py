@@ -1,8 +1,8 @@
 """exp, exp2 and expm1: argument = n log(2) + r with |r| <= log(2) / 2, a polynomial in r, 2**n.
 
-The method is that of P. T. P. Tang, *Table-driven implementation of the exponential function in IEEE
-floating-point arithmetic*, 1989, without the table.
-"""  # noqa: E501
+The method is that of P. T. P. Tang, *Table-driven implementation of the exponential function in
+IEEE floating-point arithmetic*, 1989, without the table.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def reduced(x: Float) -> Reduced:
 
 
 def _first_reduction(x: Float) -> tuple[Float, Bits, Float]:
-    """Return n, as :class:`Reduced` has it also in bits, and x less n times the larger part of log 2."""
+    """Return n and its bits, as :class:`Reduced` has them, and x less n times most of log(2)."""
     dtype = x.format.dtype
     shift = x.format.unit_shift + 2 * x.format.bias
     moved = fma(x, coefficients.INVERSE_LOG_2[dtype][0], shift)
@@ -102,7 +102,7 @@ def grown(split: Reduced, scale: Float, less_one: tuple[Float, Float]) -> tuple[
     less_one: the scale less the one, and what was lost.
     """
     r = split.high
-    series = polynomial(r, coefficients.EXP[r.format.dtype])
+    series = polynomial(r, coefficients.EXPM1[r.format.dtype])
     tail = fma(r * r, series, fma(split.low, r, split.low))
     base, lost = less_one
     high, low = fast_sum(base, scale * r)  # the product is exact

@@ -1,8 +1,8 @@
 """log, log1p, log2 and log10: x = 2**k (1 + f) with 1 + f between √½ and √2, then s = f / (2 + f).
 
-log(1 + f) = f - f²/2 + s (f²/2 + s² R(s²)), as in *fdlibm* by K. C. Ng of Sun Microsystems, 1993; what rounding
-k log(2) + f loses is kept.
-"""  # noqa: E501
+log(1 + f) = f - f²/2 + s (f²/2 + s² R(s²)), as in *fdlibm* by K. C. Ng of Sun Microsystems, 1993;
+what rounding k log(2) + f loses is kept.
+"""
 
 from __future__ import annotations
 
@@ -40,13 +40,17 @@ def parts(x: Float) -> Parts:
     subnormal = x < format_.smallest_normal
     normal = subnormal.select(x * raised, x)
     unit = 2.0**format_.fraction
-    zero = subnormal.select(unit + format_.bias + format_.fraction + 2, unit + format_.bias)
+    zero = subnormal.select(format_.fraction + 2.0, 0.0)
 
     root = ((format_.bias - 1) << format_.fraction) + int((math.sqrt(2) - 1) * unit)
     moved = normal.bits + (format_.one_bits - root)
     biased = moved >> format_.fraction
     # below the bits of this power of two an integer is its own value
-    exponent = (biased | ((format_.bias + format_.fraction) << format_.fraction)).number - zero
+    exponent = (
+        (biased | ((format_.bias + format_.fraction) << format_.fraction)).number
+        - (unit + format_.bias)
+        - zero
+    )
     f = ((moved & format_.fraction_mask) + root).number - 1.0
 
     s = f / (f + 2.0)
@@ -62,34 +66,49 @@ def _with_borders(x: Float, zero: float, result: Float) -> Float:
     return x.equals(math.inf).select(math.inf, (x > zero).select(result, outside))
 
 
+def _borders(x: Float) -> Float:
+    """Return what makes of any finite number the logarithm of an argument that has none, or zero.
+
+    Selecting something or zero takes one instruction, selecting something or else takes three.
+    """
+    pole = x.equals(0.0).select(-math.inf, 0.0)
+    outside = x.is_not_at_least(0.0).select(math.nan, 0.0)
+    return pole + outside + x.equals(math.inf).select(math.inf, 0.0)
+
+
 def log(x: Float) -> Float:
     """Return the natural logarithm."""
     found = parts(x)
     high, low = coefficients.LOG_2[x.format.dtype]
     total, lost = fast_sum(found.exponent * high, found.fraction)  # the product is exact
-    return _with_borders(x, 0.0, total + (lost + fma(found.exponent, low, found.rest)))
+    return total + (lost + fma(found.exponent, low, found.rest) + _borders(x))
 
 
-def log1p(x: Float) -> Float:
-    """Return log(1 + x)."""
-    format_ = x.format
-    u, u_low = exact_sum(1.0, x)
+def log_of_sum(u: Float, u_low: Float, doublings: Float | None = None) -> Float:
+    """Return log(u + u_low) where the second is what rounding lost of the first; u is positive.
+
+    With ``doublings``, an integer, that many times log(2) more.
+    """
+    format_ = u.format
     found = parts(u)
     high, low = coefficients.LOG_2[format_.dtype]
-    total, lost = fast_sum(found.exponent * high, found.fraction)
+    exponent = found.exponent if doublings is None else found.exponent + doublings
+    total, lost = fast_sum(exponent * high, found.fraction)
     # log(u + u_low) - log(u) = u_low / u = 2 u_low 2**-k (1 - 2 s + 2 s² - …) / 2; twice the power,
     # because that of the largest k is no normal number
     power = ((2 * format_.bias + 1 - found.biased) << format_.fraction).number
     s = found.quotient
     correction = u_low * power * fma(s, s - 1.0, 0.5)
-    result = total + (lost + (fma(found.exponent, low, found.rest) + correction))
-    tiny = abs(x) < 2.0 ** -(format_.fraction + 2)
-    return tiny.select(x, _with_borders(x, -1.0, result))
+    return total + (lost + (fma(exponent, low, found.rest) + correction))
 
 
-def _to_base(
-    x: Float, factor: tuple[float, ...], of_two: tuple[float, ...]
-) -> Float:
+def log1p(x: Float) -> Float:
+    """Return log(1 + x)."""
+    tiny = abs(x) < 2.0 ** -(x.format.fraction + 2)
+    return tiny.select(x, _with_borders(x, -1.0, log_of_sum(*exact_sum(1.0, x))))
+
+
+def _to_base(x: Float, factor: tuple[float, ...], of_two: tuple[float, ...]) -> Float:
     """Return a logarithm times a factor, where the logarithm of two times it is given."""
     found = parts(x)
     k = found.exponent
@@ -100,7 +119,7 @@ def _to_base(
         rest = fma(k, of_two[1], rest)
         k = k * of_two[0]  # exact
     total, lost = fast_sum(k, product)
-    return _with_borders(x, 0.0, total + (lost + rest))
+    return total + (lost + rest + _borders(x))
 
 
 def log2(x: Float) -> Float:

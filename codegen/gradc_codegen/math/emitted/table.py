@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gradc_codegen.math.emitted import exponential, hyperbolic, logarithm
+from gradc_codegen.math.emitted import (
+    error_function,
+    exponential,
+    hyperbolic,
+    inverse_hyperbolic,
+    inverse_trigonometric,
+    logarithm,
+)
 from gradc_codegen.math.emitted.builder import Float
 
 DEFINITIONS: dict[str, Callable[..., Float]] = {
@@ -18,4 +25,11 @@ DEFINITIONS: dict[str, Callable[..., Float]] = {
     "math.tanh": hyperbolic.tanh,
     "math.sinh": hyperbolic.sinh,
     "math.cosh": hyperbolic.cosh,
+    "math.atan": inverse_trigonometric.atan,
+    "math.asin": inverse_trigonometric.asin,
+    "math.acos": inverse_trigonometric.acos,
+    "math.asinh": inverse_hyperbolic.asinh,
+    "math.acosh": inverse_hyperbolic.acosh,
+    "math.atanh": inverse_hyperbolic.atanh,
+    "math.erf": error_function.erf,
 }
