@@ -51,9 +51,10 @@ class Executable:
         from gradc_codegen.entry import Kernel
         from gradc_codegen.jit import compile_module
         from gradc_codegen.lower import lower
+        from gradc_codegen.target import has_fma, target
 
         with _lock:
-            text = lower(self.function, KERNEL_NAME, self.blas)
+            text = lower(self.function, KERNEL_NAME, self.blas, has_fma(target("native")))
             self.kernel = Kernel(self.function, compile_module(text), KERNEL_NAME)
         return True
 

@@ -64,7 +64,7 @@ def export(
     from gradc_codegen.guard import guard_text, kernel_name
     from gradc_codegen.header import Exported, header
     from gradc_codegen.object import emit_object
-    from gradc_codegen.target import target
+    from gradc_codegen.target import has_fma, target
 
     machine = target(cpu, triple)
     exported: list[Exported] = []
@@ -77,7 +77,7 @@ def export(
         _check_arguments(full, signature)
         exported.append(Exported(full, signature, _SUMMARIES.get(suffix, suffix)))
         texts += [
-            _lower(function, kernel_name(full), blas),
+            _lower(function, kernel_name(full), blas, has_fma(machine)),
             guard_text(function, full, machine.pointer_bits),
         ]
     _check_macros(name, exported)
@@ -95,11 +95,11 @@ def export(
     return _write(Path(out), {f"{name}.o": code, f"{name}.h": text.encode()})
 
 
-def _lower(function: Function, name: str, blas: bool) -> str:
+def _lower(function: Function, name: str, blas: bool, fma: bool) -> str:
     from gradc_codegen.lower import lower
 
     _refuse_scipy(function)
-    return lower(function, name, blas)
+    return lower(function, name, blas, fma)
 
 
 def _refuse_scipy(function: Function) -> None:

@@ -36,10 +36,14 @@ def literal(value: object, dtype: DType) -> str:
 
 
 class Module:
-    """The text of a module: functions, and what they declare, share and refer to."""
+    """The text of a module: functions, and what they declare, share and refer to.
 
-    def __init__(self, name: str) -> None:
+    Without ``fma`` it is for a machine that has none: math functions are the C library's.
+    """
+
+    def __init__(self, name: str, fma: bool = True) -> None:
         self.name = name
+        self.fma = fma
         self.functions: list[str] = []
         self._declared: dict[str, None] = {}
         self._helpers: dict[str, str] = {}

@@ -26,21 +26,22 @@ from gradc_ir.graph import Function, Node, Value
 from gradc_ir.types import DType
 
 
-def lower(function: Function, name: str, blas: bool = False) -> str:
+def lower(function: Function, name: str, blas: bool = False, fma: bool = True) -> str:
     """Return LLVM text of a module with the kernel ``@name`` and ``@name_worksize``.
 
     The signature is that of :class:`gradc_codegen.abi.Signature`. The kernel returns a
     :class:`gradc_codegen.abi.Status`; after any but OK its outputs must not be used.
     With ``blas`` contractions that are bound by arithmetic go to BLAS; without it the results are
-    those of the language, to the bit.
+    those of the language, to the bit. Without ``fma``, for a machine that has none, math functions
+    are the C library's.
     """
-    return lower_kernel(schedule(function, blas), name)
+    return lower_kernel(schedule(function, blas), name, fma)
 
 
-def lower_kernel(kernel: Kernel, name: str) -> str:
+def lower_kernel(kernel: Kernel, name: str, fma: bool = True) -> str:
     """Return LLVM text of a module for a loop nest, as :func:`lower` does for a function."""
     signature = Signature.of(kernel.function)
-    module = Module(name)
+    module = Module(name, fma)
     made = plan(kernel)
     _FunctionLowering(module, name, kernel, made, signature, symbols_of(kernel)).main()
     write_worksize(module, kernel, made, signature)

@@ -167,6 +167,7 @@ def target(cpu: str | None = None, triple: str | None = None) -> Target:
 
 
 @functools.cache
+@functools.cache
 def has_fma(target: Target) -> bool:
     """Whether the machine fuses multiply and add in one instruction, tried by compiling one."""
     with LOCK:
@@ -180,8 +181,8 @@ def require_fma(target: Target, error: type[GradcError] = ExportError) -> None:
     """Raise unless the machine has fma: the C library's would be slow and is never referred to."""
     if not has_fma(target):
         raise error(
-            f"{target.cpu} has no fused multiply-add, which sums of products and math "
-            "functions need for the same bits everywhere",
+            f"{target.cpu} has no fused multiply-add, which sums of products need for the same "
+            "bits everywhere",
             found=f"target {target.triple}",
             help="x86-64-v3 (2013 and later), aarch64 and riscv64 have it; "
             "in Python, GRADC_DISABLE_JIT=1 runs the interpreter",

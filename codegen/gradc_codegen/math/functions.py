@@ -77,14 +77,15 @@ def scipy_operands(word: str) -> int:
 
 def reference(module: Module, word: str, dtype: DType) -> str:
     """Return the name of the function that computes a word, which the module gets to know."""
-    if word in DEFINITIONS:
+    if word in DEFINITIONS and module.fma:
         name = f"@gradc.{word.removeprefix('math.')}.{dtype.name.lower()}"
         text, declarations = _emitted(word, name, dtype)
         for line in declarations:
             module.declare(line)
         module.help(name, lambda: text)
         return name
-    symbol, operands = _LIBRARY[word]
+    # what is emitted elsewhere has its own name in the C library, and one operand
+    symbol, operands = _LIBRARY.get(word, (word.removeprefix("math."), 1))
     name = f"@{symbol}f" if dtype is DType.F32 else f"@{symbol}"
     type_ = REGISTER[dtype]
     module.declare(f"declare {type_} {name}({', '.join([type_] * operands)}) {_ATTRIBUTES}")
