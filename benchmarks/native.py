@@ -31,11 +31,18 @@ def library(compiler: str, flags: Sequence[str], sources: Sequence[Path]) -> cty
     """
     handle, path = tempfile.mkstemp(".so", dir=_folder().name)
     os.close(handle)
-    command = [compiler, *flags, "-shared", "-fPIC", *map(str, sources), "-o", path, "-lm"]
+    # linked without the flags: with -ffast-math a library sets the process to flush subnormals
+    objects = [f"{path}.{i}.o" for i in range(len(sources))]
+    for source, made in zip(sources, objects, strict=True):
+        _run([compiler, *flags, "-fPIC", "-c", str(source), "-o", made])
+    _run([compiler, "-shared", *objects, "-o", path, "-lm"])
+    return ctypes.CDLL(path)
+
+
+def _run(command: Sequence[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}\n{done.stderr}")
-    return ctypes.CDLL(path)
 
 
 def library_of(text: str, flags: Sequence[str]) -> ctypes.CDLL:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from benchmarks.kernel import gradc_kernel
@@ -47,3 +48,12 @@ def test_contestants_take_turns() -> None:
     times = measure(contestants, Plan(rounds=2, turn=1.0, clock=lambda: float(next(clock))))
     assert order[-4:] == ["a", "b", "a", "b"]
     assert times["a"].median == 1.0
+
+
+def test_the_process_keeps_subnormal_numbers() -> None:
+    """A library linked with -ffast-math would flush them to zero, for all that runs later."""
+    from benchmarks.native import library_of
+
+    library_of("double twice(double x) { return 2 * x; }", ["-O3", "-ffast-math"])
+    assert np.float64(5e-324) * np.float64(1.0) == 5e-324
+    assert np.float64(1e-308) / np.float64(10.0) != 0
