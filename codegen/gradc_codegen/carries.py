@@ -14,7 +14,10 @@ from gradc_ir.graph import Value
 
 
 class Carry:
-    """A carry while its loop runs: where the body reads it and where it writes it."""
+    """A carry while its loop runs: where the body reads it and where it writes it.
+
+    By itself it is an array that the body overwrites; other ways to keep one differ from that.
+    """
 
     def __init__(self, site: ControlSite, position: int, second: str) -> None:
         self.site = site
@@ -25,11 +28,11 @@ class Carry:
 
     def begin(self, init: Value) -> None:
         """Write what it starts from into its place."""
-        raise NotImplementedError
+        self.site.begin(init, self.position, self.place)
 
     def arguments(self) -> tuple[str, str]:
         """Return what the body is given: the carry, and where its next value goes."""
-        raise NotImplementedError
+        return f"ptr {self.place}", f"ptr {self.place}"
 
     def step(self) -> None:
         """Make the next value the current one."""
@@ -67,16 +70,6 @@ class _Few(Carry):
             self.site.writer.release(self.array, place)
 
 
-class _Placed(Carry):
-    """An array that the body overwrites."""
-
-    def begin(self, init: Value) -> None:
-        self.site.begin(init, self.position, self.place)
-
-    def arguments(self) -> tuple[str, str]:
-        return f"ptr {self.place}", f"ptr {self.place}"
-
-
 class _Turned(Carry):
     """An array with two places that take turns; pointers to them are swapped."""
 
@@ -107,6 +100,6 @@ class _Turned(Carry):
 CARRIES: dict[Way, type[Carry]] = {
     Way.NUMBER: _Number,
     Way.FEW: _Few,
-    Way.PLACED: _Placed,
+    Way.PLACED: Carry,
     Way.TURNED: _Turned,
 }

@@ -156,9 +156,4 @@ class ControlSite:
         work = self._scratch[body]
         status = writer.emit(f"call i32 {made.name}({', '.join([*arguments, f'ptr {work}'])})")
         if made.fails:
-            fine = writer.emit(f"icmp eq i32 {status}, 0")
-            failed, following = writer.labels("failed", "following")
-            writer.do(f"br i1 {fine}, label %{following}, label %{failed}")
-            writer.start(failed)
-            writer.do(f"ret i32 {status}")
-            writer.start(following)
+            writer.return_unless_ok(status)

@@ -388,6 +388,15 @@ class Writer:
         self.do(f"br label %{following}")
         self.start(following)
 
+    def return_unless_ok(self, status: str) -> None:
+        """Write the return of what a function of the module returned, where that is not OK."""
+        fine = self.emit(f"icmp eq i32 {status}, 0")
+        failed, following = self.labels("failed", "following")
+        self.do(f"br i1 {fine}, label %{following}, label %{failed}")
+        self.start(failed)
+        self.do(f"ret i32 {status}")
+        self.start(following)
+
     def minimum(self, a: str, b: str) -> str:
         """Return the smaller of two indices."""
         if _is_number(a) and _is_number(b):

@@ -183,14 +183,8 @@ class _FunctionLowering:
         ]
         arguments[-1] = f"ptr {self.elements.arena}"
         arguments += [f"i64 {self._indices[loop]}" for loop in open_loops]
-        writer = self._writer
-        status = writer.emit(f"call i32 @{name}({', '.join(arguments)})")
-        fine = writer.emit(f"icmp eq i32 {status}, 0")
-        failed, following = writer.labels("failed", "following")
-        writer.do(f"br i1 {fine}, label %{following}, label %{failed}")
-        writer.start(failed)
-        writer.do(f"ret i32 {status}")
-        writer.start(following)
+        status = self._writer.emit(f"call i32 @{name}({', '.join(arguments)})")
+        self._writer.return_unless_ok(status)
 
     def _loop(self, loop: Loop) -> None:
         writer = self._writer

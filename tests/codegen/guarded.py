@@ -9,6 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+# what LLVM calls an argument of a kernel, and how ctypes passes it
+C_TYPES = {
+    "i64": ctypes.c_int64,
+    "i32": ctypes.c_int32,
+    "i8": ctypes.c_uint8,
+    "double": ctypes.c_double,
+    "float": ctypes.c_float,
+    "ptr": ctypes.c_void_p,
+}
 _PAGE = mmap.PAGESIZE
 _library = ctypes.CDLL(None, use_errno=True)
 

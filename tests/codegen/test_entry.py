@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.graph import Function
 from gradc_ir.sizes import symbol
 from gradc_ir.types import DType, Type
+from tests.in_threads import in_threads
 
 n = symbol("n")
 
@@ -186,11 +186,7 @@ def test_threads_share_a_kernel(scale: Kernel) -> None:
             if not (y == 2.0 * count).all():
                 wrong.append(count)
 
-    threads = [threading.Thread(target=call, args=(c,)) for c in (3, 2000, 5, 3000)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(call, (3, 2000, 5, 3000))
     assert not wrong
 
 

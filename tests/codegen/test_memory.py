@@ -26,20 +26,12 @@ from gradc_ir.interpret import interpret
 from gradc_ir.sizes import symbol
 from gradc_ir.types import DType, Type
 from tests.codegen.compiled import function_of
-from tests.codegen.guarded import Guarded
+from tests.codegen.guarded import C_TYPES, Guarded
 from tests.comparing import assert_same_bits
 from tests.programs import arrays_for, programs
 
 n = symbol("n")
 MOST_STACK = 2048
-_C_TYPES = {
-    "i64": ctypes.c_int64,
-    "i32": ctypes.c_int32,
-    "i8": ctypes.c_uint8,
-    "double": ctypes.c_double,
-    "float": ctypes.c_float,
-    "ptr": ctypes.c_void_p,
-}
 
 
 def assert_stays_inside(
@@ -57,7 +49,7 @@ def assert_stays_inside(
     """
     signature = Signature.of(function)
     code = compile_module(lower(function, "test", blas), level=level)
-    types = [_C_TYPES[argument.llvm] for argument in signature.arguments]
+    types = [C_TYPES[argument.llvm] for argument in signature.arguments]
     kernel = ctypes.CFUNCTYPE(ctypes.c_int32, *types)(code.address("test"))
     values = dict.fromkeys(function.size_symbols, size)
     numbers = [ctypes.c_int64] * len(values)

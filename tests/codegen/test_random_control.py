@@ -23,20 +23,12 @@ from gradc_ir.parser import parse_function
 from gradc_ir.sizes import TAPE
 from gradc_ir.walk import nested
 from tests.carried_arrays import arguments_for, carried_program, long_program
-from tests.codegen.guarded import Guarded
+from tests.codegen.guarded import C_TYPES, Guarded
 from tests.comparing import assert_same_bits
 
 EXAMPLES = int(os.environ.get("GRADC_EXAMPLES", "120"))
 SIZES = (0, 1, 2, 5)
 FAILURES = (Status.INDEX, Status.LIMIT)
-_C_TYPES = {
-    "i64": ctypes.c_int64,
-    "i32": ctypes.c_int32,
-    "i8": ctypes.c_uint8,
-    "double": ctypes.c_double,
-    "float": ctypes.c_float,
-    "ptr": ctypes.c_void_p,
-}
 
 
 class Compiled:
@@ -46,7 +38,7 @@ class Compiled:
         self.function = function
         self.signature = Signature.of(function)
         self._code = compile_module(lower(function, "test"), level=level)
-        types = [_C_TYPES[argument.llvm] for argument in self.signature.arguments]
+        types = [C_TYPES[argument.llvm] for argument in self.signature.arguments]
         self._kernel = ctypes.CFUNCTYPE(ctypes.c_int32, *types)(self._code.address("test"))
         numbers = [ctypes.c_int64] * len(function.size_symbols)
         address = self._code.address("test_worksize")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pytest
 
@@ -23,6 +21,7 @@ from gradc_ir.sizes import TAPE, symbol
 from gradc_ir.spec import parse_spec
 from gradc_ir.types import DType, Type
 from gradc_ir.verify import verify
+from tests.in_threads import in_threads
 
 n = symbol("n")
 LINE = Location("model.py", 7, "halve")
@@ -135,11 +134,7 @@ def test_threads_share_the_kernel(halve: Kernel) -> None:
             if check(halve, steps) < steps:
                 wrong.append(steps)
 
-    threads = [threading.Thread(target=call, args=(steps,)) for steps in (3, 300, 70, 900)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(call, (3, 300, 70, 900))
     assert not wrong
 
 

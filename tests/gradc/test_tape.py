@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 import gradc
 from gradc_ir.errors import LoopError
 from gradc_ir.parser import parse_function
+from tests.in_threads import in_threads
 
 
 @gradc.compile
@@ -116,11 +116,7 @@ def test_threads_may_need_different_room() -> None:
             if not np.allclose(f.grad(X, np.int64(steps)), slope(X, steps), rtol=1e-12):
                 wrong.append(steps)
 
-    threads = [threading.Thread(target=call, args=(steps,)) for steps in (3, 70, 300, 700)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(call, (3, 70, 300, 700))
     assert not wrong
 
 

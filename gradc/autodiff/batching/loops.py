@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradc.autodiff.batching.bodies import body_of, building, mask_of, spread_where
+from gradc.autodiff.batching.bodies import Body, body_of, building, mask_of, spread_where
 from gradc.autodiff.batching.points import Mapped, Points, Rule
 from gradc.autodiff.batching.varying import LoopFlags
 from gradc_ir import build
@@ -56,10 +56,7 @@ def _scan_together(
         count=None if count is None else count.value,
         checkpoint=given["checkpoint"],
     )
-    first = len(mask) + len(consts)
-    for i, carry in enumerate(init):
-        if body.bases[i] == first + i:
-            points.note_base(found[i], carry.value)
+    _note_bases(points, body, found, init, len(mask) + len(consts))
     return found
 
 
@@ -149,10 +146,7 @@ def _while_together(
         _values(init),
         length=given["length"],
     )
-    first = len(mask) + len(consts)
-    for i, carry in enumerate(init):
-        if body.bases[i] == first + i:
-            points.note_base(found[i], carry.value)
+    _note_bases(points, body, found, init, len(mask) + len(consts))
     return found
 
 
@@ -211,6 +205,15 @@ def _while_any(
     for value, carry in zip(found, init):
         points.note_base(value, carry.value)
     return [*found[:-1], count]
+
+
+def _note_bases(
+    points: Points, body: Body, found: Sequence[Value], init: Sequence[Mapped], first: int
+) -> None:
+    """Note which carries update what they started from; ``first`` is the first one's parameter."""
+    for i, carry in enumerate(init):
+        if body.bases[i] == first + i:
+            points.note_base(found[i], carry.value)
 
 
 def _started(points: Points, init: Sequence[Mapped], flags: LoopFlags) -> list[Mapped]:

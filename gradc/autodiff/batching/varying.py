@@ -62,34 +62,22 @@ class Varying:
         end = given["consts"] + given["carries"]
         consts, rows = tuple(flags[: given["consts"]]), tuple(flags[end:])
         carries = tuple(flags[given["consts"] : end])
-        while True:
-            found = self.results(given["body"], consts + carries + rows)
-            after = _either(carries, found[: len(carries)])
-            if after == carries:
-                break
-            carries = after
-        made = found[len(carries) :]
-        if steps:
-            return LoopFlags(True, (True,) * len(carries), (True,) * len(made))
-        return LoopFlags(False, carries, made)
+        return _settled(
+            carries,
+            lambda now: (steps, self.results(given["body"], consts + now + rows)),
+        )
 
     def while_loop(self, node: Node, flags: Sequence[bool]) -> LoopFlags:
         """Return what varies in a while loop, given which operands do."""
         given = node.attributes
         split = given["condition_consts"]
         end = split + given["body_consts"]
-        carries = tuple(flags[end:])
-        while True:
+
+        def turn(carries: Flags) -> tuple[bool, Flags]:
             (steps,) = self.results(given["condition"], (*flags[:split], *carries))
-            found = self.results(given["body"], (*flags[split:end], *carries))
-            after = _either(carries, found[: len(carries)])
-            if steps or after == carries:
-                break
-            carries = after
-        made = found[len(carries) :]
-        if steps:
-            return LoopFlags(True, (True,) * len(carries), (True,) * len(made))
-        return LoopFlags(False, carries, made)
+            return steps, self.results(given["body"], (*flags[split:end], *carries))
+
+        return _settled(tuple(flags[end:]), turn)
 
     def cond(self, node: Node, flags: Sequence[bool]) -> Flags:
         """Return which results of a branch vary, given which operands do."""
@@ -123,6 +111,23 @@ class Varying:
 
 def _bodies(node: Node) -> list[Function]:
     return [body for body in node.attributes.values() if isinstance(body, Function)]
+
+
+def _settled(carries: Flags, turn: Callable[[Flags], tuple[bool, Flags]]) -> LoopFlags:
+    """Return what varies in a loop once no carry begins to.
+
+    ``turn``: from the carries' flags to whether the number of steps varies, and the body's results.
+    """
+    while True:
+        steps, found = turn(carries)
+        after = _either(carries, found[: len(carries)])
+        if steps or after == carries:
+            break
+        carries = after
+    made = found[len(carries) :]
+    if steps:
+        return LoopFlags(True, (True,) * len(carries), (True,) * len(made))
+    return LoopFlags(False, carries, made)
 
 
 def _either(x: Sequence[bool], y: Sequence[bool]) -> Flags:

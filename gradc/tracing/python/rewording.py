@@ -24,13 +24,10 @@ def instead_of_truth(several: bool) -> str:
 
     ``several`` says that it is one of an array of several elements.
     """
-    frame = source.user_frame()
-    if frame is None:
+    asked = _asked_here()
+    if asked is None:
         return ""
-    span = _span_of(frame)
-    tree = _tree_of(frame)
-    if span is None or tree is None:
-        return ""
+    frame, span, tree = asked
     for node, rest in _conditions(tree):
         if span in _asked(node):
             lines = _reworded(node, rest, _function_around(tree, node), several)
@@ -40,13 +37,10 @@ def instead_of_truth(several: bool) -> str:
 
 def instead_of_range() -> str:
     """Return how to write the loop whose range is being asked for, or no text."""
-    frame = source.user_frame()
-    if frame is None:
+    asked = _asked_here()
+    if asked is None:
         return ""
-    span = _span_of(frame)
-    tree = _tree_of(frame)
-    if span is None or tree is None:
-        return ""
+    frame, span, tree = asked
     for node in ast.walk(tree):
         if isinstance(node, ast.For) and _place(node.iter) == span and _is_range(node.iter):
             return _in_their_words(fori_loop_text(node, _function_around(tree, node)), frame)
@@ -79,6 +73,15 @@ def _name_of_numpy(frame: FrameType) -> str:
 
 def _is_numpy(value: object) -> bool:
     return isinstance(value, ModuleType) and value.__name__ == "numpy"
+
+
+def _asked_here() -> tuple[FrameType, Span, ast.AST] | None:
+    """Return the user's frame, the span that runs in it, and its file; None where not all are."""
+    frame = source.user_frame()
+    if frame is None:
+        return None
+    span, tree = _span_of(frame), _tree_of(frame)
+    return None if span is None or tree is None else (frame, span, tree)
 
 
 def _span_of(frame: FrameType) -> Span | None:
