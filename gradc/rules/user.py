@@ -68,21 +68,17 @@ def rule(
         a function, are the rule's variables.
     name: how ``gradc explain`` calls the rule; the text of the rule when it is not given.
     when: the guard, a function of the match: ``lambda m: m.is_positive("x")``. It must say no when
-    it
-        does not know.
+        it does not know.
     kind: ``"stable"``, equal over the reals and not less accurate; ``"exact"``, the same bits for
-    every
-        input; or ``"fast"``, equal over the reals, used with ``compile(fast=True)``.
+        every input; or ``"fast"``, equal over the reals, used with ``compile(fast=True)``.
     domain: per variable, the open interval on which the sides are equal: ``{"x": (0, np.inf)}``.
-    The
-        guard has to see to it that the rule is used there only, unless the left side is nan
-        elsewhere.
+        Unless the left side is nan elsewhere, ``when`` has to see to it that the rule is used
+        there only.
     reason: one line that ``gradc explain`` shows.
 
     Returns the registered rule, which is a context manager: ``with gradc.rule(…): …``. Raises
-    RuleError,
-    with the point and both values, when the sides differ, when a stable rule is less accurate, or
-    an exact one has other bits.
+    RuleError, with the point and both values, when the sides differ, in the domain or, without a
+    guard, outside of it, when a stable rule is less accurate, or an exact one has other bits.
     """
     if len(names_and_sides) == 3 and name is None:
         first, *both = names_and_sides
@@ -103,7 +99,7 @@ def rule(
 
     if any(one.name == made.name for one in all_rules()):
         raise RuleError(f"a rule called {made.name} exists", help="give another name=")
-    _check(made, equation)
+    _check(made, equation, guarded=when is not None)
     _list_of(made.kind).insert(0, made)
     return Registered(made)
 
@@ -194,22 +190,37 @@ def _scalar_functions() -> dict[str, Any]:
 # -- checks ----------------------------------------------------------------------------------------
 
 
-def _check(rule: Rule, equation: str) -> None:
+_DOMAIN = "domain={'x': (0, inf)}"
+_GUARD = "when=lambda m: m.is_positive('x')"
+
+
+def _check(rule: Rule, equation: str, guarded: bool) -> None:
     """Raise RuleError unless a rule keeps the promise of its kind at sampled points."""
     unknown = set(rule.domain) - set(variables(equation))
     if unknown:
         raise RuleError(f"{rule.name}: the domain names {', '.join(sorted(unknown))}, no variable")
-    _check_equal(rule, equation)
+    cure = f"correct a side, or give the domain on which they are equal: {_DOMAIN}"
+    if not _check_equal(rule, equation, rule.domain, "the sides differ", cure):
+        raise RuleError(
+            f"{rule.name}: the left side has no value at any point that was tried",
+            help=f"give the domain on which the sides are equal: {_DOMAIN}",
+        )
+    if rule.domain and not guarded:
+        wrong = "nothing keeps the rule to its domain, and outside of it the sides differ"
+        _check_equal(rule, equation, {}, wrong, f"give a guard, such as {_GUARD}")
     if rule.kind is Kind.EXACT:
         _check_bits(rule, equation)
     elif rule.kind is Kind.STABLE:
         _check_accuracy(rule, equation)
 
 
-def _check_equal(rule: Rule, equation: str) -> None:
+def _check_equal(
+    rule: Rule, equation: str, domain: Mapping[str, Interval], wrong: str, cure: str
+) -> int:
+    """Return at how many sampled points the left side is defined; the right one is equal there."""
     from gradc.rules.accuracy import sample, values_of
 
-    points = sample(equation, rule.domain, count=20)
+    points = sample(equation, domain, count=20)
     left_text, right_text = sides(equation)
     lefts, rights = (values_of(text, equation, points) for text in (left_text, right_text))
     compared = 0
@@ -220,16 +231,11 @@ def _check_equal(rule: Rule, equation: str) -> None:
         if right is None or abs(left - right) > _AGREEMENT * max(abs(left), abs(right)):
             at = ", ".join(f"{name} = {float(values[i])!r}" for name, values in points.items())
             raise RuleError(
-                f"{rule.name}: the sides differ at {at}",
+                f"{rule.name}: {wrong} at {at}",
                 found=[f"left:  {_shown(left)}", f"right: {_shown(right)}", f"rule:  {rule.text}"],
-                help="correct a side, or give the domain on which they are equal: "
-                "domain={'x': (0, inf)}",
+                help=cure,
             )
-    if not compared:
-        raise RuleError(
-            f"{rule.name}: the left side has no value at any point that was tried",
-            help="give the domain on which the sides are equal: domain={'x': (0, inf)}",
-        )
+    return compared
 
 
 def _shown(number: Any) -> str:

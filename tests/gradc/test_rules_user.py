@@ -82,6 +82,15 @@ def test_a_missing_domain_is_noticed() -> None:
     assert "domain={'x': (0, inf)}" in text
 
 
+def test_a_domain_without_a_guard_is_refused() -> None:
+    """Where x may be negative, the rule would be used all the same."""
+    text = message("sqrt(x * x)", "x", domain={"x": (0, np.inf)})
+    assert "nothing keeps the rule to its domain, and outside of it the sides differ at x" in text
+    assert "when=lambda m: m.is_positive('x')" in text
+    with gradc.rule("log(x**2)", "2 * log(x)", domain={"x": (0, np.inf)}, when=lambda m: False):
+        pass
+
+
 def test_a_less_accurate_right_side_is_refused() -> None:
     text = message("log1p(x)", "log(1 + x)", domain={"x": (-1, np.inf)})
     assert "the right side is less accurate (value)" in text
