@@ -1,16 +1,17 @@
-"""Index maps and axis labels: where a node reads its operands, and which axes run together.
+"""Index maps: at which indices a node reads its operands.
 
 A node runs over its *own dims*: the axes of its result, then the axis it reduces. An index map
-says for each axis of an operand at which index it is read, as a function of the own dims. An axis
-that is read at one own dim, as it is, runs together with it: they share a label.
+says for each axis of an operand at which index it is read, as a function of the own dims.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from gradc_codegen.whole import is_whole
+import numpy as np
+
+from gradc_ir import sizes
 from gradc_ir.graph import Node, Value
 from gradc_ir.ops.linalg import contracted, parse_spec
 from gradc_ir.sizes import Size, product
@@ -219,9 +220,34 @@ def _gather(node: Node) -> tuple[IndexMap, ...]:
     index_rank = indices[0].type.rank
     rest = iter(range(index_rank, node.results[0].type.rank))
     own = tuple(
-        Lookup(1 + axes.index(axis)) if axis in axes else next(rest) for axis in range(x.type.rank)
+        _looked_up(x.type.shape[axis], indices, axes.index(axis)) if axis in axes else next(rest)
+        for axis in range(x.type.rank)
     )
     return (own, *((identity(index_rank),) * len(indices)))
+
+
+def _looked_up(length: Size, indices: Sequence[Value], position: int) -> Index:
+    """Return the index into an axis; where an operand counts, it is an own dim."""
+    dim = _counting_axis(indices[position])
+    if dim >= 0:
+        count = indices[position].type.shape[dim]
+        if count == length:
+            return dim
+        if sizes.at_least(length, count):
+            return Shifted(dim, 0, 1)
+    return Lookup(1 + position)
+
+
+def _counting_axis(indices: Value) -> int:
+    """Return the axis along which indices count 0, 1, 2, …, whatever the others are; -1: none."""
+    if indices.op.name == "iota":
+        return 0
+    if indices.op.name == "constant" and indices.type.rank == 1:
+        array = indices.node.attributes["value"].array
+        return 0 if np.array_equal(array, np.arange(len(array))) else -1
+    if indices.op.name == "broadcast" and indices.operands[0].op.name == "iota":
+        return int(indices.node.attributes["axes"][0])
+    return -1
 
 
 def _scatter(node: Node) -> tuple[IndexMap, ...]:
@@ -229,11 +255,16 @@ def _scatter(node: Node) -> tuple[IndexMap, ...]:
 
 
 def scatter_dims(node: Node) -> tuple[int, ...]:
-    """Return for each axis of a scatter's result the dim of its part, -1 if it is indexed."""
+    """Return for each axis of a scatter's result the dim of its part, -1 if it is looked up."""
     x, _, *indices = node.operands
     axes: tuple[int, ...] = node.attributes["axes"]
     rest = iter(range(indices[0].type.rank, indices[0].type.rank + x.type.rank))
-    return tuple(-1 if axis in axes else next(rest) for axis in range(x.type.rank))
+    found: list[int] = []
+    for axis, length in enumerate(x.type.shape):
+        at = _looked_up(length, indices, axes.index(axis)) if axis in axes else next(rest)
+        # no dim is two axes
+        found.append(at if isinstance(at, int) and at not in found else -1)
+    return tuple(found)
 
 
 def _none(node: Node) -> tuple[IndexMap, ...]:
@@ -261,77 +292,3 @@ _MAPS = {
     "reduce_min": _reduce,
     "contract": _contract,
 }
-
-
-class Labels:
-    """The labels of all axes of a graph, by union-find: axes that run together have one label."""
-
-    def __init__(self, nodes: Iterable[Node]) -> None:
-        self._parent: list[int] = []
-        self._first: dict[Value, int] = {}
-        for node in nodes:
-            self._add(node)
-
-    def of(self, value: Value, axis: int) -> int:
-        """Return the label of an axis of a value."""
-        return self._find(self._first[value] + axis)
-
-    def of_dims(self, node: Node) -> tuple[int, ...]:
-        """Return the labels of a node's own dims."""
-        result = node.results[0]
-        rank = result.type.rank
-        labels = [self.of(result, axis) for axis in range(rank)]
-        for dim in range(rank, len(own_dims(node))):
-            map_ = index_maps(node)[0]
-            labels.append(self.of(node.operands[0], map_.index(dim)))
-        return tuple(labels)
-
-    def _add(self, node: Node) -> None:
-        for value in node.results:
-            if value.type.shape:
-                self._first[value] = len(self._parent)
-                self._parent.extend(range(len(self._parent), len(self._parent) + value.type.rank))
-        if not any(operand.type.shape for operand in node.operands):
-            return
-        dims: dict[int, int] = {}
-        result = node.results[0]
-        for axis in range(result.type.rank):
-            dims[axis] = self._first[result] + axis
-        for operand, map_ in zip(node.operands, self._maps(node)):
-            for axis, index in enumerate(map_):
-                if isinstance(index, int):
-                    label = self._first[operand] + axis
-                    self._unite(dims.setdefault(index, label), label)
-        if node.op.name in ("scatter_set", "scatter_add"):
-            part = node.operands[1]
-            for axis, dim in enumerate(scatter_dims(node)):
-                if dim >= 0:
-                    self._unite(dims[axis], self._first[part] + dim)
-            for indices in node.operands[2:]:
-                for axis in range(indices.type.rank):
-                    self._unite(self._first[part] + axis, self._first[indices] + axis)
-
-    def _maps(self, node: Node) -> tuple[IndexMap, ...]:
-        """Return the index maps, made up for what is read whole where shapes are the same.
-
-        So the loops before and behind it can be those of other statements.
-        """
-        if not is_whole(node):
-            return index_maps(node)
-        alike = node.op.family == "order"
-        return (identity(node.results[0].type.rank),) * len(node.operands) if alike else ()
-
-    def _find(self, label: int) -> int:
-        parent = self._parent
-        while parent[label] != label:
-            parent[label] = parent[parent[label]]
-            label = parent[label]
-        return label
-
-    def _unite(self, a: int, b: int) -> None:
-        a, b = self._find(a), self._find(b)
-        if a != b:
-            # the older label stands, so that labels do not depend on the order of unions
-            if a > b:
-                a, b = b, a
-            self._parent[b] = a

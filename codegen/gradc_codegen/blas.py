@@ -11,10 +11,10 @@ import functools
 from collections.abc import Callable, Sequence
 from enum import Enum
 
-from gradc_codegen.composite import SUFFIX
 from gradc_codegen.contractions import Product, arranged, product_of, total, weight
-from gradc_codegen.emitter import REGISTER, Module, Writer
+from gradc_codegen.emitter import Writer
 from gradc_codegen.fortran import LARGEST_INTEGER, Fortran
+from gradc_codegen.module import REGISTER, Module, suffix
 from gradc_codegen.site import Site
 from gradc_ir import build
 from gradc_ir.build import Builder
@@ -25,11 +25,11 @@ from gradc_ir.sizes import Size
 from gradc_ir.types import DType, Type
 
 # A product of thinner matrices is bound by reading them.
-LEAST_LENGTH = 8
+LEAST_LENGTH = 16
 # A call, and the copies BLAS makes for itself, cost about as much as so many terms in a loop nest.
 LEAST_TERMS = 2**14
 # So many terms have to be gained for each element that is stored only because BLAS is called.
-LEAST_INTENSITY = 12
+LEAST_INTENSITY = 48
 # They may be so many, or so many times those of the largest array the function takes or returns.
 MOST_ELEMENTS = 2**23
 MOST_GROWTH = 4
@@ -62,7 +62,7 @@ def choose(product: Product, stored: Size, around: Sequence[Size]) -> Choice:
     stored: how many elements are in memory for its sake alone.
     around: how many elements each array has that the function takes or returns.
 
-    BLAS multiplies some ten times as fast as a loop nest. But a nest computes operands and what
+    BLAS multiplies two to ten times as fast as a loop nest. But a nest computes operands and what
     becomes of the result on the way, in registers, where BLAS reads and writes memory. So BLAS is
     called where no axis is shorter than ``LEAST_LENGTH``, where a product has ``LEAST_TERMS``, and
     where ``LEAST_INTENSITY`` of them come to each stored element. And the memory of a kernel must
@@ -233,7 +233,7 @@ def _function(module: Module, product: Product, dtype: DType) -> str:
     """Return the internal function that multiplies two matrices of such layouts."""
     turned = [layout.turned for layout in (product.left, product.right, product.result)]
     letters = "".join("nt"[one] for one in turned)
-    name = f"@gradc.matrix_product.{letters}.{SUFFIX[dtype]}"
+    name = f"@gradc.matrix_product.{letters}.{suffix(dtype)}"
     module.help(name, lambda: _define(module, name, turned, dtype))
     return name
 

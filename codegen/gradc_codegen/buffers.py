@@ -11,8 +11,8 @@ import heapq
 from dataclasses import dataclass, field
 
 from gradc_codegen.carrying import control_scratch
-from gradc_codegen.loops import Item, Kernel, Kind, Loop, Statement
-from gradc_codegen.phases import joins_in_groups
+from gradc_codegen.cost import joins_in_groups, joins_in_order
+from gradc_codegen.loops import Item, Kernel, Kind, Loop, Statement, loops_of, statements_of
 from gradc_codegen.whole import WHOLE
 from gradc_ir import reduction, sizes
 from gradc_ir.graph import Node, Value
@@ -46,6 +46,7 @@ class Storage:
     part: the function its register is in.
     memory: whether it lives in memory; a register otherwise.
     kept: the axes it keeps in memory.
+    lanes: how many iterations of a loop have an element of their own, side by side.
     output: the result whose memory it uses when that is wanted, -1 for none.
     read: whether a statement reads it.
     buffer: its scratch.
@@ -57,6 +58,7 @@ class Storage:
     first: int
     last: int
     kept: tuple[int, ...] = ()
+    lanes: int = 1
     output: int = -1
     read: bool = False
     buffer: Buffer | None = None
@@ -69,13 +71,28 @@ class Storage:
 
 @dataclass(eq=False)
 class Accumulator:
-    """The state of a reduction besides its total; None stands for the stack or a register."""
+    """The state of a reduction besides its total; None stands for the stack or a register.
+
+    Parameters
+    ----------
+    inner: the dims inside the reduced loop.
+    grouped: whether it has partials.
+    lanes: how many lanes of a loop outside have a state of their own.
+    along: how many elements are joined at once, as lanes of the reduced loop.
+    """
 
     statement: Statement
     inner: tuple[int, ...]
     grouped: bool
+    lanes: int = 1
+    along: int = 1
     partials: Buffer | None = None
     chunk: Buffer | None = None
+
+    @property
+    def is_free_along(self) -> bool:
+        """Whether lanes of the reduced loop are joined in an order that changes no bit."""
+        return self.along > 1 and not joins_in_order(self.statement)
 
 
 @dataclass(eq=False)
@@ -88,6 +105,7 @@ class Plan:
     storage: dict[Value, Storage] = field(default_factory=dict)
     accumulators: dict[Statement, Accumulator] = field(default_factory=dict)
     scratch: dict[Statement, tuple[Buffer, ...]] = field(default_factory=dict)
+    staged: dict[Loop, tuple[Buffer, ...]] = field(default_factory=dict)
     bodies: dict[Node, tuple[Plan, ...]] = field(default_factory=dict)
     all_wanted: bool = False
     fixed_bytes: int = 0
@@ -115,6 +133,7 @@ def plan(kernel: Kernel) -> Plan:
     buffers = _place_values(kernel, made)
     buffers += _place_accumulators(kernel, made)
     buffers += _place_scratch(kernel, made)
+    buffers += _place_staged(kernel, made)
     _lay_out(made, buffers)
     return made
 
@@ -234,6 +253,8 @@ def _place_values(kernel: Kernel, made: Plan) -> list[Buffer]:
             here.memory = here.memory or bool(here.kept) or value in kernel.shares
             if here.memory and (value in outputs or value in kernel.shares):
                 here.kept = tuple(wide)
+            elif here.memory:
+                here.lanes = max((loop.block for loop in here.path), default=1)
         if here.memory:
             last = kernel.shares.get(value, value)
             here.output = outputs.get(last, -1)
@@ -247,7 +268,7 @@ def _place_values(kernel: Kernel, made: Plan) -> list[Buffer]:
             alone = not statement.others and not here.read and value not in kernel.shares
             if statement.kind is Kind.WHOLE and alone:
                 continue
-            count = product(shape[axis] for axis in here.kept)
+            count = product(shape[axis] for axis in here.kept) * here.lanes
             here.buffer = Buffer(count * value.type.dtype.bytes, here.first, here.last)
             buffers.append(here.buffer)
             if value in kernel.shares:
@@ -258,36 +279,42 @@ def _place_values(kernel: Kernel, made: Plan) -> list[Buffer]:
 def _place_accumulators(kernel: Kernel, made: Plan) -> list[Buffer]:
     buffers: list[Buffer] = []
 
-    def visit(body: list[Item], on_stack: int) -> None:
+    def visit(body: list[Item], on_stack: int, block: int) -> None:
         for item in body:
             if isinstance(item, Statement):
                 continue
             inside = on_stack
             if isinstance(item, Loop):
                 for statement in item.reductions:
-                    inside += place(statement, item, inside)
-            visit(item.body, inside)
+                    inside += place(statement, item, inside, block)
+                visit(item.body, inside, max(block, item.block))
+            else:
+                visit(item.body, inside, block)
 
-    def place(statement: Statement, loop: Loop, on_stack: int) -> int:
+    def place(statement: Statement, loop: Loop, on_stack: int, block: int) -> int:
         end = sequential_loop(statement)
-        inner = tuple(dim for _, dim in statement.loops[end + 1 :])
+        # the dim that lanes run along is the last one, so that they are side by side
+        inside = sorted(statement.loops[end + 1 :], key=lambda pair: pair[0].block)
+        inner = tuple(dim for _, dim in inside)
         made.accumulators[statement] = state = Accumulator(
-            statement, inner, joins_in_groups(statement)
+            statement, inner, joins_in_groups(statement), block, loop.block
         )
         if not state.grouped:
             return 0
-        here = not inner and statement.part == loop.part
+        here = not inner and statement.part == loop.part and block == 1
         if here and on_stack < _MOST_PARTIALS_ON_STACK:
             return 1
         dtype = statement.value.type.dtype
-        count = product(statement.dims[dim] for dim in inner) * dtype.bytes
+        count = product(statement.dims[dim] for dim in inner) * dtype.bytes * block
         position = statement.position
-        state.partials = Buffer(count * lanes(dtype), position, position)
         state.chunk = Buffer(count, position, position)
-        buffers.extend([state.partials, state.chunk])
+        buffers.append(state.chunk)
+        if loop.block == 1:
+            state.partials = Buffer(count * lanes(dtype), position, position)
+            buffers.append(state.partials)
         return 0
 
-    visit(kernel.body, 0)
+    visit(kernel.body, 0, 1)
     return buffers
 
 
@@ -305,6 +332,19 @@ def _place_scratch(kernel: Kernel, made: Plan) -> list[Buffer]:
                 wanted = list(WHOLE[node.op.name].scratch(node))
             made.scratch[statement] = pieces = tuple(
                 Buffer(size, position, position) for size in wanted
+            )
+            buffers += pieces
+    return buffers
+
+
+def _place_staged(kernel: Kernel, made: Plan) -> list[Buffer]:
+    """Return the scratch for blocks of arrays whose lanes lie apart."""
+    buffers: list[Buffer] = []
+    for loop in loops_of(kernel.body):
+        if loop.staged:
+            position = next(statements_of(loop.body)).position
+            made.staged[loop] = pieces = tuple(
+                Buffer(staged.bytes(loop.block), position, position) for staged in loop.staged
             )
             buffers += pieces
     return buffers

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gradc_codegen.carrying import Way
 from gradc_codegen.control_site import ControlSite
-from gradc_codegen.emitter import MEMORY
+from gradc_codegen.module import MEMORY
 from gradc_ir.graph import Value
 
 

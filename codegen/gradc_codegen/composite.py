@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from gradc_codegen.emitter import REGISTER, Module, literal
 from gradc_codegen.math import functions, special
+from gradc_codegen.module import REGISTER, Module, literal, suffix
 from gradc_ir.types import DType
 
-SUFFIX = {DType.F64: "f64", DType.F32: "f32", DType.I64: "i64", DType.I32: "i32"}
 
-
-def call(
-    module: Module,
-    emit: Callable[[str], str],
-    word: str,
-    dtype: DType,
-    operands: list[str],
-    where: str = "",
-) -> str:
-    """Write a call of a word's internal function, which is defined when first called.
-
-    ``where`` is the attribute of the call that says whether the function is inlined there.
-    """
-    type_ = REGISTER[dtype]
-    name = f"@gradc.{word.removeprefix('math.')}.{SUFFIX[dtype]}"
-    if dtype.is_float and special.is_special(word):
-        for line in special.declarations(word):
-            module.declare(line)
-        parameters, body = special.body(word, dtype)
-    else:
-        parameters, body = (_FLOATS if dtype.is_float else _INTEGERS)[word]
-    module.help(name, lambda: _define(module, name, dtype, parameters, body))
-    arguments = ", ".join(f"{type_} {operand}" for operand in operands)
-    return emit(f"call {type_} {name}({arguments}){where}")
+def has(word: str, dtype: DType) -> bool:
+    """Whether a word has its body here, or in SciPy."""
+    own = _FLOATS if dtype.is_float else _INTEGERS
+    return word in own or (dtype.is_float and special.is_special(word))
 
 
 def is_straight(word: str) -> bool:
@@ -41,29 +18,49 @@ def is_straight(word: str) -> bool:
     return word in _STRAIGHT
 
 
-def _define(module: Module, name: str, dtype: DType, parameters: str, body: str) -> str:
-    """Fill a body's blanks: T is the type; the others are numbers and functions."""
-    blanks = {"T": REGISTER[dtype]}
+def operands_of(word: str, dtype: DType) -> int:
+    """Return how many operands a word has."""
+    if dtype.is_float and special.is_special(word):
+        return len(special.body(word, dtype)[0].split())
+    return len((_FLOATS if dtype.is_float else _INTEGERS)[word][0].split())
+
+
+def reference(module: Module, word: str, dtype: DType, lanes: int = 1) -> str:
+    """Return the name of a word's internal function, which is defined when first asked for."""
+    name = f"@gradc.{word.removeprefix('math.')}.{suffix(dtype, lanes)}"
+    if dtype.is_float and special.is_special(word):
+        for line in special.declarations(word):
+            module.declare(line)
+        parameters, body = special.body(word, dtype)
+    else:
+        parameters, body = (_FLOATS if dtype.is_float else _INTEGERS)[word]
+    module.help(name, lambda: _define(module, name, dtype, lanes, parameters, body))
+    return name
+
+
+def _define(module: Module, name: str, dtype: DType, lanes: int, parameters: str, body: str) -> str:
+    """Fill a body's blanks: T is the type, B that of conditions; others are numbers, functions."""
+    type_ = REGISTER[dtype] if lanes == 1 else f"<{lanes} x {REGISTER[dtype]}>"
+    blanks = {"T": type_, "B": "i1" if lanes == 1 else f"<{lanes} x i1>"}
     if dtype.is_float:
         for number in (0.0, 0.5, 1.0, -1.0, -0.6931471805599453):
             # a number of a narrower dtype is rounded to it, as NumPy does
-            rounded = dtype.numpy.type(number)
-            blanks[str(number)] = literal(rounded, dtype)
+            text = literal(dtype.numpy.type(number), dtype)
+            blanks[str(number)] = text if lanes == 1 else f"splat ({REGISTER[dtype]} {text})"
         for word in ("exp", "expm1", "log", "log1p", "fmod"):
             if "{" + word + "}" in body:
-                blanks[word] = functions.reference(module, f"math.{word}", dtype)
+                blanks[word] = functions.reference(module, f"math.{word}", dtype, lanes)
         for word, count in (("maximum", 2), ("fabs", 1), ("floor", 1), ("copysign", 2)):
-            full = f"@llvm.{word}.{SUFFIX[dtype]}"
+            full = f"@llvm.{word}.{suffix(dtype, lanes)}"
             if "{" + word + "}" in body:
-                types = ", ".join([blanks["T"]] * count)
-                module.declare(f"declare {blanks['T']} {full}({types})")
+                module.declare(f"declare {type_} {full}({', '.join([type_] * count)})")
             blanks[word] = full
     else:
         blanks["lowest"] = "-9223372036854775808" if dtype is DType.I64 else "-2147483648"
     for blank, text in blanks.items():
         body = body.replace("{" + blank + "}", text)
-    head = ", ".join(f"{blanks['T']} %{parameter}" for parameter in parameters.split())
-    return f"define internal {blanks['T']} {name}({head}) {{\n{body.strip(chr(10))}\n}}"
+    head = ", ".join(f"{type_} %{parameter}" for parameter in parameters.split())
+    return f"define internal {type_} {name}({head}) {{\n{body.strip(chr(10))}\n}}"
 
 
 _SOFTPLUS = """
@@ -82,7 +79,7 @@ _SIGMOID = """
   %e = call {T} {exp}({T} %minus) alwaysinline
   %below = fadd {T} {1.0}, %e
   %positive = fcmp oge {T} %x, {0.0}
-  %above = select i1 %positive, {T} {1.0}, {T} %e
+  %above = select {B} %positive, {T} {1.0}, {T} %e
   %result = fdiv {T} %above, %below
   ret {T} %result
 """
@@ -93,35 +90,33 @@ _LOGADDEXP = """
   %size = call {T} {fabs}({T} %difference)
   %minus = fneg {T} %size
   %equal = fcmp oeq {T} %x, %y
-  %distance = select i1 %equal, {T} {0.0}, {T} %minus
+  %distance = select {B} %equal, {T} {0.0}, {T} %minus
   %e = call {T} {exp}({T} %distance) alwaysinline
   %rest = call {T} {log1p}({T} %e) alwaysinline
   %result = fadd {T} %largest, %rest
   ret {T} %result
 """
 
+# near 0 by expm1, far from it by log1p; a branch would keep lanes from running side by side
 _LOGARITHM_OF_COMPLEMENT = """
   %near = fcmp ogt {T} %x, {-0.6931471805599453}
-  br i1 %near, label %small, label %large
-small:
   %m = call {T} {expm1}({T} %x) alwaysinline
   %minus = fneg {T} %m
   %a = call {T} {log}({T} %minus) alwaysinline
-  ret {T} %a
-large:
   %e = call {T} {exp}({T} %x) alwaysinline
   %lost = fneg {T} %e
   %b = call {T} {log1p}({T} %lost) alwaysinline
-  ret {T} %b
+  %result = select {B} %near, {T} %a, {T} %b
+  ret {T} %result
 """
 
 _SIGN = """
   %above = fcmp ogt {T} %x, {0.0}
   %below = fcmp olt {T} %x, {0.0}
   %zero = fcmp oeq {T} %x, {0.0}
-  %rest = select i1 %zero, {T} {0.0}, {T} %x
-  %low = select i1 %below, {T} {-1.0}, {T} %rest
-  %result = select i1 %above, {T} {1.0}, {T} %low
+  %rest = select {B} %zero, {T} {0.0}, {T} %x
+  %low = select {B} %below, {T} {-1.0}, {T} %rest
+  %result = select {B} %above, {T} {1.0}, {T} %low
   ret {T} %result
 """
 
@@ -142,15 +137,15 @@ usual:
   %differ = xor i1 %y.negative, %mod.negative
   %down = and i1 %inexact, %differ
   %less = fsub {T} %div, {1.0}
-  %adjusted = select i1 %down, {T} %less, {T} %div
+  %adjusted = select {B} %down, {T} %less, {T} %div
   %floor = call {T} {floor}({T} %adjusted)
   %gap = fsub {T} %adjusted, %floor
   %up = fcmp ogt {T} %gap, {0.5}
   %more = fadd {T} %floor, {1.0}
-  %snapped = select i1 %up, {T} %more, {T} %floor
+  %snapped = select {B} %up, {T} %more, {T} %floor
   %signed = call {T} {copysign}({T} {0.0}, {T} %plain)
   %nonzero = fcmp une {T} %adjusted, {0.0}
-  %result = select i1 %nonzero, {T} %snapped, {T} %signed
+  %result = select {B} %nonzero, {T} %snapped, {T} %signed
   ret {T} %result
 """
 
@@ -166,9 +161,9 @@ usual:
   %mod.negative = fcmp olt {T} %mod, {0.0}
   %differ = xor i1 %y.negative, %mod.negative
   %moved = fadd {T} %mod, %y
-  %wrapped = select i1 %differ, {T} %moved, {T} %mod
+  %wrapped = select {B} %differ, {T} %moved, {T} %mod
   %signed = call {T} {copysign}({T} {0.0}, {T} %y)
-  %result = select i1 %inexact, {T} %wrapped, {T} %signed
+  %result = select {B} %inexact, {T} %wrapped, {T} %signed
   ret {T} %result
 """
 
@@ -176,7 +171,7 @@ _INTEGER_SIGN = """
   %above = icmp sgt {T} %x, 0
   %below = icmp slt {T} %x, 0
   %up = zext i1 %above to {T}
-  %result = select i1 %below, {T} -1, {T} %up
+  %result = select {B} %below, {T} -1, {T} %up
   ret {T} %result
 """
 
@@ -187,7 +182,7 @@ _INTEGER_DIVISION = """
   %lowest = icmp eq {T} %x, {lowest}
   %overflow = and i1 %by.minus.one, %lowest
   %unsafe = or i1 %by.zero, %overflow
-  %divisor = select i1 %unsafe, {T} 1, {T} %y
+  %divisor = select {B} %unsafe, {T} 1, {T} %y
   %quotient = sdiv {T} %x, %divisor
   %rest = srem {T} %x, %divisor
   %signs = xor {T} %rest, %divisor
@@ -201,7 +196,7 @@ _INTEGER_FLOOR_DIVIDE = (
     + """
   %step = sext i1 %down to {T}
   %floored = add {T} %quotient, %step
-  %result = select i1 %by.zero, {T} 0, {T} %floored
+  %result = select {B} %by.zero, {T} 0, {T} %floored
   ret {T} %result
 """
 ).replace("\n\n", "\n")
@@ -210,8 +205,8 @@ _INTEGER_REMAINDER = (
     _INTEGER_DIVISION
     + """
   %moved = add {T} %rest, %divisor
-  %wrapped = select i1 %down, {T} %moved, {T} %rest
-  %result = select i1 %unsafe, {T} 0, {T} %wrapped
+  %wrapped = select {B} %down, {T} %moved, {T} %rest
+  %result = select {B} %unsafe, {T} 0, {T} %wrapped
   ret {T} %result
 """
 ).replace("\n\n", "\n")
@@ -225,9 +220,9 @@ inverse:
   %minus.one = icmp eq {T} %x, -1
   %odd = and {T} %y, 1
   %is.odd = icmp ne {T} %odd, 0
-  %alternating = select i1 %is.odd, {T} -1, {T} 1
-  %other = select i1 %minus.one, {T} %alternating, {T} 0
-  %whole = select i1 %one, {T} 1, {T} %other
+  %alternating = select {B} %is.odd, {T} -1, {T} 1
+  %other = select {B} %minus.one, {T} %alternating, {T} 0
+  %whole = select {B} %one, {T} 1, {T} %other
   ret {T} %whole
 head:
   br label %loop
@@ -238,7 +233,7 @@ loop:
   %bit = and {T} %left, 1
   %set = icmp ne {T} %bit, 0
   %product = mul {T} %result, %base
-  %joined = select i1 %set, {T} %product, {T} %result
+  %joined = select {B} %set, {T} %product, {T} %result
   %squared = mul {T} %base, %base
   %shifted = lshr {T} %left, 1
   %more = icmp ne {T} %shifted, 0
@@ -247,7 +242,7 @@ exit:
   ret {T} %joined
 """
 
-_STRAIGHT = ("softplus", "sigmoid", "logaddexp")
+_STRAIGHT = ("softplus", "sigmoid", "logaddexp", "log1mexp", "sign")
 
 # word -> parameters, body
 _FLOATS: dict[str, tuple[str, str]] = {

@@ -9,7 +9,7 @@ from gradc_codegen.bodies import first_operand
 from gradc_codegen.carries import CARRIES, Carry
 from gradc_codegen.carrying import Way, ways
 from gradc_codegen.control_site import ControlSite
-from gradc_codegen.emitter import MEMORY, literal
+from gradc_codegen.module import MEMORY, literal
 from gradc_ir.graph import Value
 from gradc_ir.sizes import TAPE, Size, product
 from gradc_ir.types import Type
@@ -102,7 +102,7 @@ class Control(ControlSite):
     def _row(self, type_: Type, place: str, index: str) -> str:
         writer = self.writer
         width = writer.size(product(type_.shape[1:]))
-        return self.elements.at(place, type_.dtype, writer.multiply(index, width))
+        return self.elements.memory.pointer(place, writer.multiply(index, width), type_.dtype)
 
     def _clear(self, carries: int, first: str) -> None:
         """Write zeros into the rows that were not visited."""

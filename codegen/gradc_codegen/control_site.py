@@ -7,9 +7,10 @@ from typing import NamedTuple, Protocol
 
 from gradc_codegen.abi import LLVM_TYPES, Status
 from gradc_codegen.carrying import is_fill
-from gradc_codegen.elements import Elements
-from gradc_codegen.emitter import MEMORY, Writer
+from gradc_codegen.elements import Elements, Place
+from gradc_codegen.emitter import Writer
 from gradc_codegen.loops import Kernel
+from gradc_codegen.module import MEMORY
 from gradc_codegen.whole import arrays_of
 from gradc_ir.graph import Node, Value
 from gradc_ir.types import Type
@@ -92,7 +93,7 @@ class ControlSite:
         found = {}
         for position, place in self._slots.items():
             value = self.node.results[position]
-            found[value] = self.elements.load(place, value.type.dtype)
+            found[value] = self.elements.load(Place(place, "0"), value.type.dtype)
             self.writer.release(MEMORY[value.type.dtype], place)
         return found
 
@@ -107,16 +108,15 @@ class ControlSite:
             self.writer.loop(
                 "0",
                 self.writer.size(type_.count),
-                lambda index: self.elements.store(
-                    self.elements.at(place, type_.dtype, index), type_.dtype, number
-                ),
+                lambda index: self.elements.store(Place(place, index), type_.dtype, number),
             )
         else:
             self.copy(type_, self.whole(init), place)
 
     def store(self, number: Value, place: str) -> None:
         """Write a number to a place."""
-        self.elements.store(place, number.type.dtype, self.elements.element(number, ()))
+        register = self.elements.element(number, ())
+        self.elements.store(Place(place, "0"), number.type.dtype, register)
 
     def argument(self, value: Value) -> str:
         """Return an operand as an argument of a body: a number, or where an array begins."""

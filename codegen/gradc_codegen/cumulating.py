@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gradc_codegen.composite import SUFFIX
-from gradc_codegen.emitter import REGISTER, Module, Writer
+from gradc_codegen.emitter import Writer
+from gradc_codegen.module import REGISTER, Module, suffix
 from gradc_codegen.scalar import lower_word
 from gradc_codegen.site import Site, around
 from gradc_ir.types import DType
@@ -39,7 +39,7 @@ def _write(site: Site, step: Step) -> None:
     before, length, behind = around(node)
     reverse: bool = node.attributes["reverse"]
     kind = "row" if behind == 1 else "plane"
-    name = f"@gradc.{node.op.name}.{kind}.{'back.' if reverse else ''}{SUFFIX[dtype]}"
+    name = f"@gradc.{node.op.name}.{kind}.{'back.' if reverse else ''}{suffix(dtype)}"
     module = site.writer.module
     define = _define_row if behind == 1 else _define_plane
     count = len(site.operands)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gradc_codegen.emitter import literal
 from gradc_codegen.matrices import Stacked, call, converted, stack_and_matrix
+from gradc_codegen.module import literal
 from gradc_codegen.site import Site
 from gradc_ir import sizes
 from gradc_ir.graph import Node

@@ -1,8 +1,13 @@
-"""Reading one element of a value: from a register, from memory, or computed on the spot."""
+"""Reading an element of a value, or one for each lane: from a register, from memory, or computed.
+
+What all lanes have in common is read once. Lanes that lie side by side are read together; others
+are gathered. Where only some lanes count, nothing is read or written for the rest.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from gradc_codegen.axes import (
     Fixed,
@@ -15,10 +20,22 @@ from gradc_codegen.axes import (
     index_maps,
 )
 from gradc_codegen.buffers import ALIGNMENT, Buffer, Plan, Storage
-from gradc_codegen.emitter import MEMORY, REGISTER, Writer, literal
-from gradc_codegen.scalar import cast, lower_scalar
+from gradc_codegen.emitter import Writer
+from gradc_codegen.folds import Folds
+from gradc_codegen.indices import Lane, is_vector, varies
+from gradc_codegen.loops import Staged
+from gradc_codegen.memory import Memory
+from gradc_codegen.module import REGISTER, literal
+from gradc_codegen.scalar import cast, lower_scalar, lower_word, select
 from gradc_ir.graph import Node, Value
 from gradc_ir.types import DType
+
+
+class Place(NamedTuple):
+    """Where an element is, or one for each lane: a position, in elements, behind a base."""
+
+    base: str
+    position: str
 
 
 class Elements:
@@ -33,7 +50,11 @@ class Elements:
 
     def __init__(self, writer: Writer, plan: Plan, arena: str) -> None:
         self.writer = writer
+        self.memory = Memory(writer)
+        self.folds = Folds(writer)
         self.registers: dict[Value, str] = {}
+        # for arrays whose block at hand is in scratch: the axis, the index along it, and where
+        self.turned: dict[Staged, tuple[str, Buffer]] = {}
         self.may_fail = False
         self._plan = plan
         self.arena = arena
@@ -90,38 +111,60 @@ class Elements:
             self._bases[value] = found
         return found
 
-    def address(self, value: Value, index: tuple[str, ...]) -> str:
-        """Return the address of an element of a value in memory."""
+    def place(self, value: Value, index: tuple[str, ...]) -> Place:
+        """Return where an element of a value in memory is."""
         storage = self._plan.storage[value]
         shape = value.type.shape
         kept = storage.kept
         position = self.writer.linear(
             [index[axis] for axis in kept], [shape[axis] for axis in kept]
         )
-        return self.at(self.base(value, storage), value.type.dtype, position)
+        if storage.lanes > 1:
+            position = self.in_scratch(position, storage.lanes)
+        return Place(self.base(value, storage), position)
 
-    def at(self, base: str, dtype: DType, position: str) -> str:
-        """Return the address of the element at a position from a base."""
-        if position == "0":
-            return base
-        return self.writer.emit(
-            f"getelementptr inbounds {MEMORY[dtype]}, ptr {base}, i64 {position}"
+    def in_scratch(self, position: str, lanes: int) -> str:
+        """Return a position in scratch that holds the elements of all lanes side by side."""
+        return self.writer.add(self.writer.multiply(position, str(lanes)), Lane("0", "1"))
+
+    def load(self, place: Place, dtype: DType, mask: bool = True) -> str:
+        """Return what is at a place; ``mask``: lanes that do not count may be outside of memory."""
+        loaded = self.memory.load(place.base, place.position, dtype, mask)
+        if dtype is not DType.BOOL:
+            return loaded
+        vector = is_vector(loaded)
+        type_ = self.writer.type_of("i8", vector)
+        return self.writer.write(
+            vector, f"icmp ne {type_} {loaded}, {'zeroinitializer' if vector else 0}"
         )
 
-    def load(self, address: str, dtype: DType) -> str:
-        """Return what is at an address."""
-        loaded = self.writer.emit(f"load {MEMORY[dtype]}, ptr {address}")
-        return self.writer.emit(f"icmp ne i8 {loaded}, 0") if dtype is DType.BOOL else loaded
-
-    def store(self, address: str, dtype: DType, register: str) -> None:
-        """Write a register to an address."""
+    def store(self, place: Place, dtype: DType, register: str, mask: bool = True) -> None:
+        """Write a register to a place."""
+        if varies(place.position):
+            register = self.writer.spread(register, REGISTER[dtype])
         if dtype is DType.BOOL:
-            register = self.writer.emit(f"zext i1 {register} to i8")
-        self.writer.do(f"store {MEMORY[dtype]} {register}, ptr {address}")
+            vector = is_vector(register)
+            have, want = (self.writer.type_of(name, vector) for name in ("i1", "i8"))
+            register = self.writer.write(vector, f"zext {have} {register} to {want}")
+        self.memory.store(place.base, place.position, dtype, register, mask)
+
+    def read(self, value: Value, index: tuple[str, ...]) -> str:
+        """Return an element of a value that lives in memory."""
+        mask = self._plan.storage[value].lanes == 1
+        return self.load(self.place(value, index), value.type.dtype, mask)
+
+    def keep(self, value: Value, index: tuple[str, ...], register: str) -> None:
+        """Write an element of a value that lives in memory."""
+        mask = self._plan.storage[value].lanes == 1
+        self.store(self.place(value, index), value.type.dtype, register, mask)
 
     def in_memory(self, value: Value) -> bool:
         """Whether a statement's value lives in memory rather than in a register."""
         return self._plan.storage[value].memory
+
+    def has_lanes(self, value: Value) -> bool:
+        """Whether a value in memory has the elements of all lanes side by side."""
+        return self._plan.storage[value].lanes > 1
 
     def is_stored(self, value: Value) -> bool:
         """Whether a value is some statement's, in memory or in a register."""
@@ -161,12 +204,27 @@ class Elements:
     def _element(self, value: Value, storage: Storage | None, index: tuple[str, ...]) -> str:
         dtype = value.type.dtype
         if storage is not None:
-            return self.load(self.address(value, index), dtype)
+            return self.read(value, index)
         node = value.node
         if node.op.name in ("param", "constant"):
+            for axis, at in enumerate(index):
+                found = self.turned.get(Staged(value, axis)) if isinstance(at, Lane) else None
+                if found is not None and found[0] == at:
+                    others = [*index[:axis], *index[axis + 1 :]]
+                    return self.load(
+                        self.in_block(Staged(value, axis), found[1], others), dtype, False
+                    )
             position = self.writer.linear(list(index), list(value.type.shape))
-            return self.load(self.at(self.whole(value), dtype, position), dtype)
+            return self.load(Place(self.whole(value), position), dtype)
         return self.compute(node, index)
+
+    def in_block(
+        self, staged: Staged, buffer: Buffer, others: list[str], lanes: int | None = None
+    ) -> Place:
+        """Return where an element for each lane of a block of an array is, in scratch."""
+        shape = staged.value.type.shape
+        position = self.writer.linear(others, [shape[i] for i in staged.others])
+        return Place(self.pointer(buffer), self.in_scratch(position, lanes or self.writer.lanes))
 
     def _scalar(self, position: int, dtype: DType) -> str:
         if dtype is not DType.BOOL:
@@ -195,7 +253,8 @@ class Elements:
         if name == "size":
             return self.writer.size(node.attributes["size"])
         if name == "iota":
-            return cast(self.writer, index[0], DType.I64, dtype)
+            at = self.writer.index_vector(index[0]) if varies(index[0]) else index[0]
+            return cast(self.writer, at, DType.I64, dtype)
         if name == "pad":
             zero = literal(0, dtype)
             return self._windowed(node, 0, index, lambda: zero)
@@ -223,9 +282,9 @@ class Elements:
             if result == "0":
                 return result
             if at.divisor != 1:
-                result = writer.emit(f"udiv i64 {result}, {writer.size(at.divisor)}")
+                result = writer.divide("udiv", result, writer.size(at.divisor))
             if at.modulus is not None:
-                result = writer.emit(f"urem i64 {result}, {writer.size(at.modulus)}")
+                result = writer.divide("urem", result, writer.size(at.modulus))
             return result
         if isinstance(at, Lookup):
             indices = node.operands[at.operand]
@@ -242,15 +301,31 @@ class Elements:
             return known
         found = cast(writer, self.element(indices, at), indices.type.dtype, DType.I64)
         length = writer.size(x.type.shape[axis])
-        negative = writer.emit(f"icmp slt i64 {found}, 0")
-        moved = writer.emit(f"add i64 {found}, {length}")
-        wrapped = writer.emit(f"select i1 {negative}, i64 {moved}, i64 {found}")
-        inside = writer.emit(f"icmp ult i64 {wrapped}, {length}")
+        negative = lower_word(writer, "lt", DType.I64, [found, "0"])
+        moved = lower_word(writer, "add", DType.I64, [found, length])
+        wrapped = select(writer, DType.I64, negative, moved, found)
+        vector = is_vector(wrapped)
+        type_ = writer.type_of("i64", vector)
+        end = writer.spread(length, "i64") if vector else length
+        inside = writer.write(vector, f"icmp ult {type_} {wrapped}, {end}")
+        if vector:
+            inside = self._all_lanes(inside)
         (following,) = writer.labels("inside")
         writer.do(f"br i1 {inside}, label %{following}, label %outside")
         writer.start(following)
         self.may_fail = True
         return writer.remember(key, wrapped)
+
+    def _all_lanes(self, condition: str) -> str:
+        """Return whether a condition holds in all lanes that count."""
+        writer = self.writer
+        type_ = writer.type_of("i1", True)
+        if writer.mask is not None:
+            unused = writer.emit_vector(f"xor {type_} {writer.mask}, splat (i1 true)")
+            condition = writer.emit_vector(f"or {type_} {condition}, {unused}")
+        name = f"@llvm.vector.reduce.and.v{writer.lanes}i1"
+        writer.module.declare(f"declare i1 {name}({type_})")
+        return writer.emit(f"call i1 {name}({type_} {condition})")
 
     # -- reads under a guard -----------------------------------------------------------------------
 
@@ -258,7 +333,6 @@ class Elements:
         self, node: Node, position: int, index: tuple[str, ...], otherwise: Callable[[], str]
     ) -> str:
         """Return the operand's element where all windows hold, something else outside."""
-        writer = self.writer
         conditions: list[str] = []
         at: list[str] = []
         for window in self.maps(node)[position]:
@@ -271,13 +345,27 @@ class Elements:
                 at.append(index[window])
         if not conditions:
             return self.element(node.operands[position], tuple(at))
-        condition = conditions[0]
-        for other in conditions[1:]:
-            condition = writer.emit(f"and i1 {condition}, {other}")
-        type_ = REGISTER[node.results[0].type.dtype]
+        dtype = node.results[0].type.dtype
+        uniform = [condition for condition in conditions if not is_vector(condition)]
+
+        def read() -> str:
+            return self.element(node.operands[position], tuple(at))
+
+        def read_inside() -> str:
+            # a load that is the same for all lanes has no mask
+            zero = literal(0, dtype)
+            return self._branch(self._all(uniform), dtype, read, lambda: zero)
+
+        is_mixed = 0 < len(uniform) < len(conditions)
         return self._branch(
-            condition, type_, lambda: self.element(node.operands[position], tuple(at)), otherwise
+            self._all(conditions), dtype, read_inside if is_mixed else read, otherwise
         )
+
+    def _all(self, conditions: list[str]) -> str:
+        found = conditions[0]
+        for other in conditions[1:]:
+            found = lower_word(self.writer, "and", DType.BOOL, [found, other])
+        return found
 
     def _concatenated(self, node: Node, position: int, index: tuple[str, ...]) -> str:
         if position == len(node.operands) - 1:
@@ -294,18 +382,35 @@ class Elements:
         writer = self.writer
         distance = writer.subtract(index, writer.size(window.start))
         size = writer.size(window.size)
+        vector = varies(distance)
+        type_ = writer.type_of("i64", vector)
+        if vector:
+            size = writer.spread(size, "i64")
         if window.step == 1:
-            return writer.emit(f"icmp ult i64 {distance}, {size}"), distance
-        quotient = writer.emit(f"sdiv i64 {distance}, {window.step}")
-        rest = writer.emit(f"srem i64 {distance}, {window.step}")
-        whole = writer.emit(f"icmp eq i64 {rest}, 0")
-        below = writer.emit(f"icmp ult i64 {quotient}, {size}")
-        return writer.emit(f"and i1 {whole}, {below}"), quotient
+            at = writer.index_vector(distance) if vector else distance
+            return writer.write(vector, f"icmp ult {type_} {at}, {size}"), distance
+        step = str(window.step)
+        if vector:
+            distance, step = writer.index_vector(distance), writer.spread(step, "i64")
+        quotient = writer.write(vector, f"sdiv {type_} {distance}, {step}")
+        rest = writer.write(vector, f"srem {type_} {distance}, {step}")
+        whole = lower_word(writer, "eq", DType.I64, [rest, "0"])
+        below = writer.write(vector, f"icmp ult {type_} {quotient}, {size}")
+        return lower_word(writer, "and", DType.BOOL, [whole, below]), quotient
 
     def _branch(
-        self, condition: str, type_: str, then: Callable[[], str], otherwise: Callable[[], str]
+        self, condition: str, dtype: DType, then: Callable[[], str], otherwise: Callable[[], str]
     ) -> str:
+        """Return one of two elements; the other is not read."""
         writer = self.writer
+        if is_vector(condition):
+            type_ = writer.type_of("i1", True)
+            opposite = writer.emit_vector(f"xor {type_} {condition}, splat (i1 true)")
+            found = []
+            for where, value in ((condition, then), (opposite, otherwise)):
+                with writer.in_lanes(writer.lanes, writer.masked(where)):
+                    found.append(value())
+            return select(writer, dtype, condition, *found)
         writer.guarded_reads += 1
         yes, no, joined = writer.labels("yes", "no", "joined")
         writer.do(f"br i1 {condition}, label %{yes}, label %{no}")
@@ -313,12 +418,17 @@ class Elements:
         for block, value in ((yes, then), (no, otherwise)):
             writer.start(block)
             writer.open()
+            # in lanes one branch may find a number and the other one for each lane
             result = value()
+            if writer.lanes > 1:
+                result = writer.spread(result, REGISTER[dtype])
             writer.close()
             found.append(f"[ {result}, %{writer.block} ]")
             writer.do(f"br label %{joined}")
         writer.start(joined)
-        return writer.emit(f"phi {type_} {found[0]}, {found[1]}")
+        vector = writer.lanes > 1
+        type_ = writer.type_of(REGISTER[dtype], vector)
+        return writer.write(vector, f"phi {type_} {', '.join(found)}")
 
 
 def aligned_size(writer: Writer, plan: Plan, slot: int) -> str:

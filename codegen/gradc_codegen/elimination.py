@@ -6,8 +6,8 @@ do what their references do, in the same order, to the bit. Matrices are row-maj
 
 from __future__ import annotations
 
-from gradc_codegen.composite import SUFFIX
-from gradc_codegen.emitter import REGISTER, Module, Writer
+from gradc_codegen.emitter import Writer
+from gradc_codegen.module import REGISTER, Module, suffix
 from gradc_codegen.scalar import lower_word
 from gradc_ir.types import DType
 
@@ -20,7 +20,7 @@ def cholesky(module: Module, dtype: DType) -> str:
 
     The diagonal holds a nan or a 0 where a is not positive definite.
     """
-    name = f"@gradc.cholesky.loops.{SUFFIX[dtype]}"
+    name = f"@gradc.cholesky.loops.{suffix(dtype)}"
     module.help(name, lambda: _define_cholesky(module, name, dtype))
     return name
 
@@ -98,7 +98,7 @@ def lu(module: Module, dtype: DType) -> str:
 
     The permutation must hold 0, 1, 2 … before.
     """
-    name = f"@gradc.lu.loops.{SUFFIX[dtype]}"
+    name = f"@gradc.lu.loops.{suffix(dtype)}"
     module.help(name, lambda: _define_lu(module, name, dtype))
     return name
 
@@ -108,7 +108,7 @@ def _define_lu(module: Module, name: str, dtype: DType) -> str:
     rows, columns = "%rows", "%columns"
     best, found = writer.at_entry(f"alloca {type_}"), writer.at_entry("alloca i64")
     module.declare("declare i64 @llvm.smin.i64(i64, i64)")
-    module.declare(f"declare {type_} @llvm.fabs.{SUFFIX[dtype]}({type_})")
+    module.declare(f"declare {type_} @llvm.fabs.{suffix(dtype)}({type_})")
     steps = writer.at_entry(f"call i64 @llvm.smin.i64(i64 {rows}, i64 {columns})")
 
     def at(row: str, column: str) -> str:
@@ -116,7 +116,7 @@ def _define_lu(module: Module, name: str, dtype: DType) -> str:
 
     def size(row: str, k: str) -> str:
         entry = writer.load_at(type_, "%f", at(row, k))
-        return writer.emit(f"call {type_} @llvm.fabs.{SUFFIX[dtype]}({type_} {entry})")
+        return writer.emit(f"call {type_} @llvm.fabs.{suffix(dtype)}({type_} {entry})")
 
     def search(row: str, k: str) -> None:
         """Keep the first largest; the first nan is larger than all else."""
@@ -178,7 +178,7 @@ def exchange(writer: Writer, type_: str, base: str, one: str, other: str) -> Non
 def substitution(module: Module, dtype: DType, *, lower: bool, transposed: bool, unit: bool) -> str:
     """Return the name of the function ``(a, x, n, columns)`` that solves in place, b being in x."""
     how = f"{'lower' if lower else 'upper'}{'.t' if transposed else ''}{'.unit' if unit else ''}"
-    name = f"@gradc.substitution.{how}.{SUFFIX[dtype]}"
+    name = f"@gradc.substitution.{how}.{suffix(dtype)}"
     module.help(
         name,
         lambda: _define_substitution(module, name, dtype, lower != transposed, transposed, unit),

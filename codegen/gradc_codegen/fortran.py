@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from gradc_codegen import capsules
-from gradc_codegen.emitter import REGISTER, Writer, literal
+from gradc_codegen.emitter import Writer
+from gradc_codegen.module import REGISTER, literal
 from gradc_ir.errors import GradcError
 from gradc_ir.types import DType
 

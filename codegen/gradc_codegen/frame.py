@@ -5,8 +5,9 @@ from __future__ import annotations
 from gradc_codegen.abi import LARGEST_SIZE, Signature
 from gradc_codegen.buffers import ALIGNMENT, Plan
 from gradc_codegen.elements import aligned_size
-from gradc_codegen.emitter import Module, Writer
+from gradc_codegen.emitter import Writer
 from gradc_codegen.loops import Kernel
+from gradc_codegen.module import Module
 
 
 def symbols_of(kernel: Kernel) -> dict[str, str]:

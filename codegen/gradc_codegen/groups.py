@@ -1,8 +1,8 @@
-"""Loops over groups of 32 elements, for the reductions that have partials.
+"""Loops over chunks and groups of 32 elements, for the reductions that have partials.
 
-A whole group runs as rows of eight or sixteen elements, one a partial: LLVM keeps the partials in
-registers and joins a row at once, in the defined order. What a loop leaves behind its last whole
-group, and every loop that is no plain row of numbers, goes element by element.
+With lanes along the loop a whole group is one to four vectors, and what is left behind the last one
+runs under a mask. Without, a group whose body is short is joined in registers, its partials one
+after another in the order in which they fold; any other goes element by element.
 """
 
 from __future__ import annotations
@@ -10,77 +10,35 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gradc_codegen.accumulate import Running
-from gradc_codegen.buffers import Plan
-from gradc_codegen.elements import Elements
 from gradc_codegen.emitter import Writer
+from gradc_codegen.indices import Lane, is_number
+from gradc_codegen.lanes import is_function
 from gradc_codegen.loops import Kind, Loop, Statement
-from gradc_codegen.scalar import is_instruction
 from gradc_ir import reduction
-from gradc_ir.graph import Node, Value
 
-# A body is written twice where whole groups run in rows, so only short ones are.
-_LONGEST_ROW = 48
-_MOST_LOOPS_IN_ROWS = 64
-_PLAIN_MOVEMENT = ("broadcast", "transpose", "slice", "iota", "size", "reshape", "contract")
+# A body is written once for each of the 32 elements of a group, so only very short ones are.
+_LONGEST_IN_REGISTERS = 3
 
 
 def write_groups(
-    writer: Writer, running: Sequence[Running], end: str, body: Callable[[str], None], rows: bool
+    writer: Writer, loop: Loop, running: Sequence[Running], end: str, body: Callable[[str], None]
 ) -> None:
     """Write the loop from 0 to ``end`` in chunks and groups.
 
     Parameters
     ----------
     running: the reductions in the loop that have partials, all begun.
-    body: writes one iteration.
-    rows: whether whole groups run in rows, as :func:`runs_in_rows` says.
+    body: writes one iteration, or a block of them.
     """
+    groups = _Lanes if loop.block > 1 else _InRegisters if _is_short(loop, running) else _OneByOne
+    made = groups(writer, loop, running, body)
 
     def chunk(start: str) -> None:
-        for made in running:
-            made.begin_chunk()
-        stop = writer.minimum(writer.add(start, str(reduction.CHUNK)), end)
-        if rows:
-            rest = _whole_groups(writer, running, start, stop)
-            writer.loop(start, rest, whole, reduction.GROUP)
-            writer.branch_if_less(rest, stop, lambda: part(rest, stop))
-        else:
-            writer.loop(start, stop, lambda first: group(first, stop), reduction.GROUP, True)
-        for made in running:
-            made.join_chunk()
-
-    def group(start: str, end: str) -> None:
-        part(start, writer.minimum(writer.add(start, str(reduction.GROUP)), end))
-
-    def part(start: str, stop: str) -> None:
-        for made in running:
-            made.begin_group()
-        writer.loop(start, stop, body, 1, True)
-        for made in running:
-            made.join_group()
-
-    def whole(start: str) -> None:
-        width = min(made.lanes for made in running)
-        for made in running:
-            made.begin_group(in_rows=True)
-
-        def row(offset: str) -> None:
-            first = writer.add(start, offset)
-
-            def element(lane: str) -> None:
-                for made in running:
-                    if made.lanes == width:
-                        made.lane = lane
-                    else:
-                        half = writer.emit(f"and i64 {offset}, {made.lanes - 1}")
-                        made.lane = writer.add(half, lane)
-                body(writer.add(first, lane))
-
-            writer.loop("0", str(width), element, mark=writer.module.keep_rolled())
-
-        writer.loop("0", str(reduction.GROUP), row, width)
-        for made in running:
-            made.join_group()
+        for reduced in running:
+            reduced.begin_chunk()
+        made.write(start, writer.minimum(writer.add(start, str(reduction.CHUNK)), end))
+        for reduced in running:
+            reduced.join_chunk()
 
     writer.loop("0", end, chunk, reduction.CHUNK)
 
@@ -88,7 +46,7 @@ def write_groups(
 def _whole_groups(writer: Writer, running: Sequence[Running], start: str, stop: str) -> str:
     """Return where the whole groups end; at their start in a loop too short to have partials."""
     length = writer.subtract(stop, start)
-    if not length.startswith("%"):
+    if is_number(length):
         return writer.add(start, str(int(length) // reduction.GROUP * reduction.GROUP))
     whole = writer.emit(f"and i64 {length}, {-reduction.GROUP}")
     short = next((made.short for made in running if made.short), None)
@@ -97,39 +55,130 @@ def _whole_groups(writer: Writer, running: Sequence[Running], start: str, stop: 
     return writer.add(start, whole)
 
 
-def runs_in_rows(loop: Loop, elements: Elements, plan: Plan) -> bool:
-    """Whether whole groups of a loop run in rows: a short body without calls and branches.
-
-    In a kernel of very many reductions none does, for the sake of compile time.
-    """
-    if len(plan.accumulators) > _MOST_LOOPS_IN_ROWS:
-        return False
+def _is_short(loop: Loop, running: Sequence[Running]) -> bool:
+    """Whether a body is so short that it may be written for each element of a group."""
     statements = [item for item in loop.body if isinstance(item, Statement)]
-    if len(statements) != len(loop.body) or len(statements) > _LONGEST_ROW:
-        return False
-    return all(_is_plain_statement(statement, elements) for statement in statements)
+    return (
+        len(statements) == len(loop.body) <= _LONGEST_IN_REGISTERS
+        and all(statement.kind in (Kind.REDUCE, Kind.MAP) for statement in statements)
+        and not any(map(is_function, statements))
+        and all(not made.state.inner for made in running)
+        and len({made.lanes for made in running}) == 1
+    )
 
 
-def _is_plain_statement(statement: Statement, elements: Elements) -> bool:
-    if statement.kind is Kind.COPY and not _is_recomputed(statement.value, elements):
-        return True
-    return statement.kind is not Kind.SCATTER and _is_plain(statement.node, elements)
+class _Groups:
+    """How one group is written, and the last one, which may not be whole."""
+
+    def __init__(
+        self, writer: Writer, loop: Loop, running: Sequence[Running], body: Callable[[str], None]
+    ) -> None:
+        self.writer = writer
+        self.block = loop.block
+        self.running = running
+        self.body = body
+
+    def write(self, start: str, stop: str) -> None:
+        """Write the groups of a chunk."""
+        whole = _whole_groups(self.writer, self.running, start, stop)
+        self.writer.loop(start, whole, self.whole, reduction.GROUP)
+        self.writer.branch_if_less(whole, stop, lambda: self.rest(whole, stop))
+
+    def whole(self, start: str) -> None:
+        """Write a group of 32 elements."""
+        raise NotImplementedError
+
+    def rest(self, start: str, stop: str) -> None:
+        """Write the elements behind the last whole group."""
+        for made in self.running:
+            made.in_rest = True
+        self._between(lambda: self._elements(start, stop))
+        for made in self.running:
+            made.in_rest = False
+
+    def _between(self, body: Callable[[], None]) -> None:
+        for made in self.running:
+            made.begin_group()
+        body()
+        for made in self.running:
+            made.join_group()
+
+    def _elements(self, start: str, stop: str) -> None:
+        raise NotImplementedError
 
 
-def _is_plain(node: Node, elements: Elements) -> bool:
-    """Whether a node, with what is recomputed for it, is instructions alone."""
-    stack = [node]
-    while stack:
-        node = stack.pop()
-        op = node.op
-        if op.is_elementwise:
-            if not is_instruction(node):
-                return False
-        elif op.family != "reduce" and op.name not in _PLAIN_MOVEMENT:
-            return False
-        stack += [x.node for x in node.operands if _is_recomputed(x, elements)]
-    return True
+class _OneByOne(_Groups):
+    """One element after another joins a partial in memory."""
+
+    def write(self, start: str, stop: str) -> None:
+        """Write the groups of a chunk; the body once, as it may be long."""
+        writer = self.writer
+
+        def group(first: str) -> None:
+            last = writer.minimum(writer.add(first, str(reduction.GROUP)), stop)
+            self._between(lambda: self._elements(first, last))
+
+        writer.loop(start, stop, group, reduction.GROUP, True)
+
+    def _elements(self, start: str, stop: str) -> None:
+        self.writer.loop(start, stop, self.body, 1, True)
 
 
-def _is_recomputed(value: Value, elements: Elements) -> bool:
-    return value.node.op.name not in ("param", "constant") and not elements.is_stored(value)
+class _Lanes(_Groups):
+    """Lanes side by side join as many partials at once."""
+
+    def whole(self, start: str) -> None:
+        """Write a group of 32 elements."""
+        writer, block = self.writer, self.block
+
+        def row(offset: str) -> None:
+            with writer.in_lanes(block):
+                self.body(Lane(writer.add(start, offset), "1"))
+
+        self._between(lambda: writer.loop("0", str(reduction.GROUP), row, block))
+
+    def _elements(self, start: str, stop: str) -> None:
+        self.writer.lane_loop(stop, self.block, self.body, start)
+
+
+class _InRegisters(_Groups):
+    """A whole group without memory: each partial in turn, joined as soon as its neighbour is."""
+
+    def _elements(self, start: str, stop: str) -> None:
+        self.writer.loop(start, stop, self.body, 1, True)
+
+    def whole(self, start: str) -> None:
+        """Write a group of 32 elements."""
+        self._join(start, reduction.GROUP)
+
+    def rest(self, start: str, stop: str) -> None:
+        """Write the elements behind the last whole group."""
+        count = self.writer.subtract(stop, start)
+        if is_number(count):
+            self._join(start, int(count))
+        else:
+            super().rest(start, stop)
+
+    def _join(self, start: str, count: int) -> None:
+        for made in self.running:
+            made.in_registers = True
+        totals = self._joined(start, count, 0, 1)
+        for made, total in zip(self.running, totals):
+            made.in_registers = False
+            assert total is not None
+            made.join_sum(total)
+
+    def _joined(self, start: str, count: int, first: int, stride: int) -> list[str | None]:
+        """Return the joins of the partials ``first``, ``first + stride``, …; None without elements.
+
+        Partials fold by halving, so those that are half of them apart are joined first.
+        """
+        if stride < self.running[0].lanes:
+            left = self._joined(start, count, first, 2 * stride)
+            right = self._joined(start, count, first + stride, 2 * stride)
+            return [made.join(x, y) for made, x, y in zip(self.running, left, right)]
+        for made in self.running:
+            made.partial = None
+        for position in range(first, count, stride):
+            self.body(self.writer.add(start, str(position)))
+        return [made.partial for made in self.running]

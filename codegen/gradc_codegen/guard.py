@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradc_codegen.abi import LARGEST_SIZE, Signature, Status
-from gradc_codegen.emitter import square_root
+from gradc_codegen.lines import square_root
 from gradc_ir import sizes
 from gradc_ir.graph import Function
 from gradc_ir.sizes import Size

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from gradc_ir.graph import Function, Node, Value
-from gradc_ir.sizes import Size
+from gradc_ir.sizes import Size, product
 
 # For each axis of a value the dim of the reading statement it is read at, -1 for any other index.
 Reading: TypeAlias = tuple[int, ...]
@@ -113,15 +113,40 @@ class Statement:
         return f"{self.kind.value} {self.node.op.name}"
 
 
+class Staged(NamedTuple):
+    """An array outside of the nest, and the axis of it along which lanes read it."""
+
+    value: Value
+    axis: int
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """The other axes."""
+        return tuple(i for i in range(self.value.type.rank) if i != self.axis)
+
+    def bytes(self, block: int) -> Size:
+        """Return how long a block of it is."""
+        type_ = self.value.type
+        return product(type_.shape[i] for i in self.others) * block * type_.dtype.bytes
+
+
 @dataclass(eq=False)
 class Loop:
-    """A loop over one label; ``block`` iterations at a time, one until lanes exist."""
+    """A loop over one label.
+
+    Parameters
+    ----------
+    block: how many iterations run at once, as lanes.
+    reductions: the statements that join their elements over it.
+    staged: arrays that are turned, block by block, so that lanes lie side by side.
+    """
 
     name: str
     size: Size
     body: list[Item] = field(default_factory=list)
     block: int = 1
     reductions: list[Statement] = field(default_factory=list)
+    staged: list[Staged] = field(default_factory=list)
     part: int = 0
 
 
@@ -134,6 +159,24 @@ class Part:
 
 
 Item: TypeAlias = Statement | Loop | Part
+
+
+def statements_of(body: list[Item]) -> Iterator[Statement]:
+    """Return all statements of a nest."""
+    for item in body:
+        if isinstance(item, Statement):
+            yield item
+        else:
+            yield from statements_of(item.body)
+
+
+def loops_of(body: list[Item]) -> Iterator[Loop]:
+    """Return all loops of a nest, the outer ones first."""
+    for item in body:
+        if isinstance(item, Loop):
+            yield item
+        if not isinstance(item, Statement):
+            yield from loops_of(item.body)
 
 
 @dataclass(eq=False)
@@ -192,6 +235,9 @@ class _Printer:
             if isinstance(item, Loop):
                 block = f" by {item.block}" if item.block != 1 else ""
                 yield f"{indent}for {item.name} in {item.size}{block}:"
+                for value, axis in item.staged:
+                    at = [item.name if i == axis else ":" for i in range(value.type.rank)]
+                    yield f"{indent}  turn {self._names[value]}[{','.join(at)}]"
                 yield from self._body(item.body, indent + "  ")
             elif isinstance(item, Part):
                 yield f"{indent}part {item.number}:"

@@ -12,18 +12,26 @@ from gradc_codegen.buffers import Plan, plan
 from gradc_codegen.carrying import left_open
 from gradc_codegen.control import Control
 from gradc_codegen.control_site import Body
-from gradc_codegen.elements import Elements
-from gradc_codegen.emitter import MEMORY, Module, Writer
+from gradc_codegen.elements import Elements, Place
+from gradc_codegen.emitter import Writer
 from gradc_codegen.frame import checks_of, symbols_of, write_worksize
-from gradc_codegen.groups import runs_in_rows, write_groups
+from gradc_codegen.groups import write_groups
+from gradc_codegen.indices import Lane
+from gradc_codegen.lanes import functions_in, is_function
 from gradc_codegen.loops import Item, Kernel, Kind, Loop, Part, Statement
+from gradc_codegen.module import MEMORY, Module
 from gradc_codegen.scalar import lower_scalar, lower_word
 from gradc_codegen.schedule import schedule
 from gradc_codegen.site import Site
+from gradc_codegen.turning import turn
+from gradc_codegen.unrolling import unrolled_by, write_unrolled
 from gradc_codegen.updates import target_window
 from gradc_codegen.whole import WHOLE, arrays_of
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.types import DType
+
+# In a body with more functions LLVM runs out of registers, and numbers go to the stack and back.
+_MOST_INLINED = 24
 
 
 def lower(function: Function, name: str, blas: bool = False, fma: bool = True) -> str:
@@ -112,14 +120,18 @@ class _FunctionLowering:
         found = self._bodies.get((node, position))
         if found is None:
             found = self._bodies[node, position] = self._write_body(
-                self._kernel.bodies[node][position], self._plan.bodies[node][position]
+                self._kernel.bodies[node][position],
+                self._plan.bodies[node][position],
+                self._writer.runs_often or node.op.name in ("scan", "while"),
             )
         return found
 
-    def _write_body(self, kernel: Kernel, made: Plan) -> Body:
+    def _write_body(self, kernel: Kernel, made: Plan, repeats: bool) -> Body:
         name = self._module.fresh(f"{self._module.name}.body")
         signature = Signature.of(kernel.function, symbols=tuple(self._symbols))
         inner = _FunctionLowering(self._module, name, kernel, made, signature, self._symbols)
+        functions = sum(map(is_function, kernel.statements))
+        inner._writer.runs_often = repeats and functions <= _MOST_INLINED
         inner._body(kernel.body)
         inner._finish()
         self.fails = self.fails or inner.fails
@@ -200,14 +212,31 @@ class _FunctionLowering:
 
         def body(index: str) -> None:
             self._indices[loop] = index
+            for staged, buffer in zip(loop.staged, self._plan.staged.get(loop, ())):
+                assert isinstance(index, Lane)
+                turn(self.elements, staged, index, buffer)
+            before, writer.inlines = writer.inlines, functions_in(loop) <= _MOST_INLINED
             self._body(loop.body)
+            writer.inlines = before
+            for staged in loop.staged:
+                del self.elements.turned[staged]
             del self._indices[loop]
 
-        if not grouped:
-            writer.loop("0", end, body)
+        def alone(index: str) -> None:
+            body(index)
+            self.elements.folds.flush()
+
+        unrolled = unrolled_by(loop) if writer.lanes > 1 and not grouped else 1
+        if unrolled > 1:
+            write_unrolled(writer, end, unrolled, body, self.elements.folds)
         else:
-            rows = runs_in_rows(loop, self.elements, self._plan)
-            write_groups(writer, grouped, end, body, rows)
+            self.elements.folds.flush()
+            if grouped:
+                write_groups(writer, loop, grouped, end, alone)
+            elif loop.block > 1:
+                writer.lane_loop(end, loop.block, alone)
+            else:
+                writer.loop("0", end, alone)
         for made in running:
             del self._running[made.statement]
             total = made.end()
@@ -296,7 +325,7 @@ class _FunctionLowering:
             return
         own = self._own(statement) if own is None else own
         index = tuple(own[dim] if dim >= 0 else "0" for dim in statement.axis_dims)
-        self.elements.store(self.elements.address(value, index), value.type.dtype, register)
+        self.elements.keep(value, index, register)
 
     def _write_outputs(self, statement: Statement, own: list[str], register: str) -> None:
         """Store an element into the outputs that are wanted."""
@@ -305,15 +334,14 @@ class _FunctionLowering:
         shape = statement.value.type.shape
         for output in statement.outputs:
             if not shape:
-                elements.store(self._scalar_output(output, dtype), dtype, register)
+                elements.store(Place(self._scalar_output(output, dtype), "0"), dtype, register)
                 continue
-            store, skip = writer.labels("store", "stored")
-            writer.do(f"br i1 {elements.wanted(output)}, label %{store}, label %{skip}")
-            writer.start(store)
-            position = writer.linear([own[dim] for dim in statement.axis_dims], list(shape))
-            elements.store(elements.at(f"%out{output}", dtype, position), dtype, register)
-            writer.do(f"br label %{skip}")
-            writer.start(skip)
+
+            def store(output: int = output) -> None:
+                position = writer.linear([own[dim] for dim in statement.axis_dims], list(shape))
+                elements.store(Place(f"%out{output}", position), dtype, register)
+
+            writer.where(elements.wanted(output), store)
 
     def _scalar_output(self, output: int, dtype: DType) -> str:
         """Return where a scalar output goes: nowhere, on the stack, when it is not wanted."""
@@ -347,7 +375,8 @@ class _FunctionLowering:
                 for output in statement.outputs:
                     if self._kernel.function.results[output] is value:
                         dtype = value.type.dtype
-                        elements.store(self._scalar_output(output, dtype), dtype, register)
+                        place = Place(self._scalar_output(output, dtype), "0")
+                        elements.store(place, dtype, register)
             return
         WHOLE[node.op.name].write(
             Site(
@@ -381,8 +410,7 @@ class _FunctionLowering:
             start = sum((operand.type.shape[axis] for operand in before), start=0)
             index = list(own)
             index[axis] = writer.add(writer.size(start), own[axis])
-        address = self.elements.address(statement.value, tuple(index))
-        self.elements.store(address, statement.value.type.dtype, register)
+        self.elements.keep(statement.value, tuple(index), register)
 
     def _scatter(self, statement: Statement, own: list[str]) -> None:
         node, elements = statement.node, self.elements
@@ -394,12 +422,8 @@ class _FunctionLowering:
         for operand, axis in zip(indices, axes):
             index[axis] = elements.checked(operand, at, x, axis)
         register = elements.element(part, tuple(own))
-        dtype = statement.value.type.dtype
-        address = elements.address(statement.value, tuple(index))
         if node.op.name == "scatter_add":
-            have = elements.load(address, dtype)
-            if dtype is DType.BOOL:
-                register = self._writer.emit(f"or i1 {have}, {register}")
-            else:
-                register = lower_word(self._writer, "add", dtype, [have, register])
-        elements.store(address, dtype, register)
+            word = "or" if statement.value.type.dtype is DType.BOOL else "add"
+            have = elements.read(statement.value, tuple(index))
+            register = lower_word(self._writer, word, statement.value.type.dtype, [have, register])
+        elements.keep(statement.value, tuple(index), register)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gradc_codegen.composite import SUFFIX
 from gradc_codegen.elimination import SMALL
-from gradc_codegen.emitter import REGISTER, Module, Writer
+from gradc_codegen.emitter import Writer
 from gradc_codegen.fortran import LARGEST_INTEGER, Fortran
+from gradc_codegen.module import REGISTER, Module, suffix
 from gradc_codegen.site import Site
 from gradc_ir import sizes
 from gradc_ir.sizes import Size, product
@@ -178,7 +178,7 @@ def call(
     working: the dtype in which it works; that of the operands by default.
     """
     dtype = site.node.operands[0].type.dtype
-    name = f"@gradc.{site.node.op.name}.{variant}.{SUFFIX[dtype]}"
+    name = f"@gradc.{site.node.op.name}.{variant}.{suffix(dtype)}"
     module = site.writer.module
 
     def text() -> str:

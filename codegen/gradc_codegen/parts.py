@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import heapq
 
+from gradc_codegen.cost import joins_in_groups
 from gradc_codegen.loops import Item, Kind, Loop, Part, Statement
-from gradc_codegen.phases import joins_in_groups
 
 MOST_OPERATIONS = 4000
 # Numbers in one function that wait for their readers, and numbers it reads that others made (LLVM

@@ -1,93 +1,107 @@
-"""One element of an elementwise op as LLVM: each word of the op table, as its reference does it."""
+"""An elementwise op as LLVM, of one element or of one for each lane, as its reference does it."""
 
 from __future__ import annotations
 
-from gradc_codegen import composite
-from gradc_codegen.emitter import REGISTER, Writer, literal
-from gradc_codegen.math import functions
+from gradc_codegen.emitter import Writer
+from gradc_codegen.indices import is_vector
+from gradc_codegen.math import words
+from gradc_codegen.module import REGISTER, literal, suffix
 from gradc_ir.graph import Node
 from gradc_ir.types import DType
 
 _FLOATS = (DType.F64, DType.F32)
 _INTEGERS = (DType.I64, DType.I32)
 
-# words that are one instruction: by word and dtype of the operands
-_INSTRUCTIONS: dict[tuple[str, DType], str] = {}
+# Words that are one instruction: by word and dtype of the operands its name, and the operands of
+# its own before and behind those.
+_INSTRUCTIONS: dict[tuple[str, DType], tuple[str, tuple[str, ...], tuple[str, ...]]] = {}
 
 
 def _fill() -> None:
+    def enter(word: str, dtype: DType, name: str, before: str = "", behind: str = "") -> None:
+        _INSTRUCTIONS[word, dtype] = name, tuple(before.split()), tuple(behind.split())
+
     for dtype in _FLOATS:
-        type_ = REGISTER[dtype]
         for word, name in [("add", "fadd"), ("sub", "fsub"), ("mul", "fmul"), ("div", "fdiv")]:
-            _INSTRUCTIONS[word, dtype] = f"{name} {type_} %s, %s"
+            enter(word, dtype, name)
         for word, name in [("eq", "oeq"), ("ne", "une"), ("lt", "olt"), ("le", "ole")]:
-            _INSTRUCTIONS[word, dtype] = f"fcmp {name} {type_} %s, %s"
-        _INSTRUCTIONS["neg", dtype] = f"fneg {type_} %s"
+            enter(word, dtype, f"fcmp {name}")
+        enter("neg", dtype, "fneg")
     for dtype in (*_INTEGERS, DType.BOOL):
-        type_ = REGISTER[dtype]
         sign = "u" if dtype is DType.BOOL else "s"
         for word, name in [("eq", "eq"), ("ne", "ne"), ("lt", sign + "lt"), ("le", sign + "le")]:
-            _INSTRUCTIONS[word, dtype] = f"icmp {name} {type_} %s, %s"
+            enter(word, dtype, f"icmp {name}")
     for dtype in _INTEGERS:
-        type_ = REGISTER[dtype]
         for word in ("add", "sub", "mul"):  # without nsw: integers wrap
-            _INSTRUCTIONS[word, dtype] = f"{word} {type_} %s, %s"
-        _INSTRUCTIONS["neg", dtype] = f"sub {type_} 0, %s"
+            enter(word, dtype, word)
+        enter("neg", dtype, "sub", before="0")
     for word in ("and", "or", "xor"):
-        _INSTRUCTIONS[word, DType.BOOL] = f"{word} i1 %s, %s"
-    _INSTRUCTIONS["not", DType.BOOL] = "xor i1 %s, true"
-    _INSTRUCTIONS["maximum", DType.BOOL] = "or i1 %s, %s"
-    _INSTRUCTIONS["minimum", DType.BOOL] = "and i1 %s, %s"
+        enter(word, DType.BOOL, word)
+    enter("not", DType.BOOL, "xor", behind="true")
+    enter("maximum", DType.BOOL, "or")
+    enter("minimum", DType.BOOL, "and")
 
 
 _fill()
 
 
 def is_instruction(node: Node) -> bool:
-    """Whether an elementwise node becomes instructions that LLVM can run over several elements."""
+    """Whether an elementwise node becomes an instruction or two, and no function."""
     word, dtype = node.op.scalar or "", node.operands[0].type.dtype
     return (
         word in ("select", "cast", "identity", "abs", "sign")
         or (word, dtype) in _INSTRUCTIONS
         or (word, dtype.is_float) in _INTRINSICS
-        or (dtype.is_float and (functions.is_emitted(word) or composite.is_straight(word)))
     )
 
 
 def lower_scalar(writer: Writer, node: Node, operands: list[str]) -> str:
-    """Write an elementwise node on operands in registers; returns the result's register."""
+    """Write an elementwise node on operands in registers; returns the result's register.
+
+    Where an operand has an element for each lane, so has the result.
+    """
     word = node.op.scalar or ""
     if word == "select":
-        type_ = REGISTER[node.operands[1].type.dtype]
-        condition, x, y = operands
-        return writer.emit(f"select i1 {condition}, {type_} {x}, {type_} {y}")
+        return select(writer, node.operands[1].type.dtype, *operands)
     if word == "cast":
         return cast(writer, operands[0], node.operands[0].type.dtype, node.attributes["dtype"])
     return lower_word(writer, word, node.operands[0].type.dtype, operands)
 
 
+def select(writer: Writer, dtype: DType, condition: str, x: str, y: str) -> str:
+    """Write the choice of one operand where a condition holds and the other elsewhere."""
+    vector = is_vector(condition) or is_vector(x) or is_vector(y)
+    if vector:
+        x, y = writer.spread(x, REGISTER[dtype]), writer.spread(y, REGISTER[dtype])
+    type_ = writer.type_of(REGISTER[dtype], vector)
+    flag = writer.type_of("i1", is_vector(condition))
+    return writer.write(vector, f"select {flag} {condition}, {type_} {x}, {type_} {y}")
+
+
 def lower_word(writer: Writer, word: str, dtype: DType, operands: list[str]) -> str:
     """Write one word on operands of one dtype; returns the result's register."""
+    vector = any(map(is_vector, operands))
+    if vector:
+        operands = [writer.spread(operand, REGISTER[dtype]) for operand in operands]
     instruction = _INSTRUCTIONS.get((word, dtype))
     if instruction is not None:
-        return writer.emit(instruction % tuple(operands))
+        name, before, behind = instruction
+        if vector and (before or behind):
+            before = tuple(writer.spread(number, REGISTER[dtype]) for number in before)
+            behind = tuple(writer.spread(number, REGISTER[dtype]) for number in behind)
+        type_ = writer.type_of(REGISTER[dtype], vector)
+        return writer.write(vector, f"{name} {type_} {', '.join((*before, *operands, *behind))}")
     if word == "identity":
         return operands[0]
-    where = " alwaysinline" if writer.in_loop else " noinline"
-    if dtype.is_float and functions.is_math(word):
-        type_, name = REGISTER[dtype], functions.reference(writer.module, word, dtype)
-        arguments = ", ".join(f"{type_} {operand}" for operand in operands)
-        mark = where if functions.is_emitted(word) else ""
-        return writer.emit(f"call {type_} {name}({arguments}){mark}")
     intrinsic = _INTRINSICS.get((word, dtype.is_float))
     if intrinsic is not None:
         return call_intrinsic(writer, intrinsic, dtype, operands)
-    if word == "abs":  # of an integer: the most negative one stays
-        type_ = REGISTER[dtype]
-        writer.module.declare(f"declare {type_} @llvm.abs.{type_}({type_}, i1)")
-        return writer.emit(f"call {type_} @llvm.abs.{type_}({type_} {operands[0]}, i1 false)")
-    mark = where if dtype.is_float and composite.is_straight(word) else ""
-    return composite.call(writer.module, writer.emit, word, dtype, operands, mark)
+    if word == "abs" and not dtype.is_float:  # the most negative one stays
+        type_ = writer.type_of(REGISTER[dtype], vector)
+        name = f"@llvm.abs.{suffix(dtype, writer.lanes if vector else 1)}"
+        writer.module.declare(f"declare {type_} {name}({type_}, i1)")
+        return writer.write(vector, f"call {type_} {name}({type_} {operands[0]}, i1 false)")
+    return words.call(writer, word, dtype, operands)
 
 
 # (word, of floats) -> name of the intrinsic
@@ -104,12 +118,14 @@ _INTRINSICS: dict[tuple[str, bool], str] = {
 
 def call_intrinsic(writer: Writer, name: str, dtype: DType, operands: list[str]) -> str:
     """Write a call of an overloaded LLVM intrinsic whose operands and result have one type."""
-    type_ = REGISTER[dtype]
-    full = f"@llvm.{name}.{composite.SUFFIX[dtype]}"
-    types = ", ".join([type_] * len(operands))
-    writer.module.declare(f"declare {type_} {full}({types})")
+    vector = any(map(is_vector, operands))
+    if vector:
+        operands = [writer.spread(operand, REGISTER[dtype]) for operand in operands]
+    type_ = writer.type_of(REGISTER[dtype], vector)
+    full = f"@llvm.{name}.{suffix(dtype, writer.lanes if vector else 1)}"
+    writer.module.declare(f"declare {type_} {full}({', '.join([type_] * len(operands))})")
     arguments = ", ".join(f"{type_} {operand}" for operand in operands)
-    return writer.emit(f"call {type_} {full}({arguments})")
+    return writer.write(vector, f"call {type_} {full}({arguments})")
 
 
 def multiply_add(writer: Writer, dtype: DType, x: str, y: str, z: str) -> str:
@@ -124,16 +140,20 @@ def cast(writer: Writer, x: str, source: DType, target: DType) -> str:
     """Write a conversion; floats out of an integer's range saturate, nan becomes 0."""
     if source is target:
         return x
-    have, want = REGISTER[source], REGISTER[target]
     if target is DType.BOOL:
         return lower_word(writer, "ne", source, [x, literal(0, source)])
+    vector = is_vector(x)
+    have, want = writer.type_of(REGISTER[source], vector), writer.type_of(REGISTER[target], vector)
     if source is DType.BOOL:
-        return writer.emit(f"{'uitofp' if target.is_float else 'zext'} i1 {x} to {want}")
+        return writer.write(
+            vector, f"{'uitofp' if target.is_float else 'zext'} {have} {x} to {want}"
+        )
     if source.is_float and target.is_integer:
-        name = f"@llvm.fptosi.sat.{want}.{composite.SUFFIX[source]}"
+        lanes = writer.lanes if vector else 1
+        name = f"@llvm.fptosi.sat.{suffix(target, lanes)}.{suffix(source, lanes)}"
         writer.module.declare(f"declare {want} {name}({have})")
-        return writer.emit(f"call {want} {name}({have} {x})")
-    return writer.emit(f"{_CONVERSIONS[source, target]} {have} {x} to {want}")
+        return writer.write(vector, f"call {want} {name}({have} {x})")
+    return writer.write(vector, f"{_CONVERSIONS[source, target]} {have} {x} to {want}")
 
 
 _CONVERSIONS: dict[tuple[DType, DType], str] = {

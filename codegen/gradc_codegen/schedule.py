@@ -1,17 +1,18 @@
 """The schedule: from a prepared function to a loop nest, by one recursion.
 
-Pick the label with the largest total volume; choose for each statement which of its dims is the
-loop; split into phases; one loop a phase; recurse on its body without that label. What lacks the
-label runs between the loops. Where several labels, choices or phases will do, the one that moves
-least is kept.
+Pick a label; choose for each statement which of its dims is the loop; split into phases; one loop a
+phase; recurse on its body without that label. What lacks the label runs between the loops. Where
+several labels, dims or phases will do, :class:`gradc_codegen.choices.Choices` decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from gradc_codegen import phases
 from gradc_codegen.bodies import Draft, draft
+from gradc_codegen.choices import Choices
+from gradc_codegen.lanes import spread
 from gradc_codegen.loops import Item, Kernel, Kind, Loop, Statement
 from gradc_codegen.overwriting import overwriting
 from gradc_codegen.parts import cut
@@ -19,25 +20,21 @@ from gradc_codegen.statements import StatementBuilder
 from gradc_ir.graph import Function
 
 _NAMES = "ijklmnopqrstuvwxyz"
-# After this many labels side by side, the rest are scheduled together, so that time stays linear.
-_MOST_PEELED = 8
-# Alternatives are weighed for labels with at least this share of the largest volume …
-_WORTH_WEIGHING = 0.4
-_MOST_LABELS_WEIGHED = 3
-# … and only in bodies of at most this many statements.
-_LARGE_BODY = 2000
 
 
-def schedule(function: Function, blas: bool = False) -> Kernel:
+def schedule(function: Function, blas: bool = False, choices: Choices | None = None) -> Kernel:
     """Return the loop nest of a function; composite ops are expanded first.
 
-    ``blas``: whether contractions that are bound by arithmetic go to BLAS, see
-    :func:`gradc_codegen.blas.choose`.
+    Parameters
+    ----------
+    blas: whether contractions that are bound by arithmetic go to BLAS, see
+        :func:`gradc_codegen.blas.choose`.
+    choices: what decides where several ways are open; by default what moves least.
     """
-    return _scheduled(draft(function, blas), {}, is_body=False)
+    return _scheduled(draft(function, blas), {}, choices or Choices(), is_body=False)
 
 
-def _scheduled(made: Draft, granted: Mapping[int, int], is_body: bool) -> Kernel:
+def _scheduled(made: Draft, granted: Mapping[int, int], choices: Choices, is_body: bool) -> Kernel:
     """Return the loop nest of a function and of the bodies in it.
 
     ``granted``: the parameters that results overwrite.
@@ -45,31 +42,33 @@ def _scheduled(made: Draft, granted: Mapping[int, int], is_body: bool) -> Kernel
     function = made.function
     bodies = {
         node: tuple(
-            _scheduled(body, overwrites, is_body=True)
+            _scheduled(body, overwrites, choices, is_body=True)
             for body, overwrites in zip(made.bodies[node], made.granted[node], strict=True)
         )
         for node in made.bodies
     }
     order = overwriting(function, granted, made.links)
-    statements = StatementBuilder(function, order).statements
-    body = _Scheduler().arrange(statements, 0, 0)
-    return Kernel(function, cut(body), statements, bodies, order.params, order.shares, is_body)
+    statements = StatementBuilder(function, order, choices).statements
+    body = cut(_Scheduler(choices).arrange(statements, 0, 0))
+    spread(body, choices.lanes)
+    return Kernel(function, body, statements, bodies, order.params, order.shares, is_body)
 
 
 class _Scheduler:
-    def __init__(self) -> None:
+    def __init__(self, choices: Choices) -> None:
+        self._choices = choices
+        # marks the statements that are arranged at once: only what is among them delays a reader
         self._scope = 0
 
     def arrange(self, statements: list[Statement], depth: int, peeled: int) -> list[Item]:
         """Return the nest of statements inside ``depth`` loops, ``peeled`` labels aside."""
         if not any(statement.remaining for statement in statements):
             return list(statements)
-        if peeled >= _MOST_PEELED:
+        self._enter(statements)
+        if peeled >= self._choices.most_peeled:
             return self._arrange_together(statements, depth)
-        self._scope += 1
-        for statement in statements:
-            statement.scope = self._scope
-        count = self._decide(statements)
+        self._choices.divide(statements, self._scope)
+        count = phases.count(statements)
         slots: list[list[Statement]] = [[] for _ in range(count + 1)]
         loops: list[list[Statement]] = [[] for _ in range(count)]
         for statement in statements:
@@ -81,6 +80,11 @@ class _Scheduler:
             if phase < count and loops[phase]:
                 items.append(self._loop(loops[phase], depth))
         return items
+
+    def _enter(self, statements: list[Statement]) -> None:
+        self._scope += 1
+        for statement in statements:
+            statement.scope = self._scope
 
     def _loop(self, statements: list[Statement], depth: int) -> Loop:
         """Return a loop over each statement's chosen dim, with its body arranged."""
@@ -96,92 +100,10 @@ class _Scheduler:
         loop.body = self.arrange(statements, depth + 1, 0)
         return loop
 
-    def _decide(self, statements: Sequence[Statement]) -> int:
-        """Pick a label, choose each statement's dim and phase; returns the number of phases."""
-        labels = _labels_by_volume(statements)
-        weigh = len(statements) <= _LARGE_BODY
-        if weigh and len(labels) > 1:
-            least = _WORTH_WEIGHING * labels[0][1]
-            labels = [pair for pair in labels if pair[1] >= least][:_MOST_LABELS_WEIGHED]
-        else:
-            labels = labels[:1]
-        best: tuple[float, int, bool, bool] | None = None
-        for label, _ in labels:
-            for follow in (False, True):
-                free = phases.choose(statements, label, self._scope, follow)
-                if follow and not free:
-                    break
-                count = phases.assign_earliest(statements, self._scope)
-                for late in (False, True) if count > 1 else (False,):
-                    if late:
-                        phases.assign_latest(statements, self._scope)
-                    moved = phases.traffic(statements, self._scope)
-                    if best is None or moved < best[0]:
-                        best = (moved, label, follow, late)
-        assert best is not None
-        _, label, follow, late = best
-        phases.choose(statements, label, self._scope, follow)
-        count = phases.assign_earliest(statements, self._scope)
-        if late:
-            phases.assign_latest(statements, self._scope)
-        # what lacks the label may come after the last loop
-        return max(count, max(s.phase for s in statements))
-
     def _arrange_together(self, statements: list[Statement], depth: int) -> list[Item]:
-        """Arrange all labels at once: each statement in a loop over its own largest label."""
-        volume = dict(_labels_by_volume(statements))
-        self._scope += 1
-        groups: dict[tuple[int, int], list[Statement]] = {}
-        for statement in statements:
-            statement.scope = self._scope
-            statement.choice = max(
-                statement.remaining,
-                key=lambda dim: (volume[statement.labels[dim]], -dim),
-                default=-1,
-            )
-            label = statement.labels[statement.choice] if statement.choice >= 0 else -1
-            phase = 0
-            for producer, reading in statement.inputs:
-                if producer.scope == self._scope:
-                    same = producer.latest == label and (
-                        label < 0 or phases.is_aligned(producer, statement, reading)
-                    )
-                    phase = max(phase, producer.phase + (not same))
-            for reader in statement.after:
-                if reader.scope == self._scope:
-                    phase = max(phase, reader.phase + 1)
-            statement.phase = phase
-            statement.latest = label  # which group of the phase it is in
-            groups.setdefault((phase, label), []).append(statement)
+        """Arrange all labels at once: each statement in a loop over one of its own."""
+        self._choices.separate(statements)
         items: list[Item] = []
-        for (_, label), group in sorted(groups.items(), key=lambda pair: pair[0]):
-            if label < 0:
-                items += group
-            else:
-                items.append(self._loop(group, depth))
+        for group in phases.groups(statements, self._scope):
+            items += [self._loop(group, depth)] if group[0].choice >= 0 else group
         return items
-
-
-def _labels_by_volume(statements: Sequence[Statement]) -> list[tuple[int, float]]:
-    """Return the remaining labels with their total volume, the largest first.
-
-    Among equals, what is reduced least comes first, then what was seen first: reductions are
-    innermost when nothing else decides.
-    """
-    total: dict[int, float] = {}
-    reduced: dict[int, float] = {}
-    for statement in statements:
-        if not statement.remaining:
-            continue
-        volume = 1.0
-        for dim in statement.remaining:
-            volume *= statement.volumes[dim]
-        for label in dict.fromkeys(statement.labels[dim] for dim in statement.remaining):
-            total[label] = total.get(label, 0.0) + volume
-        if statement.sequential in statement.remaining:
-            label = statement.labels[statement.sequential]
-            reduced[label] = reduced.get(label, 0.0) + volume
-    order = {label: i for i, label in enumerate(total)}
-    return sorted(
-        total.items(), key=lambda pair: (-pair[1], reduced.get(pair[0], 0.0), order[pair[0]])
-    )

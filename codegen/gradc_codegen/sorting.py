@@ -6,8 +6,8 @@ comparison decides and the sort is stable as NumPy's is.
 
 from __future__ import annotations
 
-from gradc_codegen.composite import SUFFIX
-from gradc_codegen.emitter import MEMORY, Module, Writer
+from gradc_codegen.emitter import Writer
+from gradc_codegen.module import MEMORY, Module, suffix
 from gradc_codegen.site import Site, around
 from gradc_ir.graph import Node
 from gradc_ir.sizes import Size
@@ -37,7 +37,7 @@ def scratch(node: Node) -> tuple[Size, ...]:
 def write_argsort(site: Site) -> None:
     """Call the function that sorts all rows along an axis."""
     dtype = site.node.operands[0].type.dtype
-    name = f"@gradc.argsort.{'bool' if dtype is DType.BOOL else SUFFIX[dtype]}"
+    name = f"@gradc.argsort.{'bool' if dtype is DType.BOOL else suffix(dtype)}"
     module = site.writer.module
     module.help(name, lambda: _define_argsort(module, name, dtype))
     sizes = tuple(map(site.size, around(site.node)))

@@ -1,90 +1,38 @@
-"""Which values are statements and which are recomputed by their readers, and who reads what.
-
-Data movement and cheap elementwise values (up to eight cheap ops, counting what they recompute in
-turn) are recomputed at every reader. All else is a statement: elements that are computed once and
-kept.
-"""
+"""Statements: what computes the values that are kept, and who reads what."""
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
-from gradc_codegen.axes import Labels, identity, index_maps, own_dims, scatter_dims
+from gradc_codegen.axes import identity, own_dims, scatter_dims
+from gradc_codegen.choices import Choices
+from gradc_codegen.cost import estimate
+from gradc_codegen.labels import Labels
 from gradc_codegen.loops import Kind, Reading, Statement
 from gradc_codegen.overwriting import Overwriting
+from gradc_codegen.recompute import SOURCES, Readings, Recomputed
 from gradc_codegen.updates import find_runs, target_dims
 from gradc_codegen.whole import arrays_of, is_whole, read_whole
-from gradc_ir import sizes
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.sizes import Size
 
-MOST_RECOMPUTED_OPS = 8
 MOST_PIECES_RECOMPUTED = 4
-_MOST_READINGS = 8
-_LONGEST_CHAIN = 24
-# A symbolic size counts as this many when sizes are weighed.
-SYMBOL_ESTIMATE = 1000
-
-_COST = {
-    "identity": 0,
-    "neg": 1,
-    "add": 1,
-    "sub": 1,
-    "mul": 1,
-    "abs": 1,
-    "floor": 1,
-    "cast": 1,
-    "select": 1,
-    "sign": 2,
-    "maximum": 2,
-    "minimum": 2,
-    "eq": 1,
-    "ne": 1,
-    "lt": 1,
-    "le": 1,
-    "not": 1,
-    "and": 1,
-    "or": 1,
-    "xor": 1,
-}
-_MOVEMENT_COST = {
-    "broadcast": 0,
-    "transpose": 0,
-    "slice": 0,
-    "iota": 0,
-    "size": 0,
-    "reshape": 1,
-    "pad": 2,
-    "concatenate": 2,
-    "set_slice": 2,
-}
-
-Readings: TypeAlias = tuple[tuple[Value, Reading], ...]
-
-
-def estimate(size: Size) -> float:
-    """Return a number to weigh a size by."""
-    if isinstance(size, int):
-        return float(max(size, 0))
-    return float(max(sizes.evaluate(size, dict.fromkeys(sizes.symbols(size), SYMBOL_ESTIMATE)), 0))
 
 
 class StatementBuilder:
     """Makes the statements of a prepared function, in program order.
 
-    ``overwriting`` has the nodes in that order, and which of them overwrite what they update.
+    Parameters
+    ----------
+    overwriting: the nodes in that order, and which of them overwrite what they update.
+    choices: what decides whether a value is recomputed.
     """
 
-    def __init__(self, function: Function, overwriting: Overwriting) -> None:
+    def __init__(self, function: Function, overwriting: Overwriting, choices: Choices) -> None:
         self.function = function
+        self._recomputed = Recomputed(choices)
         self._overwriting = overwriting
         self.statements: list[Statement] = []
         self._writers: dict[Value, tuple[Statement, ...]] = {}
         self._scalar_edges: dict[Value, tuple[Statement, Reading]] = {}
-        # for values that are recomputed and for sources: what they read, their cost, their depth
-        self._readings: dict[Value, Readings] = {}
-        self._cost: dict[Value, int] = {}
-        self._depth: dict[Value, int] = {}
         self._estimates: dict[Size, float] = {}
         nodes = overwriting.order
         has_arrays = any(value.type.shape for node in nodes for value in node.results)
@@ -109,11 +57,8 @@ class StatementBuilder:
             edges[value] = (made, ())
             self.statements.append(made)
             self._writers[value] = (made,)
-        elif name in ("param", "constant"):
-            self._readings[value] = (
-                ((value, identity(value.type.rank)),) if value.type.shape else ()
-            )
-            self._cost[value] = self._depth[value] = 0
+        elif name in SOURCES:
+            self._recomputed.add_source(value)
         elif name in ("scatter_set", "scatter_add"):
             self._add_scatter(node)
         elif name == "set_slice" and self._overwriting.is_in_place(node):
@@ -125,50 +70,17 @@ class StatementBuilder:
             self._add_pieces(node)
         elif is_whole(node):
             self._add_whole(node)
-        elif value in self._read_whole or not self._recompute(node):
+        elif not self._is_recomputed(node):
             self._add_statement(node)
 
-    # -- recomputed values -------------------------------------------------------------------------
-
-    def _recompute(self, node: Node) -> bool:
-        """Enter a node as recomputed by its readers, if it is cheap enough."""
-        op, value = node.op, node.results[0]
-        own = _COST.get(op.scalar or "") if op.is_elementwise else _MOVEMENT_COST.get(op.name)
-        if own is None:
+    def _is_recomputed(self, node: Node) -> bool:
+        """Whether readers recompute a node; what is overwritten is read while it is there."""
+        value = node.results[0]
+        if value in self._read_whole or value in self._overwriting.shares:
             return False
-        if not value.type.shape and node.operands:
-            return False  # one element: computed once
         if any(map(self._overwriting.overwrites, node.operands)):
-            return False  # read while it is there
-        if value in self._overwriting.shares:
-            return False  # it has its place
-        cost = own + sum(self._cost.get(operand, 0) for operand in dict.fromkeys(node.operands))
-        depth = 1 + max((self._depth.get(operand, 0) for operand in node.operands), default=0)
-        if cost > MOST_RECOMPUTED_OPS or depth > _LONGEST_CHAIN:
             return False
-        readings = self._composed(node)
-        if len(readings) > _MOST_READINGS:
-            return False
-        kept = {v for v, _ in readings if v.type.shape and v in self._writers}
-        if op.is_elementwise and len(kept) > 1:
-            return False  # keeping one array is cheaper than keeping several
-        self._readings[value] = readings
-        self._cost[value] = cost
-        self._depth[value] = depth
-        return True
-
-    def _composed(self, node: Node) -> Readings:
-        """Return what a node reads, through the operands that are recomputed."""
-        found: dict[tuple[Value, Reading], None] = {}
-        for operand, map_ in zip(node.operands, index_maps(node)):
-            own = tuple(index if isinstance(index, int) else -1 for index in map_)
-            for value, inner in self._of(operand):
-                found[value, tuple(own[dim] if dim >= 0 else -1 for dim in inner)] = None
-        return tuple(found)
-
-    def _of(self, value: Value) -> Readings:
-        readings = self._readings.get(value)
-        return ((value, identity(value.type.rank)),) if readings is None else readings
+        return self._recomputed.add(node)
 
     # -- statements --------------------------------------------------------------------------------
 
@@ -230,7 +142,7 @@ class StatementBuilder:
             identity(rank),
             rank if reduces else -1,
         )
-        self._connect(made, self._composed(node))
+        self._connect(made, self._recomputed.through(node))
         self._writers[value] = (made,)
         if not rank:
             self._scalar_edges[value] = (made, ())
@@ -242,7 +154,7 @@ class StatementBuilder:
         whole = read_whole(node)
         for array in arrays_of(node):
             every = ((array, (-1,) * array.type.rank),)
-            self._connect(made, every if array in whole else self._of(array))
+            self._connect(made, every if array in whole else self._recomputed.of(array))
         for value in node.results:
             self._writers[value] = (made,)
             if not value.type.shape:
@@ -267,14 +179,15 @@ class StatementBuilder:
             rank = value.type.rank
             labels = tuple(self._labels.of(value, axis) for axis in range(rank))
             copy = self._new(node, Kind.BASE, value.type.shape, labels, identity(rank))
-            self._connect(copy, self._of(x))
+            self._connect(copy, self._recomputed.of(x))
         part_labels = tuple(self._labels.of(part, axis) for axis in range(part.type.rank))
         axis_dims = scatter_dims(node)
-        sequential = 0 if indices[0].type.rank else -1
+        # where an axis counts no element is written twice
+        sequential = 0 if indices[0].type.rank and 0 not in axis_dims else -1
         writes = self._new(node, Kind.SCATTER, part.type.shape, part_labels, axis_dims, sequential)
-        self._connect(writes, self._of(part))
+        self._connect(writes, self._recomputed.of(part))
         for index in indices:
-            self._connect(writes, self._of(index))
+            self._connect(writes, self._recomputed.of(index))
         if overwrites:
             writes.after = self._before(node)
             self._writers[value] = (writes,)
@@ -294,7 +207,7 @@ class StatementBuilder:
         labels = tuple(self._labels.of(part, axis) for axis in range(part.type.rank))
         dims = target_dims(node)
         piece = self._new(node, Kind.PIECE, part.type.shape, labels, dims, operand=1, value=value)
-        self._connect(piece, self._of(part))
+        self._connect(piece, self._recomputed.of(part))
         return piece
 
     def _add_pieces(self, node: Node) -> None:
@@ -308,7 +221,7 @@ class StatementBuilder:
             piece = self._new(
                 node, Kind.PIECE, operand.type.shape, labels, axis_dims, operand=position
             )
-            self._connect(piece, self._of(operand))
+            self._connect(piece, self._recomputed.of(operand))
             pieces.append(piece)
         self._writers[value] = tuple(pieces)
 
@@ -319,7 +232,7 @@ class StatementBuilder:
         rank = value.type.rank
         labels = tuple(self._labels.of(value, axis) for axis in range(rank))
         writer = self._new(run[0], Kind.BASE, value.type.shape, labels, identity(rank), value=value)
-        self._connect(writer, self._of(base))
+        self._connect(writer, self._recomputed.of(base))
         for node in run:
             piece = self._piece(node, value)
             piece.inputs += ((writer, piece.axis_dims),)
@@ -347,4 +260,4 @@ class StatementBuilder:
             shape = value.type.shape
             made = self._new(value.node, Kind.COPY, shape, labels, identity(rank), value=value)
             made.outputs = (position,)
-            self._connect(made, self._of(value))
+            self._connect(made, self._recomputed.of(value))

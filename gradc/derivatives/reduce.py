@@ -100,4 +100,5 @@ def logsumexp(out: Value, x: Value, *, axes: tuple[int, ...]) -> list[Partial]:
     # the derivative does not depend on the shift, so nothing flows through it
     shift = unreduced(x, axes)(build.stop_gradient(finite))
     shifted = build.exp(x - shift)
-    return [shifted / unreduced(x, axes)(build.reduce_sum(shifted, axes))]
+    # one division for a sum, which is from 1 to the number of its terms: a product cannot overflow
+    return [shifted * unreduced(x, axes)(1 / build.reduce_sum(shifted, axes))]

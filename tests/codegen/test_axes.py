@@ -10,7 +10,6 @@ import pytest
 from gradc_codegen.axes import (
     Fixed,
     IndexMap,
-    Labels,
     Lookup,
     Regrouped,
     Shifted,
@@ -20,6 +19,7 @@ from gradc_codegen.axes import (
     regroup,
     scatter_dims,
 )
+from gradc_codegen.labels import Labels
 from gradc_ir import build, sizes
 from gradc_ir.types import DType, Type
 from tests.codegen.compiled import function_of

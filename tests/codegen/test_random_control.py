@@ -32,12 +32,15 @@ FAILURES = (Status.INDEX, Status.LIMIT)
 
 
 class Compiled:
-    """A function as machine code, called with buffers that nothing around may touch."""
+    """A function as machine code, called with buffers that nothing around may touch.
 
-    def __init__(self, function: Function, level: int | None) -> None:
+    ``text``: the LLVM text of its kernel ``@test``, where it is not the usual one.
+    """
+
+    def __init__(self, function: Function, level: int | None, text: str | None = None) -> None:
         self.function = function
         self.signature = Signature.of(function)
-        self._code = compile_module(lower(function, "test"), level=level)
+        self._code = compile_module(text or lower(function, "test"), level=level)
         types = [C_TYPES[argument.llvm] for argument in self.signature.arguments]
         self._kernel = ctypes.CFUNCTYPE(ctypes.c_int32, *types)(self._code.address("test"))
         numbers = [ctypes.c_int64] * len(function.size_symbols)
@@ -113,7 +116,7 @@ def assert_runs_as_meant(
         found.append(status)
         if failing:
             # what nobody wants need not fail, nor what reads no element
-            may_pass = not mask.all() or _has_empty_arrays(function, values)
+            may_pass = not mask.all() or has_empty_arrays(function, values)
             assert status in FAILURES or may_pass, f"{status.name} in place of an error"
             continue
         assert status is Status.OK
@@ -123,7 +126,8 @@ def assert_runs_as_meant(
     return found[0]
 
 
-def _has_empty_arrays(function: Function, values: dict[str, int]) -> bool:
+def has_empty_arrays(function: Function, values: dict[str, int]) -> bool:
+    """Whether some array of a function is empty at these sizes."""
     return any(
         sizes.evaluate(x.type.count, {**values, str(TAPE): 1}) == 0
         for _, node in nested(function)

@@ -36,11 +36,11 @@ def test_it_stands_between_loops_and_reads_what_is_kept_whole() -> None:
     assert_nest(
         function_of([Type(F64, (n,))], running),
         """
-    for i in n:
+    for i in n by 8:
       %3[i] = exp mul(p0, broadcast(2.0))
       %5 joins reduce_sum %3
     %4[:] = cumsum %3 -> output 0
-    for i in n:
+    for i in n by 8:
       %7[i] = div %4, broadcast(%5) -> output 1
         """.rstrip(),
     )
@@ -53,7 +53,7 @@ def test_what_would_be_recomputed_is_kept_for_it() -> None:
     assert_nest(
         function_of([Type(F64, (n, 3))], body),
         """
-    for i in n:
+    for i in n by 32:
       for j in 3:
         %0[j,i] = transpose p0
     %1[:,:] = cumsum %0 -> output 0
@@ -69,7 +69,7 @@ def test_a_reshape_is_read_where_it_is() -> None:
     assert_nest(
         function_of([Type(F64, (n, 3))], body),
         """
-    for i in n:
+    for i in n by 32:
       for j in 3:
         %0[i,j] = exp p0
     %2[:,:] = cumsum reshape(%0) -> output 0
@@ -87,7 +87,7 @@ def test_several_results_are_one_statement() -> None:
         """
     %0.0[:,:], %0.1[:] = lu p0 -> output 0
     for i in 3:
-      for j in 3:
+      for j in 3 by 8:
         %1[i] joins reduce_sum %0.0
       %2 joins reduce_sum %1 -> output 1
         """.rstrip(),

@@ -37,7 +37,7 @@ def arguments(*shapes: tuple[int, ...], dtype: type = np.float64) -> list[Any]:
 
 PROGRAMS = {
     "network": (network, ((50, 30), (30, 20), (60, 50), (60, 20)), (0, 1)),
-    "attention": (attention, ((2, 24, 3, 32), (2, 40, 3, 32), (2, 40, 3, 32)), (0, 1, 2)),
+    "attention": (attention, ((2, 48, 3, 96), (2, 64, 3, 96), (2, 64, 3, 96)), (0, 1, 2)),
 }
 
 

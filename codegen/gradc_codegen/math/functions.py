@@ -4,23 +4,10 @@ from __future__ import annotations
 
 import functools
 
-from gradc_codegen.emitter import REGISTER, Module
 from gradc_codegen.math.emitted.builder import text_of
-from gradc_codegen.math.emitted.table import DEFINITIONS
+from gradc_codegen.math.emitted.table import DEFINITIONS, operands_of
+from gradc_codegen.module import REGISTER, Module, suffix
 from gradc_ir.types import DType
-
-# word -> (name in the C library for double, operands), of what is not emitted
-_LIBRARY: dict[str, tuple[str, int]] = {
-    "math.sin": ("sin", 1),
-    "math.cos": ("cos", 1),
-    "math.tan": ("tan", 1),
-    "math.cbrt": ("cbrt", 1),
-    "math.erfc": ("erfc", 1),
-    "math.hypot": ("hypot", 2),
-    "math.atan2": ("atan2", 2),
-    "math.pow": ("pow", 2),
-    "math.fmod": ("fmod", 2),
-}
 
 # What SciPy computes, in double precision: its name is that of the word.
 _SCIPY: dict[str, int] = {
@@ -48,13 +35,8 @@ _SCIPY_PAIRS: dict[str, tuple[str, int]] = {
 _ATTRIBUTES = "nounwind willreturn memory(none)"
 
 
-def is_math(word: str) -> bool:
-    """Whether a scalar word is a function of the module's own or of the C library."""
-    return word in DEFINITIONS or word in _LIBRARY
-
-
 def is_emitted(word: str) -> bool:
-    """Whether a scalar word is a function of the module's own: instructions, without branches."""
+    """Whether a scalar word is a function of the module's own, of numbers and of vectors."""
     return word in DEFINITIONS
 
 
@@ -75,23 +57,52 @@ def scipy_operands(word: str) -> int:
     return _SCIPY.get(word, 1)
 
 
-def reference(module: Module, word: str, dtype: DType) -> str:
-    """Return the name of the function that computes a word, which the module gets to know."""
+def reference(module: Module, word: str, dtype: DType, lanes: int = 1) -> str:
+    """Return the name of the function that computes a word, which the module gets to know.
+
+    With ``lanes`` it is one on vectors.
+    """
     if word in DEFINITIONS and module.fma:
-        name = f"@gradc.{word.removeprefix('math.')}.{dtype.name.lower()}"
-        text, declarations = _emitted(word, name, dtype)
+        name = f"@gradc.{word.removeprefix('math.')}.{suffix(dtype, lanes)}"
+        text, declarations = _emitted(word, name, dtype, lanes)
         for line in declarations:
             module.declare(line)
         module.help(name, lambda: text)
         return name
-    # what is emitted elsewhere has its own name in the C library, and one operand
-    symbol, operands = _LIBRARY.get(word, (word.removeprefix("math."), 1))
+    # what is emitted elsewhere has its own name in the C library
+    symbol, operands = word.removeprefix("math."), operands_of(word)
     name = f"@{symbol}f" if dtype is DType.F32 else f"@{symbol}"
     type_ = REGISTER[dtype]
     module.declare(f"declare {type_} {name}({', '.join([type_] * operands)}) {_ATTRIBUTES}")
+    return name if lanes == 1 else one_by_one(module, name, operands, dtype, lanes)
+
+
+def one_by_one(module: Module, scalar: str, operands: int, dtype: DType, lanes: int) -> str:
+    """Return the name of a function on vectors that calls another one for each lane."""
+    name = f"@gradc.each.{scalar.removeprefix('@').removeprefix('gradc.')}.v{lanes}"
+
+    def text() -> str:
+        type_, whole = REGISTER[dtype], f"<{lanes} x {REGISTER[dtype]}>"
+        parameters = ", ".join(f"{whole} %x{i}" for i in range(operands))
+        lines = [f"define internal {whole} {name}({parameters}) {{"]
+        result = "poison"
+        for lane in range(lanes):
+            given = [f"%x{i}.{lane}" for i in range(operands)]
+            lines += [
+                f"  {x} = extractelement {whole} %x{i}, i64 {lane}" for i, x in enumerate(given)
+            ]
+            arguments = ", ".join(f"{type_} {x}" for x in given)
+            lines += [
+                f"  %y.{lane} = call {type_} {scalar}({arguments})",
+                f"  %r.{lane} = insertelement {whole} {result}, {type_} %y.{lane}, i64 {lane}",
+            ]
+            result = f"%r.{lane}"
+        return "\n".join([*lines, f"  ret {whole} {result}", "}"])
+
+    module.help(name, text)
     return name
 
 
 @functools.cache
-def _emitted(word: str, name: str, dtype: DType) -> tuple[str, list[str]]:
-    return text_of(name, DEFINITIONS[word], dtype)
+def _emitted(word: str, name: str, dtype: DType, lanes: int) -> tuple[str, list[str]]:
+    return text_of(name, DEFINITIONS[word], dtype, operands_of(word), lanes)

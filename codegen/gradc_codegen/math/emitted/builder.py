@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gradc_codegen.emitter import REGISTER, literal
+from gradc_codegen.module import REGISTER, literal
 from gradc_ir.types import DType
 
 
@@ -65,15 +65,25 @@ FORMATS = {
 }
 
 
-class Body:
-    """The instructions of one function in the making."""
+FIRST_BLOCK = "entry"
 
-    def __init__(self, format_: Format) -> None:
+
+class Body:
+    """The instructions of one function in the making, on numbers or on vectors of some lanes."""
+
+    def __init__(self, name: str, format_: Format, lanes: int = 1) -> None:
+        self.name = name
         self.format = format_
-        self.type = REGISTER[format_.dtype]
-        self.integer = f"i{format_.width}"
+        self.lanes = lanes
+        self.type = self._of_lanes(REGISTER[format_.dtype])
+        self.integer = self.integer_type(format_.width)
+        self.truth = self._of_lanes("i1")
+        self.suffix = format_.suffix if lanes == 1 else f"v{lanes}{format_.suffix}"
         self.lines: list[str] = []
+        self.block = FIRST_BLOCK
         self.declarations: dict[str, None] = {}
+        # definitions of what the function refers to, by name
+        self.definitions: dict[str, str] = {}
 
     def emit(self, instruction: str) -> str:
         """Write an instruction; returns the name of its result."""
@@ -81,9 +91,33 @@ class Body:
         self.lines.append(f"  {name} = {instruction}")
         return name
 
+    def _of_lanes(self, type_: str) -> str:
+        return type_ if self.lanes == 1 else f"<{self.lanes} x {type_}>"
+
+    def float_literal(self, value: float) -> str:
+        """Return a number as LLVM writes it, in every lane."""
+        dtype = self.format.dtype
+        return self._in_every_lane(REGISTER[dtype], literal(dtype.numpy.type(value), dtype))
+
+    def integer_type(self, width: int) -> str:
+        """Return the type of integers of a width."""
+        return self._of_lanes(f"i{width}")
+
+    def integer_literal(self, value: int, width: int) -> str:
+        """Return an integer of a width as LLVM writes it, in every lane."""
+        return self._in_every_lane(f"i{width}", str(value))
+
+    def _in_every_lane(self, type_: str, text: str) -> str:
+        return text if self.lanes == 1 else f"splat ({type_} {text})"
+
+    def start(self, block: str) -> None:
+        """Begin a block; the one before must have ended."""
+        self.lines.append(f"{block}:")
+        self.block = block
+
     def intrinsic(self, name: str, *operands: Float) -> Float:
         """Write a call of an LLVM intrinsic whose operands and result are of the format."""
-        full = f"@llvm.{name}.{self.format.suffix}"
+        full = f"@llvm.{name}.{self.suffix}"
         types = ", ".join([self.type] * len(operands))
         self.declarations[f"declare {self.type} {full}({types})"] = None
         given = ", ".join(f"{self.type} {operand.text}" for operand in operands)
@@ -106,8 +140,7 @@ class Float:
         """Return a number of this one's format, rounded to it."""
         if isinstance(value, Float):
             return value
-        dtype = self.format.dtype
-        return Float(self.body, literal(dtype.numpy.type(value), dtype))
+        return Float(self.body, self.body.float_literal(value))
 
     def _binary(self, instruction: str, left: float | Float, right: float | Float) -> Float:
         a, b = self.number(left), self.number(right)
@@ -159,6 +192,10 @@ class Float:
         """Whether two numbers are equal; false with NaN."""
         return self._compared("oeq", other)
 
+    def differs_from(self, other: float | Float) -> Truth:
+        """Whether two numbers are not equal, or one of them is NaN."""
+        return self._compared("une", other)
+
     def is_not_at_least(self, other: float | Float) -> Truth:
         """Whether a number is less than another or one of them is NaN."""
         return self._compared("ult", other)
@@ -176,6 +213,21 @@ class Float:
         return self.body.intrinsic("copysign", self, other)
 
     @property
+    def settled(self) -> Float:
+        """The number, and some number or other in lanes that hold none: branches may depend on it.
+
+        The last vector of a loop has lanes beyond the end, where LLVM may assume anything.
+        """
+        if self.body.lanes == 1:
+            return self
+        return Float(self.body, self.body.emit(f"freeze {self.body.type} {self.text}"))
+
+    @property
+    def floor(self) -> Float:
+        """The largest integer not above the number."""
+        return self.body.intrinsic("floor", self)
+
+    @property
     def bits(self) -> Bits:
         """The number's bits as an integer."""
         body = self.body
@@ -183,16 +235,23 @@ class Float:
 
 
 class Bits:
-    """An integer as wide as the format; arithmetic wraps."""
+    """An integer, as wide as the format or of a width of its own; arithmetic wraps."""
 
-    def __init__(self, body: Body, text: str) -> None:
+    def __init__(self, body: Body, text: str, width: int = 0) -> None:
         self.body = body
         self.text = text
+        self.width = width or body.format.width
+        self.type = body.integer_type(self.width)
+
+    def of(self, value: int | Bits) -> Bits:
+        """Return an integer of this one's width."""
+        if isinstance(value, Bits):
+            return value
+        return Bits(self.body, self.body.integer_literal(value, self.width), self.width)
 
     def _binary(self, instruction: str, other: int | Bits) -> Bits:
-        right = other.text if isinstance(other, Bits) else str(other)
-        body = self.body
-        return Bits(body, body.emit(f"{instruction} {body.integer} {self.text}, {right}"))
+        text = f"{instruction} {self.type} {self.text}, {self.of(other).text}"
+        return Bits(self.body, self.body.emit(text), self.width)
 
     def __add__(self, other: int | Bits) -> Bits:
         return self._binary("add", other)
@@ -201,7 +260,10 @@ class Bits:
         return self._binary("sub", other)
 
     def __rsub__(self, other: int) -> Bits:
-        return Bits(self.body, str(other))._binary("sub", self)
+        return self.of(other)._binary("sub", self)
+
+    def __mul__(self, other: int | Bits) -> Bits:
+        return self._binary("mul", other)
 
     def __and__(self, other: int | Bits) -> Bits:
         return self._binary("and", other)
@@ -209,18 +271,47 @@ class Bits:
     def __or__(self, other: int | Bits) -> Bits:
         return self._binary("or", other)
 
-    def __lshift__(self, count: int) -> Bits:
+    def __xor__(self, other: int | Bits) -> Bits:
+        return self._binary("xor", other)
+
+    def __lshift__(self, count: int | Bits) -> Bits:
         return self._binary("shl", count)
 
-    def __rshift__(self, count: int) -> Bits:
+    def __rshift__(self, count: int | Bits) -> Bits:
         """Shift zeros in: vectors of 64-bit integers have no other shift before AVX-512."""
         return self._binary("lshr", count)
+
+    @property
+    def is_odd(self) -> Truth:
+        """Whether the lowest bit is set."""
+        return Truth(
+            self.body, self.body.emit(f"icmp ne {self.type} {(self & 1).text}, {self.of(0).text}")
+        )
+
+    def shifted_into(self, following: Bits, count: Bits) -> Bits:
+        """Shift left, with the highest bits of another integer behind."""
+        name = f"@llvm.fshl.i{self.width}"
+        self.body.declarations[f"declare {self.type} {name}({', '.join([self.type] * 3)})"] = None
+        given = ", ".join(f"{self.type} {x.text}" for x in (self, following, count))
+        return Bits(self.body, self.body.emit(f"call {self.type} {name}({given})"), self.width)
+
+    def resized(self, width: int) -> Bits:
+        """Return the lowest bits, or zeros before them."""
+        how = "zext" if width > self.width else "trunc"
+        to = self.body.integer_type(width)
+        return Bits(self.body, self.body.emit(f"{how} {self.type} {self.text} to {to}"), width)
 
     @property
     def number(self) -> Float:
         """The floating-point number of these bits."""
         body = self.body
         return Float(body, body.emit(f"bitcast {body.integer} {self.text} to {body.type}"))
+
+    @property
+    def converted(self) -> Float:
+        """The floating-point number of this value, which is not negative, rounded."""
+        body = self.body
+        return Float(body, body.emit(f"uitofp {self.type} {self.text} to {body.type}"))
 
 
 class Truth:
@@ -230,12 +321,22 @@ class Truth:
         self.body = body
         self.text = text
 
+    def _binary(self, instruction: str, other: Truth) -> Truth:
+        body = self.body
+        return Truth(body, body.emit(f"{instruction} {body.truth} {self.text}, {other.text}"))
+
+    def __and__(self, other: Truth) -> Truth:
+        return self._binary("and", other)
+
+    def __or__(self, other: Truth) -> Truth:
+        return self._binary("or", other)
+
     def select(self, then: float | Float, otherwise: float | Float) -> Float:
         """Return one number where it is true and another where it is not."""
         known = Float(self.body, "")
         a, b = known.number(then), known.number(otherwise)
         body = self.body
-        text = f"select i1 {self.text}, {body.type} {a.text}, {body.type} {b.text}"
+        text = f"select {body.truth} {self.text}, {body.type} {a.text}, {body.type} {b.text}"
         return Float(body, body.emit(text))
 
 
@@ -287,15 +388,21 @@ def exact_sum(x: float | Float, y: Float) -> tuple[Float, Float]:
 
 
 def text_of(
-    name: str, definition: Callable[..., Float], dtype: DType, operands: int = 1
+    name: str, definition: Callable[..., Float], dtype: DType, operands: int = 1, lanes: int = 1
 ) -> tuple[str, list[str]]:
-    """Return the internal function ``name`` of a definition, and the declarations it needs."""
-    body = Body(FORMATS[dtype])
+    """Return the internal function ``name`` of a definition, and the declarations it needs.
+
+    With several ``lanes`` its operands and its result are LLVM vectors of so many numbers; each
+    lane has the bits that the function of one number has.
+    """
+    body = Body(name, FORMATS[dtype], lanes)
     arguments = [Float(body, f"%x{i}") for i in range(operands)]
     result = definition(*arguments)
     parameters = ", ".join(f"{body.type} {argument.text}" for argument in arguments)
     lines = [
+        *body.definitions.values(),
         f"define internal {body.type} {name}({parameters}) {{",
+        *([] if body.block == FIRST_BLOCK else [f"{FIRST_BLOCK}:"]),
         *body.lines,
         f"  ret {body.type} {result.text}",
         "}",

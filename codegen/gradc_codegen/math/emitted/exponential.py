@@ -81,6 +81,24 @@ def exp(x: Float) -> Float:
     return scaled(high + fma(r * r, series, low), shifted)
 
 
+def exp_of_sum(x: Float, x_low: Float) -> Float:
+    """Return e to the power x + x_low where the second is what rounding lost of the first."""
+    high, low, shifted = exp_as_sum(x, x_low)
+    return scaled(high + low, shifted)
+
+
+def exp_as_sum(x: Float, x_low: Float) -> tuple[Float, Float, Bits]:
+    """Return e to the power x + x_low as a sum, and by what :func:`scaled` has to scale it."""
+    lowest, highest = limits(x)
+    limited = x.at_most(highest).at_least(lowest)
+    n, shifted, first = _first_reduction(limited)
+    lost = limited.equals(x).select(x_low, 0.0)
+    r, r_low = fast_sum(first, fma(n, -coefficients.LOG_2[x.format.dtype][1], lost))
+    high, low = fast_sum(1.0, r)
+    series = polynomial(r, coefficients.EXP[x.format.dtype])
+    return high, fma(r * r, series, low + r_low), shifted
+
+
 def exp2(x: Float) -> Float:
     """Return 2 to the power x."""
     format_ = x.format

@@ -35,6 +35,16 @@ class Parts:
 
 def parts(x: Float) -> Parts:
     """Return the parts of a positive number; anything for what is none."""
+    exponent, f, biased = decomposed(x)
+    s = f / (f + 2.0)
+    square = s * s
+    half = f * f * 0.5
+    series = fma(square, polynomial(square, coefficients.LOG[x.format.dtype]), half)
+    return Parts(exponent, f, s, fma(s, series, -half), biased)
+
+
+def decomposed(x: Float) -> tuple[Float, Float, Bits]:
+    """Return the exponent, the fraction and the biased exponent, as :class:`Parts` has them."""
     format_ = x.format
     raised = 2.0 ** (format_.fraction + 2)
     subnormal = x < format_.smallest_normal
@@ -51,13 +61,7 @@ def parts(x: Float) -> Parts:
         - (unit + format_.bias)
         - zero
     )
-    f = ((moved & format_.fraction_mask) + root).number - 1.0
-
-    s = f / (f + 2.0)
-    square = s * s
-    half = f * f * 0.5
-    series = fma(square, polynomial(square, coefficients.LOG[format_.dtype]), half)
-    return Parts(exponent, f, s, fma(s, series, -half), biased)
+    return exponent, ((moved & format_.fraction_mask) + root).number - 1.0, biased
 
 
 def _with_borders(x: Float, zero: float, result: Float) -> Float:
@@ -66,7 +70,7 @@ def _with_borders(x: Float, zero: float, result: Float) -> Float:
     return x.equals(math.inf).select(math.inf, (x > zero).select(result, outside))
 
 
-def _borders(x: Float) -> Float:
+def borders(x: Float) -> Float:
     """Return what makes of any finite number the logarithm of an argument that has none, or zero.
 
     Selecting something or zero takes one instruction, selecting something or else takes three.
@@ -81,7 +85,7 @@ def log(x: Float) -> Float:
     found = parts(x)
     high, low = coefficients.LOG_2[x.format.dtype]
     total, lost = fast_sum(found.exponent * high, found.fraction)  # the product is exact
-    return total + (lost + fma(found.exponent, low, found.rest) + _borders(x))
+    return total + (lost + fma(found.exponent, low, found.rest) + borders(x))
 
 
 def log_of_sum(u: Float, u_low: Float, doublings: Float | None = None) -> Float:
@@ -119,7 +123,7 @@ def _to_base(x: Float, factor: tuple[float, ...], of_two: tuple[float, ...]) -> 
         rest = fma(k, of_two[1], rest)
         k = k * of_two[0]  # exact
     total, lost = fast_sum(k, product)
-    return total + (lost + rest + _borders(x))
+    return total + (lost + rest + borders(x))
 
 
 def log2(x: Float) -> Float:

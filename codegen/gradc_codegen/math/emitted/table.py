@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 
 from gradc_codegen.math.emitted import (
@@ -11,6 +13,10 @@ from gradc_codegen.math.emitted import (
     inverse_hyperbolic,
     inverse_trigonometric,
     logarithm,
+    power,
+    remainder,
+    roots,
+    trigonometric,
 )
 from gradc_codegen.math.emitted.builder import Float
 
@@ -22,14 +28,29 @@ DEFINITIONS: dict[str, Callable[..., Float]] = {
     "math.log1p": logarithm.log1p,
     "math.log2": logarithm.log2,
     "math.log10": logarithm.log10,
+    "math.pow": power.pow,
+    "math.sin": trigonometric.sin,
+    "math.cos": trigonometric.cos,
+    "math.tan": trigonometric.tan,
+    "math.fmod": remainder.fmod,
+    "math.cbrt": roots.cbrt,
+    "math.hypot": roots.hypot,
     "math.tanh": hyperbolic.tanh,
     "math.sinh": hyperbolic.sinh,
     "math.cosh": hyperbolic.cosh,
     "math.atan": inverse_trigonometric.atan,
+    "math.atan2": inverse_trigonometric.atan2,
     "math.asin": inverse_trigonometric.asin,
     "math.acos": inverse_trigonometric.acos,
     "math.asinh": inverse_hyperbolic.asinh,
     "math.acosh": inverse_hyperbolic.acosh,
     "math.atanh": inverse_hyperbolic.atanh,
     "math.erf": error_function.erf,
+    "math.erfc": error_function.erfc,
 }
+
+
+@functools.cache
+def operands_of(word: str) -> int:
+    """Return how many operands the function of a word has."""
+    return len(inspect.signature(DEFINITIONS[word]).parameters)

@@ -1,0 +1,148 @@
+"""What a function does in rare cases only: one lane at a time, in double precision, out of the way.
+
+The usual path stays short, and a result does not depend on its neighbours: that another lane is a
+rare one only sends the vector through a branch, behind which each usual lane is what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gradc_codegen.math.emitted.builder import Bits, Body, Float, Truth, text_of
+from gradc_codegen.module import REGISTER
+from gradc_ir.types import DType
+
+# Without optimisation it is compiled in half the time. That its loops end is said here, so that
+# calls of it may be hoisted.
+_ATTRIBUTES = "noinline cold optnone nounwind willreturn memory(none)"
+
+
+def rarely(
+    where: Truth, definition: Callable[..., Float], operands: Sequence[Float], usual: Float
+) -> Float:
+    """Return a definition of the operands where a condition holds, elsewhere what is usual.
+
+    The definition is one on numbers in double precision, whatever the format is. It may use what
+    has no vector instructions: tables, multiplication and conversion of integers. The condition and
+    the operands must come from settled numbers.
+    """
+    body = usual.body
+    name = f"{body.name}.{definition.__name__.strip('_')}"
+    if name not in body.definitions:
+        _define(body, name, definition, len(operands))
+    given = [f"{body.type} {operand.text}" for operand in operands]
+    some = where.text
+    if body.lanes > 1:
+        given = [f"{body.truth} {where.text}", f"{body.type} {usual.text}", *given]
+        name = _lane_by_lane(body, name, len(operands))
+        reduction = f"@llvm.vector.reduce.or.v{body.lanes}i1"
+        body.declarations[f"declare i1 {reduction}({body.truth})"] = None
+        some = body.emit(f"call i1 {reduction}({body.truth} {some})")
+    body.declarations["declare i1 @llvm.expect.i1(i1, i1)"] = None
+    some = body.emit(f"call i1 @llvm.expect.i1(i1 {some}, i1 false)")
+    before, rare, following = body.block, f"rare{len(body.lines)}", f"following{len(body.lines)}"
+    body.lines.append(f"  br i1 {some}, label %{rare}, label %{following}")
+    body.start(rare)
+    found = body.emit(f"call {body.type} {name}({', '.join(given)})")
+    body.lines.append(f"  br label %{following}")
+    body.start(following)
+    ways = f"[ {usual.text}, %{before} ], [ {found}, %{rare} ]"
+    return Float(body, body.emit(f"phi {body.type} {ways}"))
+
+
+def table(body: Body, name: str, words: Sequence[int]) -> Callable[[Bits], Bits]:
+    """Return what reads a table of 64-bit words at an index, on numbers only."""
+    full, type_ = f"{body.name}.{name}", f"[{len(words)} x i64]"
+    elements = ", ".join(f"i64 {word}" for word in words)
+    body.definitions[full] = f"{full} = private unnamed_addr constant {type_} [{elements}]"
+
+    def read(index: Bits) -> Bits:
+        place = body.emit(f"getelementptr inbounds {type_}, ptr {full}, i64 0, i64 {index.text}")
+        return Bits(body, body.emit(f"load i64, ptr {place}"))
+
+    return read
+
+
+def repeated(
+    start: Sequence[Float],
+    again: Callable[..., Truth],
+    following: Callable[..., Sequence[Float]],
+) -> list[Float]:
+    """Return numbers that are replaced by the following ones as long as a condition holds of them.
+
+    On numbers only; both functions take the numbers one by one.
+    """
+    body = start[0].body
+    before, number = body.block, len(body.lines)
+    head, turn, done = (f"{word}{number}" for word in ("repeat", "turn", "done"))
+    body.lines.append(f"  br label %{head}")
+    body.start(head)
+    places = range(len(body.lines), len(body.lines) + len(start))
+    state = [Float(body, body.emit("phi")) for _ in start]
+    body.lines.append(f"  br i1 {again(*state).text}, label %{turn}, label %{done}")
+    body.start(turn)
+    replaced = following(*state)
+    for place, old, first, new in zip(places, state, start, replaced):
+        ways = f"[ {first.text}, %{before} ], [ {new.text}, %{body.block} ]"
+        body.lines[place] = f"  {old.text} = phi {body.type} {ways}"
+    body.lines.append(f"  br label %{head}")
+    body.start(done)
+    return state
+
+
+def _define(body: Body, name: str, definition: Callable[..., Float], operands: int) -> None:
+    """Define a function of numbers of the format, computed in double precision."""
+    wide = body.format.dtype is DType.F64
+    inner = name if wide else f"{name}.wide"
+    text, declarations = text_of(inner, definition, DType.F64, operands)
+    body.declarations |= dict.fromkeys(declarations)
+    # the function itself is the last one, after those that it needs
+    before, head, own = text.rpartition("define ")
+    body.definitions[inner] = before + head + own.replace(") {", f") {_ATTRIBUTES} {{", 1)
+    if wide:
+        return
+    type_, double = REGISTER[body.format.dtype], REGISTER[DType.F64]
+    numbers = range(operands)
+    lines = [
+        f"define internal {type_} {name}({', '.join(f'{type_} %x{i}' for i in numbers)}) cold {{",
+        *(f"  %wide{i} = fpext {type_} %x{i} to {double}" for i in numbers),
+        f"  %found = call {double} {inner}({', '.join(f'{double} %wide{i}' for i in numbers)})",
+        f"  %narrow = fptrunc {double} %found to {type_}",
+        f"  ret {type_} %narrow",
+        "}",
+    ]
+    body.definitions[name] = "\n".join(lines)
+
+
+def _lane_by_lane(body: Body, name: str, operands: int) -> str:
+    """Define the function of vectors that calls that of numbers for each rare lane."""
+    full, type_ = f"{name}.lanes", REGISTER[body.format.dtype]
+    parameters = ", ".join(f"{body.type} %x{i}" for i in range(operands))
+    arguments = ", ".join(f"{type_} %a{i}" for i in range(operands))
+    elements = "\n".join(
+        f"  %a{i} = extractelement {body.type} %x{i}, i32 %lane" for i in range(operands)
+    )
+    parameters = f"{body.truth} %where, {body.type} %usual, {parameters}"
+    body.definitions[full] = f"""\
+define internal {body.type} {full}({parameters}) {_ATTRIBUTES} {{
+entry:
+  br label %lanes
+lanes:
+  %lane = phi i32 [ 0, %entry ], [ %next, %following ]
+  %before = phi {body.type} [ %usual, %entry ], [ %after, %following ]
+  %rare = extractelement {body.truth} %where, i32 %lane
+  br i1 %rare, label %computed, label %following
+computed:
+{elements}
+  %found = call {type_} {name}({arguments})
+  %changed = insertelement {body.type} %before, {type_} %found, i32 %lane
+  br label %following
+following:
+  %after = phi {body.type} [ %before, %lanes ], [ %changed, %computed ]
+  %next = add i32 %lane, 1
+  %more = icmp ult i32 %next, {body.lanes}
+  br i1 %more, label %lanes, label %done
+done:
+  ret {body.type} %after
+}}"""
+    return full

@@ -1,0 +1,49 @@
+"""Calls of the functions that compute words: of one number, or of all lanes at once."""
+
+from __future__ import annotations
+
+from gradc_codegen import composite
+from gradc_codegen.emitter import Writer
+from gradc_codegen.indices import is_vector
+from gradc_codegen.math import functions
+from gradc_codegen.module import REGISTER, Module
+from gradc_codegen.vectors import joined, piece
+from gradc_ir.types import DType
+
+# As many numbers fill the widest registers; longer vectors are computed piece by piece.
+_BYTES = 64
+
+
+def call(writer: Writer, word: str, dtype: DType, operands: list[str]) -> str:
+    """Write a word's function on operands of one dtype; returns the result's register."""
+    if not any(map(is_vector, operands)):
+        return writer.emit(_call(writer, word, dtype, operands, 1))
+    lanes = writer.lanes
+    width = min(lanes, _BYTES // dtype.bytes)
+    if width == lanes:
+        return writer.emit_vector(_call(writer, word, dtype, operands, lanes))
+    pieces = []
+    for start in range(0, lanes, width):
+        parts = [piece(writer, operand, REGISTER[dtype], start, width) for operand in operands]
+        pieces.append(writer.emit_vector(_call(writer, word, dtype, parts, width)))
+    return joined(writer, pieces, REGISTER[dtype], width)
+
+
+def _call(writer: Writer, word: str, dtype: DType, operands: list[str], lanes: int) -> str:
+    type_ = REGISTER[dtype] if lanes == 1 else f"<{lanes} x {REGISTER[dtype]}>"
+    name = _function(writer.module, word, dtype, lanes)
+    arguments = ", ".join(f"{type_} {operand}" for operand in operands)
+    mark = ""
+    if dtype.is_float and (functions.is_emitted(word) or composite.is_straight(word)):
+        mark = " alwaysinline" if writer.in_loop else " noinline"
+    return f"call {type_} {name}({arguments}){mark}"
+
+
+def _function(module: Module, word: str, dtype: DType, lanes: int) -> str:
+    """Return the name of the function of a word, which the module gets to know."""
+    if not composite.has(word, dtype):
+        return functions.reference(module, word, dtype, lanes)
+    if lanes == 1 or (dtype.is_float and composite.is_straight(word)):
+        return composite.reference(module, word, dtype, lanes)
+    scalar = composite.reference(module, word, dtype)
+    return functions.one_by_one(module, scalar, composite.operands_of(word, dtype), dtype, lanes)

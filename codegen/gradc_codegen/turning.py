@@ -1,0 +1,102 @@
+"""Turning blocks of arrays: what lies apart for lanes is copied to scratch, side by side.
+
+Eight rows of eight neighbours are loaded as eight vectors and turned in registers, by three rounds
+of shuffles that exchange halves, quarters and neighbours. What does not fill such a square is
+gathered.
+"""
+
+from __future__ import annotations
+
+from gradc_codegen.buffers import Buffer
+from gradc_codegen.elements import Elements, Place
+from gradc_codegen.indices import Lane
+from gradc_codegen.loops import Staged
+from gradc_codegen.module import REGISTER
+from gradc_ir.types import DType
+
+_SIDE = 8
+
+
+def turn(elements: Elements, staged: Staged, at: Lane, buffer: Buffer) -> None:
+    """Copy a block of an array, the lanes from ``at`` on, and have it read from there."""
+    writer, value = elements.writer, staged.value
+    shape = value.type.shape
+    last = value.type.rank - 1
+    squares = (
+        staged.axis == last - 1
+        and value.type.dtype in (DType.F64, DType.F32)
+        and writer.mask is None
+        and writer.lanes % _SIDE == 0
+    )
+
+    def nest(others: list[str]) -> None:
+        if len(others) == len(staged.others):
+            _gather(elements, staged, at, buffer, others)
+            return
+        axis = staged.others[len(others)]
+        size = writer.size(shape[axis])
+        start = "0"
+        if squares and axis == last:
+            start = writer.whole_blocks("0", size, _SIDE)
+
+            def square(first: str) -> None:
+                _turn_squares(elements, staged, at, buffer, others, first)
+
+            writer.loop("0", start, square, _SIDE)
+        writer.loop(start, size, lambda index: nest([*others, index]))
+
+    nest([])
+    elements.turned[staged] = at, buffer
+
+
+def _gather(elements: Elements, staged: Staged, at: str, buffer: Buffer, others: list[str]) -> None:
+    index = (*others[: staged.axis], at, *others[staged.axis :])
+    register = elements.element(staged.value, index)
+    place = elements.in_block(staged, buffer, others)
+    elements.store(place, staged.value.type.dtype, register, mask=False)
+
+
+def _turn_squares(
+    elements: Elements, staged: Staged, at: Lane, buffer: Buffer, others: list[str], first: str
+) -> None:
+    """Turn the columns from ``first`` on, for all lanes."""
+    writer, value = elements.writer, staged.value
+    dtype, shape = value.type.dtype, list(value.type.shape)
+    lanes = writer.lanes
+    base = elements.whole(value)
+    for start in range(0, lanes, _SIDE):
+        with writer.in_lanes(_SIDE):
+            rows = []
+            for row in range(_SIDE):
+                along = writer.add(at.origin, str(start + row))
+                position = writer.linear([*others, along, Lane(first, "1")], shape)
+                rows.append(elements.memory.load(base, position, dtype))
+            columns = _turned(elements, rows, REGISTER[dtype])
+            for column, register in enumerate(columns):
+                index = [*others, writer.add(first, str(column))]
+                place = elements.in_block(staged, buffer, index, lanes)
+                assert isinstance(place.position, Lane)
+                moved = Lane(writer.add(place.position.origin, str(start)), "1")
+                elements.store(Place(place.base, moved), dtype, register)
+
+
+def _turned(elements: Elements, rows: list[str], type_: str) -> list[str]:
+    """Return the columns of a square of rows."""
+    writer = elements.writer
+    whole = writer.type_of(type_, True)
+    distance = _SIDE // 2
+    while distance:
+        low = [lane if not lane & distance else _SIDE + lane - distance for lane in range(_SIDE)]
+        high = [lane + distance if not lane & distance else _SIDE + lane for lane in range(_SIDE)]
+        made = list(rows)
+        for i in range(_SIDE):
+            if not i & distance:
+                for target, lanes in ((i, low), (i + distance, high)):
+                    order = ", ".join(f"i32 {lane}" for lane in lanes)
+                    made[target] = writer.emit_vector(
+                        f"shufflevector {whole} {rows[i]}, {whole} {rows[i + distance]}, "
+                        f"<{_SIDE} x i32> <{order}>"
+                    )
+        rows = made
+        distance //= 2
+    return rows

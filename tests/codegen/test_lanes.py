@@ -1,0 +1,161 @@
+"""Lanes: the rows of the benchmarks have the same bits in every way their loops can run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.rows import ROWS
+from benchmarks.rows.row import Row, make_case
+from gradc.pipeline import Request, derive
+from gradc.tracing import trace
+from gradc_codegen.choices import Choices
+from gradc_codegen.entry import Kernel
+from gradc_codegen.jit import compile_module
+from gradc_codegen.loops import Loop, loops_of
+from gradc_codegen.lower import lower_kernel
+from gradc_codegen.schedule import schedule
+from gradc_codegen.target import host
+from gradc_ir import build
+from gradc_ir.graph import Function
+from gradc_ir.interpret import interpret
+from gradc_ir.sizes import symbol
+from gradc_ir.types import DType, Type, dtype_of
+from tests.codegen.compiled import assert_compiled_same, function_of
+from tests.comparing import assert_same_bits
+
+
+class Outside(Choices):
+    """Lanes as far outside as they can be."""
+
+    def lanes(self, loop: Loop, block: int) -> bool:
+        return True
+
+
+class Inside(Choices):
+    """Lanes in the innermost loops alone."""
+
+    def lanes(self, loop: Loop, block: int) -> bool:
+        return len(list(loops_of(loop.body))) == 0
+
+
+class Nowhere(Choices):
+    """No lanes at all."""
+
+    def lanes(self, loop: Loop, block: int) -> bool:
+        return False
+
+
+WAYS = {"outside": Outside(), "inside": Inside(), "nowhere": Nowhere()}
+EACH_ROW = [
+    pytest.param(row, dtype, id=f"{row.name}-{dtype}") for row in ROWS for dtype in row.dtypes
+]
+
+
+def graph_of(row: Row, arguments: Sequence[Any], unknown: int = -1) -> Function:
+    """Return value and gradients; axes as long as ``unknown`` have a symbol for their size."""
+    types = [
+        Type(
+            dtype_of(array.dtype),
+            tuple(symbol("n") if size == unknown else size for size in array.shape),
+        )
+        for array in arguments
+    ]
+    request = Request("value") if row.wrt is None else Request("value_and_grad", row.wrt)
+    return derive(trace(row.function, types).function, request)
+
+
+def results_of(
+    function: Function, arguments: Sequence[Any], choices: Choices, cpu: str = "native"
+) -> list[Any]:
+    text = lower_kernel(schedule(function, choices=choices), "test")
+    return Kernel(function, compile_module(text, cpu), "test", native=False)(list(arguments))
+
+
+@pytest.mark.parametrize(("row", "dtype"), EACH_ROW)
+def test_lanes_wherever_they_are(row: Row, dtype: str) -> None:
+    arguments = make_case(row, row.tiny, dtype).arguments
+    function = graph_of(row, arguments)
+    wanted = results_of(function, arguments, Choices())
+    for choices in WAYS.values():
+        for found, want in zip(results_of(function, arguments, choices), wanted, strict=True):
+            assert_same_bits(found, want)
+
+
+@pytest.mark.parametrize(("row", "dtype"), EACH_ROW)
+def test_narrow_and_wide_processors(row: Row, dtype: str) -> None:
+    arguments = make_case(row, row.tiny, dtype).arguments
+    function = graph_of(row, arguments)
+    wanted = results_of(function, arguments, Choices())
+    cpus = ["x86-64-v3", *(["x86-64-v4"] if "+avx512vl" in host().features else [])]
+    for cpu in cpus if host().triple.startswith("x86_64") else []:
+        for found, want in zip(
+            results_of(function, arguments, Choices(), cpu), wanted, strict=True
+        ):
+            assert_same_bits(found, want)
+
+
+@pytest.mark.parametrize("name", ["chain", "logistic", "logsumexp", "gmm", "pairwise", "softmax"])
+def test_sizes_that_only_the_running_program_knows(name: str) -> None:
+    row = next(row for row in ROWS if row.name == name)
+    arguments = make_case(row, row.tiny, "f64").arguments
+    function = graph_of(row, arguments, row.tiny["n"])
+    wanted = results_of(graph_of(row, arguments), arguments, Choices())
+    for choices in (Choices(), *WAYS.values()):
+        for found, want in zip(results_of(function, arguments, choices), wanted, strict=True):
+            assert_same_bits(found, want)
+
+
+def test_elements_have_the_same_bits_wherever_they_are() -> None:
+    row = next(row for row in ROWS if row.name == "black_scholes")
+    arguments = make_case(row, row.tiny, "f64").arguments
+    length = len(arguments[0])
+    whole = results_of(graph_of(row, arguments), arguments, Choices())
+    for start in (1, 3, 7, 8, length - 1):
+        part = [array[start:] for array in arguments]
+        for found, want in zip(results_of(graph_of(row, part), part, Choices()), whole):
+            assert_same_bits(found, want[start:])
+
+
+SIZES = [*range(1, 12), *range(13, 71, 6), 31, 32, 33, 63, 64, 65]
+
+
+@pytest.mark.parametrize("dtype", [DType.F64, DType.F32], ids=str)
+def test_squares_that_are_turned(dtype: DType) -> None:
+    """Both products with a matrix read one block of it, whatever does not fill a square."""
+    n = symbol("n")
+    for columns in (1, 2, 7, 8, 9, 20):
+
+        def body(x: Any, w: Any) -> list[Any]:
+            product = build.contract(x, w, "ij,j->i")
+            return [product, build.contract(x, product * product, "ij,i->j")]
+
+        function = function_of([Type(dtype, (n, columns)), Type(dtype, (columns,))], body)
+        random = np.random.default_rng(columns)
+        cases = [
+            [random.normal(size=(rows, columns)), random.normal(size=columns)] for rows in SIZES
+        ]
+        kernel = schedule(function, choices=Outside())
+        assert any(loop.staged for loop in loops_of(kernel.body)) == (columns > 1)
+        assert_compiled_same(function, *cases)
+
+
+def test_many_folds_at_once() -> None:
+    n = symbol("n")
+
+    def body(x: Any, y: Any) -> list[Any]:
+        outer = build.contract(x, y, "ni,nj->ij")
+        return [outer, build.reduce_sum(x, (0,)), build.reduce_max(x, (0,))]
+
+    for rows, columns in ((3, 4), (5, 13), (9, 8)):
+        types = [Type(DType.F64, (n, rows)), Type(DType.F64, (n, columns))]
+        function = function_of(types, body)
+        random = np.random.default_rng(rows)
+        for length in (1, 8, 31, 32, 33, 65, 4200):
+            arguments = [random.normal(size=(length, rows)), random.normal(size=(length, columns))]
+            wanted = interpret(function, arguments)
+            for found, want in zip(results_of(function, arguments, Outside()), wanted):
+                assert_same_bits(found, want)

@@ -1,0 +1,68 @@
+"""The emitted math functions on vectors: each lane has the bits of the function of one number."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from gradc_codegen.math.emitted.builder import text_of
+from gradc_codegen.math.emitted.table import DEFINITIONS, operands_of
+from gradc_ir.types import DType
+from tests.comparing import assert_same_bits
+from tools.math_loops import apply
+
+each_word = pytest.mark.parametrize("word", DEFINITIONS)
+each_dtype = pytest.mark.parametrize("dtype", [DType.F64, DType.F32])
+
+
+def arguments(word: str, dtype: DType, count: int = 997) -> list[np.ndarray]:
+    """Return operands: of any bits, of ordinary size, and special ones, in all their pairs."""
+    random = np.random.default_rng(0)
+    bits = np.dtype(f"u{dtype.numpy.itemsize}")
+    limits = np.finfo(dtype.numpy)
+    special = [0.0, 1.0, 2.0, 0.5, 3.0, np.inf, np.nan, limits.max, limits.smallest_subnormal]
+    special += [-x for x in special]
+    operands = operands_of(word)
+    found = []
+    for k in range(operands):
+        any_bits = random.integers(0, np.iinfo(bits).max, count, bits, True).view(dtype.numpy)
+        ordinary = random.uniform(-9, 9, count).astype(dtype.numpy)
+        tuples = np.meshgrid(*[special] * operands)[k].reshape(-1).astype(dtype.numpy)
+        found.append(np.concatenate([any_bits, ordinary, tuples]))
+    return found
+
+
+@each_word
+@each_dtype
+def test_lanes_have_the_bits_of_one_number(word: str, dtype: DType) -> None:
+    operands = arguments(word, dtype)
+    alone = apply(word, *operands, lanes=1)
+    for lanes in (8, 16):
+        assert_same_bits(apply(word, *operands, lanes=lanes), alone)
+
+
+@each_word
+def test_branches_depend_on_settled_numbers_only(word: str) -> None:
+    text, _ = text_of("@f", DEFINITIONS[word], DType.F64, operands_of(word), lanes=8)
+    own = text.rpartition("define ")[2]
+    if "br i1" in own:
+        unsettled = re.findall(r"^(?!.*freeze).*%x\d", own.partition("\n")[2], re.MULTILINE)
+        assert unsettled == []
+
+
+def test_text_of_lanes_has_vectors_and_literals_in_every_lane() -> None:
+    text, declarations = text_of("@f", lambda x: (x + 1.0).at_least(0.0), DType.F64, lanes=8)
+    assert text == (
+        "define internal <8 x double> @f(<8 x double> %x0) {\n"
+        "  %v0 = fadd <8 x double> %x0, splat (double 0x3FF0000000000000)\n"
+        "  %v1 = fcmp olt <8 x double> %v0, splat (double 0x0000000000000000)\n"
+        "  %v2 = select <8 x i1> %v1, <8 x double> splat (double 0x0000000000000000), "
+        "<8 x double> %v0\n"
+        "  ret <8 x double> %v2\n"
+        "}"
+    )
+    assert declarations == []
+    _, declarations = text_of("@f", lambda x: abs(x), DType.F32, lanes=16)
+    assert declarations == ["declare <16 x float> @llvm.fabs.v16f32(<16 x float>)"]
