@@ -51,10 +51,10 @@ class Executable:
         from gradc_codegen.entry import Kernel
         from gradc_codegen.jit import compile_module
         from gradc_codegen.lower import lower
-        from gradc_codegen.target import has_fma, target
+        from gradc_codegen.target import machine_of, target
 
         with _lock:
-            text = lower(self.function, KERNEL_NAME, self.blas, has_fma(target("native")))
+            text = lower(self.function, KERNEL_NAME, self.blas, machine_of(target("native")))
             self.kernel = Kernel(self.function, compile_module(text), KERNEL_NAME)
         return True
 

@@ -16,6 +16,7 @@ from gradc_ir.walk import nested
 if TYPE_CHECKING:
     from gradc_codegen.abi import Signature
     from gradc_codegen.header import Exported
+    from gradc_codegen.module import Machine
 
 _SUMMARIES = {
     "": "value",
@@ -64,7 +65,7 @@ def export(
     from gradc_codegen.guard import guard_text, kernel_name
     from gradc_codegen.header import Exported, header
     from gradc_codegen.object import emit_object
-    from gradc_codegen.target import has_fma, target
+    from gradc_codegen.target import machine_of, target
 
     machine = target(cpu, triple)
     exported: list[Exported] = []
@@ -77,7 +78,7 @@ def export(
         _check_arguments(full, signature)
         exported.append(Exported(full, signature, _SUMMARIES.get(suffix, suffix)))
         texts += [
-            _lower(function, kernel_name(full), blas, has_fma(machine)),
+            _lower(function, kernel_name(full), blas, machine_of(machine)),
             guard_text(function, full, machine.pointer_bits),
         ]
     _check_macros(name, exported)
@@ -95,11 +96,11 @@ def export(
     return _write(Path(out), {f"{name}.o": code, f"{name}.h": text.encode()})
 
 
-def _lower(function: Function, name: str, blas: bool, fma: bool) -> str:
+def _lower(function: Function, name: str, blas: bool, machine: Machine) -> str:
     from gradc_codegen.lower import lower
 
     _refuse_scipy(function)
-    return lower(function, name, blas, fma)
+    return lower(function, name, blas, machine)
 
 
 def _refuse_scipy(function: Function) -> None:

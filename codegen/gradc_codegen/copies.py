@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradc_codegen.axes import index_maps, own_dims
+from gradc_codegen.axes import Lookup, index_maps, own_dims
 from gradc_codegen.choices import COPY, Choices
 from gradc_codegen.cost import estimate
 from gradc_codegen.recompute import SOURCES, Recomputed
@@ -19,7 +19,7 @@ from gradc_ir.sizes import product
 
 # A copy is written once and read instead; from so many readings on that is less.
 _LEAST_READINGS = 4
-_REREADING = ("contract", "broadcast")
+_REREADING = ("contract", "broadcast", "gather")
 
 
 def with_copies(function: Function) -> Function:
@@ -68,5 +68,8 @@ def _read_again(node: Node) -> Iterator[Value]:
     dims = own_dims(node)
     for operand, map_ in zip(node.operands, index_maps(node)):
         missing = product(size for dim, size in enumerate(dims) if dim not in map_)
-        if operand.type.shape and estimate(missing) >= _LEAST_READINGS:
+        indexed = product(
+            size for size, at in zip(operand.type.shape, map_) if isinstance(at, Lookup)
+        )
+        if operand.type.shape and estimate(missing) >= _LEAST_READINGS * estimate(indexed):
             yield operand

@@ -59,6 +59,8 @@ _MOVEMENT = {
     "concatenate": 2,
     "set_slice": 2,
 }
+# at indices that are known now
+_GATHER = 2
 
 
 def estimate(size: Size) -> float:
@@ -71,6 +73,8 @@ def estimate(size: Size) -> float:
 def operations(node: Node) -> int | None:
     """Return how many cheap operations one element of a node takes, None if it is not cheap."""
     op = node.op
+    if op.name == "gather" and all(index.op.name == "constant" for index in node.operands[1:]):
+        return _GATHER
     return _OPERATIONS.get(op.scalar or "") if op.is_elementwise else _MOVEMENT.get(op.name)
 
 

@@ -28,6 +28,7 @@ from gradc_codegen.memory import Memory
 from gradc_codegen.module import REGISTER, literal
 from gradc_codegen.scalar import cast, lower_scalar, lower_word, select
 from gradc_ir.graph import Node, Value
+from gradc_ir.sizes import Size
 from gradc_ir.types import DType
 
 
@@ -300,6 +301,8 @@ class Elements:
         if known is not None:
             return known
         found = cast(writer, self.element(indices, at), indices.type.dtype, DType.I64)
+        if _is_surely_inside(indices, x.type.shape[axis]):
+            return writer.remember(key, found)
         length = writer.size(x.type.shape[axis])
         negative = lower_word(writer, "lt", DType.I64, [found, "0"])
         moved = lower_word(writer, "add", DType.I64, [found, length])
@@ -429,6 +432,14 @@ class Elements:
         vector = writer.lanes > 1
         type_ = writer.type_of(REGISTER[dtype], vector)
         return writer.write(vector, f"phi {type_} {', '.join(found)}")
+
+
+def _is_surely_inside(indices: Value, size: Size) -> bool:
+    """Whether indices are numbers that are known now and count from 0 to less than a size."""
+    if indices.op.name != "constant" or not isinstance(size, int):
+        return False
+    known = indices.node.attributes["value"].array
+    return bool(((known >= 0) & (known < size)).all())
 
 
 def aligned_size(writer: Writer, plan: Plan, slot: int) -> str:

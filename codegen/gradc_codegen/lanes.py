@@ -19,6 +19,8 @@ from gradc_ir.types import DType
 
 # A block of an outer loop is a group of the order of reduction, so that a group is joined at once.
 OUTER = reduction.GROUP
+# So few numbers are quicker one by one.
+_FEWEST = 3
 # With more sums in one loop their partials do not stay in registers: whole groups are joined.
 _MOST_PARTIALS = 12
 # A block of an array must stay near the processor: this many bytes of it.
@@ -55,12 +57,16 @@ def block_of(loop: Loop) -> int:
     narrow = dtypes & {DType.F32, DType.I32} and not dtypes & {DType.F64, DType.I64}
     least = 2 * _VECTOR if narrow else _VECTOR
     is_outer = any(isinstance(item, Loop) for item in loop.body)
-    if isinstance(loop.size, int) and loop.size <= (OUTER if is_outer else 2 * _VECTOR):
-        # one vector, under a mask, in place of whole ones and a rest
-        return next(block for block in (least, 2 * _VECTOR, OUTER) if loop.size <= block)
+    functions = any(map(is_function, statements_of(loop.body)))
+    if isinstance(loop.size, int):
+        if loop.size <= _FEWEST and not is_outer and not functions:
+            return 1
+        if loop.size <= (OUTER if is_outer else 2 * _VECTOR):
+            # one vector, under a mask, in place of whole ones and a rest
+            return next(block for block in (least, 2 * _VECTOR, OUTER) if loop.size <= block)
     grouped = [statement for statement in loop.reductions if joins_in_groups(statement)]
-    if len(grouped) > _MOST_PARTIALS or is_outer:
-        return OUTER
+    if is_outer or len(grouped) > _MOST_PARTIALS or (loop.reductions and not functions):
+        return OUTER  # several sums side by side, none of which waits for itself
     wide = any(statement.value.type.dtype is DType.F32 for statement in grouped)
     return 2 * _VECTOR if wide else least
 

@@ -19,10 +19,11 @@ from gradc_codegen.groups import write_groups
 from gradc_codegen.indices import Lane
 from gradc_codegen.lanes import functions_in, is_function
 from gradc_codegen.loops import Item, Kernel, Kind, Loop, Part, Statement
-from gradc_codegen.module import MEMORY, Module
+from gradc_codegen.module import ANY_MACHINE, MEMORY, Machine, Module
 from gradc_codegen.scalar import lower_scalar, lower_word
 from gradc_codegen.schedule import schedule
 from gradc_codegen.site import Site
+from gradc_codegen.tiling import inner_of, write_tiles
 from gradc_codegen.turning import turn
 from gradc_codegen.unrolling import unrolled_by, write_unrolled
 from gradc_codegen.updates import target_window
@@ -34,29 +35,29 @@ from gradc_ir.types import DType
 _MOST_INLINED = 24
 
 
-def lower(function: Function, name: str, blas: bool = False, fma: bool = True) -> str:
+def lower(function: Function, name: str, blas: bool = False, machine: Machine = ANY_MACHINE) -> str:
     """Return LLVM text of a module with the kernel ``@name`` and ``@name_worksize``.
 
     The signature is that of :class:`gradc_codegen.abi.Signature`. The kernel returns a
     :class:`gradc_codegen.abi.Status`; after any but OK its outputs must not be used.
     With ``blas`` contractions that are bound by arithmetic go to BLAS; without it the results are
-    those of the language, to the bit. Without ``fma``, for a machine that has none, math functions
-    are the C library's.
+    those of the language, to the bit. What is written depends on the ``machine`` a little, its
+    results do not.
     """
-    return lower_kernel(schedule(function, blas), name, fma)
+    return lower_kernel(schedule(function, blas), name, machine)
 
 
-def lower_kernel(kernel: Kernel, name: str, fma: bool = True) -> str:
+def lower_kernel(kernel: Kernel, name: str, machine: Machine = ANY_MACHINE) -> str:
     """Return LLVM text of a module for a loop nest, as :func:`lower` does for a function."""
     signature = Signature.of(kernel.function)
-    module = Module(name, fma)
+    module = Module(name, machine)
     made = plan(kernel)
-    _FunctionLowering(module, name, kernel, made, signature, symbols_of(kernel)).main()
+    FunctionLowering(module, name, kernel, made, signature, symbols_of(kernel)).main()
     write_worksize(module, kernel, made, signature)
     return str(module)
 
 
-class _FunctionLowering:
+class FunctionLowering:
     """Lowers one LLVM function: the kernel, a part of it, or the body of a loop or branch.
 
     Parameters
@@ -81,14 +82,14 @@ class _FunctionLowering:
         self._plan = made
         self._signature = signature
         self._symbols = symbols
-        self._writer = Writer(module, symbols)
+        self.writer = Writer(module, symbols)
         self._is_part = indices is not None
         # without scratch there are at most buffers of no bytes, which nothing touches
         has_work = self._is_part or kernel.is_body
         arena = "%work" if has_work else "%arena" if made.needs_work else "null"
-        self.elements = Elements(self._writer, made, arena)
-        self._indices: dict[Loop, str] = dict(indices or {})
-        self._running: dict[Statement, Running] = {}
+        self.elements = Elements(self.writer, made, arena)
+        self.indices: dict[Loop, str] = dict(indices or {})
+        self.running: dict[Statement, Running] = {}
         self._sink: dict[str, str] = {}
         self._refusals: dict[Status, str] = {}
         self._bodies: dict[tuple[Node, int], Body] = {}
@@ -96,9 +97,9 @@ class _FunctionLowering:
 
     def main(self) -> None:
         """Write the kernel: checks, the aligned arena, the nest."""
-        writer = self._writer
+        writer = self.writer
         checks = checks_of(writer, self._kernel, self._plan)
-        self._body(self._kernel.body)
+        self.body_of(self._kernel.body)
         self._finish()
         head = f"define i32 @{self._name}({self._signature.llvm_parameters})"
         writer.entry[:0] = checks
@@ -122,28 +123,28 @@ class _FunctionLowering:
             found = self._bodies[node, position] = self._write_body(
                 self._kernel.bodies[node][position],
                 self._plan.bodies[node][position],
-                self._writer.runs_often or node.op.name in ("scan", "while"),
+                self.writer.runs_often or node.op.name in ("scan", "while"),
             )
         return found
 
     def _write_body(self, kernel: Kernel, made: Plan, repeats: bool) -> Body:
         name = self._module.fresh(f"{self._module.name}.body")
         signature = Signature.of(kernel.function, symbols=tuple(self._symbols))
-        inner = _FunctionLowering(self._module, name, kernel, made, signature, self._symbols)
+        inner = FunctionLowering(self._module, name, kernel, made, signature, self._symbols)
         functions = sum(map(is_function, kernel.statements))
-        inner._writer.runs_often = repeats and functions <= _MOST_INLINED
-        inner._body(kernel.body)
+        inner.writer.runs_often = repeats and functions <= _MOST_INLINED
+        inner.body_of(kernel.body)
         inner._finish()
         self.fails = self.fails or inner.fails
         parameters = signature.llvm_parameters_of_body(kernel.overwrites)
         self._module.functions.append(
-            inner._writer.text(f"define internal i32 @{name}({parameters})")
+            inner.writer.text(f"define internal i32 @{name}({parameters})")
         )
-        return Body(f"@{name}", inner.fails, inner._writer.guarded_reads)
+        return Body(f"@{name}", inner.fails, inner.writer.guarded_reads)
 
     def _finish(self) -> None:
         """Write the ends of the function, one for each status it can return."""
-        writer = self._writer
+        writer = self.writer
         writer.do(f"ret i32 {int(Status.OK)}")
         if self.elements.may_fail:
             writer.start("outside")
@@ -162,7 +163,8 @@ class _FunctionLowering:
 
     # -- the walk ----------------------------------------------------------------------------------
 
-    def _body(self, body: list[Item]) -> None:
+    def body_of(self, body: list[Item]) -> None:
+        """Write the items of a loop's body, or of the whole nest."""
         for item in body:
             if isinstance(item, Statement):
                 self._statement(item)
@@ -173,13 +175,13 @@ class _FunctionLowering:
 
     def _part(self, part: Part) -> None:
         """Write a part as a function of its own, and its call."""
-        open_loops = list(self._indices)
+        open_loops = list(self.indices)
         names = {loop: f"%index{i}" for i, loop in enumerate(open_loops)}
         name = f"{self._name}.part{part.number}"
-        inner = _FunctionLowering(
+        inner = FunctionLowering(
             self._module, name, self._kernel, self._plan, self._signature, self._symbols, names
         )
-        inner._body(part.body)
+        inner.body_of(part.body)
         inner._finish()
         self.fails = self.fails or inner.fails
         given = self._signature.llvm_parameters
@@ -187,67 +189,79 @@ class _FunctionLowering:
             given = self._signature.llvm_parameters_of_body(self._kernel.overwrites)
         parameters = ", ".join([given, *(f"i64 {name}" for name in names.values())])
         self._module.functions.append(
-            inner._writer.text(f"define internal i32 @{name}({parameters}) noinline")
+            inner.writer.text(f"define internal i32 @{name}({parameters}) noinline")
         )
         arguments = [
             f"{argument.llvm} {value}"
             for argument, value in zip(self._signature.arguments, self._signature.llvm_names)
         ]
         arguments[-1] = f"ptr {self.elements.arena}"
-        arguments += [f"i64 {self._indices[loop]}" for loop in open_loops]
-        status = self._writer.emit(f"call i32 @{name}({', '.join(arguments)})")
-        self._writer.return_unless_ok(status)
+        arguments += [f"i64 {self.indices[loop]}" for loop in open_loops]
+        status = self.writer.emit(f"call i32 @{name}({', '.join(arguments)})")
+        self.writer.return_unless_ok(status)
 
-    def _loop(self, loop: Loop) -> None:
-        writer = self._writer
+    def begin(self, loop: Loop) -> list[Running]:
+        """Write the starts of a loop's reductions."""
         running = []
         for statement in loop.reductions:
-            state = self._plan.accumulators[statement]
-            made = Running(self.elements, state, self._own)
+            made = Running(self.elements, self._plan.accumulators[statement], self._own)
             made.begin()
             running.append(made)
-            self._running[statement] = made
+            self.running[statement] = made
+        return running
+
+    def end(self, running: list[Running]) -> None:
+        """Put the totals of a loop's reductions where they live."""
+        for made in running:
+            self.running.pop(made.statement, None)
+            total = made.end()
+            if total is not None:
+                self._finished(made.statement, total)
+
+    def _loop(self, loop: Loop) -> None:
+        writer, folds = self.writer, self.elements.folds
+        running = self.begin(loop)
         grouped = [made for made in running if made.state.grouped]
         end = writer.size(loop.size)
 
         def body(index: str) -> None:
-            self._indices[loop] = index
+            self.indices[loop] = index
             for staged, buffer in zip(loop.staged, self._plan.staged.get(loop, ())):
                 assert isinstance(index, Lane)
                 turn(self.elements, staged, index, buffer)
             before, writer.inlines = writer.inlines, functions_in(loop) <= _MOST_INLINED
-            self._body(loop.body)
+            self.body_of(loop.body)
             writer.inlines = before
             for staged in loop.staged:
                 del self.elements.turned[staged]
-            del self._indices[loop]
+            del self.indices[loop]
 
         def alone(index: str) -> None:
             body(index)
-            self.elements.folds.flush()
+            folds.flush()
 
-        unrolled = unrolled_by(loop) if writer.lanes > 1 and not grouped else 1
-        if unrolled > 1:
-            write_unrolled(writer, end, unrolled, body, self.elements.folds)
+        times = unrolled_by(loop) if writer.lanes > 1 and not grouped else 1
+        if times > 1:
+            write_unrolled(writer, end, times, body, folds)
+            self.end(running)
+            return
+        folds.flush()
+        inner = inner_of(loop, self._plan) if writer.lanes > 1 and not grouped else None
+        if grouped:
+            write_groups(writer, loop, grouped, end, alone)
+        elif loop.block > 1:
+            writer.lane_loop(end, loop.block, alone)
+        elif inner is not None and self._module.machine.is_wide:
+            writer.loop(write_tiles(self, loop, inner), end, alone)
         else:
-            self.elements.folds.flush()
-            if grouped:
-                write_groups(writer, loop, grouped, end, alone)
-            elif loop.block > 1:
-                writer.lane_loop(end, loop.block, alone)
-            else:
-                writer.loop("0", end, alone)
-        for made in running:
-            del self._running[made.statement]
-            total = made.end()
-            if total is not None:
-                self._finished(made.statement, total)
+            writer.loop("0", end, alone)
+        self.end(running)
 
     def _own(self, statement: Statement) -> list[str]:
         """Return the index of each of a statement's dims; 0 for those no open loop runs over."""
         own = ["0"] * len(statement.dims)
         for loop, dim in statement.loops:
-            index = self._indices.get(loop)
+            index = self.indices.get(loop)
             if index is not None:
                 own[dim] = index
         return own
@@ -260,7 +274,7 @@ class _FunctionLowering:
             elements = self.elements
             known = elements.registers
             operands = [known.get(x) or elements.element(x, ()) for x in node.operands]
-            self._finished(statement, lower_scalar(self._writer, node, operands))
+            self._finished(statement, lower_scalar(self.writer, node, operands))
             return
         if statement.kind is Kind.WHOLE:
             self._whole(statement)
@@ -283,9 +297,7 @@ class _FunctionLowering:
     def _value(self, statement: Statement, own: list[str]) -> str:
         node = statement.node
         if node.op.name == "contract":
-            return lower_word(
-                self._writer, "mul", statement.value.type.dtype, self._pair(node, own)
-            )
+            return lower_word(self.writer, "mul", statement.value.type.dtype, self._pair(node, own))
         return self.elements.compute(node, tuple(own))
 
     def _pair(self, node: Node, own: list[str]) -> list[str]:
@@ -296,14 +308,14 @@ class _FunctionLowering:
         ]
 
     def _reduce(self, statement: Statement, own: list[str]) -> None:
-        running = self._running.get(statement)
+        running = self.running.get(statement)
         if running is None:
             state = self._plan.accumulators.get(statement)
             if state is None:  # over an axis of size 1
                 self._finished(statement, self._single(statement, own), own)
                 return
             # its loop is in another function
-            running = self._running[statement] = Running(self.elements, state, self._own)
+            running = self.running[statement] = Running(self.elements, state, self._own)
         running.step(own)
 
     def _single(self, statement: Statement, own: list[str]) -> str:
@@ -329,7 +341,7 @@ class _FunctionLowering:
 
     def _write_outputs(self, statement: Statement, own: list[str], register: str) -> None:
         """Store an element into the outputs that are wanted."""
-        writer, elements = self._writer, self.elements
+        writer, elements = self.writer, self.elements
         dtype = statement.value.type.dtype
         shape = statement.value.type.shape
         for output in statement.outputs:
@@ -350,16 +362,16 @@ class _FunctionLowering:
         type_ = MEMORY[dtype]
         sink = self._sink.get(type_)
         if sink is None:
-            sink = self._sink[type_] = self._writer.at_entry(f"alloca {type_}")
+            sink = self._sink[type_] = self.writer.at_entry(f"alloca {type_}")
         flag = self.elements.wanted(output)
-        return self._writer.at_entry(f"select i1 {flag}, ptr %out{output}, ptr {sink}")
+        return self.writer.at_entry(f"select i1 {flag}, ptr %out{output}, ptr {sink}")
 
     def _whole(self, statement: Statement) -> None:
         """Write an op on whole arrays; what nobody reads is not computed where nobody wants it."""
         storage = self._plan.storage[statement.value]
         if storage.is_output_only and not self._plan.all_wanted:
             wanted = self.elements.wanted(storage.output)
-            self._writer.where(wanted, lambda: self._write_whole(statement))
+            self.writer.where(wanted, lambda: self._write_whole(statement))
         else:
             self._write_whole(statement)
 
@@ -380,7 +392,7 @@ class _FunctionLowering:
             return
         WHOLE[node.op.name].write(
             Site(
-                self._writer,
+                self.writer,
                 node,
                 tuple(map(elements.whole, arrays_of(node))),
                 tuple(map(elements.whole, node.results)),
@@ -392,12 +404,12 @@ class _FunctionLowering:
     def refuse(self, condition: str, status: Status) -> None:
         """Return a status where a condition holds."""
         label = self._refusals.setdefault(status, f"refused.{status.name.lower()}")
-        (following,) = self._writer.labels("fits")
-        self._writer.do(f"br i1 {condition}, label %{label}, label %{following}")
-        self._writer.start(following)
+        (following,) = self.writer.labels("fits")
+        self.writer.do(f"br i1 {condition}, label %{label}, label %{following}")
+        self.writer.start(following)
 
     def _piece(self, statement: Statement, own: list[str]) -> None:
-        node, writer = statement.node, self._writer
+        node, writer = statement.node, self.writer
         register = self.elements.element(node.operands[statement.operand], tuple(own))
         if node.op.name == "set_slice":
             index = [
@@ -425,5 +437,5 @@ class _FunctionLowering:
         if node.op.name == "scatter_add":
             word = "or" if statement.value.type.dtype is DType.BOOL else "add"
             have = elements.read(statement.value, tuple(index))
-            register = lower_word(self._writer, word, statement.value.type.dtype, [have, register])
+            register = lower_word(self.writer, word, statement.value.type.dtype, [have, register])
         elements.keep(statement.value, tuple(index), register)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -38,15 +39,29 @@ def literal(value: object, dtype: DType) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
 
 
-class Module:
-    """The text of a module: functions, and what they declare, share and refer to.
+@dataclass(frozen=True)
+class Machine:
+    """What the text of a module depends on.
 
-    Without ``fma`` it is for a machine that has none: math functions are the C library's.
+    Parameters
+    ----------
+    fma: whether there is fused multiply-add; without it math functions are the C library's.
+    is_wide: whether there are 32 registers of 64 bytes.
     """
 
-    def __init__(self, name: str, fma: bool = True) -> None:
+    fma: bool = True
+    is_wide: bool = False
+
+
+ANY_MACHINE = Machine()
+
+
+class Module:
+    """The text of a module for a machine: functions, and what they declare, share and refer to."""
+
+    def __init__(self, name: str, machine: Machine = ANY_MACHINE) -> None:
         self.name = name
-        self.fma = fma
+        self.machine = machine
         self.functions: list[str] = []
         self._declared: dict[str, None] = {}
         self._helpers: dict[str, str] = {}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from gradc_codegen.blas import by_blas
+from gradc_codegen.sampling import sample
 from gradc_ir import build
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.matrices import solution_by_lu
 from gradc_ir.ops.linalg import contracted, parse_spec
+from gradc_ir.rearrange import scalar_constant
 from gradc_ir.sizes import product
 
 _SPELLED_OUT = ("logsumexp", "solve")
@@ -15,13 +17,15 @@ _SPELLED_OUT = ("logsumexp", "solve")
 def prepare(function: Function, blas: bool = False) -> Function:
     """Return an equal function, to the bit, of ops the schedule knows.
 
-    ``logsumexp`` and ``solve`` are spelled out, reductions and contractions over several axes
-    become chains over one axis each (the last axis first, as the order of reduction says), and
-    scatters have one index axis. Fences (``stop_gradient``, ``exactly``) have done their work and
-    go. Bodies of control flow are prepared when they are scheduled.
+    ``logsumexp``, ``solve`` and ``sigmoid`` of arrays are spelled out, reductions and contractions
+    over several axes become chains over one axis each (the last axis first, as the order of
+    reduction says), scatters have one index axis, and contractions make no more than is gathered.
+    Fences (``stop_gradient``, ``exactly``) have done their work and go. Bodies of control flow are
+    prepared when they are scheduled.
 
     With ``blas`` contractions that are bound by arithmetic go to BLAS, whose bits are its own.
     """
+    function = sample(function)
     if not any(_is_composite(node, blas) for node in function.nodes):
         return function
     mapping: dict[Value, Value] = {}
@@ -50,6 +54,8 @@ def _is_composite(node: Node, blas: bool) -> bool:
     name = node.op.name
     if name in _SPELLED_OUT or node.op.scalar == "identity":
         return True
+    if name == "sigmoid":
+        return bool(node.results[0].type.shape)
     if node.op.family == "reduce":
         return len(node.attributes["axes"]) > 1
     if name == "contract":
@@ -65,6 +71,8 @@ def _expand(node: Node, operands: list[Value]) -> Value:
         return operands[0]
     if name == "logsumexp":
         return _expand_logsumexp(operands[0], node.attributes["axes"])
+    if name == "sigmoid":
+        return _expand_sigmoid(operands[0])
     if name == "solve":
         return solution_by_lu(*operands, from_transposed=node.attributes["transposed"])
     if node.op.family == "reduce":
@@ -86,6 +94,23 @@ def _expand_logsumexp(x: Value, axes: tuple[int, ...]) -> Value:
     kept = tuple(axis for axis in range(x.type.rank) if axis not in axes)
     shifted = build.exp(x - build.broadcast(finite, x.type.shape, kept))
     return build.log(_reduce("reduce_sum", shifted, axes)) + finite
+
+
+def _expand_sigmoid(x: Value) -> Value:
+    """Divide by 1 + exp(-|x|), whose exponential is that of the sigmoid of -x, too."""
+    power = build.exp(-_size(x))
+    return build.select(build.le(0.0, x), 1.0, power) / (1.0 + power)
+
+
+def _size(x: Value) -> Value:
+    """Return the absolute value, the same node for a value and its negative."""
+    if x.op.name == "neg":
+        return build.abs(x.operands[0])
+    if x.op.name == "mul":
+        factor = scalar_constant(x.operands[1])
+        if factor is not None and factor < 0:
+            return build.abs(x.operands[0] * -factor)
+    return build.abs(x)
 
 
 def _expand_contract(x: Value, y: Value, spec: str) -> Value:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
+from gradc_codegen.module import Machine
 from gradc_ir.errors import ExportError, GradcError
 
 # Every use of LLVM holds this lock: contexts are fresh for each module, but llvmlite's registries
@@ -175,6 +176,12 @@ def has_fma(target: Target) -> bool:
         module.triple = target.triple
         assembly = target.machine().emit_assembly(module)
     return _CALLS_FMA.search(assembly) is None
+
+
+def machine_of(target: Target) -> Machine:
+    """Return what the text of a module for a target depends on."""
+    is_wide = "+avx512vl" in target.features or target.cpu == "x86-64-v4"
+    return Machine(has_fma(target), is_wide)
 
 
 def require_fma(target: Target, error: type[GradcError] = ExportError) -> None:

@@ -75,5 +75,5 @@ def test_rows_of_a_matrix() -> None:
 def test_a_sum_is_joined_a_row_at_once() -> None:
     function = function_of([Type(DType.F64, (4096,))], lambda x: build.reduce_sum(x, (0,)))
     text = optimized_ir(lower(function, "f"), "x86-64-v3", "x86_64-unknown-linux-gnu")
-    assert "fadd <4 x double>" in text
+    assert "fadd <8 x double>" in text
     assert "alloca" not in text.replace("alloca double", "")

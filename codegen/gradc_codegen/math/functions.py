@@ -62,7 +62,7 @@ def reference(module: Module, word: str, dtype: DType, lanes: int = 1) -> str:
 
     With ``lanes`` it is one on vectors.
     """
-    if word in DEFINITIONS and module.fma:
+    if word in DEFINITIONS and module.machine.fma:
         name = f"@gradc.{word.removeprefix('math.')}.{suffix(dtype, lanes)}"
         text, declarations = _emitted(word, name, dtype, lanes)
         for line in declarations:

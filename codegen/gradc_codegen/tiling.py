@@ -1,0 +1,89 @@
+"""Register tiles: neighbouring sums inside of lanes run side by side, and share what they read.
+
+``for k: for l: s[k] joins a[k,l] * b[l]`` reads a vector of ``b`` for each product. With two sums
+at once each vector serves two, and twice as many products are in flight.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradc_codegen.lanes import dim_of
+from gradc_codegen.loops import Item, Kind, Loop, Statement
+
+if TYPE_CHECKING:
+    from gradc_codegen.buffers import Plan
+    from gradc_codegen.lower import FunctionLowering
+
+# As many sums run side by side; their vectors of 32 lanes fill half of 32 wide registers.
+SUMS = 2
+_MOST_STATEMENTS = 8
+_LEAST_LENGTH = 5
+
+
+def inner_of(loop: Loop, plan: Plan) -> Loop | None:
+    """Return the loop inside of a loop that sums, where neighbouring sums may run as a tile."""
+    inside = [item for item in loop.body if isinstance(item, Loop)]
+    if len(inside) != 1 or len(loop.body) > _MOST_STATEMENTS:
+        return None
+    inner = inside[0]
+    if not all(isinstance(item, Statement) for item in (*inner.body, *_others(loop, inner))):
+        return None
+    if isinstance(inner.size, int) and inner.size < _LEAST_LENGTH:
+        return None
+    sums = [item for item in inner.body if isinstance(item, Statement)]
+    if len(sums) != 1 or sums[0].kind is not Kind.REDUCE or inner.reductions != sums:
+        return None
+    if plan.accumulators[sums[0]].grouped:
+        return None
+    statements = [item for item in (*_others(loop, inner), *sums) if isinstance(item, Statement)]
+    for statement in statements:
+        storage = plan.storage.get(statement.value)
+        if storage is not None and storage.memory and loop in storage.path:
+            return None  # there is one place for both
+    dim = dim_of(sums[0], loop)
+    readings = [reading for _, reading in (*sums[0].inputs, *sums[0].sources)]
+    return inner if any(dim not in reading for reading in readings) else None
+
+
+def _others(loop: Loop, inner: Loop) -> list[Item]:
+    return [item for item in loop.body if item is not inner]
+
+
+def write_tiles(lowering: FunctionLowering, loop: Loop, inner: Loop) -> str:
+    """Write the whole tiles of a loop; returns the index behind them."""
+    writer, elements = lowering.writer, lowering.elements
+    whole = writer.whole_blocks("0", writer.size(loop.size), SUMS)
+    position = loop.body.index(inner)
+    before, behind = loop.body[:position], loop.body[position + 1 :]
+
+    def tile(start: str) -> None:
+        common = elements.registers
+        tiles = []
+        for number in range(SUMS):
+            index = writer.add(start, str(number))
+            lowering.indices[loop] = index
+            elements.registers = dict(common)
+            lowering.body_of(before)
+            tiles.append((index, elements.registers, lowering.begin(inner)))
+        elements.folds.flush()
+
+        def step(at: str) -> None:
+            lowering.indices[inner] = at
+            for index, registers, running in tiles:
+                lowering.indices[loop], elements.registers = index, registers
+                lowering.running.update((made.statement, made) for made in running)
+                lowering.body_of(inner.body)
+            del lowering.indices[inner]
+
+        writer.loop("0", writer.size(inner.size), step)
+        for index, registers, running in tiles:
+            lowering.indices[loop], elements.registers = index, registers
+            lowering.end(running)
+            lowering.body_of(behind)
+        elements.folds.flush()
+        del lowering.indices[loop]
+        elements.registers = common
+
+    writer.loop("0", whole, tile, SUMS)
+    return whole
