@@ -82,6 +82,13 @@ class Memory:
             f"{flags} {writer.mask or 'splat (i1 true)'})"
         )
 
+    def fetch(self, base: str, position: str, dtype: DType) -> None:
+        """Write a hint that a position will be read soon; it may be outside of memory."""
+        writer = self._writer
+        writer.module.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        pointer = self.pointer(base, position, dtype, inside=False)
+        writer.do(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 3, i32 1)")
+
     def pointer(self, base: str, position: str, dtype: DType, inside: bool = True) -> str:
         """Return the pointer to a position; one that is not surely ``inside`` may be anywhere."""
         if position == "0":

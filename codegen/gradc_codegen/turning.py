@@ -38,11 +38,7 @@ def turn(elements: Elements, staged: Staged, at: Lane, buffer: Buffer) -> None:
         start = "0"
         if squares and axis == last:
             start = writer.whole_blocks("0", size, _SIDE)
-
-            def square(first: str) -> None:
-                _turn_squares(elements, staged, at, buffer, others, first)
-
-            writer.loop("0", start, square, _SIDE)
+            _turn_squares(elements, staged, at, buffer, others, start)
         writer.loop(start, size, lambda index: nest([*others, index]))
 
     nest([])
@@ -57,27 +53,33 @@ def _gather(elements: Elements, staged: Staged, at: str, buffer: Buffer, others:
 
 
 def _turn_squares(
-    elements: Elements, staged: Staged, at: Lane, buffer: Buffer, others: list[str], first: str
+    elements: Elements, staged: Staged, at: Lane, buffer: Buffer, others: list[str], end: str
 ) -> None:
-    """Turn the columns from ``first`` on, for all lanes."""
+    """Turn the columns before ``end``, eight rows at a time, and fetch those of the next block."""
     writer, value = elements.writer, staged.value
     dtype, shape = value.type.dtype, list(value.type.shape)
-    lanes = writer.lanes
-    base = elements.whole(value)
-    for start in range(0, lanes, _SIDE):
+    lanes, base = writer.lanes, elements.whole(value)
+
+    def square(start: str, first: str) -> None:
         with writer.in_lanes(_SIDE):
             rows = []
             for row in range(_SIDE):
-                along = writer.add(at.origin, str(start + row))
+                along = writer.add(writer.add(at.origin, start), str(row))
                 position = writer.linear([*others, along, Lane(first, "1")], shape)
+                ahead = writer.linear([*others, writer.add(along, str(lanes)), first], shape)
+                elements.memory.fetch(base, ahead, dtype)
                 rows.append(elements.memory.load(base, position, dtype))
-            columns = _turned(elements, rows, REGISTER[dtype])
-            for column, register in enumerate(columns):
+            for column, register in enumerate(_turned(elements, rows, REGISTER[dtype])):
                 index = [*others, writer.add(first, str(column))]
                 place = elements.in_block(staged, buffer, index, lanes)
                 assert isinstance(place.position, Lane)
-                moved = Lane(writer.add(place.position.origin, str(start)), "1")
+                moved = Lane(writer.add(place.position.origin, start), "1")
                 elements.store(Place(place.base, moved), dtype, register)
+
+    def along(start: str) -> None:
+        writer.loop("0", end, lambda first: square(start, first), _SIDE)
+
+    writer.loop("0", str(lanes), along, _SIDE)
 
 
 def _turned(elements: Elements, rows: list[str], type_: str) -> list[str]:
