@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
@@ -15,6 +13,7 @@ from gradc_ir.graph import Function
 from gradc_ir.interpret import interpret
 from gradc_ir.types import DType, Type
 from gradc_ir.verify import verify
+from tests.counting import calls_in
 from tests.gradc.test_derivatives import made
 
 F = Type(DType.F64)
@@ -100,15 +99,11 @@ def test_a_gradient_is_a_small_multiple_of_its_function() -> None:
 
 
 def test_time_is_linear_and_depth_no_problem() -> None:
-    seconds = []
-    for length in (3000, 30_000):
+    def calls(length: int) -> int:
         function = straight_line(length)
-        start = time.perf_counter()
-        vjp(function, [0, 1], "ones")
-        seconds.append(time.perf_counter() - start)
-    # generous, for a busy machine: quadratic would be a factor of 100
-    assert seconds[1] < 40 * seconds[0]
-    assert seconds[1] < 10
+        return calls_in(lambda: vjp(function, [0, 1], "ones"))
+
+    assert calls(30_000) < 12 * calls(3000)
 
 
 def test_speelpenning_needs_few_multiplications() -> None:
