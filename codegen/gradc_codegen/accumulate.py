@@ -236,7 +236,9 @@ class Running:
         """Fold the partials into the chunk."""
         if "row" in self._stack:
             own = self._index_of(self.statement)
-            self._join_into(self._chunk(own), self._folded(self._load(_Cell(*self._stack["row"]))))
+            self._join_into(
+                self._chunk(own), self._folded(self._load(_Cell(*self._stack["row"])), self.lanes)
+            )
         elif self.state.along == 1:
 
             def write(own: list[str]) -> None:
@@ -280,7 +282,7 @@ class Running:
         if self.state.is_free_along and not self.state.inner:
             own = self._index_of(self.statement)
             row = self._load(_Cell(*self._stack["row"]))
-            self._join_into(self._total(own), self._reduced(row, self.state.along))
+            self._join_into(self._total(own), self._folded(row, self.state.along))
         total = self._load(_Cell(*self._stack["total"])) if self._register else None
         for place, type_ in self._stack.values():
             writer.release(type_, place)
@@ -297,7 +299,7 @@ class Running:
                 [identity(self.statement)],
             )
             if state.inner:
-                self._join_into(self._total(own), self._reduced(x, writer.lanes))
+                self._join_into(self._total(own), self._folded(x, writer.lanes))
             else:
                 row = _Cell(*self._stack["row"])
                 self._store(row, self._join(self._load(row), x))
@@ -356,7 +358,7 @@ class Running:
         if row is not None:
             self._store(row, partial)
         elif (self.in_rest and self.short is not None) or not writer.inlines:
-            self._join_into(self._chunk(own), self._folded(partial))
+            self._join_into(self._chunk(own), self._folded(partial, self.lanes))
         else:
             cell = self._chunk(own)
             kind = Kind(type_, self.lanes, self._word)
@@ -364,11 +366,8 @@ class Running:
                 kind, partial, self._join, functools.partial(self._join_into, cell)
             )
 
-    def _folded(self, partials: str) -> str:
-        return folded(self.elements.writer, partials, REGISTER[self.dtype], self.lanes, self._join)
-
-    def _reduced(self, row: str, lanes: int) -> str:
-        """Return all lanes joined in any order, which changes no bit of what this is used for."""
+    def _folded(self, row: str, lanes: int) -> str:
+        """Return the lanes of a vector joined: partials, or what may be joined in any order."""
         return folded(self.elements.writer, row, REGISTER[self.dtype], lanes, self._join)
 
     # -- joins -------------------------------------------------------------------------------------

@@ -7,13 +7,13 @@ reader, so that no copy has to be there for longer than one loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gradc_codegen.axes import Lookup, index_maps, own_dims
 from gradc_codegen.choices import COPY, Choices
 from gradc_codegen.cost import estimate
 from gradc_codegen.recompute import SOURCES, Recomputed
-from gradc_ir.build import Builder
+from gradc_ir.builder import active, rebuilt
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.sizes import product
 
@@ -27,24 +27,17 @@ def with_copies(function: Function) -> Function:
     wanted = _wanted(function)
     if not wanted:
         return function
-    mapping: dict[Value, Value] = {}
-    with Builder() as builder:
-        for number, node in enumerate(function.nodes):
-            before = {value: mapping[value] for value in wanted.get(node, ())}
-            locations = function.locations.get(node, ())
-            with builder.at(locations):
-                for value in before:
-                    made = builder.apply(COPY, (mapping[value],), {"reader": number})
-                    mapping[value] = made.results[0]
-            builder.copy(node, mapping, locations)
-            mapping.update(before)
-        return builder.function(
-            function.name,
-            [mapping[value] for value in function.params],
-            [mapping[value] for value in function.results],
-            function.names,
-            function.location,
-        )
+    number = {node: i for i, node in enumerate(function.nodes)}
+
+    def make(node: Node, operands: list[Value]) -> Sequence[Value]:
+        builder = active()
+        for position, operand in enumerate(node.operands):
+            if operand in wanted[node]:
+                copy = builder.apply(COPY, (operands[position],), {"reader": number[node]})
+                operands[position] = copy.results[0]
+        return builder.apply(node.op, tuple(operands), node.attributes).results
+
+    return rebuilt(function, wanted.__contains__, make)
 
 
 def _wanted(function: Function) -> dict[Node, tuple[Value, ...]]:

@@ -167,10 +167,6 @@ class Elements:
         """Whether a value in memory has the elements of all lanes side by side."""
         return self._plan.storage[value].lanes > 1
 
-    def is_stored(self, value: Value) -> bool:
-        """Whether a value is some statement's, in memory or in a register."""
-        return value in self._plan.storage
-
     def whole(self, value: Value) -> str:
         """Return where a value that is in memory whole begins."""
         storage = self._plan.storage.get(value)

@@ -45,14 +45,9 @@ def write_groups(
 
 def _whole_groups(writer: Writer, running: Sequence[Running], start: str, stop: str) -> str:
     """Return where the whole groups end; at their start in a loop too short to have partials."""
-    length = writer.subtract(stop, start)
-    if is_number(length):
-        return writer.add(start, str(int(length) // reduction.GROUP * reduction.GROUP))
-    whole = writer.emit(f"and i64 {length}, {-reduction.GROUP}")
+    whole = writer.whole_blocks(start, stop, reduction.GROUP)
     short = next((made.short for made in running if made.short), None)
-    if short is not None:
-        whole = writer.emit(f"select i1 {short}, i64 0, i64 {whole}")
-    return writer.add(start, whole)
+    return whole if short is None else writer.emit(f"select i1 {short}, i64 {start}, i64 {whole}")
 
 
 def _is_short(loop: Loop, running: Sequence[Running]) -> bool:
@@ -67,8 +62,8 @@ def _is_short(loop: Loop, running: Sequence[Running]) -> bool:
     )
 
 
-class _Groups:
-    """How one group is written, and the last one, which may not be whole."""
+class _OneByOne:
+    """How the groups of a chunk are written: one element after another joins a partial."""
 
     def __init__(
         self, writer: Writer, loop: Loop, running: Sequence[Running], body: Callable[[str], None]
@@ -77,38 +72,6 @@ class _Groups:
         self.block = loop.block
         self.running = running
         self.body = body
-
-    def write(self, start: str, stop: str) -> None:
-        """Write the groups of a chunk."""
-        whole = _whole_groups(self.writer, self.running, start, stop)
-        self.writer.loop(start, whole, self.whole, reduction.GROUP)
-        self.writer.branch_if_less(whole, stop, lambda: self.rest(whole, stop))
-
-    def whole(self, start: str) -> None:
-        """Write a group of 32 elements."""
-        raise NotImplementedError
-
-    def rest(self, start: str, stop: str) -> None:
-        """Write the elements behind the last whole group."""
-        for made in self.running:
-            made.in_rest = True
-        self._between(lambda: self._elements(start, stop))
-        for made in self.running:
-            made.in_rest = False
-
-    def _between(self, body: Callable[[], None]) -> None:
-        for made in self.running:
-            made.begin_group()
-        body()
-        for made in self.running:
-            made.join_group()
-
-    def _elements(self, start: str, stop: str) -> None:
-        raise NotImplementedError
-
-
-class _OneByOne(_Groups):
-    """One element after another joins a partial in memory."""
 
     def write(self, start: str, stop: str) -> None:
         """Write the groups of a chunk; the body once, as it may be long."""
@@ -120,15 +83,41 @@ class _OneByOne(_Groups):
 
         writer.loop(start, stop, group, reduction.GROUP, True)
 
+    def _between(self, body: Callable[[], None]) -> None:
+        for made in self.running:
+            made.begin_group()
+        body()
+        for made in self.running:
+            made.join_group()
+
     def _elements(self, start: str, stop: str) -> None:
         self.writer.loop(start, stop, self.body, 1, True)
 
 
-class _Lanes(_Groups):
+class _WholeAndRest(_OneByOne):
+    """Groups of 32 elements in a way of their own, and what is behind the last one."""
+
+    def write(self, start: str, stop: str) -> None:
+        """Write the groups of a chunk."""
+        whole = _whole_groups(self.writer, self.running, start, stop)
+        self.writer.loop(start, whole, self._whole, reduction.GROUP)
+        self.writer.branch_if_less(whole, stop, lambda: self._rest(whole, stop))
+
+    def _whole(self, start: str) -> None:
+        self._between(lambda: self._elements(start, self.writer.add(start, str(reduction.GROUP))))
+
+    def _rest(self, start: str, stop: str) -> None:
+        for made in self.running:
+            made.in_rest = True
+        self._between(lambda: self._elements(start, stop))
+        for made in self.running:
+            made.in_rest = False
+
+
+class _Lanes(_WholeAndRest):
     """Lanes side by side join as many partials at once."""
 
-    def whole(self, start: str) -> None:
-        """Write a group of 32 elements."""
+    def _whole(self, start: str) -> None:
         writer, block = self.writer, self.block
 
         def row(offset: str) -> None:
@@ -141,23 +130,18 @@ class _Lanes(_Groups):
         self.writer.lane_loop(stop, self.block, self.body, start)
 
 
-class _InRegisters(_Groups):
+class _InRegisters(_WholeAndRest):
     """A whole group without memory: each partial in turn, joined as soon as its neighbour is."""
 
-    def _elements(self, start: str, stop: str) -> None:
-        self.writer.loop(start, stop, self.body, 1, True)
-
-    def whole(self, start: str) -> None:
-        """Write a group of 32 elements."""
+    def _whole(self, start: str) -> None:
         self._join(start, reduction.GROUP)
 
-    def rest(self, start: str, stop: str) -> None:
-        """Write the elements behind the last whole group."""
+    def _rest(self, start: str, stop: str) -> None:
         count = self.writer.subtract(stop, start)
         if is_number(count):
             self._join(start, int(count))
         else:
-            super().rest(start, stop)
+            super()._rest(start, stop)
 
     def _join(self, start: str, count: int) -> None:
         for made in self.running:

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from gradc_codegen.emitter import Writer
 from gradc_codegen.indices import Lane, varies
 from gradc_codegen.module import MEMORY
 from gradc_ir.types import DType
 
 _NAMES = {DType.F64: "f64", DType.F32: "f32", DType.I64: "i64", DType.I32: "i32", DType.BOOL: "i8"}
+
+
+class _Lanes(NamedTuple):
+    """Where the elements of lanes are.
+
+    Parameters
+    ----------
+    pointers: one pointer, to lanes side by side, or one for each lane, with the type.
+    suffix: how the names of LLVM's intrinsics for it end.
+    mask: the lanes that are loaded or stored, with the type; empty for all, side by side.
+    """
+
+    pointers: str
+    suffix: str
+    mask: str
 
 
 class Memory:
@@ -26,26 +43,16 @@ class Memory:
         if not varies(position):
             return writer.emit(f"load {MEMORY[dtype]}, ptr {self.pointer(base, position, dtype)}")
         type_ = writer.type_of(MEMORY[dtype], True)
-        suffix = f"v{writer.lanes}{_NAMES[dtype]}"
-        flags = writer.type_of("i1", True)
-        used = writer.mask if mask else None
-        if isinstance(position, Lane) and position.step == "1":
-            pointer = self.pointer(base, position.origin, dtype, used is None)
-            if used is None:
-                return writer.emit_vector(f"load {type_}, ptr {pointer}, align {dtype.bytes}")
-            name = f"@llvm.masked.load.{suffix}.p0"
-            writer.module.declare(f"declare {type_} {name}(ptr, i32, {flags}, {type_})")
-            return writer.emit_vector(
-                f"call {type_} {name}(ptr {pointer}, i32 {dtype.bytes}, {flags} {used}, "
-                f"{type_} zeroinitializer)"
-            )
-        pointers = self._pointers(base, position, dtype)
-        many = writer.type_of("ptr", True)
-        name = f"@llvm.masked.gather.{suffix}.v{writer.lanes}p0"
-        writer.module.declare(f"declare {type_} {name}({many}, i32, {flags}, {type_})")
+        at = self._lanes(base, position, dtype, mask)
+        if not at.mask:
+            return writer.emit_vector(f"load {type_}, {at.pointers}, align {dtype.bytes}")
+        way = "load" if at.pointers.startswith("ptr") else "gather"
+        name = f"@llvm.masked.{way}.{at.suffix}"
+        kinds = [_type_in(at.pointers), "i32", _type_in(at.mask), type_]
+        writer.module.declare(f"declare {type_} {name}({', '.join(kinds)})")
         return writer.emit_vector(
-            f"call {type_} {name}({many} {pointers}, i32 {dtype.bytes}, "
-            f"{flags} {writer.mask or 'splat (i1 true)'}, {type_} zeroinitializer)"
+            f"call {type_} {name}({at.pointers}, i32 {dtype.bytes}, {at.mask}, "
+            f"{type_} zeroinitializer)"
         )
 
     def store(
@@ -58,29 +65,30 @@ class Memory:
             writer.do(f"store {MEMORY[dtype]} {register}, ptr {pointer}")
             return
         type_ = writer.type_of(MEMORY[dtype], True)
+        at = self._lanes(base, position, dtype, mask)
+        if not at.mask:
+            writer.do(f"store {type_} {register}, {at.pointers}, align {dtype.bytes}")
+            return
+        way = "store" if at.pointers.startswith("ptr") else "scatter"
+        name = f"@llvm.masked.{way}.{at.suffix}"
+        kinds = [type_, _type_in(at.pointers), "i32", _type_in(at.mask)]
+        writer.module.declare(f"declare void {name}({', '.join(kinds)})")
+        writer.do(
+            f"call void {name}({type_} {register}, {at.pointers}, i32 {dtype.bytes}, {at.mask})"
+        )
+
+    def _lanes(self, base: str, position: str, dtype: DType, mask: bool) -> _Lanes:
+        writer = self._writer
         suffix = f"v{writer.lanes}{_NAMES[dtype]}"
         flags = writer.type_of("i1", True)
-        used = writer.mask if mask else None
         if isinstance(position, Lane) and position.step == "1":
+            used = writer.mask if mask else None
             pointer = self.pointer(base, position.origin, dtype, used is None)
-            if used is None:
-                writer.do(f"store {type_} {register}, ptr {pointer}, align {dtype.bytes}")
-                return
-            name = f"@llvm.masked.store.{suffix}.p0"
-            writer.module.declare(f"declare void {name}({type_}, ptr, i32, {flags})")
-            writer.do(
-                f"call void {name}({type_} {register}, ptr {pointer}, i32 {dtype.bytes}, "
-                f"{flags} {used})"
-            )
-            return
-        pointers = self._pointers(base, position, dtype)
-        many = writer.type_of("ptr", True)
-        name = f"@llvm.masked.scatter.{suffix}.v{writer.lanes}p0"
-        writer.module.declare(f"declare void {name}({type_}, {many}, i32, {flags})")
-        writer.do(
-            f"call void {name}({type_} {register}, {many} {pointers}, i32 {dtype.bytes}, "
-            f"{flags} {writer.mask or 'splat (i1 true)'})"
-        )
+            return _Lanes(f"ptr {pointer}", f"{suffix}.p0", f"{flags} {used}" if used else "")
+        # lanes that do not count may have any position
+        pointers = f"{writer.type_of('ptr', True)} {self._pointers(base, position, dtype)}"
+        used = writer.mask or "splat (i1 true)"
+        return _Lanes(pointers, f"{suffix}.v{writer.lanes}p0", f"{flags} {used}")
 
     def fetch(self, base: str, position: str, dtype: DType) -> None:
         """Write a hint that a position will be read soon; it may be outside of memory."""
@@ -101,3 +109,9 @@ class Memory:
         type_ = writer.type_of("i64", True)
         at = writer.index_vector(position)
         return writer.emit_vector(f"getelementptr {MEMORY[dtype]}, ptr {base}, {type_} {at}")
+
+
+def _type_in(argument: str) -> str:
+    """Return the type of an argument as it is passed: ``<8 x i1> %v3``, ``ptr %out0``."""
+    head = argument.find(">") + 1
+    return argument[:head] or argument.split(" ", 1)[0]

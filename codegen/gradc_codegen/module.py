@@ -70,25 +70,19 @@ class Module:
         self._metadata: list[str] = []
         self._named = 0
 
-    def keep_rolled(self) -> str:
-        """Return the mark of a loop that must meet the vectoriser before it is unrolled."""
-        return self._loop_mark("!0, !1")
-
     def keep_plain(self) -> str:
         """Return the mark of a loop that is neither unrolled nor vectorised, to compile faster."""
-        return self._loop_mark("!0, !3")
+        return self._loop_mark("!0, !1")
 
     def keep_scalar(self) -> str:
-        """Return the mark of a loop that is not vectorised, because LLVM would do it wrongly."""
-        return self._loop_mark("!3")
+        """Return the mark of a loop that LLVM is to leave as wide as it is."""
+        return self._loop_mark("!1")
 
     def _loop_mark(self, properties: str) -> str:
         if not self._metadata:
             self._metadata += [
                 '!0 = !{!"llvm.loop.unroll.disable"}',
-                '!1 = !{!"llvm.loop.vectorize.followup_vectorized", !2}',
-                '!2 = !{!"llvm.loop.unroll.full"}',
-                '!3 = !{!"llvm.loop.vectorize.enable", i1 false}',
+                '!1 = !{!"llvm.loop.vectorize.enable", i1 false}',
             ]
         number = len(self._metadata)
         self._metadata.append(f"!{number} = distinct !{{!{number}, {properties}}}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradc_codegen.blas import by_blas
 from gradc_codegen.sampling import sample
 from gradc_ir import build
+from gradc_ir.builder import rebuilt
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.matrices import solution_by_lu
 from gradc_ir.ops.linalg import contracted, parse_spec
@@ -28,26 +29,14 @@ def prepare(function: Function, blas: bool = False) -> Function:
     function = sample(function)
     if not any(_is_composite(node, blas) for node in function.nodes):
         return function
-    mapping: dict[Value, Value] = {}
-    with build.Builder() as builder:
-        for node in function.nodes:
-            locations = function.locations.get(node, ())
-            if _is_composite(node, blas):
-                operands = [mapping[x] for x in node.operands]
-                with builder.at(locations):
-                    made = None
-                    if blas and node.op.name == "contract":
-                        made = by_blas(function, node, operands)
-                    mapping[node.results[0]] = _expand(node, operands) if made is None else made
-            else:
-                builder.copy(node, mapping, locations)
-        return builder.function(
-            function.name,
-            [mapping[value] for value in function.params],
-            [mapping[value] for value in function.results],
-            function.names,
-            function.location,
-        )
+
+    def make(node: Node, operands: list[Value]) -> list[Value]:
+        made = None
+        if blas and node.op.name == "contract":
+            made = by_blas(function, node, operands)
+        return [_expand(node, operands) if made is None else made]
+
+    return rebuilt(function, lambda node: _is_composite(node, blas), make)
 
 
 def _is_composite(node: Node, blas: bool) -> bool:

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 
 from gradc_ir import build
-from gradc_ir.build import Builder
+from gradc_ir.builder import rebuilt
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.ops.linalg import parse_spec
 
@@ -25,22 +25,7 @@ def sample(function: Function) -> Function:
     sampled = {node for node in function.nodes if _takes_few(node, readers)}
     if not sampled:
         return function
-    mapping: dict[Value, Value] = {}
-    with Builder() as builder:
-        for node in function.nodes:
-            locations = function.locations.get(node, ())
-            if node in sampled:
-                with builder.at(locations):
-                    mapping[node.results[0]] = _sampled(node, mapping)
-            else:
-                builder.copy(node, mapping, locations)
-        return builder.function(
-            function.name,
-            [mapping[value] for value in function.params],
-            [mapping[value] for value in function.results],
-            function.names,
-            function.location,
-        )
+    return rebuilt(function, sampled.__contains__, _sampled)
 
 
 def _takes_few(node: Node, readers: Counter[Value]) -> bool:
@@ -57,23 +42,20 @@ def _takes_few(node: Node, readers: Counter[Value]) -> bool:
     )
 
 
-def _sampled(node: Node, mapping: dict[Value, Value]) -> Value:
-    product, *indices = node.operands
-    left, right, result = parse_spec(product.node.attributes["spec"])
-    index_of = {
-        result[axis]: mapping[index] for axis, index in zip(node.attributes["axes"], indices)
-    }
+def _sampled(node: Node, operands: list[Value]) -> list[Value]:
+    _, *indices = operands
+    product = operands[0].node
+    left, right, result = parse_spec(product.attributes["spec"])
+    index_of = {result[axis]: index for axis, index in zip(node.attributes["axes"], indices)}
     sample = next(letter for letter in _LETTERS if letter not in left + right)
-    operands, specs = [], []
-    for operand, labels in zip(product.node.operands, (left, right)):
-        value = mapping[operand]
+    gathered, specs = [], []
+    for value, labels in zip(product.operands, (left, right)):
         axes = tuple(axis for axis, label in enumerate(labels) if label in index_of)
         if axes:
-            chosen = [index_of[labels[axis]] for axis in axes]
-            value = build.gather(value, chosen, axes)
+            value = build.gather(value, [index_of[labels[axis]] for axis in axes], axes)
             labels = sample + "".join(label for label in labels if label not in index_of)
-        operands.append(value)
+        gathered.append(value)
         specs.append(labels)
     kept = "".join(label for label in result if label not in index_of)
-    x, y = operands
-    return build.contract(x, y, f"{specs[0]},{specs[1]}->{sample}{kept}")
+    x, y = gathered
+    return [build.contract(x, y, f"{specs[0]},{specs[1]}->{sample}{kept}")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -120,6 +120,34 @@ class Builder:
         for old, new in zip(node.results, made.results):
             mapping[old] = new
         return made
+
+
+def rebuilt(
+    function: Function,
+    is_replaced: Callable[[Node], bool],
+    make: Callable[[Node, list[Value]], Sequence[Value]],
+) -> Function:
+    """Return a function in which other values stand for the results of some nodes.
+
+    ``make`` builds them, in the active builder, from a node and its operands there.
+    """
+    mapping: dict[Value, Value] = {}
+    with Builder() as builder:
+        for node in function.nodes:
+            locations = function.locations.get(node, ())
+            if is_replaced(node):
+                with builder.at(locations):
+                    results = make(node, [mapping[operand] for operand in node.operands])
+                mapping.update(zip(node.results, results, strict=True))
+            else:
+                builder.copy(node, mapping, locations)
+        return builder.function(
+            function.name,
+            [mapping[param] for param in function.params],
+            [mapping[result] for result in function.results],
+            function.names,
+            function.location,
+        )
 
 
 def _stack() -> list[Builder]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from gradc_ir import build
-from gradc_ir.build import Builder
+from gradc_ir.builder import rebuilt
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.passes.bodies import Operands, outside, param_place, same_known, specialise
 from gradc_ir.passes.trips import Scan, While
@@ -34,22 +34,11 @@ class SimplifyControl:
         """Return the function with simpler control flow."""
         if not any(node.op.name in _SIMPLIFIERS for node in function.nodes):
             return function
-        with Builder() as builder:
-            mapping: dict[Value, Value] = {}
-            for node in function.nodes:
-                lines = function.locations.get(node, ())
-                simplify = _SIMPLIFIERS.get(node.op.name)
-                if simplify is None:
-                    builder.copy(node, mapping, lines)
-                    continue
-                with builder.at(lines):
-                    made = simplify(node, [mapping[operand] for operand in node.operands])
-                mapping.update(zip(node.results, made, strict=True))
-            params = [mapping[param] for param in function.params]
-            results = [mapping[result] for result in function.results]
-            return builder.function(
-                function.name, params, results, function.names, function.location
-            )
+        return rebuilt(
+            function,
+            lambda node: node.op.name in _SIMPLIFIERS,
+            lambda node, operands: _SIMPLIFIERS[node.op.name](node, operands),
+        )
 
 
 def _cond(node: Node, operands: Sequence[Value]) -> Sequence[Value]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from gradc_ir import build, cost, walk
-from gradc_ir.build import Builder
+from gradc_ir.builder import rebuilt
 from gradc_ir.closing import closed
 from gradc_ir.failing import may_fail
 from gradc_ir.graph import Function, Node, Value
@@ -44,22 +44,11 @@ class HoistInvariants:
         """Return the function with invariant values computed before the loops."""
         if not any(node.op.name in _HOISTING for node in function.nodes):
             return function
-        with Builder() as builder:
-            mapping: dict[Value, Value] = {}
-            for node in function.nodes:
-                lines = function.locations.get(node, ())
-                hoist = _HOISTING.get(node.op.name)
-                if hoist is None:
-                    builder.copy(node, mapping, lines)
-                    continue
-                with builder.at(lines):
-                    made = hoist(self, node, [mapping[operand] for operand in node.operands])
-                mapping.update(zip(node.results, made, strict=True))
-            params = [mapping[param] for param in function.params]
-            results = [mapping[result] for result in function.results]
-            return builder.function(
-                function.name, params, results, function.names, function.location
-            )
+        return rebuilt(
+            function,
+            lambda node: node.op.name in _HOISTING,
+            lambda node, operands: _HOISTING[node.op.name](self, node, operands),
+        )
 
     def scan(self, node: Node, operands: Sequence[Value]) -> Sequence[Value]:
         """Return the results of a scan on other operands, after what is hoisted out of it."""
