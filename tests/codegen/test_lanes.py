@@ -17,8 +17,9 @@ from gradc_codegen.entry import Kernel
 from gradc_codegen.jit import compile_module
 from gradc_codegen.loops import Loop, loops_of
 from gradc_codegen.lower import lower_kernel
+from gradc_codegen.module import Machine
 from gradc_codegen.schedule import schedule
-from gradc_codegen.target import host
+from gradc_codegen.target import host, machine_of, target
 from gradc_ir import build
 from gradc_ir.graph import Function
 from gradc_ir.interpret import interpret
@@ -71,7 +72,7 @@ def graph_of(row: Row, arguments: Sequence[Any], unknown: int = -1) -> Function:
 def results_of(
     function: Function, arguments: Sequence[Any], choices: Choices, cpu: str = "native"
 ) -> list[Any]:
-    text = lower_kernel(schedule(function, choices=choices), "test")
+    text = lower_kernel(schedule(function, choices=choices), "test", machine_of(target(cpu)))
     return Kernel(function, compile_module(text, cpu), "test", native=False)(list(arguments))
 
 
@@ -85,13 +86,14 @@ def test_lanes_wherever_they_are(row: Row, dtype: str) -> None:
             assert_same_bits(found, want)
 
 
+@pytest.mark.skipif(not host().triple.startswith("x86_64"), reason="names CPUs of x86-64")
 @pytest.mark.parametrize(("row", "dtype"), EACH_ROW)
 def test_narrow_and_wide_processors(row: Row, dtype: str) -> None:
     arguments = make_case(row, row.tiny, dtype).arguments
     function = graph_of(row, arguments)
     wanted = results_of(function, arguments, Choices())
     cpus = ["x86-64-v3", *(["x86-64-v4"] if "+avx512vl" in host().features else [])]
-    for cpu in cpus if host().triple.startswith("x86_64") else []:
+    for cpu in cpus:
         for found, want in zip(
             results_of(function, arguments, Choices(), cpu), wanted, strict=True
         ):
@@ -141,6 +143,30 @@ def test_squares_that_are_turned(dtype: DType) -> None:
         kernel = schedule(function, choices=Outside())
         assert any(loop.staged for loop in loops_of(kernel.body)) == (columns > 1)
         assert_compiled_same(function, *cases)
+
+
+def test_sums_that_run_side_by_side() -> None:
+    """Register tiles: whole ones, and the sum that has no neighbour."""
+    n = symbol("n")
+
+    def body(x: Any, a: Any) -> list[Any]:
+        product = build.contract(x, a, "nj,ij->ni")
+        return [build.reduce_sum(product * product, (1,)), build.reduce_sum(product, (0,))]
+
+    for sums in (2, 5, 8):
+        types = [Type(DType.F64, (n, 9)), Type(DType.F64, (sums, 9))]
+        function = function_of(types, body)
+        kernel = schedule(function, choices=Outside())
+        texts = [lower_kernel(kernel, "test", Machine(is_wide=wide)) for wide in (False, True)]
+        assert texts[0] != texts[1]
+        random = np.random.default_rng(sums)
+        for length in (0, 1, 31, 32, 33, 70):
+            arguments = [random.normal(size=(length, 9)), random.normal(size=(sums, 9))]
+            wanted = interpret(function, arguments)
+            for text in texts:
+                made = Kernel(function, compile_module(text), "test", native=False)
+                for found, want in zip(made(arguments), wanted, strict=True):
+                    assert_same_bits(found, want)
 
 
 def test_many_folds_at_once() -> None:
