@@ -1,0 +1,1 @@
+"""How far values and gradients are from the truth, in bits, for naive NumPy code."""

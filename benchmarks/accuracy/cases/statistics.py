@@ -1,0 +1,161 @@
+"""Densities, tails, likelihoods and divergences, as formulas have them."""
+
+import numpy as np
+from scipy import special as sp
+
+from benchmarks.accuracy.case import case, count, positive, real, within
+
+
+@case(x=real(-50, 50), m=within(-100, 100, usual=(-5, 5)), s=within(1e-3, 1e3, usual=(0.1, 3)))
+def logistic_log_density(x, m, s):
+    """The exponential overflows on one side."""
+    z = (x - m) / s
+    return -z - np.log(s) - 2 * np.log(1 + np.exp(-z))
+
+
+@case(x=real(-5, 40))
+def gumbel_survival(x):
+    """Cancels on the right, where it is exp(-x)."""
+    return 1 - np.exp(-np.exp(-x))
+
+
+@case(x=positive(0, 5), k=within(0.1, 10, usual=(0.5, 4)), scale=within(1e-3, 1e3, usual=(0.5, 3)))
+def weibull_distribution(x, k, scale):
+    """Cancels for small x; a power at zero."""
+    return 1.0 - np.exp(-((x / scale) ** k))
+
+
+@case(x=real(-10, 10), nu=within(0.1, 1e8, usual=(1, 30)))
+def student_log_density(x, nu):
+    """The square overflows; log gammas cancel for many degrees of freedom."""
+    normalizer = sp.gammaln((nu + 1) / 2) - sp.gammaln(nu / 2) - 0.5 * np.log(np.pi * nu)
+    return normalizer - (nu + 1) / 2 * np.log(1 + x**2 / nu)
+
+
+@case(k=count(0, 50, 1e6), r=within(1e-3, 1e6, usual=(0.5, 20)), p=within(0, 1))
+def negative_binomial_log_mass(k, r, p):
+    """Log gammas cancel for large r; the logarithm of 1 - p for small p."""
+    coefficient = sp.gammaln(k + r) - sp.gammaln(k + 1) - sp.gammaln(r)
+    return coefficient + r * np.log(p) + k * np.log(1 - p)
+
+
+@case(k=count(0, 20, 1000), n=count(20, 60, 1000), p=within(0, 1), given=lambda k, n, p: k <= n)
+def binomial_log_likelihood(k, n, p):
+    """No successes or no failures at p = 0 and 1; 1 - p rounds."""
+    return k * np.log(p) + (n - k) * np.log(1 - p)
+
+
+@case(p=within(0, 1, 0.0, 1.0))
+def bernoulli_entropy(p):
+    """1 - p rounds to one for small p."""
+    return -(p * np.log(p) + (1 - p) * np.log(1 - p))
+
+
+@case(p=within(0, 1, 0.0, 1.0), q=within(0, 1, 0.0, 1.0))
+def bernoulli_cross_entropy(p, q):
+    """The logarithm of 1 - q for small q."""
+    return -p * np.log(q) - (1.0 - p) * np.log(1.0 - q)
+
+
+@case(x=real(-8, 8))
+def normal_upper_tail(x):
+    """Cancels on the right."""
+    return 0.5 * (1 - sp.erf(x / np.sqrt(2.0)))
+
+
+@case(x=real(-8, 30))
+def normal_hazard(x):
+    """Nothing over nothing from x = 9 on."""
+    return np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi) / (1 - sp.ndtr(x))
+
+
+@case(x=real(-30, 30))
+def cauchy_distribution(x):
+    """Cancels on the left."""
+    return 0.5 + np.arctan(x) / np.pi
+
+
+@case(x=real(-20, 20))
+def laplace_distribution(x):
+    """The branch that is not taken overflows."""
+    return np.where(x < 0, 0.5 * np.exp(x), 1 - 0.5 * np.exp(-x))
+
+
+@case(x=positive(0, 30), a=within(1e-3, 1e3, usual=(0.5, 5)), scale=within(1e-3, 1e3))
+def lomax_distribution(x, a, scale):
+    """Cancels for small x."""
+    return 1 - (1 + x / scale) ** (-a)
+
+
+@case(k=count(1, 20, 150), rate=positive(0, 20), given=lambda k, rate: k >= 1)
+def zero_truncated_poisson(k, rate):
+    """The probability of not zero cancels for small rates."""
+    return k * np.log(rate) - rate - sp.gammaln(k + 1.0) - np.log(1 - np.exp(-rate))
+
+
+@case(x=real(-10, 10), y=within(0, 1))
+def probit_log_likelihood(x, y):
+    """Logarithms of zero on both sides."""
+    p = sp.ndtr(x)
+    return y * np.log(p) + (1 - y) * np.log(1 - p)
+
+
+@case(x=within(1e-6, 1e6, usual=(0.1, 5)), m=within(1e-3, 1e3), shape=within(1e-3, 1e3))
+def inverse_gaussian_density(x, m, shape):
+    """Cubes and squares of the argument."""
+    exponent = -shape * (x - m) ** 2 / (2 * m**2 * x)
+    return np.sqrt(shape / (2 * np.pi * x**3)) * np.exp(exponent)
+
+
+@case(p=within(0, 1, 0.0, 1.0), q=within(0, 1, 0.0, 1.0))
+def log_odds_ratio(p, q):
+    """1 - p rounds for small p."""
+    return np.log(p / (1 - p)) - np.log(q / (1 - q))
+
+
+@case(r=within(-1, 1, 0.0, -1.0, 1.0))
+def fisher_transform(r):
+    """The quotient rounds to one for small correlations."""
+    return 0.5 * np.log((1 + r) / (1 - r))
+
+
+@case(x=within(1e-6, 1e6, 1.0, usual=(0.1, 10)), power=within(-5, 5, 0.0))
+def box_cox(x, power):
+    """Nothing over nothing at power 0; cancels at x = 1."""
+    return (x**power - 1) / power
+
+
+@case(p=within(0, 1, 0.0), rate=positive(0, 30))
+def zero_inflated_zero(p, rate):
+    """Near 1 for small rates, the logarithm cancels."""
+    return np.log(p + (1 - p) * np.exp(-rate))
+
+
+@case(a=within(1e-6, 1e8, usual=(0.5, 30)), b=within(1e-6, 1e8, usual=(0.5, 30)))
+def log_beta_function(a, b):
+    """Large log gammas cancel."""
+    return sp.gammaln(a) + sp.gammaln(b) - sp.gammaln(a + b)
+
+
+@case(x=real(-5, 5), m=real(-5, 5), s=within(1e-100, 1e100, usual=(0.1, 3)), close=(("x", "m"),))
+def normal_log_likelihood(x, m, s):
+    """Squares over- and underflow before they are divided."""
+    return -0.5 * (x - m) ** 2 / s**2 - np.log(s * np.sqrt(2 * np.pi))
+
+
+@case(x=real(-5, 5), df=within(1, 1e3, usual=(1, 30)))
+def student_kernel(x, df):
+    """The square overflows under a negative power."""
+    return (1 + x * x / df) ** (-0.5 * (df + 1))
+
+
+@case(p=within(0, 1, 0.0, 1.0), q=within(0.01, 10, 1.0, usual=(0.5, 3)))
+def tsallis_entropy(p, q):
+    """Nothing over nothing at q = 1; powers of zero."""
+    return (1 - p**q - (1 - p) ** q) / (q - 1)
+
+
+@case(p=within(0, 1, 0.0, 1.0), order=within(0.01, 10, 1.0, usual=(0.3, 3)))
+def renyi_entropy(p, order):
+    """Nothing over nothing at order 1."""
+    return 1 / (1 - order) * np.log(p**order + (1 - p) ** order)
