@@ -84,6 +84,16 @@ _SIGMOID = """
   ret {T} %result
 """
 
+_SIGMOID_DERIVATIVE = """
+  %size = call {T} {fabs}({T} %x)
+  %minus = fneg {T} %size
+  %e = call {T} {exp}({T} %minus) alwaysinline
+  %below = fadd {T} {1.0}, %e
+  %square = fmul {T} %below, %below
+  %result = fdiv {T} %e, %square
+  ret {T} %result
+"""
+
 _LOGADDEXP = """
   %largest = call {T} {maximum}({T} %x, {T} %y)
   %difference = fsub {T} %x, %y
@@ -242,12 +252,13 @@ exit:
   ret {T} %joined
 """
 
-_STRAIGHT = ("softplus", "sigmoid", "logaddexp", "log1mexp", "sign")
+_STRAIGHT = ("softplus", "sigmoid", "sigmoid_derivative", "logaddexp", "log1mexp", "sign")
 
 # word -> parameters, body
 _FLOATS: dict[str, tuple[str, str]] = {
     "softplus": ("x", _SOFTPLUS),
     "sigmoid": ("x", _SIGMOID),
+    "sigmoid_derivative": ("x", _SIGMOID_DERIVATIVE),
     "logaddexp": ("x y", _LOGADDEXP),
     "log1mexp": ("x", _LOGARITHM_OF_COMPLEMENT),
     "sign": ("x", _SIGN),

@@ -8,7 +8,7 @@ from gradc_ir import build
 from gradc_ir.builder import rebuilt
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.matrices import solution_by_lu
-from gradc_ir.ops.linalg import contracted, parse_spec
+from gradc_ir.ops.linalg import condition_of, contracted, parse_spec, print_spec
 from gradc_ir.rearrange import scalar_constant
 from gradc_ir.sizes import product
 
@@ -18,7 +18,7 @@ _SPELLED_OUT = ("logsumexp", "solve")
 def prepare(function: Function, blas: bool = False) -> Function:
     """Return an equal function, to the bit, of ops the schedule knows.
 
-    ``logsumexp``, ``solve`` and ``sigmoid`` of arrays are spelled out, reductions and contractions
+    ``logsumexp``, ``solve`` and the sigmoids of arrays are spelled out, reductions and contractions
     over several axes become chains over one axis each (the last axis first, as the order of
     reduction says), scatters have one index axis, and contractions make no more than is gathered.
     Fences (``stop_gradient``, ``exactly``) have done their work and go. Bodies of control flow are
@@ -43,7 +43,7 @@ def _is_composite(node: Node, blas: bool) -> bool:
     name = node.op.name
     if name in _SPELLED_OUT or node.op.scalar == "identity":
         return True
-    if name == "sigmoid":
+    if name in ("sigmoid", "sigmoid_derivative"):
         return bool(node.results[0].type.shape)
     if node.op.family == "reduce":
         return len(node.attributes["axes"]) > 1
@@ -62,6 +62,9 @@ def _expand(node: Node, operands: list[Value]) -> Value:
         return _expand_logsumexp(operands[0], node.attributes["axes"])
     if name == "sigmoid":
         return _expand_sigmoid(operands[0])
+    if name == "sigmoid_derivative":
+        power, below = _of_sigmoid(operands[0])
+        return power / (below * below)
     if name == "solve":
         return solution_by_lu(*operands, from_transposed=node.attributes["transposed"])
     if node.op.family == "reduce":
@@ -86,9 +89,14 @@ def _expand_logsumexp(x: Value, axes: tuple[int, ...]) -> Value:
 
 
 def _expand_sigmoid(x: Value) -> Value:
-    """Divide by 1 + exp(-|x|), whose exponential is that of the sigmoid of -x, too."""
+    power, below = _of_sigmoid(x)
+    return build.select(build.le(0.0, x), 1.0, power) / below
+
+
+def _of_sigmoid(x: Value) -> tuple[Value, Value]:
+    """Return exp(-|x|) and 1 plus it, which the sigmoids of x and -x and their slope share."""
     power = build.exp(-_size(x))
-    return build.select(build.le(0.0, x), 1.0, power) / (1.0 + power)
+    return power, 1.0 + power
 
 
 def _size(x: Value) -> Value:
@@ -106,7 +114,7 @@ def _expand_contract(x: Value, y: Value, spec: str) -> Value:
     """The last label is joined by fma; the labels before it are sums of those, last first."""
     left, right, result = parse_spec(spec)
     outer = contracted(spec)[:-1]
-    inner = build.contract(x, y, f"{left},{right}->{result}{outer}")
+    inner = build.contract(x, y, print_spec(left, right, result + outer, condition_of(spec)))
     return _reduce("reduce_sum", inner, tuple(range(len(result), len(result) + len(outer))))
 
 

@@ -200,8 +200,7 @@ def tan(out: Value, x: Value) -> list[Partial]:
 @partials(ops.tanh)
 def tanh(out: Value, x: Value) -> list[Partial]:
     """The hyperbolic tangent; not 1 - out * out, which is 0 from |x| = 19 on."""
-    twice = 2 * x
-    return [4 * (build.sigmoid(twice) * build.sigmoid(-twice))]
+    return [4 * build.sigmoid_derivative(2 * x)]
 
 
 @partials(ops.sinh)
@@ -286,7 +285,13 @@ def softplus(out: Value, x: Value) -> list[Partial]:
 @partials(ops.sigmoid)
 def sigmoid(out: Value, x: Value) -> list[Partial]:
     """1 / (1 + exp(-x)); not out * (1 - out), which is 0 from x = 37 on."""
-    return [out * build.sigmoid(-x)]
+    return [build.sigmoid_derivative(x)]
+
+
+@partials(ops.sigmoid_derivative)
+def sigmoid_derivative(out: Value, x: Value) -> list[Partial]:
+    """exp(x) / (1 + exp(x))**2; not its product with 1 - 2 * sigmoid(x), which cancels near 0."""
+    return [-(out * build.tanh(0.5 * x))]
 
 
 @partials(ops.logaddexp)

@@ -120,6 +120,7 @@ def real_functions() -> dict[str, Callable[..., Any]]:
         "arctan2": s.atan2,
         "softplus": lambda x: s.log(1 + s.exp(x)),
         "sigmoid": lambda x: 1 / (1 + s.exp(-x)),
+        "sigmoid_derivative": lambda x: s.exp(-x) / (1 + s.exp(-x)) ** 2,
         "logaddexp": lambda x, y: s.log(s.exp(x) + s.exp(y)),
         "log1mexp": log1mexp,
         "eq": s.Eq,

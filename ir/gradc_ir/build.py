@@ -149,6 +149,7 @@ tan = _unary("tan")
 tanh = _unary("tanh")
 softplus = _unary("softplus")
 sigmoid = _unary("sigmoid")
+sigmoid_derivative = _unary("sigmoid_derivative")
 log1mexp = _unary("log1mexp")
 lgamma, gamma, rgamma, digamma = map(_unary, ("lgamma", "gamma", "rgamma", "digamma"))
 erfcx, erfinv, ndtri, log_ndtr, dawsn = map(

@@ -11,7 +11,9 @@ from gradc_ir.rearrange import peel, scalar_constant
 from gradc_ir.types import DType
 
 _DEPTH = 6
-_POSITIVE = frozenset({"exp", "softplus", "sigmoid"})  # of which underflow makes zeros
+_POSITIVE = frozenset(
+    {"exp", "softplus", "sigmoid", "sigmoid_derivative"}
+)  # of which underflow makes zeros
 _MIRRORED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
 
 

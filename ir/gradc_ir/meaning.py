@@ -62,6 +62,12 @@ def sigmoid(x: Array) -> Any:
     return np.where(x >= 0, 1 / (1 + e), e / (1 + e))
 
 
+def sigmoid_derivative(x: Array) -> Any:
+    """exp(x) / (1 + exp(x))**2, accurate on both sides."""
+    e = np.exp(-np.abs(x))
+    return e / ((1 + e) * (1 + e))
+
+
 def logaddexp(x: Array, y: Array) -> Any:
     """log(exp(x) + exp(y)) without overflow."""
     # equal operands first: inf - inf must not become nan

@@ -51,7 +51,7 @@ LARGE_INTEGERS = [2**63 - 1, -(2**63), 2**40 + 1]
 ELEMENTWISE = [
     op for op in TABLE.values() if op.is_elementwise and op.name not in ("cast", "select")
 ]
-APPROXIMATE = {"softplus", "sigmoid", "logaddexp", "log1mexp"}
+APPROXIMATE = {"softplus", "sigmoid", "sigmoid_derivative", "logaddexp", "log1mexp"}
 
 
 def samples(dtype: DType) -> list[float] | list[int] | list[bool]:

@@ -50,6 +50,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "select": np.where,
     "softplus": lambda x: np.logaddexp(x, x.dtype.type(0)),
     "sigmoid": scipy.special.expit,
+    "sigmoid_derivative": lambda x: scipy.special.expit(x) * scipy.special.expit(-x),
     "log1mexp": lambda x: np.log(-np.expm1(x.astype(np.float64))).astype(x.dtype),
     "erf": scipy.special.erf,
     "erfc": scipy.special.erfc,

@@ -38,7 +38,7 @@ from tests.gradc.op_cases import DTYPES, FLOATS, Array, sample
 OPS = [op for op in TABLE.values() if op.name not in CONTROL + FACTOR]
 ELEMENTWISE = [op for op in OPS if op.is_elementwise]
 # words of codegen whose results are those of a mathematics library, not exactly rounded
-INEXACT = {"softplus", "sigmoid", "logaddexp", "log1mexp"}
+INEXACT = {"softplus", "sigmoid", "sigmoid_derivative", "logaddexp", "log1mexp"}
 # near its zero the result is a difference of rounded numbers of the operands' size
 CANCELLING = {"logaddexp", "logsumexp"}
 USES = [(op, dtype) for op in OPS for dtype in DTYPES if cases(op, dtype)]

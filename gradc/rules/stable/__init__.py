@@ -9,6 +9,7 @@ from gradc.rules.stable import (
     log1p,
     logaddexp,
     logsumexp,
+    scale,
     sigmoid,
     softplus,
     tanh,
@@ -26,4 +27,5 @@ RULES: list[Rule] = [
     *expm1.RULES,
     *log.RULES,
     *exp.RULES,
+    *scale.RULES,
 ]

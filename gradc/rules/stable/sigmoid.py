@@ -54,6 +54,35 @@ def _partner(name: str, opposite: Value, factor: Value) -> Value | None:
 
 
 @procedure(
+    "sigmoid-times-mirrored",
+    "mul(sigmoid(?x), sigmoid(neg(?x))) => sigmoid_derivative(?x)",
+    stable,
+    "one exponential and one division; its own derivative cancels nowhere",
+    roots=("mul",),
+    examples=[
+        "mul(sigmoid(?x), sigmoid(neg(?x))) => sigmoid_derivative(?x)",
+        "mul(mul(?a, sigmoid(?x)), sigmoid(neg(?x))) => mul(?a, sigmoid_derivative(?x))",
+    ],
+)
+def sigmoid_times_mirrored(value: Value) -> Value | None:
+    """Join the factors sigmoid(x) and sigmoid(-x) of a product, however it is grouped."""
+    for one, other in (value.operands, value.operands[::-1]):
+        argument = operand_of(one, "sigmoid")
+        if argument is not None:
+            made = replace_factor(other, partial(_mirrored, argument))
+            if made is not None:
+                return made
+    return None
+
+
+def _mirrored(argument: Value, factor: Value) -> Value | None:
+    opposite = operand_of(factor, "sigmoid")
+    if opposite is None or not negated(opposite, argument):
+        return None
+    return build.sigmoid_derivative(argument)
+
+
+@procedure(
     "exp-times-over-two-exps",
     "mul(div(?a, add(exp(?x), exp(?y))), exp(?x)) => mul(?a, sigmoid(sub(?x, ?y)))",
     stable,
@@ -119,6 +148,7 @@ RULES = [
     rule("sigmoid-minus-one-written", "sub(sigmoid(?x), 1) => neg(sigmoid(neg(?x)))", stable,
          "the difference cancels from x = 1 and is 0 from x = 37"),
     exp_times_sigmoid,
+    sigmoid_times_mirrored,
     exp_times_over_two_exps,
     rule("odds", "div(sigmoid(?x), sigmoid(?y)) => exp(?x)", stable,
          "both underflow, each on its side; for y = -x", when=are_negated,

@@ -264,6 +264,11 @@ sigmoid = elementwise(
     "sigmoid", operands=1, reference=meaning.sigmoid, scalar="sigmoid",
     summary="1 / (1 + exp(-x)), accurate on both sides.",
 )
+sigmoid_derivative = elementwise(
+    "sigmoid_derivative", operands=1, reference=meaning.sigmoid_derivative,
+    scalar="sigmoid_derivative",
+    summary="exp(x) / (1 + exp(x))**2, the slope of sigmoid, accurate on both sides.",
+)
 logaddexp = elementwise(
     "logaddexp", operands=2, reference=meaning.logaddexp, scalar="logaddexp", commutative=True,
     summary="log(exp(x) + exp(y)) without overflow.",
