@@ -18,7 +18,7 @@ from gradc.autodiff.forward import jvp
 from gradc.autodiff.jacobian import jacobian
 from gradc.autodiff.open_calls import OpenCalls
 from gradc.autodiff.reverse import vjp
-from gradc.rules import EXACT, FAST, Simplify, Stabilise
+from gradc.rules import EXACT, FAST, Simplify, SkipZeros, Stabilise
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.graph import Function
 from gradc_ir.passes import (
@@ -95,7 +95,8 @@ def after(options: Options) -> Pipeline:
     Opening calls, folding and differentiation make new spellings for the rules.
     """
     fast: tuple[Pass, ...] = (Simplify(FAST),) if options.fast else ()
-    return Pipeline("after", (OpenCalls(), *_simplify(options, fast)))
+    zeros: tuple[Pass, ...] = (SkipZeros(),) if options.stable else ()
+    return Pipeline("after", (OpenCalls(), *_simplify(options, fast), *zeros))
 
 
 def _simplify(options: Options, more: tuple[Pass, ...] = ()) -> tuple[Pass, ...]:

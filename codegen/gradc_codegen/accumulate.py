@@ -16,10 +16,11 @@ import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
+from gradc_codegen import conditions
 from gradc_codegen.buffers import Accumulator, Buffer, lanes
 from gradc_codegen.elements import Elements, Place
 from gradc_codegen.folds import Kind
-from gradc_codegen.loops import Statement
+from gradc_codegen.loops import Loop, Statement
 from gradc_codegen.module import REGISTER, literal
 from gradc_codegen.scalar import lower_word, multiply_add, select
 from gradc_codegen.vectors import element, folded, piece
@@ -88,6 +89,8 @@ class Running:
         if state.grouped and not isinstance(size, int):
             self.short = writer.at_entry(f"icmp sle i64 {writer.size(size)}, {reduction.GROUP}")
             self._mask = writer.at_entry(f"select i1 {self.short}, i64 0, i64 {self._mask}")
+        # whether the loop leaves out what does not count
+        self.is_narrowed = False
         # whether the elements at hand may be all there are
         self.in_rest = False
         # while a group is joined in registers: the partial at hand, once it has an element
@@ -203,7 +206,7 @@ class Running:
         if self.dtype.is_float and self._word == "add":
             zero = literal(0.0, self.dtype)
             type_ = REGISTER[self.dtype]
-            if size == 0:
+            if size == 0 or conditions.has_condition(self.statement.node):
                 total = zero
             elif not isinstance(size, int):
                 empty = writer.at_entry(f"icmp sle i64 {writer.size(size)}, 0")
@@ -265,16 +268,21 @@ class Running:
             elements.element(operand, elements.read_at(node, i, tuple(own)))
             for i, operand in enumerate(node.operands)
         ]
+        holds = "true"
+        if not self.is_narrowed:
+            holds = conditions.counts(elements.writer, node, own)
+        if holds == "false":
+            return
         if self.state.along > 1:
-            self._step_along(operands, own)
+            self._step_along(self._which_count(operands, holds), own)
         elif self.in_registers:
-            self.partial = self._joined(self.partial, operands)
+            self.partial = self._joined_where(holds, self.partial, operands)
         elif self.state.grouped:
             index = own[self.statement.sequential]
             lane = elements.writer.emit(f"and i64 {index}, {self._mask}")
-            self._step_into(self._partial(lane, own), operands)
+            self._step_into(self._partial(lane, own), operands, holds)
         else:
-            self._step_into(self._total(own), operands)
+            self._step_into(self._total(own), operands, holds)
 
     def end(self) -> str | None:
         """Return the total in a register and give back the stack, None when it lives in memory."""
@@ -287,6 +295,13 @@ class Running:
         for place, type_ in self._stack.values():
             writer.release(type_, place)
         return total
+
+    def narrowed(self, loop: Loop) -> conditions.Range | None:
+        """Return the iterations of the loop that count; the steps then look at no others."""
+        own = self._index_of(self.statement)
+        found = conditions.range_of(self.elements.writer, loop, own)
+        self.is_narrowed = found is not None
+        return found
 
     # -- lanes along the reduced axis --------------------------------------------------------------
 
@@ -317,6 +332,14 @@ class Running:
 
     def _product(self, operands: list[str]) -> str:
         return lower_word(self.elements.writer, "mul", self.dtype, operands)
+
+    def _which_count(self, operands: list[str], holds: str) -> list[str]:
+        """Return operands that change nothing where a condition does not hold."""
+        if holds == "true":
+            return operands
+        writer = self.elements.writer
+        neutral = [identity(self.statement), literal(1.0, self.dtype)]
+        return [select(writer, self.dtype, holds, x, rest) for x, rest in zip(operands, neutral)]
 
     def _counted(self, operands: list[str], neutral: list[str]) -> list[str]:
         """Return operands that change nothing in the lanes that do not count."""
@@ -389,8 +412,22 @@ class Running:
             return multiply_add(self.elements.writer, self.dtype, x, y, have)
         return operands[0] if have is None else self._join(have, operands[0])
 
-    def _step_into(self, cell: _Cell, operands: list[str]) -> None:
-        self._store(cell, self._joined(self._load(cell), operands))
+    def _joined_where(self, holds: str, have: str | None, operands: list[str]) -> str:
+        """Return what is there with an element joined where a condition holds."""
+        if holds == "true":
+            return self._joined(have, operands)
+        have = have or identity(self.statement)
+        return select(self.elements.writer, self.dtype, holds, self._joined(have, operands), have)
+
+    def _step_into(self, cell: _Cell, operands: list[str], holds: str) -> None:
+        self._store(cell, self._joined_where(holds, self._load(cell), operands))
 
     def _join_into(self, cell: _Cell, value: str) -> None:
         self._store(cell, self._join(self._load(cell), value))
+
+
+def narrowed(loop: Loop, running: list[Running]) -> conditions.Range | None:
+    """Return the iterations of a loop that count, if its sum need not look at the others."""
+    if len(running) != 1 or running[0].state.grouped or running[0].state.along > 1:
+        return None
+    return running[0].narrowed(loop)

@@ -20,7 +20,7 @@ from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.op import Op
-from gradc_ir.ops.linalg import contract, parse_spec
+from gradc_ir.ops.linalg import condition_of, contract, parse_spec
 from gradc_ir.sizes import Size
 from gradc_ir.types import DType, Type
 
@@ -104,7 +104,7 @@ def by_blas(function: Function, node: Node, operands: Sequence[Value]) -> Value 
     """
     x, y = operands
     spec = node.attributes["spec"]
-    if x.type.dtype not in (DType.F64, DType.F32):
+    if x.type.dtype not in (DType.F64, DType.F32) or condition_of(spec) is not None:
         return None
     order = arranged(spec, x.type.shape, y.type.shape)
     if order is None:

@@ -6,10 +6,11 @@ from collections.abc import Container
 from functools import cached_property
 
 from gradc_codegen.abi import Signature, Status
-from gradc_codegen.accumulate import Running
+from gradc_codegen.accumulate import Running, narrowed
 from gradc_codegen.axes import scatter_dims
 from gradc_codegen.buffers import Plan, plan
 from gradc_codegen.carrying import left_open
+from gradc_codegen.conditions import counts
 from gradc_codegen.control import Control
 from gradc_codegen.control_site import Body
 from gradc_codegen.elements import Elements, Place
@@ -19,8 +20,8 @@ from gradc_codegen.groups import write_groups
 from gradc_codegen.indices import Lane
 from gradc_codegen.lanes import functions_in, is_function
 from gradc_codegen.loops import Item, Kernel, Kind, Loop, Part, Statement
-from gradc_codegen.module import ANY_MACHINE, MEMORY, Machine, Module
-from gradc_codegen.scalar import lower_scalar, lower_word
+from gradc_codegen.module import ANY_MACHINE, MEMORY, Machine, Module, literal
+from gradc_codegen.scalar import lower_scalar, lower_word, select
 from gradc_codegen.schedule import schedule
 from gradc_codegen.site import Site
 from gradc_codegen.tiling import inner_of, write_tiles
@@ -254,7 +255,8 @@ class FunctionLowering:
         elif inner is not None and self._module.machine.is_wide:
             writer.loop(write_tiles(self, loop, inner), end, alone)
         else:
-            writer.loop("0", end, alone)
+            start, end = narrowed(loop, running) or ("0", end)
+            writer.loop(start, end, alone)
         self.end(running)
 
     def _own(self, statement: Statement) -> list[str]:
@@ -297,7 +299,11 @@ class FunctionLowering:
     def _value(self, statement: Statement, own: list[str]) -> str:
         node = statement.node
         if node.op.name == "contract":
-            return lower_word(self.writer, "mul", statement.value.type.dtype, self._pair(node, own))
+            dtype = statement.value.type.dtype
+            product = lower_word(self.writer, "mul", dtype, self._pair(node, own))
+            holds = counts(self.writer, node, own)
+            zero = literal(0.0 if dtype.is_float else 0, dtype)
+            return product if holds == "true" else select(self.writer, dtype, holds, product, zero)
         return self.elements.compute(node, tuple(own))
 
     def _pair(self, node: Node, own: list[str]) -> list[str]:

@@ -13,7 +13,7 @@ from collections import Counter
 from gradc_ir import build
 from gradc_ir.builder import rebuilt
 from gradc_ir.graph import Function, Node, Value
-from gradc_ir.ops.linalg import parse_spec
+from gradc_ir.ops.linalg import condition_of, parse_spec
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -35,6 +35,8 @@ def _takes_few(node: Node, readers: Counter[Value]) -> bool:
     product, first = node.operands[:2]
     lengths = [product.type.shape[axis] for axis in node.attributes["axes"]]
     if readers[product] != 1 or first.type.rank != 1:
+        return False
+    if condition_of(product.node.attributes["spec"]) is not None:
         return False
     taken = first.type.shape[0]
     return isinstance(taken, int) and taken < math.prod(

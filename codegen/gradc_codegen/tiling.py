@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gradc_codegen.accumulate import narrowed
 from gradc_codegen.lanes import dim_of
 from gradc_codegen.loops import Item, Kind, Loop, Statement
 
@@ -68,15 +69,30 @@ def write_tiles(lowering: FunctionLowering, loop: Loop, inner: Loop) -> str:
             tiles.append((index, elements.registers, lowering.begin(inner)))
         elements.folds.flush()
 
-        def step(at: str) -> None:
+        def step(at: str, joining: slice = slice(None)) -> None:
             lowering.indices[inner] = at
-            for index, registers, running in tiles:
+            for index, registers, running in tiles[joining]:
                 lowering.indices[loop], elements.registers = index, registers
                 lowering.running.update((made.statement, made) for made in running)
                 lowering.body_of(inner.body)
             del lowering.indices[inner]
 
-        writer.loop("0", writer.size(inner.size), step)
+        ranges = []
+        for index, _, running in tiles:
+            lowering.indices[loop] = index
+            ranges.append(narrowed(inner, running))
+        first, last = ranges[0], ranges[-1]
+        if first is None or last is None:
+            writer.loop("0", writer.size(inner.size), step)
+        elif last.start == first.start:
+            # the later a sum, the more products it has: what all have, then what only later ones do
+            writer.loop(first.start, first.end, step)
+            for number in range(SUMS - 1):
+                step(writer.add(first.end, str(number)), slice(number + 1, None))
+        else:
+            for number in range(SUMS - 1):
+                step(writer.add(first.start, str(number)), slice(number + 1))
+            writer.loop(last.start, last.end, step)
         for index, registers, running in tiles:
             lowering.indices[loop], elements.registers = index, registers
             lowering.end(running)

@@ -8,7 +8,7 @@ from gradc.autodiff.masks import Cotangent
 from gradc.derivatives.registry import masked_transpose
 from gradc_ir import build, ops
 from gradc_ir.graph import Value
-from gradc_ir.ops.linalg import parse_spec
+from gradc_ir.ops.linalg import Condition, condition_of, parse_spec, print_spec
 from gradc_ir.types import DType
 
 
@@ -18,14 +18,21 @@ def contract(
 ) -> list[Cotangent | None]:
     """The contraction of the cotangent with the other operand."""
     left, right, result = parse_spec(spec)
+    counts = condition_of(spec)
     return [
-        _toward(cotangent, result, y, right, left, x) if wanted[0] else None,
-        _toward(cotangent, result, x, left, right, y) if wanted[1] else None,
+        _toward(cotangent, result, y, right, left, x, counts) if wanted[0] else None,
+        _toward(cotangent, result, x, left, right, y, counts) if wanted[1] else None,
     ]
 
 
 def _toward(
-    cotangent: Cotangent, result: str, other: Value, others: str, own: str, operand: Value
+    cotangent: Cotangent,
+    result: str,
+    other: Value,
+    others: str,
+    own: str,
+    operand: Value,
+    counts: Condition | None,
 ) -> Cotangent:
     """Return the cotangent of the operand labelled ``own``; the other one is labelled ``others``.
 
@@ -36,24 +43,30 @@ def _toward(
     """
     mask = cotangent.mask
     if mask is None:
-        return Cotangent(_contract(cotangent.value, result, other, others, own, operand))
+        return Cotangent(_contract(cotangent.value, result, other, others, own, operand, counts))
     if not mask.by_value and set(result) <= set(own):
-        product = _contract(cotangent.value, result, other, others, own, operand)
+        product = _contract(cotangent.value, result, other, others, own, operand, counts)
         moved = mask.moved(lambda bits: _project(bits, result, own, operand))
         return Cotangent(product, moved, clean=False)
     if not mask.by_value:
         meets = _project(mask.value(), result, others, other)
         other = build.select(meets, other, build.zeros_like(other))
-    product = _contract(cotangent.solid(), result, other, others, own, operand)
+    product = _contract(cotangent.solid(), result, other, others, own, operand, counts)
     return Cotangent(product, mask.moved(lambda bits: _project(bits, result, own, operand)))
 
 
 def _contract(
-    cotangent: Value, result: str, other: Value, others: str, own: str, operand: Value
+    cotangent: Value,
+    result: str,
+    other: Value,
+    others: str,
+    own: str,
+    operand: Value,
+    counts: Condition | None,
 ) -> Value:
     """Contract to those labels of the operand that are there, and repeat along the rest."""
     there = "".join(label for label in own if label in result or label in others)
-    found = build.contract(cotangent, other, f"{result},{others}->{there}")
+    found = build.contract(cotangent, other, print_spec(result, others, there, counts))
     return build.broadcast(found, operand.type.shape, tuple(own.index(label) for label in there))
 
 

@@ -11,6 +11,7 @@ from gradc.rules import fast as _fast
 from gradc.rules import stable as _stable
 from gradc.rules.engine import Kind, Rule, check_names, procedure, rule, watch_firings
 from gradc.rules.simplify import Simplify, Stabilise
+from gradc.rules.skip_zeros import SkipZeros
 
 # Passes read the lists when they run; rules that users register come first.
 EXACT: list[Rule] = list(_exact.RULES)
@@ -65,6 +66,7 @@ __all__ = [
     "Kind",
     "Rule",
     "Simplify",
+    "SkipZeros",
     "Stabilise",
     "all_rules",
     "find",

@@ -84,10 +84,21 @@ def _join_first(values: Array, combine: Callable[..., Array], identity: Array) -
     return join_groups(fold_partials(partials, combine), combine)
 
 
-def contract_in_order(left: Array, right: Array, fma: Callable[..., Array]) -> Array:
-    """Sum ``left * right`` over axis 0 in the defined order, each product joined by one fma."""
+def contract_in_order(
+    left: Array, right: Array, fma: Callable[..., Array], counts: Array | None = None
+) -> Array:
+    """Sum ``left * right`` over axis 0 in the defined order, each product joined by one fma.
+
+    Where ``counts`` is given, the other products change nothing, and the sum begins with 0.
+    """
     if left.shape[0] == 0:
         return np.zeros(left.shape[1:], dtype=left.dtype)
+    if counts is not None:
+        # a product of -0.0 is the identity
+        left = np.where(counts, left, -0.0).astype(left.dtype)
+        right = np.where(counts, right, 1).astype(left.dtype)
+        total: Array = contract_in_order(left, right, fma) + left.dtype.type(0)
+        return total
     if left.shape[0] <= GROUP:
         result: Array = left[0] * right[0]
         for i in range(1, left.shape[0]):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gradc.autodiff.batching.points import Mapped, Points, ValueRule
 from gradc_ir import build
 from gradc_ir.graph import Node, Value
-from gradc_ir.ops.linalg import parse_spec
+from gradc_ir.ops.linalg import condition_of, parse_spec, print_spec
 
 
 def stacked(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Value]:
@@ -17,13 +17,14 @@ def stacked(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Valu
 
 
 def _contract(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Value]:
-    left, right, result = parse_spec(node.attributes["spec"])
+    spec = node.attributes["spec"]
+    left, right, result = parse_spec(spec)
     new = next(label for label in string.ascii_letters if label not in left + right)
     left, right = (
         new * operand.varies + labels for labels, operand in zip((left, right), operands)
     )
     x, y = (operand.value for operand in operands)
-    return [build.contract(x, y, f"{left},{right}->{new}{result}")]
+    return [build.contract(x, y, print_spec(left, right, new + result, condition_of(spec)))]
 
 
 def _solution(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Value]:

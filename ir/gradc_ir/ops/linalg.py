@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,11 +16,44 @@ from gradc_ir.sizes import Size
 from gradc_ir.types import DType, Type
 
 
+class Condition(NamedTuple):
+    """Which products count: those where one label's index is ``<`` or ``<=`` another one's."""
+
+    small: str
+    large: str
+    may_be_equal: bool
+
+    def __str__(self) -> str:
+        return f"{self.small}{'<=' if self.may_be_equal else '<'}{self.large}"
+
+
+_CONDITION = re.compile(r"([a-zA-Z])(<=?)([a-zA-Z])")
+
+
 def parse_spec(spec: str) -> tuple[str, str, str]:
     """Return (left, right, result) of a contraction such as ``"ij,jk->ik"``."""
-    operands, _, result = spec.partition("->")
+    operands, _, result = spec.partition("|")[0].rstrip().partition("->")
     left, _, right = operands.partition(",")
     return left, right, result
+
+
+def condition_of(spec: str) -> Condition | None:
+    """Return which products count in ``"ij,j->i | j<i"``; None when there is no condition."""
+    _, _, text = spec.partition("|")
+    if not text:
+        return None
+    found = _CONDITION.fullmatch(text.strip())
+    if found is None:
+        raise ShapeError(
+            f"contract: {text.strip()!r} is no condition", help="write two labels: j<i or j<=i"
+        )
+    return Condition(found[1], found[3], found[2] == "<=")
+
+
+def print_spec(left: str, right: str, result: str, condition: Condition | None = None) -> str:
+    """Return the text of which :func:`parse_spec` and :func:`condition_of` are the parts."""
+    spec = f"{left},{right}->{result}"
+    return spec if condition is None else f"{spec} | {condition}"
 
 
 def contracted(spec: str) -> str:
@@ -46,6 +81,9 @@ def _infer_contract(types: Sequence[Type], attributes: Attributes) -> tuple[Type
     summed = set(found) - set(result)
     if not summed <= set(left) & set(right):
         raise ShapeError(f"contract: {attributes['spec']} sums a label only one operand has")
+    condition = condition_of(attributes["spec"])
+    if condition is not None and not {condition.small, condition.large} <= set(found):
+        raise ShapeError(f"contract: {condition} has a label no operand has")
     return (x.with_shape(tuple(found[label] for label in result)),)
 
 
@@ -62,13 +100,30 @@ def _contract(x: Array, y: Array, *, spec: str) -> Array:
 
     with np.errstate(all="ignore"):
         a, b = np.broadcast_arrays(aligned(x, left), aligned(y, right))
+        condition = condition_of(spec)
+        counts = None if condition is None else _counts(condition, order, a.shape)
         if not summed:
-            return np.asarray(a * b)
+            return np.asarray(a * b if counts is None else np.where(counts, a * b, 0))
         if x.dtype.kind != "f":
-            return np.asarray(np.einsum(spec, x, y)).astype(x.dtype)
-        inner = contract_in_order(a, b, fma)
+            products = a * b if counts is None else np.where(counts, a * b, 0)
+            gone = (0, *range(1 + len(result), len(order)))
+            return np.asarray(products.sum(gone)).astype(x.dtype)
+        inner = contract_in_order(a, b, fma, counts)
         axes = range(len(result), inner.ndim)
         return np.asarray(reduce_in_order(inner, axes, np.add, -0.0, 0.0))
+
+
+def _counts(condition: Condition, order: str, shape: tuple[int, ...]) -> Array:
+    """Return which products count, for axes labelled by ``order``."""
+    small, large = (
+        np.expand_dims(
+            np.arange(shape[order.index(label)]),
+            tuple(i for i, other in enumerate(order) if other != label),
+        )
+        for label in (condition.small, condition.large)
+    )
+    counts = small <= large if condition.may_be_equal else small < large
+    return np.broadcast_to(counts, shape)
 
 
 contract = declare(
@@ -81,6 +136,7 @@ contract = declare(
         attributes=("spec",),
         domain=(REALS, REALS),
         linear=(0, 1),
-        summary="The sum of products over the labels that the result lacks, one fma a product.",
+        summary="The sum of products over the labels that the result lacks, one fma a product; the "
+        "spec may say which products count.",
     )
 )
