@@ -19,9 +19,10 @@ from gradc_codegen.axes import (
     Windowed,
     index_maps,
 )
-from gradc_codegen.buffers import ALIGNMENT, Buffer, Plan, Storage
+from gradc_codegen.buffers import Buffer, Plan, Storage
 from gradc_codegen.emitter import Writer
 from gradc_codegen.folds import Folds
+from gradc_codegen.frame import aligned_size
 from gradc_codegen.indices import Lane, is_vector, varies
 from gradc_codegen.loops import Staged
 from gradc_codegen.memory import Memory
@@ -56,6 +57,8 @@ class Elements:
         self.registers: dict[Value, str] = {}
         # for arrays whose block at hand is in scratch: the axis, the index along it, and where
         self.turned: dict[Staged, tuple[str, Buffer]] = {}
+        # by the first index of a block: the windows, start and size, that hold in all its lanes
+        self.interior: dict[str, frozenset[tuple[Size, Size]]] = {}
         self.may_fail = False
         self._plan = plan
         self.arena = arena
@@ -160,7 +163,7 @@ class Elements:
         self.store(self.place(value, index), value.type.dtype, register, mask)
 
     def in_memory(self, value: Value) -> bool:
-        """Whether a statement's value lives in memory rather than in a register."""
+        """Whether a statement's value lives in memory."""
         return self._plan.storage[value].memory
 
     def has_lanes(self, value: Value) -> bool:
@@ -337,7 +340,8 @@ class Elements:
         for window in self.maps(node)[position]:
             if isinstance(window, Windowed):
                 condition, inner = self._window(window, index[window.dim])
-                conditions.append(condition)
+                if condition != "true":
+                    conditions.append(condition)
                 at.append(inner)
             else:
                 assert isinstance(window, int)
@@ -380,6 +384,10 @@ class Elements:
     def _window(self, window: Windowed, index: str) -> tuple[str, str]:
         writer = self.writer
         distance = writer.subtract(index, writer.size(window.start))
+        if window.step == 1 and isinstance(index, Lane) and index.step == "1":
+            holding = self.interior.get(index.origin, ())
+            if (window.start, window.size) in holding:
+                return "true", distance
         size = writer.size(window.size)
         vector = varies(distance)
         type_ = writer.type_of("i64", vector)
@@ -436,10 +444,3 @@ def _is_surely_inside(indices: Value, size: Size) -> bool:
         return False
     known = indices.node.attributes["value"].array
     return bool(((known >= 0) & (known < size)).all())
-
-
-def aligned_size(writer: Writer, plan: Plan, slot: int) -> str:
-    """Return the bytes a symbolic slot takes, up to the next cache line."""
-    size = writer.maximum_at_entry(writer.size(plan.slots[slot]), "0")
-    rounded = writer.at_entry(f"add i64 {size}, {ALIGNMENT - 1}")
-    return writer.at_entry(f"and i64 {rounded}, {-ALIGNMENT}")

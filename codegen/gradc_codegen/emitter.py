@@ -102,6 +102,20 @@ class Writer(Indices):
         self.do(f"br label %{following}")
         self.start(following)
 
+    def either(
+        self, condition: str, then: Callable[[], None], otherwise: Callable[[], None]
+    ) -> None:
+        """Write two bodies, of which the first runs where a condition holds."""
+        yes, no, following = self.labels("yes", "no", "after")
+        self.do(f"br i1 {condition}, label %{yes}, label %{no}")
+        for label, body in ((yes, then), (no, otherwise)):
+            self.start(label)
+            self.open()
+            body()
+            self.close()
+            self.do(f"br label %{following}")
+        self.start(following)
+
     def return_unless_ok(self, status: str) -> None:
         """Write the return of what a function of the module returned, where that is not OK."""
         fine = self.emit(f"icmp eq i32 {status}, 0")

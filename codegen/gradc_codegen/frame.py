@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gradc_codegen.abi import LARGEST_SIZE, Signature
 from gradc_codegen.buffers import ALIGNMENT, Plan
-from gradc_codegen.elements import aligned_size
 from gradc_codegen.emitter import Writer
 from gradc_codegen.loops import Kernel
 from gradc_codegen.module import Module
@@ -13,6 +12,13 @@ from gradc_codegen.module import Module
 def symbols_of(kernel: Kernel) -> dict[str, str]:
     """Return the registers of a kernel's sizes."""
     return {name: f"%size{i}" for i, name in enumerate(kernel.function.size_symbols)}
+
+
+def aligned_size(writer: Writer, plan: Plan, slot: int) -> str:
+    """Return the bytes a symbolic slot takes, up to the next cache line."""
+    size = writer.maximum_at_entry(writer.size(plan.slots[slot]), "0")
+    rounded = writer.at_entry(f"add i64 {size}, {ALIGNMENT - 1}")
+    return writer.at_entry(f"and i64 {rounded}, {-ALIGNMENT}")
 
 
 def total_bytes(writer: Writer, made: Plan) -> str:

@@ -18,6 +18,7 @@ from gradc_codegen.emitter import Writer
 from gradc_codegen.frame import checks_of, symbols_of, write_worksize
 from gradc_codegen.groups import write_groups
 from gradc_codegen.indices import Lane
+from gradc_codegen.interiors import with_interior
 from gradc_codegen.lanes import functions_in, is_function
 from gradc_codegen.loops import Item, Kernel, Kind, Loop, Part, Statement
 from gradc_codegen.module import ANY_MACHINE, MEMORY, Machine, Module, literal
@@ -251,7 +252,8 @@ class FunctionLowering:
         if grouped:
             write_groups(writer, loop, grouped, end, alone)
         elif loop.block > 1:
-            writer.lane_loop(end, loop.block, alone)
+            stored = self._plan.storage.__contains__
+            writer.lane_loop(end, loop.block, with_interior(self.elements, loop, stored, alone))
         elif inner is not None and self._module.machine.is_wide:
             writer.loop(write_tiles(self, loop, inner), end, alone)
         else:
