@@ -14,6 +14,7 @@ from gradc_codegen.elements import Elements
 from gradc_codegen.indices import Lane
 from gradc_codegen.lanes import dim_of
 from gradc_codegen.loops import Loop, Statement, statements_of
+from gradc_codegen.whole import is_whole
 from gradc_ir.graph import Node, Value
 from gradc_ir.sizes import Size
 
@@ -77,7 +78,7 @@ def _windows(
     stack = [(statement.node, dim_of(statement, loop)) for statement in statements]
     while stack:
         node, dim = stack.pop()
-        if (node, dim) in seen:
+        if (node, dim) in seen or is_whole(node):
             continue
         seen.add((node, dim))
         for operand, map_ in zip(node.operands, elements.maps(node)):
