@@ -7,6 +7,7 @@ Rules are chosen by the op of a value and the ops of its operands, so that many 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -171,7 +172,7 @@ class Rewriter:
     ) -> None:
         self.rules = tuple(rules)
         self.log = log
-        self._chosen: dict[tuple[Op, tuple[str, ...]], tuple[RewriteRule, ...]] = {}
+        self._chosen = _choice(self.rules)
         # by identity: equal bodies may come from different lines
         self._bodies: dict[int, tuple[Function, Function]] = {}
 
@@ -221,6 +222,14 @@ class Rewriter:
             # the body is held as well, so that its identity is not taken by another
             found = self._bodies[id(body)] = (body, self.function(body))
         return found[1]
+
+
+@functools.lru_cache(maxsize=64)
+def _choice(
+    rules: tuple[RewriteRule, ...],
+) -> dict[tuple[Op, tuple[str, ...]], tuple[RewriteRule, ...]]:
+    """Return what is known of which rules may fire, which all functions add to."""
+    return {}
 
 
 def _head(value: Value) -> str:
