@@ -1,15 +1,16 @@
 """Nanoseconds an element of the emitted math functions, beside glibc's vector functions and NumPy.
 
-    python benchmarks/math_functions.py [names …]
+    python benchmarks/math_functions.py [--cpu x86-64-v4] [names …]
 
 Arrays stay in the first cache; the contestants take turns, each figure is the least of many. The
-ratio is glibc's time by ours, at the same width of vectors: above 1 ours is faster. glibc's
-functions are called by a loop made in the same way, where the C library has them; ours are inlined,
-on vectors of 8 or 16 lanes.
+ratio is glibc's time by ours, at the same width of vectors, which the CPU gives: above 1 ours is
+faster. glibc's functions are called by a loop made in the same way, where the C library has them;
+ours are inlined, on vectors of 8 or 16 lanes.
 """
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import math
 import sys
@@ -32,11 +33,12 @@ from tools.math_loops import ELEMENT, NUMPY, emitted_text, loop_text
 ELEMENTS = 2048
 REPETITIONS = 20
 TURNS = 80
-CPU = "x86-64-v3"
 LANES = {DType.F64: 8, DType.F32: 16}
+# CPU -> the letter of its vectors in the names of glibc's functions, and their bytes
+VECTORS = {"x86-64-v3": ("d", 32), "x86-64-v4": ("e", 64)}
 
 
-def repeated(text: str, operands: int) -> Compiled:
+def repeated(text: str, operands: int, cpu: str) -> Compiled:
     """Return the loop of a module, run over and over: ``void run(times, operands, results)``."""
     pointers = [f"ptr %x{k}" for k in range(operands)] + ["ptr %y"]
     return compile_module(
@@ -54,36 +56,38 @@ done:
   ret void
 }}
 """,
-        CPU,
+        cpu,
     )
 
 
-def ours(word: str, dtype: DType) -> Compiled:
+def ours(word: str, dtype: DType, cpu: str) -> Compiled:
     """Return a loop over a word's function, inlined."""
-    return repeated(emitted_text(word, dtype, LANES[dtype]), operands_of(word))
+    return repeated(emitted_text(word, dtype, LANES[dtype], cpu), operands_of(word), cpu)
 
 
-def glibc(name: str, dtype: DType) -> Compiled | None:
+def glibc(name: str, dtype: DType, cpu: str) -> Compiled | None:
     """Return a loop over a vector function of glibc's; None where it has none."""
-    lanes, end = {DType.F64: (4, ""), DType.F32: (8, "f")}[dtype]
+    letter, size = VECTORS[cpu]
+    lanes, end = size // dtype.bytes, "f" if dtype is DType.F32 else ""
     operands = operands_of(f"math.{name}")
-    symbol = f"_ZGVdN{lanes}{'v' * operands}_{name}{end}"
+    symbol = f"_ZGV{letter}N{lanes}{'v' * operands}_{name}{end}"
     try:
         getattr(ctypes.CDLL("libmvec.so.1", mode=ctypes.RTLD_GLOBAL), symbol)
     except (OSError, AttributeError):
         return None
     vector = f"<{lanes} x {ELEMENT[dtype]}>"
     declaration = f"declare {vector} @{symbol}({', '.join([vector] * operands)})\n"
-    return repeated(declaration + loop_text(f"@{symbol}", dtype, lanes, operands), operands)
+    return repeated(declaration + loop_text(f"@{symbol}", dtype, lanes, operands), operands, cpu)
 
 
 def contestants(
-    name: str, dtype: DType, operands: list[Any], y: Any
+    name: str, dtype: DType, cpu: str, operands: list[Any], y: Any
 ) -> Iterator[tuple[str, Any, int]]:
     """Yield who takes part: a name, a function, and how often a call of it goes over the array."""
     places = [ctypes.c_void_p(array.ctypes.data) for array in (*operands, y)]
     kind = ctypes.CFUNCTYPE(None, ctypes.c_int64, *map(type, places))
-    for who, code in (("ours", ours(f"math.{name}", dtype)), ("glibc", glibc(name, dtype))):
+    word = f"math.{name}"
+    for who, code in (("ours", ours(word, dtype, cpu)), ("glibc", glibc(name, dtype, cpu))):
         if code is not None:
             run, keep = kind(code.address("run")), code
             yield who, lambda run=run, keep=keep: run(REPETITIONS, *places), REPETITIONS
@@ -99,9 +103,9 @@ def seconds(function: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def main(names: list[str]) -> None:
+def main(names: list[str], cpu: str) -> None:
     """Print a line for each function and dtype, and the geometric mean of the ratios to glibc."""
-    print(f"{'':12}{'ours':>8}{'glibc':>8}{'NumPy':>8}  ratio to glibc, ns an element, {CPU}")
+    print(f"{'':12}{'ours':>8}{'glibc':>8}{'NumPy':>8}  ratio to glibc, ns an element, {cpu}")
     ratios = []
     random = np.random.default_rng(0)
     for name in names or [word.removeprefix("math.") for word in DEFINITIONS]:
@@ -111,7 +115,7 @@ def main(names: list[str]) -> None:
                 for _ in range(operands_of(f"math.{name}"))
             ]
             results = np.empty_like(operands[0])
-            taking_part = list(contestants(name, dtype, operands, results))
+            taking_part = list(contestants(name, dtype, cpu, operands, results))
             best = {who: math.inf for who, _, _ in taking_part}
             for _ in range(TURNS):
                 for who, function, times in taking_part:
@@ -126,7 +130,11 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Time the emitted math functions.")
+    parser.add_argument("names", nargs="*", help="of functions; without one, all")
+    parser.add_argument("--cpu", choices=VECTORS, default="x86-64-v3")
+    given = parser.parse_args()
     try:
-        main(sys.argv[1:])
+        main(given.names, given.cpu)
     except GradcError as error:
         print(f"not on this machine: {error}")

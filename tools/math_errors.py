@@ -25,9 +25,10 @@ if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
 from gradc_codegen.math.emitted.table import operands_of
+from gradc_ir.ops import TABLE
 from gradc_ir.types import DType
-from tools import math_points
-from tools.math_loops import NUMPY, apply
+from tools import math_points, special_balls
+from tools.math_loops import NUMPY, apply, apply_op
 
 Array = NDArray[Any]
 
@@ -40,16 +41,28 @@ class Measured(NamedTuple):
     value: its value of balls, as a ball.
     centres: arguments where it changes its face.
     reach: how far out it grows or shrinks to nothing.
+    near_zero: results smaller than this lie next to a zero of the function that no float is; their
+        errors count in units in the last place of this.
     """
 
     value: Callable[..., Any]
     centres: tuple[float, ...]
     reach: float
+    near_zero: float = 0.0
 
 
 def _remainder(x: Any, y: Any) -> Any:
     rest = abs(Fraction(float(x))) % abs(Fraction(float(y)))
     return arb(rest.numerator) / rest.denominator * (1 if x > 0 else -1)
+
+
+def _logaddexp(x: Any, y: Any) -> Any:
+    return max(x, y, key=float) + (-abs(x - y)).exp().log1p()
+
+
+def _sigmoid_derivative(x: Any) -> Any:
+    power = (-abs(x)).exp()
+    return power / (1 + power) ** 2
 
 
 # name of the function in the C library -> how it is measured
@@ -80,13 +93,57 @@ FUNCTIONS: dict[str, Measured] = {
     "atanh": Measured(lambda x: x.atanh(), (0.0, 1.0), 1.0),
     "erf": Measured(lambda x: x.erf(), (0.0, 1.0), 7.0),
     "erfc": Measured(lambda x: x.erfc(), (0.0, 0.5), 28.0),
+    "sigmoid": Measured(lambda x: 1 / (1 + (-x).exp()), (0.0,), 746.0),
+    "sigmoid_of_double": Measured(lambda x: 1 / (1 + (-2 * x).exp()), (0.0,), 373.0),
+    "sigmoid_derivative": Measured(_sigmoid_derivative, (0.0,), 746.0),
+    "sigmoid_derivative_of_double": Measured(lambda x: _sigmoid_derivative(2 * x), (0.0,), 373.0),
+    "softplus": Measured(lambda x: x.exp().log1p(), (0.0,), 746.0),
+    "logaddexp": Measured(_logaddexp, (0.0,), 746.0, 1.0),
+    "log1mexp": Measured(lambda x: (-x.expm1()).log(), (0.0, -0.69), 746.0),
+    "erfcx": Measured(special_balls.erfcx, (0.0, 3.0), 30.0),
+    "erfinv": Measured(lambda x: x.erfinv(), (0.0, 0.9966, 1.0), 1.0),
+    "ndtr": Measured(special_balls.ndtr, (0.0,), 40.0),
+    "log_ndtr": Measured(special_balls.log_ndtr, (0.0,), 40.0),
+    "gammaln": Measured(special_balls.log_gamma, (0.0, 1.0, 2.0, 3.0, -1.0), 200.0, 1.0),
+    "psi": Measured(lambda x: x.digamma(), (0.0, 1.0, 1.4616321449683623, 3.0), 200.0, 1.0),
+    "trigamma": Measured(special_balls.trigamma, (0.0, 1.0, -1.0), 200.0),
+    "i0e": Measured(special_balls.scaled_bessel_zero, (0.0, 10.0), 50.0),
+    "i1e": Measured(special_balls.scaled_bessel_one, (0.0, 10.0), 50.0),
 }
+
+# name of an op that is made of others -> how it is measured
+OPS: dict[str, Measured] = {
+    "sqrt": Measured(lambda x: x.sqrt(), (0.0, 1.0), 1e3),
+}
+MEASURED = FUNCTIONS | OPS
+
+_WITHIN_ONE_UNIT = {
+    "exp", "exp2", "expm1", "log", "log1p", "log2", "sqrt", "sin", "cos", "tanh", "sigmoid",
+    "sigmoid_of_double",    "softplus", "pow",
+}  # fmt: skip
+
+
+def limit(name: str) -> float:
+    """Return the largest error that a function may have, in units in the last place."""
+    return 1.0 if name in _WITHIN_ONE_UNIT else 2.0
+
+
+def operand_count(name: str) -> int:
+    """Return how many operands a function has."""
+    return TABLE[name].operands if name in OPS else operands_of(f"math.{name}")
+
+
+def computed(name: str, *operands: Array, lanes: int = 8) -> Array:
+    """Return what a function of the code generator, or a compiled op, makes of arrays."""
+    if name in OPS:
+        return apply_op(name, *operands)
+    return apply(f"math.{name}", *operands, lanes=lanes)
 
 
 def points(name: str, dtype: DType, count: int, seed: int = 0) -> list[Array]:
     """Return arguments of a function, an array for each operand."""
-    _, centres, reach = FUNCTIONS[name]
-    operands = operands_of(f"math.{name}")
+    _, centres, reach, _ = MEASURED[name]
+    operands = operand_count(name)
     return math_points.points(name, dtype, count, centres, reach, operands, seed)
 
 
@@ -95,7 +152,7 @@ def exact(name: str, *operands: Array) -> tuple[Array, Array]:
 
     NaN where there is none, infinite beyond all floats.
     """
-    function = FUNCTIONS[name].value
+    function = MEASURED[name].value
     count = len(operands[0])
     rounded, rest = np.empty(count), np.zeros(count)
     ctx.prec = 200
@@ -116,16 +173,25 @@ def exact(name: str, *operands: Array) -> tuple[Array, Array]:
 
 def _at_borders(name: str, *operands: float) -> float:
     """Return what C says of arguments where the function has no finite value to round."""
-    function = getattr(np, NUMPY.get(name, name), None) or np.vectorize(getattr(math, name))
+    if name in special_balls.NAMES:
+        return special_balls.at_border(name, *operands)
+    references = {(op.scalar or "").removeprefix("math."): op.reference for op in TABLE.values()}
+    if name.endswith("_of_double"):
+        name, operands = name.removesuffix("_of_double"), tuple(2 * x for x in operands)
+    function = getattr(np, NUMPY.get(name, name), None) or references[name]
     with np.errstate(all="ignore"):
         return float(function(*map(np.float64, operands)))
 
 
-def errors(found: Array, want: tuple[Array, Array]) -> Array:
-    """Return the error of each result in units in the last place; inf where a special is wrong."""
+def errors(found: Array, want: tuple[Array, Array], near_zero: float = 0.0) -> Array:
+    """Return the error of each result in units in the last place; inf where a special is wrong.
+
+    Results smaller than ``near_zero`` are measured in units in the last place of that.
+    """
     with np.errstate(all="ignore"):
         rounded = want[0].astype(found.dtype)
-        unit = _unit(rounded).astype(np.float64)
+        size = np.maximum(np.abs(rounded), found.dtype.type(near_zero))
+        unit = _unit(size).astype(np.float64)
         rest = want[1] * (_unit(want[0]) / unit)
         apart = np.abs((found.astype(np.float64) - want[0]) / unit - rest)
         same = (found == rounded) | (np.isnan(found) & np.isnan(rounded))
@@ -138,35 +204,62 @@ def _unit(x: Array) -> Array:
     return np.spacing(np.minimum(np.abs(x), np.finfo(x.dtype).max * x.dtype.type(0.75)))
 
 
-def every(names: list[str]) -> None:
-    """Print the largest errors of functions of one number in f32, over all that there are."""
-    piece = 1 << 17  # stays in the cache
-    for name in names or [name for name in FUNCTIONS if operands_of(f"math.{name}") == 1]:
-        largest, where = 0.0, 0.0
-        for start in range(0, 1 << 32, piece):
-            x = np.arange(start, start + piece, dtype=np.uint32).view(np.float32)
-            with np.errstate(all="ignore"):
-                true = apply(f"math.{name}", x.astype(np.float64))
-            apart = errors(apply(f"math.{name}", x, lanes=16), (true, np.zeros(1)))
+class Largest(NamedTuple):
+    """The largest error of a function that was found, in units in the last place, and where."""
+
+    error: float
+    where: tuple[float, ...]
+    points: int
+
+    def __str__(self) -> str:
+        place = ", ".join(x.hex() for x in self.where)
+        return f"{self.error:.3f} ulp at {place}, {self.points:,} points"
+
+
+def largest_error(name: str, dtype: DType, count: int, seed: int = 0) -> Largest:
+    """Return the largest error among arguments of all kinds, ``count`` / 2 of any bits."""
+    operands = points(name, dtype, count, seed)
+    true = exact(name, *operands)
+    apart = errors(computed(name, *operands), true, MEASURED[name].near_zero)
+    worst = int(np.argmax(apart))
+    return Largest(float(apart[worst]), tuple(float(x[worst]) for x in operands), len(apart))
+
+
+def largest_error_in_f32(name: str, start: int = 0, stop: int = 1 << 32) -> Largest:
+    """Return the largest error of a function of one number in f32, beside itself in f64.
+
+    All numbers are tried whose bits, as an integer, are from ``start`` on and below ``stop``.
+    """
+    piece = 1 << 16  # stays in the cache
+    found = Largest(0.0, (0.0,), stop - start)
+    for first in range(start, stop, piece):
+        x = np.arange(first, first + piece, dtype=np.uint32).view(np.float32)
+        with np.errstate(all="ignore"):
+            true = computed(name, x.astype(np.float64))
+            ours = computed(name, x, lanes=16)
+            # most are the true value rounded
+            other = np.flatnonzero(true.astype(np.float32).view(np.uint32) != ours.view(np.uint32))
+        if other.size:
+            want = (true[other], np.zeros(1))
+            apart = errors(ours[other], want, MEASURED[name].near_zero)
             worst = int(np.argmax(apart))
-            if apart[worst] > largest:
-                largest, where = float(apart[worst]), float(x[worst])
-        print(f"{name:6} f32  largest {largest:.3f} ulp at {where.hex()}, all numbers", flush=True)
+            if apart[worst] > found.error:
+                found = Largest(float(apart[worst]), (float(x[other[worst]]),), found.points)
+    return found
 
 
 def main(count: int, names: list[str]) -> None:
-    """Print the largest and the mean error of functions of these names, of all without one."""
-    for name in names or FUNCTIONS:
+    """Print the largest errors of functions of these names, of all without one."""
+    for name in names or MEASURED:
         for dtype in (DType.F64, DType.F32):
-            operands = points(name, dtype, count)
-            apart = errors(apply(f"math.{name}", *operands), exact(name, *operands))
-            worst = int(np.argmax(apart))
-            where = ", ".join(x[worst].item().hex() for x in operands)
-            print(
-                f"{name:6} {dtype.name.lower()}  largest {apart[worst]:.3f} ulp at "
-                f"{where}, mean {apart.mean():.3f}, {len(apart):,} points",
-                flush=True,
-            )
+            found = largest_error(name, dtype, count)
+            print(f"{name:9} {dtype.name.lower()}  {found}", flush=True)
+
+
+def every(names: list[str]) -> None:
+    """Print the largest errors of functions of one number in f32, over all that there are."""
+    for name in names or [name for name in MEASURED if operand_count(name) == 1]:
+        print(f"{name:9} f32  {largest_error_in_f32(name)}", flush=True)
 
 
 if __name__ == "__main__":

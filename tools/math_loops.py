@@ -9,10 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gradc_codegen.entry import Kernel
 from gradc_codegen.jit import Compiled, compile_module
+from gradc_codegen.lower import lower
 from gradc_codegen.math.emitted.builder import text_of
 from gradc_codegen.math.emitted.table import DEFINITIONS, operands_of
-from gradc_ir.types import DType, dtype_of
+from gradc_codegen.target import machine_of, target
+from gradc_ir import build
+from gradc_ir.build import Builder
+from gradc_ir.sizes import symbol
+from gradc_ir.types import DType, Type, dtype_of
 
 ELEMENT = {DType.F64: "double", DType.F32: "float"}
 # NumPy's names of functions, where they are others
@@ -63,13 +69,13 @@ done:
 def emitted_loop(word: str, dtype: DType, lanes: int, cpu: str = "native") -> Compiled:
     """Return the loop of :func:`loop_text` over a word's function."""
     # one number at a time: LLVM makes no vectors either
-    return compile_module(emitted_text(word, dtype, lanes), cpu, 0 if lanes == 1 else None)
+    return compile_module(emitted_text(word, dtype, lanes, cpu), cpu, 0 if lanes == 1 else None)
 
 
-def emitted_text(word: str, dtype: DType, lanes: int) -> str:
-    """Return the module of :func:`emitted_loop`."""
-    operands = operands_of(word)
-    text, declarations = text_of("@function", DEFINITIONS[word], dtype, operands, lanes)
+def emitted_text(word: str, dtype: DType, lanes: int, cpu: str | None = None) -> str:
+    """Return the module of :func:`emitted_loop`; without a CPU, of the architecture's baseline."""
+    operands, machine = operands_of(word), machine_of(target(cpu))
+    text, declarations = text_of("@function", DEFINITIONS[word], dtype, operands, lanes, machine)
     loop = loop_text("@function", dtype, lanes, operands, "alwaysinline")
     return "\n".join([text, *declarations, loop])
 
@@ -78,11 +84,32 @@ def apply(word: str, *operands: NDArray[Any], lanes: int = 8, cpu: str = "native
     """Return a word's function of each element of arrays of one size and float dtype."""
     first = operands[0]
     code = emitted_loop(word, dtype_of(first.dtype), lanes, cpu)
+    return run(code, *operands, lanes=lanes)
+
+
+def run(code: Compiled, *operands: NDArray[Any], lanes: int = 8) -> NDArray[Any]:
+    """Return what a loop of :func:`loop_text` makes of arrays of one size and float dtype."""
+    first = operands[0]
     padded = [np.ones(-(-first.size // lanes) * lanes, first.dtype) for _ in (*operands, first)]
     for place, operand in zip(padded, operands):
         place[: operand.size] = operand
     pointers = [ctypes.c_void_p(place.ctypes.data) for place in padded]
-    run = ctypes.CFUNCTYPE(None, ctypes.c_int64, *map(type, pointers))(code.address("loop"))
+    loop = ctypes.CFUNCTYPE(None, ctypes.c_int64, *map(type, pointers))(code.address("loop"))
     if first.size:
-        run(padded[0].size, *pointers)
+        loop(padded[0].size, *pointers)
     return padded[-1][: first.size]
+
+
+def apply_op(name: str, *operands: NDArray[Any]) -> NDArray[Any]:
+    """Return what a compiled elementwise op makes of arrays of one size and float dtype."""
+    (found,) = _op(name, dtype_of(operands[0].dtype), len(operands))(operands)
+    return found
+
+
+@functools.cache
+def _op(name: str, dtype: DType, operands: int) -> Kernel:
+    with Builder() as builder:
+        given = [builder.param(i, Type(dtype, (symbol("n"),))) for i in range(operands)]
+        names = [f"x{i}" for i in range(operands)]
+        function = builder.function(name, given, [build.elementwise(name, *given)], names)
+    return Kernel(function, lower(function, name, machine=machine_of(target("native"))))

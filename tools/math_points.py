@@ -6,6 +6,7 @@ row of ``HARD`` makes its arguments.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -41,6 +42,9 @@ def points(
     columns = [_numbers(random, dtype, count, centres, reach) for _ in range(operands)]
     for column in columns[1:]:
         random.shuffle(column)
+    if name in PUBLISHED and dtype is DType.F64:
+        hardest = np.array([float.fromhex(x) for x in PUBLISHED[name].split()])
+        columns = [np.concatenate([column, hardest]) for column in columns]
     if name in HARD:
         with np.errstate(all="ignore"):
             further = [np.asarray(x, dtype.numpy) for x in HARD[name](random, dtype, count)]
@@ -75,13 +79,17 @@ def _angles(random: Random, dtype: DType, count: int) -> list[Array]:
     limit = 1e6 if dtype is DType.F64 else 1e5
     multiples = random.integers(1, int(limit), count // 8) * (np.pi / 4)
     about = limit * random.uniform(0.9, 1.1, count // 8)
+    return [np.concatenate([multiples, about, _nearest_to_multiples(dtype)])]
+
+
+@functools.cache
+def _nearest_to_multiples(dtype: DType) -> list[float]:
     limits = np.finfo(dtype.numpy)
-    nearest = [
+    return [
         k * 2.0**exponent
         for exponent in range(-limits.nmant, limits.maxexp - limits.nmant)
         for k in _denominators(exponent, limits.nmant + 1)[-3:]
     ]
-    return [np.concatenate([multiples, about, nearest])]
 
 
 def _denominators(exponent: int, bits: int) -> list[int]:
@@ -138,3 +146,18 @@ HARD: dict[str, Callable[[Random, DType, int], list[Array]]] = {
     "atan2": _points,
 }
 """Name of a function -> further arguments, an array for each operand."""
+
+# Numbers whose value lies closest to the middle of two floats: a selection of those that V. Lefèvre
+# and J.-M. Muller computed, *Worst cases for correct rounding of the elementary functions in double
+# precision*, 2001 and 2003.
+PUBLISHED: dict[str, str] = {
+    "exp": "-0x1.e8bdbfcd9144ep3 -0x1.290ea09e36479p-3 0x1.9e9cbbfd6080bp-31 0x1.d6336a88077aap0",
+    "exp2": "0x1.16a76ec41b516p-1 0x1.b32a6c92d1185p-1 0x1.25dd9eedac79ap0",
+    "log": "0x1.0000000000001p0 0x1.918da1f547f6ep2 0x1.ac50b409c8aeep8 0x1.de7cd6751029ap16",
+    "sin": "0x1.e0000000001c2p-20 0x1.598bae9e632f6p-7 0x1.fe767739d0f6dp-2 0x1.6756745770a51p1",
+    "cos": "0x1.8000000000009p-23 0x1.06b505550e6b2p-9 0x1.c65a170474549p-1 0x1.6b8a6273d7c21p0",
+    "tan": "0x1.dffffffffff1fp-22 0x1.50486b2f87014p-5 0x1.46ac372243536p-1",
+    "asin": "0x1.dfffffffff02ep-20 0x1.9259e3708bd3ap-5 0x1.e264357ea0e29p-1",
+    "acos": "0x1.fd737be914578p-11 0x1.4182199998587p-1 0x1.f10fc61e2c78fp-1",
+    "atan": "0x1.e000000000546p-21 0x1.22e8d75e2bc7fp-11 0x1.7ba49f739829fp-1",
+}

@@ -29,8 +29,7 @@ def reference(module: Module, word: str, dtype: DType, lanes: int = 1) -> str:
     """Return the name of a word's internal function, which is defined when first asked for."""
     name = f"@gradc.{word.removeprefix('math.')}.{suffix(dtype, lanes)}"
     if dtype.is_float and special.is_special(word):
-        for line in special.declarations(word):
-            module.declare(line)
+        special.declare(module, word)
         parameters, body = special.body(word, dtype)
     else:
         parameters, body = (_FLOATS if dtype.is_float else _INTEGERS)[word]
@@ -43,13 +42,12 @@ def _define(module: Module, name: str, dtype: DType, lanes: int, parameters: str
     type_ = REGISTER[dtype] if lanes == 1 else f"<{lanes} x {REGISTER[dtype]}>"
     blanks = {"T": type_, "B": "i1" if lanes == 1 else f"<{lanes} x i1>"}
     if dtype.is_float:
-        for number in (0.0, 0.5, 1.0, -1.0, -0.6931471805599453):
+        for number in (0.0, 0.5, 1.0, -1.0):
             # a number of a narrower dtype is rounded to it, as NumPy does
             text = literal(dtype.numpy.type(number), dtype)
             blanks[str(number)] = text if lanes == 1 else f"splat ({REGISTER[dtype]} {text})"
-        for word in ("exp", "expm1", "log", "log1p", "fmod"):
-            if "{" + word + "}" in body:
-                blanks[word] = functions.reference(module, f"math.{word}", dtype, lanes)
+        if "{fmod}" in body:
+            blanks["fmod"] = functions.reference(module, "math.fmod", dtype, lanes)
         for word, count in (("maximum", 2), ("fabs", 1), ("floor", 1), ("copysign", 2)):
             full = f"@llvm.{word}.{suffix(dtype, lanes)}"
             if "{" + word + "}" in body:
@@ -62,63 +60,6 @@ def _define(module: Module, name: str, dtype: DType, lanes: int, parameters: str
     head = ", ".join(f"{type_} %{parameter}" for parameter in parameters.split())
     return f"define internal {type_} {name}({head}) {{\n{body.strip(chr(10))}\n}}"
 
-
-_SOFTPLUS = """
-  %size = call {T} {fabs}({T} %x)
-  %minus = fneg {T} %size
-  %e = call {T} {exp}({T} %minus) alwaysinline
-  %rest = call {T} {log1p}({T} %e) alwaysinline
-  %top = call {T} {maximum}({T} %x, {T} {0.0})
-  %result = fadd {T} %top, %rest
-  ret {T} %result
-"""
-
-_SIGMOID = """
-  %size = call {T} {fabs}({T} %x)
-  %minus = fneg {T} %size
-  %e = call {T} {exp}({T} %minus) alwaysinline
-  %below = fadd {T} {1.0}, %e
-  %positive = fcmp oge {T} %x, {0.0}
-  %above = select {B} %positive, {T} {1.0}, {T} %e
-  %result = fdiv {T} %above, %below
-  ret {T} %result
-"""
-
-_SIGMOID_DERIVATIVE = """
-  %size = call {T} {fabs}({T} %x)
-  %minus = fneg {T} %size
-  %e = call {T} {exp}({T} %minus) alwaysinline
-  %below = fadd {T} {1.0}, %e
-  %square = fmul {T} %below, %below
-  %result = fdiv {T} %e, %square
-  ret {T} %result
-"""
-
-_LOGADDEXP = """
-  %largest = call {T} {maximum}({T} %x, {T} %y)
-  %difference = fsub {T} %x, %y
-  %size = call {T} {fabs}({T} %difference)
-  %minus = fneg {T} %size
-  %equal = fcmp oeq {T} %x, %y
-  %distance = select {B} %equal, {T} {0.0}, {T} %minus
-  %e = call {T} {exp}({T} %distance) alwaysinline
-  %rest = call {T} {log1p}({T} %e) alwaysinline
-  %result = fadd {T} %largest, %rest
-  ret {T} %result
-"""
-
-# near 0 by expm1, far from it by log1p; a branch would keep lanes from running side by side
-_LOGARITHM_OF_COMPLEMENT = """
-  %near = fcmp ogt {T} %x, {-0.6931471805599453}
-  %m = call {T} {expm1}({T} %x) alwaysinline
-  %minus = fneg {T} %m
-  %a = call {T} {log}({T} %minus) alwaysinline
-  %e = call {T} {exp}({T} %x) alwaysinline
-  %lost = fneg {T} %e
-  %b = call {T} {log1p}({T} %lost) alwaysinline
-  %result = select {B} %near, {T} %a, {T} %b
-  ret {T} %result
-"""
 
 _SIGN = """
   %above = fcmp ogt {T} %x, {0.0}
@@ -252,15 +193,10 @@ exit:
   ret {T} %joined
 """
 
-_STRAIGHT = ("softplus", "sigmoid", "sigmoid_derivative", "logaddexp", "log1mexp", "sign")
+_STRAIGHT = ("sign",)
 
 # word -> parameters, body
 _FLOATS: dict[str, tuple[str, str]] = {
-    "softplus": ("x", _SOFTPLUS),
-    "sigmoid": ("x", _SIGMOID),
-    "sigmoid_derivative": ("x", _SIGMOID_DERIVATIVE),
-    "logaddexp": ("x y", _LOGADDEXP),
-    "log1mexp": ("x", _LOGARITHM_OF_COMPLEMENT),
     "sign": ("x", _SIGN),
     "floor_divide": ("x y", _FLOOR_DIVIDE),
     "remainder": ("x y", _REMAINDER),

@@ -126,7 +126,7 @@ class Writer(Indices):
         self.start(following)
 
     def lane_loop(
-        self, end: str, lanes: int, body: Callable[[str], None], start: str = "0"
+        self, end: str, lanes: int, body: Callable[[Lane], None], start: str = "0"
     ) -> None:
         """Write a loop that runs several iterations at once; the last ones under a mask."""
         whole = self.whole_blocks(start, end, lanes)

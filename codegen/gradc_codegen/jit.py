@@ -10,9 +10,11 @@ import llvmlite.binding as llvm
 
 from gradc_codegen import fortran
 from gradc_codegen.math import scipy_pointers
+from gradc_codegen.math.emulation import provided
 from gradc_codegen.optimize import effort, optimize, parse
-from gradc_codegen.target import LOCK, Target, require_fma, target
-from gradc_ir.errors import GradcError, VerifyError
+from gradc_codegen.target import LOCK, Target, target
+from gradc_ir import foreign
+from gradc_ir.errors import VerifyError
 
 
 class Compiled:
@@ -47,13 +49,12 @@ def compile_module(text: str, cpu: str = "native", level: int | None = None) -> 
 
     Raises
     ------
-    GradcError: this machine has no fma and the code needs it, or it needs SciPy, which is missing.
+    GradcError: the code needs SciPy, which is missing.
     VerifyError: LLVM refuses the text.
     """
     with LOCK:
         machine_of = target(cpu)
-        if "@llvm.fma." in text:
-            require_fma(machine_of, GradcError)
+        text = provided(text, machine_of)
         how = effort([text], level)
         module = parse([text], machine_of, how)
         names = tuple(
@@ -74,7 +75,8 @@ def load_object(code: bytes, names: tuple[str, ...]) -> Compiled:
         builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name in names:
             builder.export_symbol(name)
-        for symbol, address in (fortran.symbols(code) | scipy_pointers.symbols(code)).items():
+        brought = fortran.symbols(code) | scipy_pointers.symbols(code) | foreign.symbols(code)
+        for symbol, address in brought.items():
             builder.import_symbol(symbol, address)
         try:
             library = builder.link(_engine(), f"gradc.{next(_serial)}")

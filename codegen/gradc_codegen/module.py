@@ -45,12 +45,13 @@ class Machine:
 
     Parameters
     ----------
-    fma: whether there is fused multiply-add; without it math functions are the C library's.
     is_wide: whether there are 32 registers of 64 bytes.
+    splits: whether contractions round a product before they add it, to be faster where the machine
+        has no fused multiply-add.
     """
 
-    fma: bool = True
     is_wide: bool = False
+    splits: bool = False
 
 
 ANY_MACHINE = Machine()

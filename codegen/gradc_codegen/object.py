@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from gradc_codegen.math.emulation import provided
 from gradc_codegen.optimize import Optimized, effort, optimize, parse
-from gradc_codegen.target import LOCK, Target, require_fma, target
+from gradc_codegen.target import LOCK, Target, target
 
 
 def emit_object(
@@ -15,6 +16,7 @@ def emit_object(
     *,
     level: int | None = None,
     exported: Iterable[str] | None = None,
+    emulate: bool = False,
 ) -> bytes:
     """Return the object file of a module; the same text and target give the same bytes.
 
@@ -25,13 +27,14 @@ def emit_object(
     triple: LLVM's name of the target; None for this machine's.
     level: 0, 1 or 2; None chooses by size.
     exported: the functions other objects may see; None for all that are not internal in the text.
+    emulate: whether functions of the module's own take the place of an fma that the CPU lacks.
 
     Raises
     ------
-    ExportError: no such target or CPU, or the code needs fma and the CPU has none.
+    ExportError: no such target or CPU, or the code needs fma, and the CPU has none.
     """
     with LOCK:
-        return _optimized(text, target(cpu, triple), level, exported).object()
+        return _optimized(text, target(cpu, triple), level, exported, emulate).object()
 
 
 def emit_assembly(
@@ -41,10 +44,11 @@ def emit_assembly(
     *,
     level: int | None = None,
     exported: Iterable[str] | None = None,
+    emulate: bool = False,
 ) -> str:
     """Return the assembly of a module; parameters and errors as :func:`emit_object`."""
     with LOCK:
-        return _optimized(text, target(cpu, triple), level, exported).assembly()
+        return _optimized(text, target(cpu, triple), level, exported, emulate).assembly()
 
 
 def optimized_ir(
@@ -54,10 +58,11 @@ def optimized_ir(
     *,
     level: int | None = None,
     exported: Iterable[str] | None = None,
+    emulate: bool = False,
 ) -> str:
     """Return LLVM text after the optimiser; parameters and errors as :func:`emit_object`."""
     with LOCK:
-        return str(_optimized(text, target(cpu, triple), level, exported).module)
+        return str(_optimized(text, target(cpu, triple), level, exported, emulate).module)
 
 
 def _optimized(
@@ -65,10 +70,10 @@ def _optimized(
     machine_of: Target,
     level: int | None,
     exported: Iterable[str] | None,
+    emulate: bool,
 ) -> Optimized:
     texts = [text] if isinstance(text, str) else text
-    if any("@llvm.fma." in text for text in texts):
-        require_fma(machine_of)
+    texts = [provided(text, machine_of, emulate) for text in texts]
     how = effort(texts, level)
     module = parse(texts, machine_of, how)
     if exported is not None:

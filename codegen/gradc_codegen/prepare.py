@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from gradc_codegen.blas import by_blas
 from gradc_codegen.sampling import sample
-from gradc_ir import build
+from gradc_ir import build, meaning
 from gradc_ir.builder import rebuilt
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.matrices import solution_by_lu
+from gradc_ir.op import Op
 from gradc_ir.ops.linalg import condition_of, contracted, parse_spec, print_spec
 from gradc_ir.rearrange import scalar_constant
 from gradc_ir.sizes import product
@@ -15,10 +19,29 @@ from gradc_ir.sizes import product
 _SPELLED_OUT = ("logsumexp", "solve")
 
 
+def _of_double(name: str, meaning: Callable[..., Any]) -> Op:
+    return Op(
+        f"{name}_of_double",
+        "elementwise",
+        1,
+        lambda types, attributes: (types[0],),
+        lambda x: meaning(2 * x),
+        f"The {name} of twice a number.",
+        scalar=f"math.{name}_of_double",
+    )
+
+
+# The derivative of tanh(x) is that of a sigmoid at 2 x, and shares what both are made of.
+_OF_DOUBLE = {
+    "sigmoid": _of_double("sigmoid", meaning.sigmoid),
+    "sigmoid_derivative": _of_double("sigmoid_derivative", meaning.sigmoid_derivative),
+}
+
+
 def prepare(function: Function, blas: bool = False) -> Function:
     """Return an equal function, to the bit, of ops the schedule knows.
 
-    ``logsumexp``, ``solve`` and the sigmoids of arrays are spelled out, reductions and contractions
+    ``logsumexp`` and ``solve`` are spelled out, reductions and contractions
     over several axes become chains over one axis each (the last axis first, as the order of
     reduction says), scatters have one index axis, and contractions make no more than is gathered.
     Fences (``stop_gradient``, ``exactly``) have done their work and go. Bodies of control flow are
@@ -43,8 +66,8 @@ def _is_composite(node: Node, blas: bool) -> bool:
     name = node.op.name
     if name in _SPELLED_OUT or node.op.scalar == "identity":
         return True
-    if name in ("sigmoid", "sigmoid_derivative"):
-        return bool(node.results[0].type.shape)
+    if name in _OF_DOUBLE:
+        return _is_double(node.operands[0])
     if node.op.family == "reduce":
         return len(node.attributes["axes"]) > 1
     if name == "contract":
@@ -58,13 +81,10 @@ def _expand(node: Node, operands: list[Value]) -> Value:
     name = node.op.name
     if node.op.scalar == "identity":
         return operands[0]
+    if name in _OF_DOUBLE:
+        return build.active().apply(_OF_DOUBLE[name], (_half(operands[0]),), {}).results[0]
     if name == "logsumexp":
         return _expand_logsumexp(operands[0], node.attributes["axes"])
-    if name == "sigmoid":
-        return _expand_sigmoid(operands[0])
-    if name == "sigmoid_derivative":
-        power, below = _of_sigmoid(operands[0])
-        return power / (below * below)
     if name == "solve":
         return solution_by_lu(*operands, from_transposed=node.attributes["transposed"])
     if node.op.family == "reduce":
@@ -72,6 +92,16 @@ def _expand(node: Node, operands: list[Value]) -> Value:
     if name == "contract":
         return _expand_contract(operands[0], operands[1], node.attributes["spec"])
     return _flatten_scatter(node, operands)
+
+
+def _is_double(x: Value) -> bool:
+    """Whether a value is a product with 2 or -2."""
+    return x.op.name == "mul" and scalar_constant(x.operands[1]) in (2, -2)
+
+
+def _half(double: Value) -> Value:
+    x, factor = double.operands
+    return x if scalar_constant(factor) == 2 else build.neg(x)
 
 
 def _reduce(name: str, x: Value, axes: tuple[int, ...]) -> Value:
@@ -86,28 +116,6 @@ def _expand_logsumexp(x: Value, axes: tuple[int, ...]) -> Value:
     kept = tuple(axis for axis in range(x.type.rank) if axis not in axes)
     shifted = build.exp(x - build.broadcast(finite, x.type.shape, kept))
     return build.log(_reduce("reduce_sum", shifted, axes)) + finite
-
-
-def _expand_sigmoid(x: Value) -> Value:
-    power, below = _of_sigmoid(x)
-    return build.select(build.le(0.0, x), 1.0, power) / below
-
-
-def _of_sigmoid(x: Value) -> tuple[Value, Value]:
-    """Return exp(-|x|) and 1 plus it, which the sigmoids of x and -x and their slope share."""
-    power = build.exp(-_size(x))
-    return power, 1.0 + power
-
-
-def _size(x: Value) -> Value:
-    """Return the absolute value, the same node for a value and its negative."""
-    if x.op.name == "neg":
-        return build.abs(x.operands[0])
-    if x.op.name == "mul":
-        factor = scalar_constant(x.operands[1])
-        if factor is not None and factor < 0:
-            return build.abs(x.operands[0] * -factor)
-    return build.abs(x)
 
 
 def _expand_contract(x: Value, y: Value, spec: str) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradc_codegen.emitter import Writer
 from gradc_codegen.indices import is_vector
 from gradc_codegen.math import words
+from gradc_codegen.math.special import word_of
 from gradc_codegen.module import REGISTER, literal, suffix
 from gradc_ir.graph import Node
 from gradc_ir.types import DType
@@ -60,12 +61,12 @@ def lower_scalar(writer: Writer, node: Node, operands: list[str]) -> str:
 
     Where an operand has an element for each lane, so has the result.
     """
-    word = node.op.scalar or ""
+    word, left_out = word_of(node)
     if word == "select":
         return select(writer, node.operands[1].type.dtype, *operands)
     if word == "cast":
         return cast(writer, operands[0], node.operands[0].type.dtype, node.attributes["dtype"])
-    return lower_word(writer, word, node.operands[0].type.dtype, operands)
+    return lower_word(writer, word, node.operands[0].type.dtype, operands[left_out:])
 
 
 def select(writer: Writer, dtype: DType, condition: str, x: str, y: str) -> str:
@@ -129,8 +130,8 @@ def call_intrinsic(writer: Writer, name: str, dtype: DType, operands: list[str])
 
 
 def multiply_add(writer: Writer, dtype: DType, x: str, y: str, z: str) -> str:
-    """Write x * y + z: rounded once for floats, wrapping for integers."""
-    if dtype.is_float:
+    """Write x * y + z: rounded once for floats unless the module splits, wrapping for integers."""
+    if dtype.is_float and not writer.module.machine.splits:
         return call_intrinsic(writer, "fma", dtype, [x, y, z])
     product = lower_word(writer, "mul", dtype, [x, y])
     return lower_word(writer, "add", dtype, [product, z])

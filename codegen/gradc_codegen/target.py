@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
-from gradc_codegen.module import Machine
-from gradc_ir.errors import ExportError, GradcError
+from gradc_codegen.module import REGISTER, Machine, suffix
+from gradc_ir.errors import ExportError
+from gradc_ir.types import DType
 
 # Every use of LLVM holds this lock: contexts are fresh for each module, but llvmlite's registries
 # and the one engine are shared.
@@ -30,8 +31,8 @@ _BASELINE_CPU: dict[str, str] = {
 _BASELINE_FEATURES: dict[str, str] = {"riscv64": "+m,+a,+f,+d,+c"}
 _ABI_NAMES: dict[str, str] = {"riscv64": "lp64d"}
 
-# A machine without it calls the function: jmp fma@PLT, b _fma, call fma.
-_CALLS_FMA = re.compile(r"^\s+\w+\s+\*?_?fma(?:@\w+)?(?:\(|\s|$)", re.MULTILINE)
+# A machine without an instruction calls a function: jmp fma@PLT, b _fma, call floorf.
+_CALL = r"^\s+\w+\s+\*?_?{name}f?(?:@\w+)?(?:\(|\s|$)"
 _FAMILIAR_CPUS: dict[str, tuple[str, ...]] = {
     "x86_64": ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"),
     "aarch64": ("generic",),
@@ -46,14 +47,6 @@ llvm.initialize_all_asmprinters()
 target = llvm.Target.from_triple(sys.argv[1])
 machine = target.create_target_machine(cpu=sys.argv[2])
 machine.emit_object(llvm.parse_assembly("define void @probe() {\\n ret void\\n}"))
-"""
-
-_FMA_PROBE = """
-define double @probe(double %x, double %y, double %z) {
-  %r = call double @llvm.fma.f64(double %x, double %y, double %z)
-  ret double %r
-}
-declare double @llvm.fma.f64(double, double, double)
 """
 
 
@@ -168,32 +161,29 @@ def target(cpu: str | None = None, triple: str | None = None) -> Target:
 
 
 @functools.cache
-@functools.cache
-def has_fma(target: Target) -> bool:
-    """Whether the machine fuses multiply and add in one instruction, tried by compiling one."""
+def has_instruction(target: Target, name: str, operands: int, dtype: DType) -> bool:
+    """Whether the machine has instructions for an intrinsic of LLVM, tried by compiling one call.
+
+    If not, the code generator calls the C library's function of the name.
+    """
+    type_, full = REGISTER[dtype], f"@llvm.{name}.{suffix(dtype)}"
+    given = ", ".join(f"{type_} %x{i}" for i in range(operands))
+    probe = (
+        f"define {type_} @probe({given}) {{\n"
+        f"  %result = call {type_} {full}({given})\n  ret {type_} %result\n}}\n"
+        f"declare {type_} {full}({', '.join([type_] * operands)})\n"
+    )
     with LOCK:
-        module = llvm.parse_assembly(_FMA_PROBE, llvm.create_context())
+        module = llvm.parse_assembly(probe, llvm.create_context())
         module.triple = target.triple
         assembly = target.machine().emit_assembly(module)
-    return _CALLS_FMA.search(assembly) is None
+    return re.search(_CALL.format(name=name), assembly, re.MULTILINE) is None
 
 
-def machine_of(target: Target) -> Machine:
-    """Return what the text of a module for a target depends on."""
+def machine_of(target: Target, splits: bool = False) -> Machine:
+    """Return what the text of a module for a target, and for a choice of ``splits``, depends on."""
     is_wide = "+avx512vl" in target.features or target.cpu == "x86-64-v4"
-    return Machine(has_fma(target), is_wide)
-
-
-def require_fma(target: Target, error: type[GradcError] = ExportError) -> None:
-    """Raise unless the machine has fma: the C library's would be slow and is never referred to."""
-    if not has_fma(target):
-        raise error(
-            f"{target.cpu} has no fused multiply-add, which sums of products need for the same "
-            "bits everywhere",
-            found=f"target {target.triple}",
-            help="x86-64-v3 (2013 and later), aarch64 and riscv64 have it; "
-            "in Python, GRADC_DISABLE_JIT=1 runs the interpreter",
-        )
+    return Machine(is_wide, splits)
 
 
 @functools.cache

@@ -228,6 +228,12 @@ def ndtri(out: Value, p: Value) -> list[Partial]:
     return [ROOT_TWO_PI * build.exp(out * out / 2)]
 
 
+@partials(ops.ndtr)
+def ndtr(out: Value, x: Value) -> list[Partial]:
+    """The density."""
+    return [build.exp(-(x * x) / 2) / ROOT_TWO_PI]
+
+
 @partials(ops.log_ndtr)
 def log_ndtr(out: Value, x: Value) -> list[Partial]:
     """The density over the distribution function: on the left both are scaled by exp(x * x / 2)."""

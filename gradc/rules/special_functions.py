@@ -36,6 +36,7 @@ def special_functions() -> dict[str, Callable[..., Any]]:
         "erfcx": lambda x: s.exp(x**2) * s.erfc(x),
         "erfinv": s.erfinv,
         "ndtri": lambda p: s.sqrt(2) * s.erfinv(2 * p - 1),
+        "ndtr": normal,
         "log_ndtr": lambda x: s.log(normal(x)),
         "dawsn": lambda x: s.exp(-(x**2)) * s.erfi(x) * s.sqrt(s.pi) / 2,
         "bessel_j": s.besselj,

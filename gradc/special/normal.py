@@ -35,7 +35,7 @@ def erfcinv(y: Any) -> Any:
 
 def ndtr(x: Any) -> Any:
     """Return the distribution function of the standard normal, ``erfc(-x / sqrt(2)) / 2``."""
-    return 0.5 * erfc(-floats(x) * math.sqrt(0.5))
+    return elementwise("ndtr", x)
 
 
 def ndtri(p: Any) -> Any:

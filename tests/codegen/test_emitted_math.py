@@ -9,24 +9,27 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from gradc_codegen.math.emitted import coefficients
+from gradc_codegen.math.emitted import coefficients, special_coefficients
 from gradc_codegen.math.emitted.table import DEFINITIONS
 from gradc_codegen.object import emit_assembly
 from gradc_ir.types import DType
 from tests.comparing import assert_same_bits
 from tools.coefficients import CONSTANTS, WORDS, constant, polynomial, words
-from tools.math_errors import FUNCTIONS, errors, exact, points
+from tools.math_errors import (
+    FUNCTIONS,
+    MEASURED,
+    errors,
+    exact,
+    largest_error,
+    largest_error_in_f32,
+    limit,
+    points,
+)
 from tools.math_loops import apply, emitted_text
 
 POINTS = int(os.environ.get("GRADC_EXAMPLES", "10_000"))
-# In units in the last place. Where two ways of computing meet, each has errors of its own.
-LARGEST_ERROR = dict.fromkeys(FUNCTIONS, 1.0) | {
-    "tan": 1.3,
-    "atan2": 1.2,
-    "erf": 1.2,
-    "erfc": 1.5,
-}
 NAN, INF = np.nan, np.inf
+TABLES = vars(special_coefficients) | vars(coefficients)
 
 each_function = pytest.mark.parametrize("name", FUNCTIONS)
 each_dtype = pytest.mark.parametrize("dtype", [DType.F64, DType.F32])
@@ -36,14 +39,18 @@ def test_every_emitted_function_is_measured() -> None:
     assert {f"math.{name}" for name in FUNCTIONS} == set(DEFINITIONS)
 
 
-@each_function
+@pytest.mark.parametrize("name", MEASURED)
 @each_dtype
-def test_errors_are_within_a_unit_or_so_in_the_last_place(name: str, dtype: DType) -> None:
-    operands = points(name, dtype, POINTS)
-    apart = errors(apply(f"math.{name}", *operands), exact(name, *operands))
-    worst = int(np.argmax(apart))
-    where = ", ".join(repr(x[worst]) for x in operands)
-    assert apart[worst] <= LARGEST_ERROR[name], f"{apart[worst]:.3f} ulp: {name}({where})"
+def test_errors_are_within_one_or_two_units_in_the_last_place(name: str, dtype: DType) -> None:
+    found = largest_error(name, dtype, POINTS)
+    assert found.error <= limit(name), f"{name}: {found}"
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "sigmoid"])
+def test_every_number_of_f32_can_be_gone_through(name: str) -> None:
+    ones = int(np.float32(1).view(np.uint32))
+    found = largest_error_in_f32(name, ones, ones + (1 << 17))
+    assert 0.5 < found.error <= limit(name), f"{name}: {found}"
 
 
 # C99, annex F.9: argument, result
@@ -116,8 +123,34 @@ SPECIAL: dict[str, Sequence[tuple[float, ...]]] = {
     "fmod": REMAINDERS,
     "erfc": [(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 2.0), (NAN, NAN), (30.0, 0.0)],
     "erf": [*ODD, (INF, 1.0), (-INF, -1.0)],
+    "sigmoid": [(0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, 0.0), (NAN, NAN), (-800.0, 0.0)],
+    "sigmoid_of_double": [(0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, 0.0), (NAN, NAN)],
+    "sigmoid_derivative_of_double": [(0.0, 0.25), (INF, 0.0), (-INF, 0.0), (NAN, NAN)],
+    "sigmoid_derivative": [(0.0, 0.25), (-0.0, 0.25), (INF, 0.0), (-INF, 0.0), (NAN, NAN)],
+    "logaddexp": [
+        (0.0, -INF, 0.0), (-INF, -INF, -INF), (-INF, 5.0, 5.0), (INF, 1.0, INF), (INF, -INF, INF),
+        (NAN, INF, NAN), (1.0, NAN, NAN), (INF, INF, INF), (-0.0, -INF, 0.0),
+    ],
+    "log1mexp": [
+        (0.0, -INF), (-0.0, -INF), (1.0, NAN), (INF, NAN), (-INF, -0.0), (-800.0, -0.0), (NAN, NAN)
+    ],
+    "softplus": [(INF, INF), (-INF, 0.0), (NAN, NAN), (100.0, 100.0), (-800.0, 0.0)],
+    "erfcx": [(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, INF), (NAN, NAN), (-30.0, INF)],
+    "erfinv": [*ODD, (1.0, INF), (-1.0, -INF), (1.5, NAN), (-2.0, NAN), (INF, NAN), (-INF, NAN)],
+    "ndtr": [(0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, 0.0), (NAN, NAN), (-40.0, 0.0)],
+    "log_ndtr": [(INF, -0.0), (40.0, -0.0), (-INF, -INF), (NAN, NAN)],
+    "gammaln": [
+        *((x, INF) for x in (0.0, -0.0, -1.0, -2.0, -1e30, INF)), *((x, 0.0) for x in (1.0, 2.0)),
+        (-INF, -INF), (NAN, NAN),
+    ],
+    "psi": [
+        (0.0, -INF), (-0.0, INF), (INF, INF), *((x, NAN) for x in (-1.0, -2.0, -1e30, -INF, NAN)),
+    ],
+    "trigamma": [*((x, INF) for x in (0.0, -0.0, -1.0, -1e30, -INF)), (INF, 0.0), (NAN, NAN)],
+    "i0e": [(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 0.0), (NAN, NAN)],
+    "i1e": [*ODD, (INF, 0.0), (-INF, -0.0)],
     "cosh": [(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, INF), (NAN, NAN)],
-}
+}  # fmt: skip
 
 
 @each_function
@@ -125,6 +158,16 @@ SPECIAL: dict[str, Sequence[tuple[float, ...]]] = {
 def test_special_values(name: str, dtype: DType) -> None:
     *operands, want = np.array(SPECIAL[name], dtype.numpy).T.copy()
     assert_same_bits(apply(f"math.{name}", *operands), want)
+
+
+@pytest.mark.parametrize("name", ["gammaln", "psi"])
+@each_dtype
+def test_next_to_their_positive_zeros_functions_are_accurate(name: str, dtype: DType) -> None:
+    random = np.random.default_rng(0)
+    zeros = [1.0, 2.0] if name == "gammaln" else [1.4616321449683623]
+    apart = random.choice([-1, 1], 2_000) * 2.0 ** random.uniform(-60, -3, 2_000)
+    x = np.concatenate([zero + apart for zero in zeros]).astype(dtype.numpy)
+    assert errors(apply(f"math.{name}", x), exact(name, x)).max() <= limit(name)
 
 
 @each_dtype
@@ -169,7 +212,7 @@ def test_exponentials_overflow_exactly_where_the_result_does(dtype: DType) -> No
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="names CPUs of x86-64")
 def test_bits_are_the_same_with_shorter_vectors(name: str, dtype: DType) -> None:
     operands = points(name, dtype, 1_000, seed=1)
-    native = apply(f"math.{name}", *operands)
+    native = apply(f"math.{name}", *operands, lanes=64 // dtype.bytes)
     assert_same_bits(apply(f"math.{name}", *operands, cpu="x86-64-v3"), native)
 
 
@@ -187,7 +230,7 @@ def test_vectors_call_nothing_but_what_is_rare(name: str, dtype: DType) -> None:
 @pytest.mark.parametrize("name", CONSTANTS)
 def test_constants_are_what_the_tool_computes(name: str) -> None:
     for dtype in (DType.F64, DType.F32):
-        assert getattr(coefficients, name)[dtype] == constant(name, dtype.name)
+        assert TABLES[name][dtype] == constant(name, dtype.name)
 
 
 @pytest.mark.parametrize("name", WORDS)
@@ -199,4 +242,4 @@ def test_words_are_what_the_tool_computes(name: str) -> None:
 def test_coefficients_are_what_the_tool_computes(dtype: DType) -> None:
     found, error = polynomial("LOG", dtype.name)
     assert coefficients.LOG[dtype] == tuple(found)
-    assert error < -59 if dtype is DType.F64 else error < -35
+    assert error < -59 if dtype is DType.F64 else error < -30

@@ -9,6 +9,8 @@ import pytest
 
 from gradc_codegen.math.emitted.builder import text_of
 from gradc_codegen.math.emitted.table import DEFINITIONS, operands_of
+from gradc_codegen.math.functions import reference
+from gradc_codegen.module import Machine, Module
 from gradc_ir.types import DType
 from tests.comparing import assert_same_bits
 from tools.math_loops import apply
@@ -50,6 +52,20 @@ def test_branches_depend_on_settled_numbers_only(word: str) -> None:
     if "br i1" in own:
         unsettled = re.findall(r"^(?!.*freeze).*%x\d", own.partition("\n")[2], re.MULTILINE)
         assert unsettled == []
+
+
+@pytest.mark.parametrize("word", ["math.exp", "math.exp2", "math.expm1"])
+@each_dtype
+def test_wide_machines_scale_vectors_in_one_instruction(word: str, dtype: DType) -> None:
+    for wide in (False, True):
+        module = Module("m", Machine(is_wide=wide))
+        reference(module, word, dtype, 64 // dtype.bytes)
+        assert ("avx512.mask.scalef" in str(module)) == wide
+        assert ("br i1" in str(module)) != wide
+    # one number, and vectors that fill no register, do as everywhere
+    for lanes in (1, 2):
+        text, _ = text_of("@f", DEFINITIONS[word], dtype, 1, lanes, Machine(is_wide=True))
+        assert "avx512" not in text
 
 
 def test_text_of_lanes_has_vectors_and_literals_in_every_lane() -> None:

@@ -1,4 +1,4 @@
-"""How each math word becomes LLVM: a function of the module, of the C library, or of SciPy."""
+"""How each math word becomes LLVM: a function of the module, or of SciPy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 
 from gradc_codegen.math.emitted.builder import text_of
 from gradc_codegen.math.emitted.table import DEFINITIONS, operands_of
-from gradc_codegen.module import REGISTER, Module, suffix
+from gradc_codegen.module import REGISTER, Machine, Module, suffix
 from gradc_ir.types import DType
 
 # What SciPy computes, in double precision: its name is that of the word.
@@ -14,8 +14,8 @@ _SCIPY: dict[str, int] = {
     f"math.{name}": operands
     for operands, names in {
         1: """
-           gammaln gamma rgamma psi erfcx erfinv ndtri log_ndtr dawsn spence ellipkm1 ellipe expi
-           exp1 j0 j1 y0 y1 i0 i1 i0e i1e k0 k1 k0e k1e
+           gamma rgamma ndtri dawsn spence ellipkm1 ellipe expi exp1 j0 j1 y0 y1 i0 i1 k0 k1 k0e
+           k1e
            """,
         2: """
            beta betaln binom poch gammainc gammaincc gammaincinv gammainccinv stdtr stdtrit jv yv iv
@@ -30,9 +30,6 @@ _SCIPY: dict[str, int] = {
 _SCIPY_PAIRS: dict[str, tuple[str, int]] = {
     f"math.{name}.{place}": (name, place) for name in ("sici", "fresnel") for place in (0, 1)
 }
-
-# The error number is nobody's concern, so a call depends on its operands alone and may be hoisted.
-_ATTRIBUTES = "nounwind willreturn memory(none)"
 
 
 def is_emitted(word: str) -> bool:
@@ -62,19 +59,12 @@ def reference(module: Module, word: str, dtype: DType, lanes: int = 1) -> str:
 
     With ``lanes`` it is one on vectors.
     """
-    if word in DEFINITIONS and module.machine.fma:
-        name = f"@gradc.{word.removeprefix('math.')}.{suffix(dtype, lanes)}"
-        text, declarations = _emitted(word, name, dtype, lanes)
-        for line in declarations:
-            module.declare(line)
-        module.help(name, lambda: text)
-        return name
-    # what is emitted elsewhere has its own name in the C library
-    symbol, operands = word.removeprefix("math."), operands_of(word)
-    name = f"@{symbol}f" if dtype is DType.F32 else f"@{symbol}"
-    type_ = REGISTER[dtype]
-    module.declare(f"declare {type_} {name}({', '.join([type_] * operands)}) {_ATTRIBUTES}")
-    return name if lanes == 1 else one_by_one(module, name, operands, dtype, lanes)
+    name = f"@gradc.{word.removeprefix('math.')}.{suffix(dtype, lanes)}"
+    text, declarations = _emitted(word, name, dtype, lanes, module.machine)
+    for line in declarations:
+        module.declare(line)
+    module.help(name, lambda: text)
+    return name
 
 
 def one_by_one(module: Module, scalar: str, operands: int, dtype: DType, lanes: int) -> str:
@@ -104,5 +94,7 @@ def one_by_one(module: Module, scalar: str, operands: int, dtype: DType, lanes: 
 
 
 @functools.cache
-def _emitted(word: str, name: str, dtype: DType, lanes: int) -> tuple[str, list[str]]:
-    return text_of(name, DEFINITIONS[word], dtype, operands_of(word), lanes)
+def _emitted(
+    word: str, name: str, dtype: DType, lanes: int, machine: Machine
+) -> tuple[str, list[str]]:
+    return text_of(name, DEFINITIONS[word], dtype, operands_of(word), lanes, machine)

@@ -3,20 +3,47 @@
 from __future__ import annotations
 
 from gradc_codegen.math import zeta
-from gradc_codegen.math.functions import scipy_name, scipy_operands, scipy_result
+from gradc_codegen.math.functions import (
+    is_emitted,
+    reference,
+    scipy_name,
+    scipy_operands,
+    scipy_result,
+)
 from gradc_codegen.math.scipy_pointers import PREFIX
+from gradc_codegen.module import Module
+from gradc_ir.graph import Node
+from gradc_ir.rearrange import scalar_constant
 from gradc_ir.types import DType
 
 # Orders 0 and 1 of Bessel functions have functions of their own, faster and more accurate.
 _FIRST_ORDERS = {
-    "math.jv": ("j0", "j1"),
-    "math.yv": ("y0", "y1"),
-    "math.iv": ("i0", "i1"),
-    "math.ive": ("i0e", "i1e"),
-    "math.kv": ("k0", "k1"),
-    "math.kve": ("k0e", "k1e"),
+    "math.jv": ("math.j0", "math.j1"),
+    "math.yv": ("math.y0", "math.y1"),
+    "math.iv": ("math.i0", "math.i1"),
+    "math.ive": ("math.i0e", "math.i1e"),
+    "math.kv": ("math.k0", "math.k1"),
+    "math.kve": ("math.k0e", "math.k1e"),
+}
+# Words of a first operand that is known, which takes no part in them: word -> operand -> word.
+_AT_NUMBERS: dict[str, dict[float, str]] = {
+    "math.zeta": {2.0: "math.trigamma"},
+    **{word: dict(zip((0.0, 1.0), names)) for word, names in _FIRST_ORDERS.items()},
 }
 _ATTRIBUTES = "nounwind willreturn memory(none)"
+
+
+def word_of(node: Node) -> tuple[str, int]:
+    """Return the word that computes an elementwise node, and how many operands it leaves out.
+
+    It leaves out the first one where that is a known number and there is a word for it.
+    """
+    word = node.op.scalar or ""
+    if word in _AT_NUMBERS:
+        number = scalar_constant(node.operands[0])
+        if number is not None and number in _AT_NUMBERS[word]:
+            return _AT_NUMBERS[word][number], 1
+    return word, 0
 
 
 def is_special(word: str) -> bool:
@@ -24,17 +51,27 @@ def is_special(word: str) -> bool:
     return word == "math.zeta" or scipy_name(word) is not None
 
 
-def declarations(word: str) -> list[str]:
-    """Return the lines that declare what a word's body calls."""
+def declare(module: Module, word: str) -> None:
+    """Declare, or define, what a word's body calls."""
+    if word == "math.zeta":
+        reference(module, "math.pow", DType.F64)
+    for order in _FIRST_ORDERS.get(word, ()):
+        if is_emitted(order):
+            reference(module, order, DType.F64)
+    for line in _declarations(word):
+        module.declare(line)
+
+
+def _declarations(word: str) -> list[str]:
     if word == "math.zeta":
         return list(zeta.DECLARATIONS)
     if scipy_result(word) is not None:
         return [f"declare void @{PREFIX}{scipy_name(word)}(double, ptr, ptr) nounwind willreturn"]
-    names = [scipy_name(word) or "", *_FIRST_ORDERS.get(word, ())]
-    counts = [scipy_operands(word), *(1 for _ in names[1:])]
     return [
-        f"declare double @{PREFIX}{name}({'double, ' * count}i32) {_ATTRIBUTES}"
-        for name, count in zip(names, counts)
+        f"declare double @{PREFIX}{scipy_name(called)}"
+        f"({'double, ' * scipy_operands(called)}i32) {_ATTRIBUTES}"
+        for called in (word, *_FIRST_ORDERS.get(word, ()))
+        if not is_emitted(called)
     ]
 
 
@@ -51,7 +88,7 @@ def body(word: str, dtype: DType) -> tuple[str, str]:
         lines += _of_pair(word, wide[0], dtype)
         return " ".join(names), _text(lines)
     if word not in _FIRST_ORDERS:
-        lines += _returned(scipy_name(word) or "", wide, dtype, "general")
+        lines += _returned(word, wide, dtype, "general")
         return " ".join(names), _text(lines)
     order, x = wide
     zeroth, first = _FIRST_ORDERS[word]
@@ -66,7 +103,7 @@ def body(word: str, dtype: DType) -> tuple[str, str]:
         "first:",
         *_returned(first, [x], dtype, "at.one"),
         "general:",
-        *_returned(scipy_name(word) or "", wide, dtype, "at.order"),
+        *_returned(word, wide, dtype, "at.order"),
     ]
     return " ".join(names), _text(lines)
 
@@ -91,9 +128,14 @@ def _of_pair(word: str, operand: str, dtype: DType) -> list[str]:
     return [*lines, "%narrow = fptrunc double %result to float", "ret float %narrow"]
 
 
-def _returned(name: str, operands: list[str], dtype: DType, result: str) -> list[str]:
-    arguments = "".join(f"double %{operand}, " for operand in operands)
-    call = f"%{result} = call double @{PREFIX}{name}({arguments}i32 0)"
+def _returned(word: str, operands: list[str], dtype: DType, result: str) -> list[str]:
+    arguments = [f"double %{operand}" for operand in operands]
+    if is_emitted(word):
+        function = f"gradc.{word.removeprefix('math.')}.f64"
+    else:
+        function = f"{PREFIX}{scipy_name(word)}"
+        arguments.append("i32 0")
+    call = f"%{result} = call double @{function}({', '.join(arguments)})"
     if dtype is DType.F64:
         return [call, f"ret double %{result}"]
     narrowed = f"%{result}.narrow = fptrunc double %{result} to float"

@@ -257,24 +257,25 @@ arctan2 = elementwise(
 
 
 softplus = elementwise(
-    "softplus", operands=1, reference=meaning.softplus, scalar="softplus",
+    "softplus", operands=1, reference=meaning.softplus, scalar="math.softplus",
     summary="log(1 + exp(x)) without overflow.",
 )
 sigmoid = elementwise(
-    "sigmoid", operands=1, reference=meaning.sigmoid, scalar="sigmoid",
+    "sigmoid", operands=1, reference=meaning.sigmoid, scalar="math.sigmoid",
     summary="1 / (1 + exp(-x)), accurate on both sides.",
 )
 sigmoid_derivative = elementwise(
     "sigmoid_derivative", operands=1, reference=meaning.sigmoid_derivative,
-    scalar="sigmoid_derivative",
+    scalar="math.sigmoid_derivative",
     summary="exp(x) / (1 + exp(x))**2, the slope of sigmoid, accurate on both sides.",
 )
 logaddexp = elementwise(
-    "logaddexp", operands=2, reference=meaning.logaddexp, scalar="logaddexp", commutative=True,
+    "logaddexp", operands=2, reference=meaning.logaddexp, scalar="math.logaddexp", commutative=True,
     summary="log(exp(x) + exp(y)) without overflow.",
 )
 log1mexp = elementwise(
-    "log1mexp", operands=1, reference=meaning.log1mexp, scalar="log1mexp", domain=Domain(high=0.0),
+    "log1mexp", operands=1, reference=meaning.log1mexp, scalar="math.log1mexp",
+    domain=Domain(high=0.0),
     summary="log(1 - exp(x)) for negative x.",
 )
 

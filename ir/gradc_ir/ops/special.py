@@ -136,6 +136,7 @@ erfinv = _special(
 ndtri = _special(
     "ndtri", "ndtri", domain=_UNIT, summary="The quantile of the standard normal distribution.",
 )
+ndtr = _special("ndtr", "ndtr", summary="The standard normal's distribution function.")
 log_ndtr = _special(
     "log_ndtr", "log_ndtr",
     summary="The logarithm of the standard normal's distribution function.",

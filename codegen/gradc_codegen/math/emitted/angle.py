@@ -29,12 +29,12 @@ class Angle:
     Parameters
     ----------
     quadrant: bits whose lowest two hold the number of right angles.
-    high, low: the angle, rounded, and what was lost.
+    high, excess: the angle, rounded, and what that added: of a zero of either sign, a positive one.
     """
 
     quadrant: Bits
     high: Float
-    low: Float
+    excess: Float
 
 
 def is_huge(size: Float) -> Truth:
@@ -42,24 +42,20 @@ def is_huge(size: Float) -> Truth:
     return size > _LIMIT[size.format.dtype]
 
 
-def reduced(size: Float) -> Angle:
-    """Return the angle of a positive number that is not huge."""
-    dtype = size.format.dtype
+def reduced(x: Float) -> Angle:
+    """Return the angle of a number that is not huge."""
+    dtype = x.format.dtype
     first, second, third = coefficients.HALF_PI_PARTS[dtype]
-    shift = size.format.unit_shift
-    moved = fma(size, coefficients.INVERSE_HALF_PI[dtype][0], shift)
+    shift = x.format.unit_shift
+    moved = fma(x, coefficients.INVERSE_HALF_PI[dtype][0], shift)
     n = moved - shift
-    rest = fma(n, -first, size)  # exact
-    if dtype is DType.F64:  # the product with the second part is exact
-        high = fma(n, -second, rest)
-        low = fma(n, -second, rest - high)
-    else:
-        product = n * second
-        high = rest - product
-        # exact although the product may be larger: the rest is a multiple of its last place
-        low = (rest - high) - product
-        low = low - fma(n, second, -product)
-    return Angle(moved.bits, high, fma(n, -third, low))
+    rest = fma(n, -first, x)  # exact
+    # In double precision the product with the second part is exact. In single precision it is
+    # rounded here so that the difference is a multiple of its last place, and high - rest exact.
+    # That it is positive keeps the sign of zeros.
+    high = fma(n, -second, rest) if dtype is DType.F64 else rest - n * second
+    excess = fma(n, second, high - rest)
+    return Angle(moved.bits, high, fma(n, third, excess))
 
 
 def reduced_huge(size: Float) -> Angle:
@@ -94,7 +90,8 @@ def reduced_huge(size: Float) -> Angle:
     half_pi, rest = coefficients.HALF_PI[format_.dtype]
     product = high * half_pi
     lost = fma(high, half_pi, -product) + fma(high, rest, low * half_pi)
-    return Angle(quadrant, *fast_sum(product, lost))
+    high, low = fast_sum(product, lost)
+    return Angle(quadrant, high, -low)
 
 
 def _as_sum(first: Float, second: Float, third: Float, fourth: Float) -> tuple[Float, Float]:

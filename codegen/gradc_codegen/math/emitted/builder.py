@@ -9,72 +9,27 @@ and on every machine with fused multiply-add.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
-from gradc_codegen.module import REGISTER, literal
+from gradc_codegen.math.emitted.formats import FORMATS, Format
+from gradc_codegen.module import ANY_MACHINE, REGISTER, Machine, literal
 from gradc_ir.types import DType
-
-
-@dataclass(frozen=True)
-class Format:
-    """A binary floating-point format of IEEE 754.
-
-    Parameters
-    ----------
-    width: bits of a number.
-    fraction: bits behind the leading one.
-    """
-
-    dtype: DType
-    suffix: str
-    width: int
-    fraction: int
-
-    @property
-    def bias(self) -> int:
-        """The exponent field of 1."""
-        return (1 << (self.width - self.fraction - 2)) - 1
-
-    @property
-    def smallest_normal(self) -> float:
-        """The smallest positive number whose leading bit is not stored."""
-        return float(2.0 ** (1 - self.bias))
-
-    @property
-    def unit_shift(self) -> float:
-        """A number so large that one added to it moves its last bit, and of either sign may be.
-
-        Adding it rounds to an integer, ties to even, which is then in the low bits of the sum.
-        """
-        return 1.5 * 2.0**self.fraction
-
-    @property
-    def fraction_mask(self) -> int:
-        """The bits behind the leading one."""
-        return (1 << self.fraction) - 1
-
-    @property
-    def one_bits(self) -> int:
-        """The bits of 1."""
-        return self.bias << self.fraction
-
-
-FORMATS = {
-    DType.F64: Format(DType.F64, "f64", 64, 52),
-    DType.F32: Format(DType.F32, "f32", 32, 23),
-}
-
 
 FIRST_BLOCK = "entry"
 
 
 class Body:
-    """The instructions of one function in the making, on numbers or on vectors of some lanes."""
+    """The instructions of one function in the making, on numbers or on vectors of some lanes.
 
-    def __init__(self, name: str, format_: Format, lanes: int = 1) -> None:
+    The machine decides which instructions compute the bits, never which bits.
+    """
+
+    def __init__(
+        self, name: str, format_: Format, lanes: int = 1, machine: Machine = ANY_MACHINE
+    ) -> None:
         self.name = name
         self.format = format_
         self.lanes = lanes
+        self.machine = machine
         self.type = self._of_lanes(REGISTER[format_.dtype])
         self.integer = self.integer_type(format_.width)
         self.truth = self._of_lanes("i1")
@@ -288,6 +243,12 @@ class Bits:
             self.body, self.body.emit(f"icmp ne {self.type} {(self & 1).text}, {self.of(0).text}")
         )
 
+    @property
+    def is_negative(self) -> Truth:
+        """Whether the highest bit is set."""
+        text = f"icmp slt {self.type} {self.text}, {self.of(0).text}"
+        return Truth(self.body, self.body.emit(text), self)
+
     def shifted_into(self, following: Bits, count: Bits) -> Bits:
         """Shift left, with the highest bits of another integer behind."""
         name = f"@llvm.fshl.i{self.width}"
@@ -313,13 +274,47 @@ class Bits:
         body = self.body
         return Float(body, body.emit(f"uitofp {self.type} {self.text} to {body.type}"))
 
+    @property
+    def signed(self) -> Float:
+        """The floating-point number of this value with its sign, rounded."""
+        body = self.body
+        return Float(body, body.emit(f"sitofp {self.type} {self.text} to {body.type}"))
+
+    def exceeds(self, other: int | Bits) -> Truth:
+        """Whether this value with its sign is the larger one."""
+        text = f"icmp sgt {self.type} {self.text}, {self.of(other).text}"
+        return Truth(self.body, self.body.emit(text))
+
 
 class Truth:
-    """A truth value."""
+    """A truth value.
 
-    def __init__(self, body: Body, text: str) -> None:
+    Parameters
+    ----------
+    signs: an integer that is negative where it is true, if there is one.
+    """
+
+    def __init__(self, body: Body, text: str, signs: Bits | None = None) -> None:
         self.body = body
         self.text = text
+        self.signs = signs
+
+    @property
+    def somewhere(self) -> str:
+        """Whether it is true in any lane, as the name of an ``i1``."""
+        body, signs = self.body, self.signs
+        if body.lanes == 1:
+            return self.text
+        if signs is None:
+            return self._joined(self.text, body.truth, "i1")
+        # the signs of lanes are tested together where truth values have to be packed first
+        whole = self._joined(signs.text, signs.type, f"i{signs.width}")
+        return body.emit(f"icmp slt i{signs.width} {whole}, 0")
+
+    def _joined(self, text: str, type_: str, element: str) -> str:
+        name = f"@llvm.vector.reduce.or.v{self.body.lanes}{element}"
+        self.body.declarations[f"declare {element} {name}({type_})"] = None
+        return self.body.emit(f"call {element} {name}({type_} {text})")
 
     def _binary(self, instruction: str, other: Truth) -> Truth:
         body = self.body
@@ -366,6 +361,33 @@ def polynomial(x: Float, coefficients: Sequence[float]) -> Float:
     return result
 
 
+def horner(x: Float, coefficients: Sequence[float]) -> Float:
+    """Return the polynomial with these coefficients by Horner's scheme: the fewest instructions.
+
+    Each waits for the one before, where there is something else to do meanwhile: in loops.
+    """
+    *others, last = coefficients
+    result = x.number(last)
+    for coefficient in reversed(others):
+        result = fma(x, result, coefficient)
+    return result
+
+
+def paired(x: Float, coefficients: Sequence[float]) -> Float:
+    """Return the polynomial with these coefficients by Horner's scheme in x², of pairs of terms.
+
+    It is one instruction longer than :func:`horner` and waits half as long.
+    """
+    terms = [x.number(coefficient) for coefficient in coefficients]
+    pairs = [fma(x, b, a) for a, b in zip(terms[::2], terms[1::2])]
+    pairs += terms[2 * len(pairs) :]
+    square = x * x
+    result = pairs[-1]
+    for pair in reversed(pairs[:-1]):
+        result = fma(square, result, pair)
+    return result
+
+
 def fast_sum(larger: float | Float, smaller: Float) -> tuple[Float, Float]:
     """Return the rounded sum and its error, where the first is larger in size, or zero.
 
@@ -388,14 +410,19 @@ def exact_sum(x: float | Float, y: Float) -> tuple[Float, Float]:
 
 
 def text_of(
-    name: str, definition: Callable[..., Float], dtype: DType, operands: int = 1, lanes: int = 1
+    name: str,
+    definition: Callable[..., Float],
+    dtype: DType,
+    operands: int = 1,
+    lanes: int = 1,
+    machine: Machine = ANY_MACHINE,
 ) -> tuple[str, list[str]]:
     """Return the internal function ``name`` of a definition, and the declarations it needs.
 
     With several ``lanes`` its operands and its result are LLVM vectors of so many numbers; each
-    lane has the bits that the function of one number has.
+    lane has the bits that the function of one number has, on every machine.
     """
-    body = Body(name, FORMATS[dtype], lanes)
+    body = Body(name, FORMATS[dtype], lanes, machine)
     arguments = [Float(body, f"%x{i}") for i in range(operands)]
     result = definition(*arguments)
     parameters = ", ".join(f"{body.type} {argument.text}" for argument in arguments)

@@ -1,61 +1,94 @@
-"""erf: a polynomial near zero, and 1 - exp(log(erfc(x))) with a polynomial for the logarithm.
+"""erf: a polynomial near zero, beyond it 1 less erfc; erfc: exp(-x²) times a quotient.
 
-erfc(x) = exp(-x²) P(q) / (1 + 2 x) with q = (x - 4) / (x + 4), as in M. Shepherd, J. Laframboise,
-*Chebyshev approximation of (1 + 2 x) exp(x²) erfc x in 0 <= x < ∞*, 1981.
+Quotients for erfc are those of W. Cody, *Rational Chebyshev approximations for the error function*,
+1969, with one for all numbers.
 """
 
 from __future__ import annotations
 
 from gradc_codegen.math.emitted import coefficients
-from gradc_codegen.math.emitted.builder import Float, fast_sum, fma, polynomial
-from gradc_codegen.math.emitted.exponential import exp, exp_as_sum, scaled
-from gradc_codegen.math.emitted.power import product
+from gradc_codegen.math.emitted.builder import Bits, Float, fma, horner, paired
+from gradc_codegen.math.emitted.exponential import (
+    added_to_exponent,
+    rounded_quotient,
+    scaled,
+)
+from gradc_codegen.math.emitted.rare import sometimes
 from gradc_ir.types import DType
 
 # From here on erf is 1 to the last place, and erfc 0.
 _SATURATED = {DType.F64: 6.0, DType.F32: 4.0}
 _VANISHED = {DType.F64: 27.3, DType.F32: 10.2}
-# From here on erfc is computed by itself.
-_AWAY = 0.5
-_CENTRE = 4.0
-
-
-def _near_zero(size: Float) -> Float:
-    """Return erf of a number between 0 and 1."""
-    return fma(size, polynomial(size * size, coefficients.ERF[size.format.dtype]), size)
+# Up to here erfc is surely a normal number.
+_NORMAL = {DType.F64: 26.0, DType.F32: 9.0}
+# From here on erf is 1 less erfc, whose error counts little.
+_FAR = 0.85
 
 
 def erf(x: Float) -> Float:
     """Return the error function."""
     dtype = x.format.dtype
-    size = abs(x)
-    near = _near_zero(size)
-    away = size.at_most(_SATURATED[dtype]) - 1.0  # exact from 1 on
-    at_one, *further = coefficients.LOG_ERFC[dtype]
-    logarithm, lost = fast_sum(at_one, away * polynomial(away, further))
-    complement = exp(logarithm)
-    far = 1.0 - fma(complement, lost, complement)
-    return (size < 1.0).select(near, far).with_sign_of(x)
+    size = abs(x).at_most(_SATURATED[dtype])
+    square = size * size
+    near = fma(size, paired(square, coefficients.ERF[dtype]), size)
+    n, bits = rounded_quotient(-square, x.format.bias)
+    over = horner(size, coefficients.ERFC_AWAY_ABOVE[dtype])
+    over = over * (bits << x.format.fraction).number
+    # what a log(2) in one float loses is small beside 2**n
+    r = fma(n, -coefficients.LOG_2_NEAREST[dtype][0], -square)
+    grown = fma(over, _exponential_less_one(r), over)
+    far = 1.0 - grown / horner(size, coefficients.ERFC_AWAY_BELOW[dtype])
+    return (size > _FAR).select(far, near).with_sign_of(x)
+
+
+def _exponential_less_one(r: Float) -> Float:
+    """Return e**r - 1, for r at most log(2) / 2 in size."""
+    return fma(r * r, paired(r, coefficients.EXP[r.format.dtype]), r)
 
 
 def erfc(x: Float) -> Float:
     """Return 1 - erf(x), which for large x is small."""
-    dtype = x.format.dtype
-    size = abs(x).at_most(_VANISHED[dtype])
-    inverse = 1.0 / (size + _CENTRE)
-    q = (size - _CENTRE) * inverse
-    # what rounding lost of it
-    q = fma(inverse, fma(-q, size, fma(q + 1.0, -_CENTRE, size)), q)
-    first, *further = coefficients.ERFC[dtype]
-    series = fast_sum(first, q * polynomial(q, further))
+    x = x.settled
+    size = abs(x)
+    part, n = _erfc_as_product(size)
+    usual = _reflected(x, added_to_exponent(part, n))
+    large = x.number(_NORMAL[x.format.dtype]).is_not_at_least(size)
+    return sometimes(large, _erfc_of_large, [x], usual)
 
+
+def _erfc_of_large(x: Float) -> Float:
+    part, n = _erfc_as_product(abs(x).at_most(_VANISHED[x.format.dtype]))
+    return _reflected(x, scaled(part, n + 2 * x.format.bias))
+
+
+def _reflected(x: Float, of_size: Float) -> Float:
+    """Return erfc(x), where that of the size of x is known."""
+    return (x < 0.0).select(2.0 - of_size, of_size)
+
+
+def _erfc_as_product(size: Float) -> tuple[Float, Bits]:
+    """Return y and n, whose lowest bits count, such that y 2**n is erfc of a positive number."""
+    dtype = size.format.dtype
     square = size * size
-    high, low, shifted = exp_as_sum(-square, -fma(size, size, -square))
-    above, above_low = product((high, low), series)
-    below, below_low = fast_sum(size * 2.0, x.number(1.0))
-    inverse = 1.0 / below
-    quotient = above * inverse
-    missing = fma(-quotient, below, above) + fma(-quotient, below_low, above_low)
-    far = scaled(fma(missing, inverse, quotient), shifted)
-    far = (x < 0.0).select(2.0 - far, far)
-    return (size < _AWAY).select(1.0 - _near_zero(size).with_sign_of(x), far)
+    n, bits = rounded_quotient(-square)
+    high, low = coefficients.LOG_2[dtype]
+    lost = fma(size, size, -square)
+    r = fma(n, -high, -square) + fma(n, -low, -lost)  # the first is exact
+    less_one = _exponential_less_one(r)
+    constant = coefficients.ERFC_ABOVE[dtype][0]
+    part = _from_constant(size, coefficients.ERFC_ABOVE[dtype])
+    slope = coefficients.ROOT_PI[dtype][0]
+    rest = fma(part, slope, _from_constant(size, coefficients.ERFC_BELOW[dtype]))
+    over, under = fma(part, less_one, part), fma(size, rest, constant)
+    over_low = fma(part, less_one, part - over)
+    under_low = fma(size, rest, constant - under)
+    inverse = 1.0 / under
+    quotient = over * inverse
+    missing = fma(-quotient, under_low, fma(-quotient, under, over) + over_low)
+    return fma(missing, inverse, quotient), bits
+
+
+def _from_constant(x: Float, series: tuple[float, ...]) -> Float:
+    """Return a polynomial that for small x is rounded little more than once."""
+    first, *further = series
+    return fma(x, paired(x, further), first)

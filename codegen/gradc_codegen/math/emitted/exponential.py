@@ -1,18 +1,43 @@
 """exp, exp2 and expm1: argument = n log(2) + r with |r| <= log(2) / 2, a polynomial in r, 2**n.
 
 The method is that of P. T. P. Tang, *Table-driven implementation of the exponential function in
-IEEE floating-point arithmetic*, 1989, without the table.
+IEEE floating-point arithmetic*, 1989, without the table. Where 2**n and the result are surely
+normal numbers n is added to the exponent; vectors with other arguments go a way of their own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from gradc_codegen.math.emitted import coefficients
-from gradc_codegen.math.emitted.builder import Bits, Float, exact_sum, fast_sum, fma, polynomial
+from gradc_codegen.math.emitted import coefficients, wide
+from gradc_codegen.math.emitted.builder import Bits, Float, fast_sum, fma, horner
+from gradc_codegen.math.emitted.rare import sometimes
 from gradc_ir.types import DType
 
 LOG_2 = coefficients.LOG_2_NEAREST[DType.F64][0]
+
+
+def limits(x: Float) -> tuple[float, float]:
+    """Return arguments beyond which the exponential is surely 0 or infinite, n in its range."""
+    bias = x.format.bias
+    return -(bias + x.format.fraction + 1) * LOG_2, (bias + 2) * LOG_2
+
+
+def rounded_quotient(x: Float, offset: int = 0, times: int = 1) -> tuple[Float, Bits]:
+    """Return n = times x / log(2), rounded to an integer, and bits whose lowest hold n + offset.
+
+    These are twelve (nine in 32 bits).
+    """
+    shift = x.format.unit_shift + offset
+    moved = fma(x, times * coefficients.INVERSE_LOG_2[x.format.dtype][0], shift)
+    return moved - shift, moved.bits
+
+
+def remainder(x: Float, n: Float) -> Float:
+    """Return x - n log(2)."""
+    high, low = coefficients.LOG_2[x.format.dtype]
+    return fma(n, -low, fma(n, -high, x))
 
 
 @dataclass(frozen=True)
@@ -34,19 +59,11 @@ class Reduced:
 
 def reduced(x: Float) -> Reduced:
     """Split an argument of at most a few hundred (f32) or thousand (f64)."""
-    n, shifted, first = _first_reduction(x)
-    rest = n * coefficients.LOG_2[x.format.dtype][1]
-    remainder = first - rest
-    return Reduced(n, shifted, remainder, (first - remainder) - rest)
-
-
-def _first_reduction(x: Float) -> tuple[Float, Bits, Float]:
-    """Return n and its bits, as :class:`Reduced` has them, and x less n times most of log(2)."""
-    dtype = x.format.dtype
-    shift = x.format.unit_shift + 2 * x.format.bias
-    moved = fma(x, coefficients.INVERSE_LOG_2[dtype][0], shift)
-    n = moved - shift
-    return n, moved.bits, fma(n, -coefficients.LOG_2[dtype][0], x)  # exact
+    n, bits = rounded_quotient(x, 2 * x.format.bias)
+    log_high, log_low = coefficients.LOG_2[x.format.dtype]
+    first, rest = fma(n, -log_high, x), n * log_low  # the first is exact
+    high = first - rest
+    return Reduced(n, bits, high, (first - high) - rest)
 
 
 def scaled(y: Float, shifted: Bits) -> Float:
@@ -59,81 +76,159 @@ def scaled(y: Float, shifted: Bits) -> Float:
     return y * (half << fraction).number * ((shifted - half) << fraction).number
 
 
+def added_to_exponent(y: Float, n: Bits) -> Float:
+    """Return y * 2**n where both are normal numbers; n is what the lowest bits hold."""
+    return (y.bits + (n << y.format.fraction)).number
+
+
 def power_of_two(n: Float, offset: int = 0) -> Float:
     """Return 2**(n + offset) of an integer; the power must be a normal number."""
     format_ = n.format
     return ((n + (format_.unit_shift + format_.bias + offset)).bits << format_.fraction).number
 
 
-def limits(x: Float) -> tuple[float, float]:
-    """Return arguments beyond which the exponential is surely 0 or infinite, n in its range."""
-    bias = x.format.bias
-    return -(bias + x.format.fraction + 1) * LOG_2, (bias + 2) * LOG_2
+def unless_large(
+    x: Float,
+    limit: float,
+    usual: Callable[[Float], Float],
+    of_any: Callable[[Float], Float],
+) -> Float:
+    """Return ``usual(x)`` up to a limit in size, and ``of_any(x)`` elsewhere and for NaN.
+
+    Both have the same bits where both are right. A number alone goes the way of any.
+    """
+    if x.body.lanes == 1:
+        return of_any(x)
+    found = usual(x)  # before the test: so LLVM interleaves the vectors that the lanes fill
+    large = (x.number(limit).bits - abs(x).bits).is_negative
+    return sometimes(large, of_any, [x], found)
+
+
+def normal_limit(x: Float) -> float:
+    """Return the size up to which the exponential and its inverse are surely normal numbers."""
+    return float(int((x.format.bias - 1) * LOG_2))
+
+
+def _series(r: Float) -> Float:
+    """Return e to the power r."""
+    return horner(r, (1.0, 1.0, *coefficients.EXP[r.format.dtype]))
 
 
 def exp(x: Float) -> Float:
     """Return e to the power x."""
+    if wide.is_wide(x.body):
+        n, _ = rounded_quotient(x)
+        # of arguments beyond all limits, infinities and NaN n says all
+        return wide.scaled(_series(wide.within(remainder(x, n), 1.0)), n)
+    return unless_large(x.settled, normal_limit(x), exp_of_moderate, _exp_of_any)
+
+
+def exp_of_moderate(x: Float) -> Float:
+    """Return e to the power x, which is at most 708 (f32: 87) in size."""
+    n, bits = rounded_quotient(x)
+    return added_to_exponent(_series(remainder(x, n)), bits)
+
+
+def _exp_of_any(x: Float) -> Float:
     lowest, highest = limits(x)
-    n, shifted, first = _first_reduction(x.at_most(highest).at_least(lowest))
-    r = fma(n, -coefficients.LOG_2[x.format.dtype][1], first)
-    high, low = fast_sum(1.0, r)
-    series = polynomial(r, coefficients.EXP[x.format.dtype])
-    return scaled(high + fma(r * r, series, low), shifted)
-
-
-def exp_of_sum(x: Float, x_low: Float) -> Float:
-    """Return e to the power x + x_low where the second is what rounding lost of the first."""
-    high, low, shifted = exp_as_sum(x, x_low)
-    return scaled(high + low, shifted)
+    vanishing = x < lowest  # a product that underflows would take a hundred cycles
+    limited = vanishing.select(0.0, x.at_most(highest))
+    n, bits = rounded_quotient(limited, 2 * x.format.bias)
+    return vanishing.select(0.0, scaled(_series(remainder(limited, n)), bits))
 
 
 def exp_as_sum(x: Float, x_low: Float) -> tuple[Float, Float, Bits]:
     """Return e to the power x + x_low as a sum, and by what :func:`scaled` has to scale it."""
     lowest, highest = limits(x)
     limited = x.at_most(highest).at_least(lowest)
-    n, shifted, first = _first_reduction(limited)
+    n, bits = rounded_quotient(limited, 2 * x.format.bias)
     lost = limited.equals(x).select(x_low, 0.0)
-    r, r_low = fast_sum(first, fma(n, -coefficients.LOG_2[x.format.dtype][1], lost))
+    log_high, log_low = coefficients.LOG_2[x.format.dtype]
+    r, r_low = fast_sum(fma(n, -log_high, limited), fma(n, -log_low, lost))
     high, low = fast_sum(1.0, r)
-    series = polynomial(r, coefficients.EXP[x.format.dtype])
-    return high, fma(r * r, series, low + r_low), shifted
+    series = horner(r, coefficients.EXP[x.format.dtype])
+    return high, fma(r * r, series, low + r_low), bits
 
 
 def exp2(x: Float) -> Float:
     """Return 2 to the power x."""
+    if wide.is_wide(x.body):
+        n, _ = _rounded(x)
+        return wide.scaled(_series_of_two(wide.within(x - n, 1.0)), n)
+    return unless_large(x.settled, x.format.bias - 1.0, _usual_exp2, _exp2_of_any)
+
+
+def _usual_exp2(x: Float) -> Float:
+    n, bits = _rounded(x)
+    return added_to_exponent(_series_of_two(x - n), bits)
+
+
+def _exp2_of_any(x: Float) -> Float:
     format_ = x.format
-    x = x.at_most(format_.bias + 1.0).at_least(-(format_.bias + format_.fraction + 1.0))
-    shift = format_.unit_shift + 2 * format_.bias
+    limited = x.at_most(format_.bias + 1.0).at_least(-(format_.bias + format_.fraction + 1.0))
+    n, bits = _rounded(limited, 2 * format_.bias)
+    return scaled(_series_of_two(limited - n), bits)
+
+
+def _rounded(x: Float, offset: int = 0) -> tuple[Float, Bits]:
+    """Return x rounded to an integer n, and bits as :func:`rounded_quotient` does."""
+    shift = x.format.unit_shift + offset
     moved = x + shift
-    r = x - (moved - shift)  # exact
-    high, low = coefficients.LOG_2_NEAREST[format_.dtype]
-    series = fma(r, polynomial(r, coefficients.EXP2[format_.dtype]), low)
-    return scaled(fma(r, high, r * series) + 1.0, moved.bits)
+    return moved - shift, moved.bits
 
 
-def grown(split: Reduced, scale: Float, less_one: tuple[Float, Float]) -> tuple[Float, Float]:
-    """Return scale * e**r - one as a sum that is good to a fraction of a unit in the last place.
-
-    Parameters
-    ----------
-    scale: 2**n times a power of two, which is the one.
-    less_one: the scale less the one, and what was lost.
-    """
-    r = split.high
-    series = polynomial(r, coefficients.EXPM1[r.format.dtype])
-    tail = fma(r * r, series, fma(split.low, r, split.low))
-    base, lost = less_one
-    high, low = fast_sum(base, scale * r)  # the product is exact
-    return high, fma(scale, tail, low + lost)
+def _series_of_two(r: Float) -> Float:
+    """Return 2 to the power r."""
+    dtype = r.format.dtype
+    return horner(r, (1.0, coefficients.LOG_2_NEAREST[dtype][0], *coefficients.EXP2[dtype]))
 
 
 def expm1(x: Float) -> Float:
     """Return e to the power x, minus 1."""
+    x = x.settled
+    if wide.is_wide(x.body):
+        found = _wide_expm1(x)
+    else:
+        found = unless_large(x, normal_limit(x), _usual_expm1, _expm1_of_any)
+    # it is never less than x, which it is for subnormal numbers and zeros
+    return (found > x).select(found, x)
+
+
+def _usual_expm1(x: Float) -> Float:
     format_ = x.format
-    limited = x.at_most((format_.bias + 1.02) * LOG_2).at_least(-(format_.fraction + 8) * LOG_2)
-    split = reduced(limited)
-    # half of it, because 2**n may be infinite where the result is not
-    scale = power_of_two(split.integer, -1)
-    high, low = grown(split, scale, exact_sum(-0.5, scale))
-    tiny = abs(x) < 2.0 ** -(format_.fraction + 2)
-    return tiny.select(x, (high + low) * 2.0)
+    n, bits = rounded_quotient(x, format_.bias)
+    power = bits << format_.fraction
+    inverse = ((2 * format_.bias) << format_.fraction) - power
+    return _less_inverse(x, n, inverse.number) * power.number
+
+
+def _wide_expm1(x: Float) -> Float:
+    limited = _limited_where_less_one(x)
+    n, _ = rounded_quotient(limited)
+    return wide.scaled(_less_inverse(limited, n, wide.scaled(x.number(1.0), -n)), n)
+
+
+def _expm1_of_any(x: Float) -> Float:
+    limited = _limited_where_less_one(x)
+    n, bits = rounded_quotient(limited, 2 * x.format.bias)
+    inverse = power_of_two(-n.at_most(x.format.bias - 1.0))
+    return scaled(_less_inverse(limited, n, inverse), bits)
+
+
+def _limited_where_less_one(x: Float) -> Float:
+    """Return the argument within limits beyond which expm1 is surely -1 or infinite."""
+    return x.at_most(limits(x)[1]).at_least(-(x.format.fraction + 8) * LOG_2)
+
+
+def _less_inverse(x: Float, n: Float, inverse: Float) -> Float:
+    """Return e**r - 2**-n, whose second term is the inverse; expm1 is 2**n times that."""
+    high, low = coefficients.LOG_2[x.format.dtype]
+    first, small = fma(n, -high, x), n * -low  # the first is exact
+    r = first + small
+    small = fma(small - (r - first), r, small)  # e**r grows by r times what is lost of r
+    less = inverse - 1.0
+    lost = inverse - (less + 1.0)
+    total = first - less
+    rest = first - (total + less)
+    series = horner(r, coefficients.EXPM1[r.format.dtype])
+    return total + fma(r * r, series, small + (rest - lost))

@@ -5,56 +5,102 @@ from __future__ import annotations
 import math
 
 from gradc_codegen.math.emitted import coefficients
-from gradc_codegen.math.emitted.builder import Float, fast_sum, fma, polynomial
-from gradc_codegen.math.emitted.exponential import exp_of_sum
-from gradc_codegen.math.emitted.logarithm import borders, decomposed
+from gradc_codegen.math.emitted.builder import Bits, Float, fast_sum, fma, paired
+from gradc_codegen.math.emitted.exponential import limits, scaled
+from gradc_codegen.math.emitted.logarithm import ROOT, exponent, made_usual, unusual
+from gradc_codegen.math.emitted.rare import sometimes
+
+Sum = tuple[Float, Float]
 
 
-def log_as_sum(x: Float) -> tuple[Float, Float]:
-    """Return the logarithm of a positive number as a sum.
-
-    log(1 + f) = 2 s + s³ (2/3 + s² R(s²)) with s = f / (2 + f); all but R are sums.
-    """
-    dtype = x.format.dtype
-    k, f, _ = decomposed(x)
-    below, below_low = fast_sum(2.0, f)
-    inverse = 1.0 / below
-    s = f * inverse
-    s_low = fma(-s, below_low, fma(-s, below, f)) * inverse
-    twice, twice_low = s + s, s_low + s_low
-
-    square = s * s
-    square_low = fma(twice, s_low, fma(s, s, -square))
-    series = polynomial(square, coefficients.LOG_OF_POWER[dtype])
-    third, third_low = coefficients.TWO_THIRDS[dtype]
-    u, u_low = fast_sum(third, square * series)
-    v, v_low = product((square, square_low), (u, u_low + third_low))
-    w, w_low = product((s, s_low), (v, v_low))
-
-    high, low = coefficients.LOG_2[dtype]
-    total, lost = fast_sum(k * high, twice)  # the product is exact
-    total, lost_then = fast_sum(total, w)
-    rest = (lost + lost_then) + (fma(k, low, twice_low) + w_low)
-    return fast_sum(total, rest)
-
-
-def product(x: tuple[Float, Float], y: tuple[Float, Float]) -> tuple[Float, Float]:
+def product(x: Sum, y: Sum) -> Sum:
     """Return the product of two numbers of twice the precision."""
     total = x[0] * y[0]
     return total, fma(x[0], y[1], fma(x[1], y[0], fma(x[0], y[0], -total)))
 
 
+def log_as_sum(negative: Float, f: Float) -> Sum:
+    """Return log(1 + f) less ``negative`` times log(2), and the most of what that loses.
+
+    log(1 + f) = 2 s + s³ (2/3 + s² R(s²)) with s = f / (2 + f). The second term is less than a
+    hundredth of the first: what its factors lose is enough.
+    """
+    dtype = f.format.dtype
+    inverse = 1.0 / (f + 2.0)
+    s = f * inverse
+    # f - s (2 + f), the difference exact
+    s_low = fma(-s, f, fma(s, s.number(-2.0), f)) * inverse
+
+    square = s * s
+    two_thirds, *others = coefficients.LOG_LONGER[dtype]
+    series = paired(square, others)
+    u = fma(square, series, two_thirds)
+    u_low = fma(square, series, two_thirds - u)
+    v = square * u
+    v_low = fma(square, u_low, fma(fma(s, s, -square), u, fma(square, u, -v)))
+    w = s * v
+    w_low = fma(s, v_low, fma(s, v, -w))
+    rest = fma(s_low, fma(v, v.number(3.0), 2.0), w_low)
+
+    high, low = coefficients.LOG_2[dtype]
+    twice = s + s
+    first = fma(negative, -high, twice)
+    lost = twice - fma(negative, high, first)  # exact, as the product is
+    total, lost_then = fast_sum(first, w)
+    return total, fma(negative, -low, rest) + (lost + lost_then)
+
+
+def _exponential(x: Float, x_low: Float) -> tuple[Float, Bits]:
+    """Return a number from about 1/√2 to √2 and bits whose lowest hold n: 2**n times it is e**x."""
+    format_ = x.format
+    dtype = format_.dtype
+    shift = format_.unit_shift
+    moved = fma(x, coefficients.INVERSE_LOG_2[dtype][0], shift)
+    n = moved - shift
+    high, low = coefficients.LOG_2[dtype]
+    # the first sum is exact
+    r, r_low = fast_sum(fma(n, -high, x), fma(n, -low, x_low))
+    one, lost = fast_sum(1.0, r)
+    return one + fma(r * r, paired(r, coefficients.EXP[dtype]), lost + r_low), moved.bits
+
+
 def pow(x: Float, y: Float) -> Float:
     """Return x to the power y."""
-    # beyond, a power is 0, 1 or infinite
-    limit = 2.0 ** (x.format.fraction + 13)
-    exponent = y.at_most(limit).at_least(-limit)
+    if x.body.lanes == 1:
+        return _pow_of_extremes(x, y)
+    x, y = x.settled, y.settled
+    format_ = x.format
+    k = exponent(x, ROOT)
+    high, low = _multiple(log_as_sum(k.negative, fma(x, k.power, -1.0)), y)
+    found, n = _exponential(high, low)
+    usual = (found.bits + (n << format_.fraction)).number
+    # so far from the ends of the exponents that the result is normal
+    far = x.number((format_.bias - 2) * math.log(2)).is_not_at_least(abs(high))
+    return sometimes(unusual(x, ROOT) | far, _pow_of_extremes, [x, y], usual)
+
+
+def _multiple(x: Sum, factor: Float) -> Sum:
+    high = factor * x[0]
+    return high, fma(factor, x[1], fma(factor, x[0], -high))
+
+
+def _pow_of_extremes(x: Float, y: Float) -> Float:
+    """Return a power of any number, any power."""
+    format_ = x.format
     size = abs(x)
-    logarithm, logarithm_low = log_as_sum(size)
-    logarithm = logarithm + borders(size)
-    high = exponent * logarithm
-    low = fma(exponent, logarithm_low, fma(exponent, logarithm, -high))
-    found = exp_of_sum(high, low)
+    moved, shift = made_usual(size)
+    k = exponent(moved, ROOT)
+    logarithm, rest = log_as_sum(k.negative + shift, fma(moved, k.power, -1.0))
+    infinite = size.equals(math.inf).select(math.inf, logarithm)
+    logarithm = size.equals(0.0).select(-math.inf, infinite)
+
+    # beyond, a power is 0, 1 or infinite
+    limit = 2.0 ** (format_.fraction + 13)
+    high, low = _multiple((logarithm, rest), y.at_most(limit).at_least(-limit))
+    lowest, highest = limits(x)
+    limited = high.at_most(highest).at_least(lowest)
+    found, n = _exponential(limited, limited.equals(high).select(low, 0.0))
+    found = scaled(found, n + 2 * format_.bias)
 
     half = y * 0.5
     fractional = y.floor.differs_from(y)

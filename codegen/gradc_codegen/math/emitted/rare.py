@@ -27,26 +27,52 @@ def rarely(
     the operands must come from settled numbers.
     """
     body = usual.body
-    name = f"{body.name}.{definition.__name__.strip('_')}"
+    name = _name(body, definition)
     if name not in body.definitions:
         _define(body, name, definition, len(operands))
     given = [f"{body.type} {operand.text}" for operand in operands]
-    some = where.text
     if body.lanes > 1:
         given = [f"{body.truth} {where.text}", f"{body.type} {usual.text}", *given]
         name = _lane_by_lane(body, name, len(operands))
-        reduction = f"@llvm.vector.reduce.or.v{body.lanes}i1"
-        body.declarations[f"declare i1 {reduction}({body.truth})"] = None
-        some = body.emit(f"call i1 {reduction}({body.truth} {some})")
+    call = f"call {body.type} {name}({', '.join(given)})"
+    return _behind_branch(where, lambda: Float(body, body.emit(call)), usual)
+
+
+def sometimes(
+    where: Truth, definition: Callable[..., Float], operands: Sequence[Float], usual: Float
+) -> Float:
+    """Return a definition of the operands where a condition holds, elsewhere what is usual.
+
+    For what is out of the ordinary but may fill whole arrays: zeros, say. The definition is one of
+    the format and of all lanes at once. The condition and the operands must come from settled
+    numbers.
+    """
+    body = usual.body
+    name = _name(body, definition)
+    if name not in body.definitions:
+        _define_alike(body, name, definition, len(operands))
+    given = ", ".join(f"{body.type} {operand.text}" for operand in operands)
+    call = f"call {body.type} {name}({given})"
+    return _behind_branch(where, lambda: where.select(Float(body, body.emit(call)), usual), usual)
+
+
+def _name(body: Body, definition: Callable[..., Float]) -> str:
+    return f"{body.name}.{definition.__name__.strip('_')}"
+
+
+def _behind_branch(where: Truth, computed: Callable[[], Float], usual: Float) -> Float:
+    """Return what is computed if a condition holds of any lane, otherwise what is usual."""
+    body, some = usual.body, where.somewhere
     body.declarations["declare i1 @llvm.expect.i1(i1, i1)"] = None
     some = body.emit(f"call i1 @llvm.expect.i1(i1 {some}, i1 false)")
     before, rare, following = body.block, f"rare{len(body.lines)}", f"following{len(body.lines)}"
     body.lines.append(f"  br i1 {some}, label %{rare}, label %{following}")
     body.start(rare)
-    found = body.emit(f"call {body.type} {name}({', '.join(given)})")
+    found = computed()
+    rare = body.block
     body.lines.append(f"  br label %{following}")
     body.start(following)
-    ways = f"[ {usual.text}, %{before} ], [ {found}, %{rare} ]"
+    ways = f"[ {usual.text}, %{before} ], [ {found.text}, %{rare} ]"
     return Float(body, body.emit(f"phi {body.type} {ways}"))
 
 
@@ -90,11 +116,20 @@ def repeated(
     return state
 
 
+def _define_alike(body: Body, name: str, definition: Callable[..., Float], operands: int) -> None:
+    """Define a function of the format and the lanes of a body."""
+    format_, lanes = body.format, body.lanes
+    text, declarations = text_of(name, definition, format_.dtype, operands, lanes, body.machine)
+    body.declarations |= dict.fromkeys(declarations)
+    before, head, own = text.rpartition("define ")
+    body.definitions[name] = before + head + own.replace(") {", f") {_ATTRIBUTES} {{", 1)
+
+
 def _define(body: Body, name: str, definition: Callable[..., Float], operands: int) -> None:
     """Define a function of numbers of the format, computed in double precision."""
     wide = body.format.dtype is DType.F64
     inner = name if wide else f"{name}.wide"
-    text, declarations = text_of(inner, definition, DType.F64, operands)
+    text, declarations = text_of(inner, definition, DType.F64, operands, 1, body.machine)
     body.declarations |= dict.fromkeys(declarations)
     # the function itself is the last one, after those that it needs
     before, head, own = text.rpartition("define ")

@@ -1,0 +1,84 @@
+"""What machines with wide registers do in one instruction, with the bits that several would give.
+
+Only vectors that fill registers of 64 bytes are looked at; shorter ones do as everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradc_codegen.math.emitted.builder import Body, Float
+from gradc_codegen.module import REGISTER
+
+_BITS = 512
+_AS_ROUNDED = "4"  # the rounding that is set, which nobody changes
+_SMALLER_IN_SIZE = "2"
+
+
+def is_wide(body: Body) -> bool:
+    """Whether the functions below may be used."""
+    return body.machine.is_wide and body.lanes * body.format.width % _BITS == 0
+
+
+def scaled(y: Float, n: Float) -> Float:
+    """Return y * 2**n of an integer, rounded once; n may be larger than any exponent."""
+    return _instruction("scalef", [y, n])
+
+
+def exponent_of(power: Float) -> Float:
+    """Return the exponent of a power of two."""
+    return _instruction("getexp", [power])
+
+
+def within(y: Float, bound: float) -> Float:
+    """Return the number with its size at most the bound; the bound itself for NaN."""
+    return _instruction("range", [y, y.number(bound)], _SMALLER_IN_SIZE)
+
+
+def _instruction(name: str, operands: Sequence[Float], *immediate: str) -> Float:
+    """Write an intrinsic, once for each register that the lanes fill."""
+    body = operands[0].body
+    count = _BITS // body.format.width
+    parts = [
+        _on_register(body, name, [_part(x, start, count) for x in operands], count, immediate)
+        for start in range(0, body.lanes, count)
+    ]
+    while len(parts) > 1:
+        parts = [_joined(body, *pair, count) for pair in zip(parts[::2], parts[1::2])]
+        count *= 2
+    return Float(body, parts[0])
+
+
+def _part(x: Float, start: int, count: int) -> str:
+    """Return some lanes of a number; a literal is the same in all."""
+    body = x.body
+    if body.lanes == count or not x.text.startswith("%"):
+        return x.text
+    lanes = ", ".join(f"i32 {start + lane}" for lane in range(count))
+    return body.emit(
+        f"shufflevector {body.type} {x.text}, {body.type} poison, <{count} x i32> <{lanes}>"
+    )
+
+
+def _joined(body: Body, first: str, second: str, count: int) -> str:
+    type_ = f"<{count} x {REGISTER[body.format.dtype]}>"
+    lanes = ", ".join(f"i32 {lane}" for lane in range(2 * count))
+    return body.emit(
+        f"shufflevector {type_} {first}, {type_} {second}, <{2 * count} x i32> <{lanes}>"
+    )
+
+
+def _on_register(
+    body: Body, name: str, operands: Sequence[str], count: int, immediate: Sequence[str]
+) -> str:
+    """Write an intrinsic of operands, the value of lanes that are left out, and their mask."""
+    type_ = f"<{count} x {REGISTER[body.format.dtype]}>"
+    given = [(type_, operand) for operand in operands]
+    given += [("i32", value) for value in immediate]
+    given += [(type_, "zeroinitializer"), (f"i{max(8, count)}", "-1"), ("i32", _AS_ROUNDED)]
+    elements = "pd" if body.format.width == 64 else "ps"
+    full = f"@llvm.x86.avx512.mask.{name}.{elements}.{_BITS}"
+    types = ", ".join(type_ for type_, _ in given)
+    body.declarations[f"declare {type_} {full}({types})"] = None
+    arguments = ", ".join(f"{type_} {value}" for type_, value in given)
+    return body.emit(f"call {type_} {full}({arguments})")

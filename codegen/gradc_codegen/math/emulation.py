@@ -1,0 +1,111 @@
+"""What a machine has no instructions for becomes functions of the module's own, of the same bits.
+
+LLVM's code generator calls the C library for such an intrinsic. The text of a module is rewritten
+before that: no object refers to ``fma`` or ``floor`` of a library.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Collection
+from typing import TypeAlias
+
+from gradc_codegen.math.emitted.builder import Float, text_of
+from gradc_codegen.math.fma import fma_double, fma_to_odd
+from gradc_codegen.target import Target, has_instruction
+from gradc_ir.errors import ExportError
+from gradc_ir.types import DType
+
+# the name of an intrinsic, and what it is of
+Intrinsic: TypeAlias = tuple[str, DType]
+
+_OPERANDS = {"fma": 3, "floor": 1}
+_NAME = re.compile(r"@llvm\.(fma|floor)\.(?:v(\d+))?(f64|f32)\b")
+_DECLARATION = re.compile(r"^declare [^\n]*@gradc\.(?:fma|floor)\.[^\n]*\n?", re.MULTILINE)
+_DTYPES = {"f64": DType.F64, "f32": DType.F32}
+
+
+def provided(text: str, target: Target, emulate: bool = True) -> str:
+    """Return the text of a module with functions for what the machine lacks.
+
+    Raises
+    ------
+    ExportError: it lacks fused multiply-add, and that is not to be emulated.
+    """
+    used = {(name, _DTYPES[suffix]) for name, _, suffix in _NAME.findall(text)}
+    lacking = {
+        (name, dtype)
+        for name, dtype in used
+        if not has_instruction(target, name, _OPERANDS[name], dtype)
+    }
+    if not emulate and any(name == "fma" for name, _ in lacking):
+        raise ExportError(
+            f"{target.cpu} has no fused multiply-add, which sums of products and math functions "
+            "need for the same bits everywhere",
+            found=f"target {target.triple}",
+            help='fma="emulate" computes the same bits, several times slower; fma="split" also '
+            "rounds the products of sums, for other bits; or choose a CPU that has it: x86-64-v3 "
+            "(2013 and later), aarch64, riscv64",
+        )
+    return emulated(text, lacking) if lacking else text
+
+
+def emulated(text: str, lacking: Collection[Intrinsic]) -> str:
+    """Return the text of a module with functions of its own in the place of intrinsics.
+
+    They have the same bits, alone and in lanes; a fused multiply-add takes some 40 instructions
+    (f32: 15).
+    """
+    used: dict[tuple[str, int, DType], None] = {}
+
+    def replaced(match: re.Match[str]) -> str:
+        name, lanes, dtype = match[1], int(match[2] or 1), _DTYPES[match[3]]
+        if (name, dtype) not in lacking:
+            return match[0]
+        used[name, lanes, dtype] = None
+        return match[0].replace("@llvm.", "@gradc.")
+
+    text = _DECLARATION.sub("", _NAME.sub(replaced, text))
+    known = set(text.splitlines())
+    definitions: list[str] = []
+    declarations: dict[str, None] = {}
+    for name, lanes, dtype in used:
+        definition, lines = _definition(name, lanes, dtype)
+        definitions.append(definition)
+        declarations |= {line: None for line in lines if line not in known}
+    return "\n\n".join([text.rstrip(), *definitions, "\n".join(declarations)]) + "\n"
+
+
+@functools.cache
+def _definition(name: str, lanes: int, dtype: DType) -> tuple[str, list[str]]:
+    """Return the function that takes an intrinsic's place, and the declarations it needs."""
+    vector = "" if lanes == 1 else f"v{lanes}"
+    full = f"@gradc.{name}.{vector}{dtype.name.lower()}"
+    if name == "floor":
+        return text_of(full, floor, dtype, 1, lanes)
+    if dtype is DType.F64:
+        text, declarations = text_of(full, fma_double, dtype, 3, lanes)
+        before, head, own = text.rpartition("define ")
+        return before + head + own.replace(") {", ") noinline {", 1), declarations
+    single, double = (t if lanes == 1 else f"<{lanes} x {t}>" for t in ("float", "double"))
+    text, declarations = text_of(f"{full}.wide", fma_to_odd, DType.F64, 3, lanes)
+    lines = [
+        f"define internal {single} {full}({single} %x0, {single} %x1, {single} %x2) {{",
+        *(f"  %wide{i} = fpext {single} %x{i} to {double}" for i in range(3)),
+        f"  %found = call {double} {full}.wide({double} %wide0, {double} %wide1, {double} %wide2)",
+        f"  %narrow = fptrunc {double} %found to {single}",
+        f"  ret {single} %narrow",
+        "}",
+    ]
+    return "\n".join([text, *lines]), declarations
+
+
+def floor(x: Float) -> Float:
+    """Return the largest integer not above a number."""
+    size = abs(x)
+    # beyond this all numbers are integers; sums with it are rounded to one
+    whole = 2.0**x.format.fraction
+    nearest = ((size + whole) - whole).with_sign_of(x)
+    found = (nearest - (nearest > x).select(1.0, 0.0)).with_sign_of(x)
+    return (size < whole).select(found, x)
