@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from gradc import compat as compat
     from gradc import rules as rules
     from gradc import special as special
     from gradc import testing as testing
     from gradc.checkpointing import checkpoint as checkpoint
     from gradc.compiled import Compiled as Compiled
-    from gradc.compiled import compile as compile
     from gradc.control.branches import cond as cond
     from gradc.control.branches import switch as switch
     from gradc.control.loops import fori_loop as fori_loop
@@ -24,9 +24,16 @@ if TYPE_CHECKING:
     from gradc.control.scan import map as map
     from gradc.control.scan import scan as scan
     from gradc.custom import custom_gradient as custom_gradient
-    from gradc.custom import overrides as overrides
-    from gradc.custom import register_gradient as register_gradient
+    from gradc.decorator import compile as compile
+    from gradc.elementwise_ops import custom_op as custom_op
+    from gradc.external_functions import external as external
+    from gradc.overriding import overrides as overrides
+    from gradc.overriding import register_gradient as register_gradient
     from gradc.rules.user import rule as rule
+    from gradc.tracing.gradient_fences import clip_gradient as clip_gradient
+    from gradc.tracing.gradient_fences import disconnected as disconnected
+    from gradc.tracing.gradient_fences import reverse_gradient as reverse_gradient
+    from gradc.tracing.gradient_fences import scale_gradient as scale_gradient
     from gradc.tracing.primitives import exactly as exactly
     from gradc.tracing.primitives import stop_gradient as stop_gradient
     from gradc.tracing.printing import debug_print as debug_print
@@ -38,6 +45,8 @@ if TYPE_CHECKING:
     from gradc.transforms import linearize as linearize
     from gradc.transforms import value_and_grad as value_and_grad
     from gradc.transforms import vjp as vjp
+    from gradc.transposing import transpose as transpose
+    from gradc.variable import Variable as Variable
     from gradc.vmapping import vmap as vmap
     from gradc_ir.errors import DTypeError as DTypeError
     from gradc_ir.errors import ExportError as ExportError
@@ -48,18 +57,30 @@ if TYPE_CHECKING:
     from gradc_ir.errors import NoGradientError as NoGradientError
     from gradc_ir.errors import NonFiniteError as NonFiniteError
     from gradc_ir.errors import ParseError as ParseError
+    from gradc_ir.errors import PolicyError as PolicyError
     from gradc_ir.errors import RuleError as RuleError
     from gradc_ir.errors import ShapeError as ShapeError
     from gradc_ir.errors import TraceError as TraceError
+    from gradc_ir.errors import UnconnectedGradientError as UnconnectedGradientError
 
 _PLACES = {
     "gradc.checkpointing": ("checkpoint",),
-    "gradc.compiled": ("Compiled", "compile"),
+    "gradc.compiled": ("Compiled",),
     "gradc.control.branches": ("cond", "switch"),
     "gradc.control.loops": ("fori_loop", "while_loop"),
     "gradc.control.scan": ("map", "scan"),
-    "gradc.custom": ("custom_gradient", "overrides", "register_gradient"),
+    "gradc.custom": ("custom_gradient",),
+    "gradc.elementwise_ops": ("custom_op",),
+    "gradc.external_functions": ("external",),
+    "gradc.overriding": ("overrides", "register_gradient"),
+    "gradc.decorator": ("compile",),
     "gradc.rules.user": ("rule",),
+    "gradc.tracing.gradient_fences": (
+        "clip_gradient",
+        "disconnected",
+        "reverse_gradient",
+        "scale_gradient",
+    ),
     "gradc.tracing.primitives": ("exactly", "stop_gradient"),
     "gradc.tracing.printing": ("debug_print",),
     "gradc.transforms": (
@@ -72,6 +93,8 @@ _PLACES = {
         "value_and_grad",
         "vjp",
     ),
+    "gradc.variable": ("Variable",),
+    "gradc.transposing": ("transpose",),
     "gradc.vmapping": ("vmap",),
     "gradc_ir.errors": (
         "DTypeError",
@@ -83,13 +106,15 @@ _PLACES = {
         "NoGradientError",
         "NonFiniteError",
         "ParseError",
+        "PolicyError",
         "RuleError",
         "ShapeError",
         "TraceError",
+        "UnconnectedGradientError",
     ),
 }
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
-_SUBMODULES = ("rules", "special", "testing")
+_SUBMODULES = ("compat", "rules", "special", "testing")
 
 __all__ = [*_MODULE_OF, *_SUBMODULES, "__version__"]
 

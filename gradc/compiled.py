@@ -5,16 +5,17 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import Any
 
 from gradc import nest
 from gradc.boundary import boundary, cut
+from gradc.by_variables import push_along, take_variables
 from gradc.checks import check_floats, check_mode
 from gradc.conversion import Array
-from gradc.custom import overrides_key
 from gradc.inspection import Inspected, LastCall
 from gradc.known_call import KnownCall
 from gradc.method import Method
+from gradc.overriding import overrides_key, under_overrides
 from gradc.pipeline import Options, Request, using
 from gradc.pullback import Linearized, Pullback, final_functions
 from gradc.results import nest_floats, nest_results, nest_value, unflatten_parts
@@ -28,11 +29,13 @@ from gradc.signature import (
     choose_wrt,
     is_native,
     leaves_of,
+    names_variables,
 )
 from gradc.specialize import Family, Signature, Specialization
 from gradc.tangents import as_tuple, like_argument, pad_tangents, push_tangents
 from gradc.tracing import PythonNumber, Traced, call, current, trace
 from gradc.tracing.leaves import exact_key
+from gradc.variable import Variable
 from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.types import Type
 
@@ -43,7 +46,7 @@ _MOST_FAMILIES = 256
 
 
 class Compiled(Inspected):
-    """A NumPy function with native value and derivatives; made by :func:`compile`.
+    """A NumPy function with native value and derivatives; made by :func:`gradc.compile`.
 
     Calling it returns what the function would: NumPy arrays, NumPy scalars for 0-d results, in the
     function's own nest. A compiled function never changes its arguments: an argument that the
@@ -69,12 +72,14 @@ class Compiled(Inspected):
         self._signatures: list[Signature] = []
         self._last: LastCall | None = None
         self._known_calls: dict[CallKey | None, KnownCall] = {}
+        self.by_variables: dict[Any, tuple[Compiled, tuple[Variable, ...], Wrt]] = {}
+        self.policed: dict[Any, Any] = {}
 
     # -- calls ------------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the function's value."""
-        key = None if kwargs or overrides_key() else call_key(args, "value")
+        key = None if kwargs else call_key(args, under_overrides("value"))
         try:
             found = self._known_calls.get(key)
             if found is not None:
@@ -121,10 +126,17 @@ class Compiled(Inspected):
         return self.derivative("value_and_grad", args, kwargs, wrt, has_aux=has_aux)
 
     @boundary
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-        """Return ``(value, tangent)``; both arguments are tuples, and None is a zero tangent."""
+    def jvp(
+        self, primals: Sequence[Any], tangents: Sequence[Any], wrt: Wrt | None = None
+    ) -> tuple[Any, Any]:
+        """Return ``(value, tangent)``; both arguments are tuples, and None is a zero tangent.
+
+        There is one tangent for each primal, or with ``wrt`` one for each of its entries.
+        """
         if current() is not None:
-            return _transforms().jvp(self, primals, tangents)  # type: ignore[no-any-return]
+            return _transforms().jvp(self, primals, tangents, wrt)  # type: ignore[no-any-return]
+        if wrt is not None:
+            return push_along(self, primals, tangents, wrt)
         bound = self._bind(as_tuple(primals, "primals"), {})
         given = len(primals) - len(bound.static)
         tangents = pad_tangents(bound.names, given, as_tuple(tangents, "tangents"))
@@ -138,20 +150,29 @@ class Compiled(Inspected):
         )
 
     @boundary
-    def vjp(self, *args: Any, **kwargs: Any) -> tuple[Any, Pullback]:
+    def vjp(self, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> tuple[Any, Pullback]:
         """Return ``(value, pullback)``; ``pullback(cotangent)`` is a tuple, one per argument.
 
-        The pullback holds the values it needs; the inputs it needs are copied.
+        With ``wrt`` it returns what that asks for. The pullback holds the values it needs; the
+        inputs it needs are copied.
         """
+        self._parameters.refuse(("wrt",), "vjp")
         if current() is not None:
-            return _transforms().vjp(functools.partial(self.__wrapped__, **kwargs), *args)  # type: ignore[no-any-return]
-        bound = self._bind(args, kwargs)
-        wrt = tuple(range(len(bound.names)))
-        made = self._family("vjp", bound, leaves_of(bound, wrt, floats=True)).find(bound.leaves)
+            fn = functools.partial(self.__wrapped__, **kwargs)
+            return _transforms().vjp(fn, *args, wrt=wrt)  # type: ignore[no-any-return]
+        if wrt is not None and names_variables(choose_wrt(wrt, {})):
+            by, args, wrt = take_variables(self, args, wrt)
+            return by.vjp(*args, wrt=wrt, **kwargs)  # type: ignore[no-any-return]
+        bound = self._bind(args, kwargs, () if wrt is None else wrt)
+        every = tuple(range(len(bound.names)))
+        positions = every if wrt is None else self._parameters.positions(wrt, bound)
+        leaves = leaves_of(bound, positions, floats=True)
+        made = self._family("vjp", bound, leaves).find(bound.leaves)
         results = made.executables[0](made.arrays(bound.leaves))
         count = len(made.traced.function.results)
         value = nest_value(made.traced.out_tree, results[:count])
-        return value, Pullback(made, bound, results[:count], results[count:])
+        single = wrt is not None and not isinstance(wrt, (tuple, list))
+        return value, Pullback(made, bound, positions, single, results[:count], results[count:])
 
     @boundary
     def jacobian(
@@ -183,8 +204,8 @@ class Compiled(Inspected):
         mode: str = "auto",
     ) -> Any:
         """Return grad, value_and_grad, jacobian or hessian, as ``of`` says."""
-        steered = kwargs or type(wrt) is list or overrides_key()
-        key = None if steered else call_key(args, (of, wrt, mode, has_aux))
+        request = under_overrides((of, wrt, mode, has_aux))
+        key = None if kwargs or type(wrt) is list else call_key(args, request)
         found = self._known_calls.get(key)
         if found is not None:
             arrays = found.arrays(args)
@@ -192,6 +213,9 @@ class Compiled(Inspected):
                 return found.unpack(found.executable(arrays))
         if current() is not None:
             return self._traced_derivative(of, wrt, has_aux, mode)(*args, **kwargs)
+        if names_variables(wrt):
+            fn, args, wrt = take_variables(self, args, wrt)
+            return fn.derivative(of, args, kwargs, wrt, has_aux=has_aux, mode=mode)
         bound = self._bind(args, kwargs, wrt)
         positions = self._parameters.positions(wrt, bound)
         check_floats(self.__name__, bound, positions)
@@ -259,6 +283,9 @@ class Compiled(Inspected):
         """Return the Hessian of a scalar value times a vector of the nest of ``wrt``."""
         if current() is not None:
             return _transforms().hvp(self, args, vector, wrt)
+        if names_variables(wrt):
+            fn, args, wrt = take_variables(self, as_tuple(args, "args"), wrt)
+            return fn.hvp(args, vector, wrt)
         bound = self._bind(as_tuple(args, "args"), {}, wrt)
         positions = self._parameters.positions(wrt, bound)
         check_floats(self.__name__, bound, positions)
@@ -391,60 +418,3 @@ def _transforms() -> Any:
     from gradc import transforms  # which is made of compiled functions
 
     return transforms
-
-
-@overload
-def compile(function: Function_, /) -> Compiled: ...
-
-
-@overload
-def compile(
-    function: None = None,
-    /,
-    *,
-    spec: str | None = None,
-    static: Sequence[str | int] | str | int = (),
-    stable: bool = True,
-    fast: bool = False,
-    debug_nans: bool = False,
-    blas: bool = True,
-) -> Callable[[Function_], Compiled]: ...
-
-
-@overload
-def compile(
-    function: Function_,
-    /,
-    *,
-    spec: str | None = None,
-    static: Sequence[str | int] | str | int = (),
-    stable: bool = True,
-    fast: bool = False,
-    debug_nans: bool = False,
-    blas: bool = True,
-) -> Compiled: ...
-
-
-def compile(function: Function_ | None = None, /, **options: Any) -> Any:
-    """Compile a NumPy function: ``@gradc.compile``, with or without arguments.
-
-    Parameters
-    ----------
-    spec: the arguments, e.g. ``"x: f64[n,3], w: f64[3]"``, for inspection and export.
-    static: names or positions of arguments that only steer the function: strings, flags, objects.
-    stable: whether rules may replace expressions by equal ones that are never less accurate.
-    fast: whether rules may also change rounding, the sign of zero, or nan.
-    debug_nans: whether the first value that is not finite is a NonFiniteError; it is slow.
-    blas: whether matrix products that are bound by arithmetic go to BLAS, which rounds otherwise.
-
-    The function is compiled when it is called: for the dtypes, ranks and sizes of the first call,
-    and with symbolic sizes when a second size arrives.
-    """
-    if function is None:
-        return lambda wrapped: Compiled(wrapped, **options)
-    if not callable(function):
-        raise TraceError(
-            f"gradc.compile takes a function, not {type(function).__name__}",
-            help="write @gradc.compile above the def, or @gradc.compile(spec=…)",
-        )
-    return Compiled(function, **options)

@@ -22,6 +22,12 @@ _SUMMARIES = {
     "": "value",
     "vg": "value and gradient",
 }
+# what an export may say about fused multiply-add -> what its header says
+_FMA = {
+    None: "strict IEEE",
+    "emulate": "strict IEEE",
+    "split": "strict IEEE, products rounded before they are added",
+}
 
 
 def export(
@@ -35,6 +41,7 @@ def export(
     outputs: Mapping[str, Sequence[str]] | None = None,
     documentation: Sequence[str] = (),
     blas: bool = False,
+    fma: str | None = None,
 ) -> list[Path]:
     """Write ``name.o`` and ``name.h`` and return their paths.
 
@@ -51,6 +58,10 @@ def export(
     documentation: text for the comment on top of the header.
     blas: whether contractions that are bound by arithmetic call ``dgemm_`` and ``sgemm_``, which
         the program is then linked with.
+    fma: what to do for a CPU without fused multiply-add: ``"emulate"`` computes it by functions of
+        the object's own, to the same bits and several times slower; with ``"split"`` the products
+        of sums are rounded before they are added, on every CPU, for other bits, and math functions
+        are as with ``"emulate"``. None asks for a CPU that has it.
 
     Where only the running program knows how many steps a loop takes, and its values are kept for
     the gradient, the last size argument of the kernel says how many there is room for (``tape``).
@@ -58,16 +69,22 @@ def export(
     Raises
     ------
     ExportError: the name is not free in C, two arguments have the same name there, the target is
-        unknown or has no fma, or an op is a function of SciPy's.
+        unknown or has no fma and ``fma`` says nothing, or an op is a function of SciPy's.
     """
     from gradc_codegen.abi import Signature
+    from gradc_codegen.external import prototypes
     from gradc_codegen.fortran import routines_in
     from gradc_codegen.guard import guard_text, kernel_name
     from gradc_codegen.header import Exported, header
     from gradc_codegen.object import emit_object
     from gradc_codegen.target import machine_of, target
 
+    if fma not in _FMA:
+        raise ExportError(
+            f"fma is {fma!r}", help='write fma="emulate", fma="split", or leave it out for hardware'
+        )
     machine = target(cpu, triple)
+    text_for = machine_of(machine, splits=fma == "split")
     exported: list[Exported] = []
     texts: list[str] = []
     for suffix, function in functions.items():
@@ -78,7 +95,7 @@ def export(
         _check_arguments(full, signature)
         exported.append(Exported(full, signature, _SUMMARIES.get(suffix, suffix)))
         texts += [
-            _lower(function, kernel_name(full), blas, machine_of(machine)),
+            _lower(function, kernel_name(full), blas, text_for),
             guard_text(function, full, machine.pointer_bits),
         ]
     _check_macros(name, exported)
@@ -90,9 +107,11 @@ def export(
         ir_hash=_hash(functions.values()),
         documentation=[line for text in documentation for line in text.splitlines()],
         routines=routines_in(texts),
+        arithmetic=_FMA[fma],
+        externals=prototypes(functions.values()),
     )
     visible = [symbol for one in exported for symbol in (one.name, f"{one.name}_worksize")]
-    code = emit_object(texts, cpu, triple, exported=visible)
+    code = emit_object(texts, cpu, triple, exported=visible, emulate=fma is not None)
     return _write(Path(out), {f"{name}.o": code, f"{name}.h": text.encode()})
 
 
@@ -106,9 +125,10 @@ def _lower(function: Function, name: str, blas: bool, machine: Machine) -> str:
 def _refuse_scipy(function: Function) -> None:
     """Raise ExportError, with the user's line, for what only SciPy computes."""
     from gradc_codegen.math.functions import scipy_name
+    from gradc_codegen.math.special import word_of
 
     for owner, node in nested(function):
-        name = scipy_name(node.op.scalar)
+        name = scipy_name(word_of(node)[0])
         if name is not None:
             raise ExportError(
                 f"{function.name} cannot be exported: {node.op.name} is computed by "

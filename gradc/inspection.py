@@ -13,7 +13,15 @@ from gradc import nest
 from gradc.boundary import boundary
 from gradc.checks import check_floats
 from gradc.pipeline import Options, Request, derive
-from gradc.signature import Bound, Parameters, Wrt, bind_types, leaves_of
+from gradc.signature import (
+    Bound,
+    Parameters,
+    Wrt,
+    bind_types,
+    flatten_arguments,
+    leaves_of,
+    names_variables,
+)
 from gradc.specialize import Signature
 from gradc.tracing import NeedsConcreteSize, Traced
 from gradc_ir.errors import GradcError, TraceError
@@ -162,12 +170,15 @@ class Inspected(ABC):
         cpu: str | None = None,
         triple: str | None = None,
         blas: bool = False,
+        fma: str | None = None,
     ) -> list[Path]:
         """Write ``name.o`` and ``name.h``: the value as ``name``, with its gradient as ``name_vg``.
 
         ``cpu`` is the target's baseline by default, ``triple`` is this machine. Returns the paths.
         With ``blas`` large contractions call BLAS, which the program must then be linked with.
-        Hidden inputs become further inputs of the kernels. A gradient that goes back through a loop
+        For a CPU without fused multiply-add ``fma`` is ``"emulate"``, which keeps all bits and is
+        slow, or ``"split"``, which also rounds the products of sums and has other bits. Hidden
+        inputs become further inputs of the kernels. A gradient that goes back through a loop
         without a known number of steps takes ``tape``, how many there is room for, as its last
         size. Raises ExportError, with the cure, when the function cannot be exported.
         """
@@ -179,7 +190,9 @@ class Inspected(ABC):
         result = traced.function.result_types[0]
         if len(traced.function.results) == 1 and not result.shape and result.dtype.is_float:
             functions["vg"] = derive(traced.function, both)
-        return export(functions, name, out, cpu=cpu, triple=triple, wrt=both.wrt, blas=blas)
+        return export(
+            functions, name, out, cpu=cpu, triple=triple, wrt=both.wrt, blas=blas, fma=fma
+        )
 
     def argument_types(self, spec: str | None = None) -> tuple[Any, ...]:
         """Return the arguments a spec describes: nests whose leaves are types."""
@@ -212,6 +225,19 @@ class Inspected(ABC):
 
     def _request(self, specs_or_args: Sequence[Any], of: str, wrt: Wrt) -> tuple[Traced, Request]:
         bound, types = self._bound(specs_or_args)
+        if of != "value" and names_variables(wrt):
+            from gradc.by_variables import take_variables
+
+            by, values, wrt = take_variables(self, (), wrt)
+            variables = flatten_arguments(tuple(zip(by._parameters.names, values)))
+            variables = dataclasses.replace(variables, places=variables.names)
+            bound = variables.followed_by(bound)
+            return by._traced_request(bound, [*variables.types, *types], of, wrt)  # type: ignore[no-any-return]
+        return self._traced_request(bound, types, of, wrt)
+
+    def _traced_request(
+        self, bound: Bound, types: Sequence[Type], of: str, wrt: Wrt
+    ) -> tuple[Traced, Request]:
         if of != "value":
             bound, types = self._parameters.with_asked(bound, types, wrt)
         try:

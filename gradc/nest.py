@@ -69,6 +69,11 @@ def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
     return optree.tree_unflatten(structure.spec, found)
 
 
+def parts_at_leaves(structure: Structure, nest: Any) -> list[Any]:
+    """Return what a nest holds in the places of a structure's leaves, None too."""
+    return list(structure.spec.flatten_up_to(nest))
+
+
 def map_leaves(function: Callable[[Any], Any], nest: Any) -> Any:
     """Return the nest with a function applied to each leaf."""
     leaves, structure = flatten(nest)
@@ -87,6 +92,15 @@ def paths(nest: Any, root: str = "") -> list[str]:
     accessors = optree.tree_accessors(nest, namespace=_NAMESPACE)
     del leaves
     return [_path(root, accessor) for accessor in accessors]
+
+
+def keys(nest: Any) -> list[tuple[Any, ...]]:
+    """Return the keys, positions and names of fields by which each leaf of a nest is reached."""
+    import optree
+
+    flatten(nest)
+    found: list[tuple[Any, ...]] = optree.tree_paths(nest, namespace=_NAMESPACE)
+    return found
 
 
 def _path(root: str, accessor: Iterable[Any]) -> str:

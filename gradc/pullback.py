@@ -15,7 +15,7 @@ from gradc.checks import check_value
 from gradc.conversion import Array, as_array
 from gradc.pipeline import Request, derive
 from gradc.results import cotangent_leaves, nest_floats, unflatten_parts
-from gradc.signature import Bound
+from gradc.signature import Bound, leaves_of
 from gradc.tangents import pad_tangents, push_tangents
 from gradc_ir.errors import ShapeError
 from gradc_ir.graph import Function
@@ -61,20 +61,27 @@ class Pullback:
         self,
         made: Specialization,
         bound: Bound,
+        positions: Sequence[int],
+        single: bool,
         value: Sequence[Array],
         residuals: Sequence[Array],
     ) -> None:
         self._made = made
         self._bound = bound
+        self._positions = positions
+        self._single = single
+        wanted = leaves_of(bound, positions)
+        self._floats = [bound.leaves[leaf].dtype.kind == "f" for leaf in wanted]
         self._shapes = [array.shape for array in value if array.dtype.kind == "f"]
         self._residuals = list(residuals)
 
     @boundary
-    def __call__(self, cotangent: Any) -> tuple[Any, ...]:
+    def __call__(self, cotangent: Any) -> Any:
         """Return one cotangent per argument, in its nest; None where it is not floating point.
 
-        Raises ShapeError unless ``cotangent`` has the nest and the shapes of the value; for what is
-        not floating point it may hold None.
+        Where ``wrt`` asked for one argument only, it is that one's. Raises ShapeError unless
+        ``cotangent`` has the nest and the shapes of the value; for what is not floating point it
+        may hold None.
         """
         traced = self._made.traced
         types = traced.function.result_types
@@ -87,8 +94,9 @@ class Pullback:
                 raise ShapeError(f"the cotangent has shape {array.shape}, the value {shape}")
             pulled.append(array.astype(type_.dtype.numpy, copy=False))
         found = iter(self._made.executables[1]([*self._residuals, *pulled]))
-        leaves = [next(found) if leaf.dtype.kind == "f" else None for leaf in self._bound.leaves]
-        return unflatten_parts(self._bound, range(len(self._bound.names)), leaves)
+        leaves = [next(found) if is_float else None for is_float in self._floats]
+        parts = unflatten_parts(self._bound, self._positions, leaves)
+        return parts[0] if self._single else parts
 
 
 class Linearized:

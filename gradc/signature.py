@@ -14,10 +14,13 @@ import numpy as np
 from gradc import nest
 from gradc.conversion import Array, as_array
 from gradc.tracing.leaves import Static
+from gradc.tracing.variables import variable_of
+from gradc.variable import Variable
 from gradc_ir.errors import DTypeError, TraceError
 from gradc_ir.types import Type, dtype_of
 
-Wrt: TypeAlias = int | str | Sequence[int | str]
+Entry: TypeAlias = int | str | Variable
+Wrt: TypeAlias = Entry | Sequence[Entry]
 # float, int or bool for a Python number, whose dtype yields to arrays'; WideInteger; else None.
 Number: TypeAlias = type | None
 
@@ -46,6 +49,25 @@ class Bound:
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         """The shapes of the leaves."""
         return tuple(leaf.shape for leaf in self.leaves)
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        """The types of the leaves."""
+        return tuple(Type(dtype_of(leaf.dtype), leaf.shape) for leaf in self.leaves)
+
+    def followed_by(self, more: Bound) -> Bound:
+        """Return these arguments and, after them, others."""
+        start = len(self.leaves)
+        return Bound(
+            self.names + more.names,
+            self.values + more.values,
+            self.static + more.static,
+            self.leaves + more.leaves,
+            self.numbers + more.numbers,
+            self.structure + more.structure,
+            self.spans + tuple(range(span.start + start, span.stop + start) for span in more.spans),
+            self.places + more.places,
+        )
 
     def without_arrays(self) -> Bound:
         """Return the same without the arrays, to be kept after the call."""
@@ -215,19 +237,7 @@ class Parameters:
         if not defaults:
             return bound, types
         more = flatten_arguments(defaults)
-        start = len(bound.leaves)
-        spans = tuple(range(span.start + start, span.stop + start) for span in more.spans)
-        joined = Bound(
-            bound.names + more.names,
-            bound.values + more.values,
-            bound.static,
-            bound.leaves + more.leaves,
-            bound.numbers + more.numbers,
-            bound.structure + more.structure,
-            bound.spans + spans,
-            bound.places,
-        )
-        return joined, [*types, *(Type(dtype_of(x.dtype), x.shape) for x in more.leaves)]
+        return bound.followed_by(more), [*types, *more.types]
 
     def call_form(
         self, names: Sequence[str], values: Sequence[Any], static: NamedValues = ()
@@ -345,6 +355,16 @@ def number_kind(leaf: Any) -> Number:
     return kind if kind is float or kind is bool else None
 
 
+def is_variable(entry: Any) -> bool:
+    """Whether an entry of ``wrt`` is a Variable, or what traced code sees of one."""
+    return isinstance(entry, Variable) or variable_of(entry) is not None
+
+
+def names_variables(wrt: Wrt) -> bool:
+    """Whether ``wrt`` names a Variable."""
+    return any(map(is_variable, wrt if isinstance(wrt, (tuple, list)) else (wrt,)))
+
+
 def choose_wrt(wrt: Wrt | None, kwargs: dict[str, Any]) -> Wrt:
     """Return ``wrt``, or ``argnums`` taken out of the keywords, or 0.
 
@@ -358,10 +378,11 @@ def choose_wrt(wrt: Wrt | None, kwargs: dict[str, Any]) -> Wrt:
     if wrt is None or type(wrt) is int or type(wrt) is str:
         return 0 if wrt is None else wrt
     for entry in _listed(wrt):
-        if not isinstance(entry, (int, str, np.integer)) or isinstance(entry, bool):
+        number = isinstance(entry, (int, str, np.integer)) and not isinstance(entry, bool)
+        if not number and not is_variable(entry):
             raise TraceError(
                 f"wrt: {entry!r:.60} is neither a position nor a parameter's name",
-                help="pass a position, a name, or a tuple of them",
+                help="pass a position, a name, a gradc.Variable, or a tuple of them",
             )
     return wrt
 

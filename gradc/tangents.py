@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradc import nest
 from gradc.conversion import Array, as_array
 from gradc.signature import Bound, flatten_arguments
 from gradc_ir.errors import ShapeError, TraceError
@@ -50,12 +51,13 @@ def like_argument(
     if len(part.leaves) != len(wanted) or part.structure[0] != bound.structure[position]:
         raise ShapeError(f"the {what} of {name} has not the nest of {name}")
     arrays = []
-    for have, want in zip(part.leaves, wanted):
+    for leaf, (have, want) in enumerate(zip(part.leaves, wanted)):
         if floats and want.dtype.kind != "f":
             continue
         if have.shape != want.shape:
+            path = nest.paths(given, name)[leaf]
             raise ShapeError(
-                f"the {what} of {name} has shape {have.shape}, {name} has {want.shape}"
+                f"the {what} of {path} has shape {have.shape}, {path} has {want.shape}"
             )
         arrays.append(as_array(name, have).astype(want.dtype, copy=False))
     return arrays

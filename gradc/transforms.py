@@ -11,25 +11,29 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradc import nest
 from gradc.boundary import boundary, cut
+from gradc.by_variables import push_variables, take_variables
 from gradc.checks import check_mode, check_value
-from gradc.compiled import Compiled, compile
-from gradc.pipeline import Request, current_options, differentiate, stabilise
+from gradc.compiled import Compiled
+from gradc.decorator import compile
+from gradc.inner_trace import Traced
+from gradc.policies import PLAIN, Policies
 from gradc.results import cotangent_leaves, nest_results
-from gradc.signature import Parameters, Wrt, choose_wrt
+from gradc.signature import Wrt, choose_wrt
 from gradc.tangents import as_tuple, pad_tangents
-from gradc.tracing import Subtrace, Tracer, call, current, inline, subtrace, value_of
-from gradc_ir import build
-from gradc_ir.errors import DTypeError, ShapeError, TraceError
-from gradc_ir.graph import Function, Value
-from gradc_ir.types import Type
+from gradc.tracing import call, current, inline
+from gradc_ir.errors import ShapeError, TraceError
 
 Function_ = Callable[..., Any]
 
 
 def grad(
-    fn: Function_, wrt: Wrt | None = None, has_aux: bool = False, *, argnums: Wrt | None = None
+    fn: Function_,
+    wrt: Wrt | None = None,
+    has_aux: bool = False,
+    *,
+    argnums: Wrt | None = None,
+    **policies: str,
 ) -> Function_:
     """Return the function of the gradient of a scalar-valued function.
 
@@ -37,23 +41,45 @@ def grad(
     gradient has the nest of what it is with respect to. With ``has_aux`` the function returns
     ``(value, aux)`` and the new one ``(gradient, aux)``. Raises ShapeError when the value is not a
     scalar, DTypeError when value or argument is not floating point.
+
+    ``policies``, here and for value_and_grad, jvp and vjp, say what to do about derivatives that
+    are no plain numbers: ``unconnected="zero"``, ``"none"`` or ``"raise"`` where the value does not
+    depend on an argument, ``nonfinite="propagate"``, ``"zero"`` or ``"raise"``,
+    ``aliases="distinct"`` or ``"same"`` for one array given twice, ``int_args="raise"`` or
+    ``"float"``; PolicyError is raised for others. See :class:`gradc.policies.Policies`.
     """
     if has_aux:
-        both = value_and_grad(fn, wrt, has_aux, argnums=argnums)
+        both = value_and_grad(fn, wrt, has_aux, argnums=argnums, **policies)
 
         def gradient_and_aux(*args: Any, **kwargs: Any) -> Any:
             (_, aux), gradient = both(*args, **kwargs)
             return gradient, aux
 
         return gradient_and_aux
-    return _Derivative("grad", fn, _either(wrt, argnums))
+    return _gradient("grad", fn, _either(wrt, argnums), False, policies)
 
 
 def value_and_grad(
-    fn: Function_, wrt: Wrt | None = None, has_aux: bool = False, *, argnums: Wrt | None = None
+    fn: Function_,
+    wrt: Wrt | None = None,
+    has_aux: bool = False,
+    *,
+    argnums: Wrt | None = None,
+    **policies: str,
 ) -> Function_:
     """Return the function of ``(value, gradient)``, with has_aux ``((value, aux), gradient)``."""
-    return _Derivative("value_and_grad", fn, _either(wrt, argnums), has_aux=has_aux)
+    return _gradient("value_and_grad", fn, _either(wrt, argnums), has_aux, policies)
+
+
+def _gradient(
+    of: str, fn: Function_, wrt: Wrt, has_aux: bool, policies: dict[str, str]
+) -> Function_:
+    plain = _Derivative(of, fn, wrt, has_aux=has_aux)
+    if not policies or Policies(**policies) == PLAIN:
+        return plain
+    from gradc.policed import PolicedGradient
+
+    return PolicedGradient(of, fn, wrt, Policies(**policies), has_aux=has_aux)
 
 
 def jacobian(
@@ -82,7 +108,8 @@ def hvp(fn: Function_, args: Sequence[Any], vector: Any, wrt: Wrt = 0) -> Any:
     """Return the Hessian of a scalar-valued function at ``args`` times ``vector``."""
     if current() is None:
         return compiled(fn).hvp(args, vector, wrt)
-    traced = _Traced(fn, as_tuple(args, "args"), {}, wrt)
+    fn, args, wrt = take_variables(fn, as_tuple(args, "args"), wrt)
+    traced = Traced(fn, args, {}, wrt)
     leaves = traced.float_leaves("hvp", wrt)
     check_value(traced.sub, has_aux=False)
     given = as_tuple(vector, "vector") if isinstance(wrt, (tuple, list)) else (vector,)
@@ -91,11 +118,27 @@ def hvp(fn: Function_, args: Sequence[Any], vector: Any, wrt: Wrt = 0) -> Any:
 
 
 @boundary
-def jvp(fn: Function_, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-    """Return ``(value, tangent)``: forward mode. Both are tuples; None is a zero tangent."""
+def jvp(
+    fn: Function_,
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    wrt: Wrt | None = None,
+    **policies: str,
+) -> tuple[Any, Any]:
+    """Return ``(value, tangent)``: forward mode. Both are tuples; None is a zero tangent.
+
+    There is one tangent for each primal, or with ``wrt`` one for each of its entries. ``policies``
+    are those of :func:`grad`.
+    """
+    if policies and Policies(**policies) != PLAIN:
+        from gradc.policed_modes import policed_jvp
+
+        return policed_jvp(fn, primals, tangents, wrt, Policies(**policies))
     if current() is None:
-        return compiled(fn).jvp(primals, tangents)
-    traced = _Traced(fn, as_tuple(primals, "primals"), {})
+        return compiled(fn).jvp(primals, tangents, wrt)
+    if wrt is not None:
+        fn, primals, tangents = push_variables(fn, primals, tangents, wrt)
+    traced = Traced(fn, as_tuple(primals, "primals"), {})
     tangents = pad_tangents(traced.names, len(primals), as_tuple(tangents, "tangents"))
     if len(tangents) != len(traced.names):
         raise ShapeError(
@@ -116,24 +159,34 @@ def jvp(fn: Function_, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple
 
 
 @boundary
-def vjp(fn: Function_, *args: Any) -> tuple[Any, Function_]:
-    """Return ``(value, pullback)``; ``pullback(cotangent)`` is a tuple, one per argument."""
+def vjp(
+    fn: Function_, *args: Any, wrt: Wrt | None = None, **policies: str
+) -> tuple[Any, Function_]:
+    """Return ``(value, pullback)``; ``pullback(cotangent)`` is a tuple, one per argument.
+
+    With ``wrt`` it returns what that asks for. ``policies`` are those of :func:`grad`; under one
+    the pullback computes the value again. Integers have no cotangent, which is None.
+    """
+    if policies and Policies(**policies) != PLAIN:
+        from gradc.policed_modes import policed_vjp
+
+        return policed_vjp(fn, args, wrt, Policies(**policies))
     if current() is None:
-        return compiled(fn).vjp(*args)
-    traced = _Traced(fn, args, {})
-    whole = tuple(range(len(traced.names)))
-    leaves = tuple(leaf for leaf in traced.leaves(whole) if traced.is_float(leaf))
+        return compiled(fn).vjp(*args, wrt=wrt)
+    if wrt is not None:
+        fn, args, wrt = take_variables(fn, args, choose_wrt(wrt, {}))
+    traced = Traced(fn, args, {}, () if wrt is None else wrt)
+    chosen = tuple(range(len(traced.names))) if wrt is None else wrt
+    leaves = tuple(leaf for leaf in traced.leaves(chosen) if traced.is_float(leaf))
     derivative = traced.derive("vjp", leaves)
     count = len(traced.function.results)
 
-    def pullback(cotangent: Any) -> tuple[Any, ...]:
+    def pullback(cotangent: Any) -> Any:
         given = cotangent_leaves(traced.sub.out_tree, traced.function.result_types, cotangent)
         found = iter(traced.run(derivative, given)[count:])
-        return tuple(
-            traced.like(
-                whole,
-                [next(found) if traced.is_float(leaf) else None for leaf in traced.leaves(whole)],
-            )
+        return traced.like(
+            chosen,
+            [next(found) if traced.is_float(leaf) else None for leaf in traced.leaves(chosen)],
         )
 
     value = traced.value(inline(traced.function, traced.operands))
@@ -221,105 +274,22 @@ class _Derivative:
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Build the derivative in the trace that calls it."""
-        traced = _Traced(self.fn, args, kwargs, self.wrt)
-        leaves = traced.float_leaves(self.of, self.wrt)
+        fn, args, wrt = take_variables(self.fn, args, self.wrt)
+        traced = Traced(fn, args, kwargs, wrt)
+        leaves = traced.float_leaves(self.of, wrt)
         if self.of in ("grad", "value_and_grad", "hessian"):
             check_value(traced.sub, self.has_aux)
         results = traced.run(traced.derive(self.of, leaves, self.mode), [])
         if self.of == "grad":
-            return traced.like(self.wrt, results)
+            return traced.like(wrt, results)
         if self.of == "value_and_grad":
             count = len(traced.function.results)
-            return traced.value(results), traced.like(self.wrt, results[count:])
+            return traced.value(results), traced.like(wrt, results[count:])
         width = len(leaves)
         rows = [
-            traced.like(self.wrt, results[start : start + width])
+            traced.like(wrt, results[start : start + width])
             for start in range(0, len(results), width)
         ]
         if self.of == "hessian":
-            return traced.like(self.wrt, rows)
+            return traced.like(wrt, rows)
         return nest_results(traced.sub.out_tree, traced.function.result_types, rows)
-
-
-class _Traced:
-    """A function traced inside another trace, and its arguments' nests."""
-
-    def __init__(
-        self, fn: Function_, args: tuple[Any, ...], kwargs: dict[str, Any], wrt: Wrt = ()
-    ) -> None:
-        self.parameters = Parameters(fn)
-        pairs, _, self.places = self.parameters.pairs(args, kwargs, wrt)
-        self.names = tuple(name for name, _ in pairs)
-        self.values = tuple(value for _, value in pairs)
-        self.sub: Subtrace = subtrace(fn, *self.parameters.call_form(self.names, self.values))
-        # no argument of a call is a mere type, so every operand is a value
-        self.operands = [operand for operand in self.sub.operands if operand is not None]
-        self.function: Function = self.sub.function
-        self.structures = []
-        self.spans: list[range] = []
-        start = 0
-        for value in self.values:
-            flat, structure = nest.flatten(value)
-            self.structures.append(structure)
-            self.spans.append(range(start, start + len(flat)))
-            start += len(flat)
-
-    def positions(self, wrt: Wrt) -> tuple[int, ...]:
-        return self.parameters.positions(wrt, self)
-
-    def leaves(self, wrt: Wrt) -> tuple[int, ...]:
-        return tuple(leaf for position in self.positions(wrt) for leaf in self.spans[position])
-
-    def float_leaves(self, of: str, wrt: Wrt) -> tuple[int, ...]:
-        leaves = self.leaves(wrt)
-        for leaf in leaves:
-            if not self.is_float(leaf):
-                raise DTypeError(
-                    f"gradc.{of} by an argument of type {self.function.param_types[leaf]}",
-                    help="differentiate by floating-point arguments",
-                )
-        return leaves
-
-    def tangents(self, positions: Sequence[int], given: Sequence[Any], what: str) -> list[Any]:
-        """Return the leaves of tangents; raises ShapeError unless each has its argument's nest."""
-        if len(given) != len(positions):
-            raise ShapeError(f"{len(positions)} arguments but {len(given)} of {what}")
-        found = []
-        for position, part in zip(positions, given):
-            flat, structure = nest.flatten(part)
-            if structure != self.structures[position]:
-                name = self.names[position]
-                raise ShapeError(f"the {what} of {name} has not the nest of {name}")
-            found += flat
-        return found
-
-    def is_float(self, leaf: int) -> bool:
-        return self.function.param_types[leaf].dtype.is_float
-
-    def derive(self, of: str, leaves: tuple[int, ...], mode: str = "auto") -> Function:
-        request = Request(of, leaves, mode, current_options())
-        return differentiate(stabilise(self.function, request.options), request)
-
-    def run(self, function: Function, extra: Sequence[Any]) -> list[Tracer]:
-        wanted = function.param_types[len(self.operands) :]
-        seeds = [_seed(x, type_) for x, type_ in zip(extra, wanted, strict=True)]
-        return list(inline(function, [*self.operands, *seeds]))
-
-    def value(self, results: Sequence[Any]) -> Any:
-        return nest.unflatten(self.sub.out_tree, list(results[: len(self.function.results)]))
-
-    def like(self, wrt: Wrt, leaves: Sequence[Any]) -> Any:
-        rest = iter(leaves)
-        parts = [
-            nest.unflatten(self.structures[position], [next(rest) for _ in self.spans[position]])
-            for position in self.positions(wrt)
-        ]
-        return tuple(parts) if isinstance(wrt, (tuple, list)) else parts[0]
-
-
-def _seed(given: Any, wanted: Type) -> Value:
-    """Return a tangent or cotangent given in traced code as a value of the type it must have."""
-    value = value_of(given)
-    if value.type.shape != wanted.shape:
-        raise ShapeError(f"a tangent or cotangent is {value.type}, wanted {wanted}")
-    return build.cast(value, wanted.dtype)

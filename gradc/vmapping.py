@@ -14,7 +14,7 @@ from gradc import nest
 from gradc.autodiff.batching import batch_each
 from gradc.axes import Axis, checked_axes, key_of_axes, spread_axes
 from gradc.boundary import boundary, cut
-from gradc.compiled import Compiled, compile
+from gradc.compiled import Compiled
 from gradc.mapped_arguments import PointLeaf, signature_of, size_of_points
 from gradc.tracing import Tracer, current, inline, source, subtrace, tracer_of
 from gradc.tracing.argument_names import names_of_arguments
@@ -241,7 +241,7 @@ def _compile(mapped: Mapped) -> Compiled:
     """Return the compiled form, with the options of the function if that is compiled itself."""
     fn = mapped.__wrapped__
     if not isinstance(fn, Compiled):
-        return compile(mapped)
+        return Compiled(mapped)
     given = fn.options
     static = [name for name in mapped._static if name in mapped.__signature__.parameters]
     return Compiled(

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import pytest
 
 import gradc
-from gradc import custom
+from gradc import overriding
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -66,12 +66,12 @@ def rules_as_they_were() -> Iterator[None]:
     """Take back what the examples of a page register: the next test is another program."""
     lists = (gradc.rules.EXACT, gradc.rules.STABLE, gradc.rules.FAST)
     before = [list(rules) for rules in lists]
-    overrides = dict(custom._registered)
+    overrides = dict(overriding._registered)
     yield
     for rules, were in zip(lists, before):
         rules[:] = were
-    custom._registered.clear()
-    custom._registered.update(overrides)
+    overriding._registered.clear()
+    overriding._registered.update(overrides)
 
 
 @pytest.mark.usefixtures("rules_as_they_were")

@@ -47,6 +47,8 @@ def header(
     ir_hash: str,
     documentation: Sequence[str] = (),
     routines: Sequence[str] = (),
+    arithmetic: str = "strict IEEE",
+    externals: Sequence[str] = (),
 ) -> str:
     """Return the text of ``name.h``.
 
@@ -59,6 +61,8 @@ def header(
     ir_hash: what tells this code from another of the same signature.
     documentation: lines of the user for the comment on top.
     routines: the symbols of BLAS and LAPACK that the object file calls.
+    arithmetic: how numbers are rounded.
+    externals: how C declares the functions of the user's that the object file calls.
     """
     prefix = name.upper()
     lines = [
@@ -67,11 +71,12 @@ def header(
         *(f" * {_comment(line)}".rstrip() for line in documentation),
         *([" *"] if documentation else []),
         *(f" * {_comment(spec_line(function))}" for function in functions),
-        f" * target {target.triple} / {target.cpu}, strict IEEE, ir-hash {ir_hash}",
+        f" * target {target.triple} / {target.cpu}, {arithmetic}, ir-hash {ir_hash}",
         " *",
         *_CONVENTIONS,
         *_tapes(prefix, functions),
         *_linked(routines),
+        *_brought(externals),
         " */",
         f"#ifndef {prefix}_H",
         f"#define {prefix}_H",
@@ -119,7 +124,7 @@ def _tapes(prefix: str, functions: Sequence[Exported]) -> list[str]:
 
 
 def _linked(routines: Sequence[str]) -> list[str]:
-    """Return what must be linked besides libm: BLAS and LAPACK with 32-bit integers."""
+    """Return what must be linked: BLAS and LAPACK with 32-bit integers."""
     if not routines:
         return []
     names = textwrap.wrap(", ".join(routines), 92)
@@ -129,6 +134,16 @@ def _linked(routines: Sequence[str]) -> list[str]:
     return [
         f" * It calls {called}, with 32-bit integers: link with {flags}, for",
         *(f" * {line}" for line in names),
+    ]
+
+
+def _brought(externals: Sequence[str]) -> list[str]:
+    """Return which functions of the user's must be linked."""
+    if not externals:
+        return []
+    return [
+        " * It calls functions of yours: link with what defines",
+        *(f" *   {_comment(declaration)}" for declaration in externals),
     ]
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from gradc_codegen import blas, cumulating, decompositions, solving, sorting
+from gradc_codegen import blas, cumulating, decompositions, external, solving, sorting
 from gradc_codegen.carrying import inits, is_fill
 from gradc_codegen.site import WholeOp
 from gradc_ir.graph import Node, Value
 
 WHOLE: dict[str, WholeOp] = {
     "matrix_product": WholeOp(lambda node: (), blas.write_product),
+    "external": WholeOp(lambda node: (), external.write_external),
     "argsort": WholeOp(sorting.scratch, sorting.write_argsort),
     "cumsum": WholeOp(lambda node: (), cumulating.write_cumsum),
     "recurrence": WholeOp(lambda node: (), cumulating.write_recurrence),

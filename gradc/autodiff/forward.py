@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gradc.autodiff import masks, zeros
 from gradc.autodiff.active import active_values
+from gradc.autodiff.constants import check_constants
 from gradc.autodiff.masks import Cotangent
 from gradc.autodiff.open_calls import open_ruleless
 from gradc.derivatives.registry import Site, derivative_of
+from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.graph import Function, Value
 
@@ -29,6 +31,7 @@ def jvp(function: Function, wrt: Sequence[int], asked: Sequence[int] | None = No
         asked = [i for i, type_ in enumerate(function.result_types) if type_.dtype.is_float]
     ends = [function.results[position] for position in asked]
     active = active_values(function, wrt, ends)
+    check_constants(function, wrt, active)
     builder = Builder()
     with builder:
         params = [builder.param(i, type_) for i, type_ in enumerate(function.param_types)]
@@ -43,30 +46,7 @@ def jvp(function: Function, wrt: Sequence[int], asked: Sequence[int] | None = No
             total = masks.add(tangents.get(param), Cotangent(seed))
             assert total is not None
             tangents[param] = total
-        for node in function.body:
-            builder.here = function.locations.get(node, ())
-            incoming = [tangents.get(operand) for operand in node.operands]
-            wanted = tuple(tangent is not None for tangent in incoming)
-            reaches = tuple(result in active for result in node.results)
-            if not any(wanted) or not any(reaches):
-                builder.copy(node, new)
-                continue
-            derivative = derivative_of(node, function)
-            operands = tuple(new[operand] for operand in node.operands)
-            site = Site(node.op, (), operands, node.attributes, wanted, reaches)
-            found: Sequence[Cotangent | None]
-            if derivative.joint:
-                solid = [None if tangent is None else tangent.solid() for tangent in incoming]
-                made, pushed = derivative.joint(site, solid)
-                new.update(zip(node.results, made, strict=True))
-                found = [None if tangent is None else Cotangent(tangent) for tangent in pushed]
-            else:
-                site = site._replace(results=builder.copy(node, new).results)
-                assert derivative.forward is not None
-                found = derivative.forward(site, incoming)
-            for result, tangent in zip(node.results, found):
-                if tangent is not None and result.type.dtype.is_float:
-                    tangents[result] = tangent
+        _push(function, active, builder, new, tangents)
         builder.here = ()
         found = [tangents.get(result) for result in ends]
         outgoing = [
@@ -78,3 +58,66 @@ def jvp(function: Function, wrt: Sequence[int], asked: Sequence[int] | None = No
         return builder.function(
             f"{function.name}_jvp", params + seeds, results + outgoing, names, function.location
         )
+
+
+def push_linear(
+    function: Function, operands: Sequence[Value], given: Mapping[int, Cotangent]
+) -> list[Cotangent | None]:
+    """Build a function that is linear in some parameters, in the active builder, keeping masks.
+
+    Parameters
+    ----------
+    function: what is built; only its results are.
+    operands: a value for each parameter; those it is linear in do not count.
+    given: what the parameters are that it is linear in; all others of these are zero.
+
+    Returns a cotangent for each result, None for zero.
+    """
+    function = open_ruleless(function)
+    ends = [result for result in function.results if result.type.dtype.is_float]
+    active = active_values(function, tuple(given), ends)
+    new = dict(zip(function.params, operands, strict=True))
+    tangents: dict[Value, Cotangent] = {}
+    for position, cotangent in given.items():
+        param = function.params[position]
+        new[param] = zeros.zeros(param.type)
+        tangents[param] = cotangent
+    builder = build.active()
+    with builder.at(builder.here):
+        _push(function, active, builder, new, tangents)
+    return [tangents.get(result) for result in function.results]
+
+
+def _push(
+    function: Function,
+    active: set[Value],
+    builder: Builder,
+    new: dict[Value, Value],
+    tangents: dict[Value, Cotangent],
+) -> None:
+    """Build a function's nodes and the tangents that those of its parameters lead to."""
+    outer = builder.here
+    for node in function.body:
+        builder.here = function.locations.get(node, ()) or outer
+        incoming = [tangents.get(operand) for operand in node.operands]
+        wanted = tuple(tangent is not None for tangent in incoming)
+        reaches = tuple(result in active for result in node.results)
+        if not any(wanted) or not any(reaches):
+            builder.copy(node, new)
+            continue
+        derivative = derivative_of(node, function)
+        operands = tuple(new[operand] for operand in node.operands)
+        site = Site(node.op, (), operands, node.attributes, wanted, reaches)
+        found: Sequence[Cotangent | None]
+        if derivative.joint:
+            solid = [None if tangent is None else tangent.solid() for tangent in incoming]
+            made, pushed = derivative.joint(site, solid)
+            new.update(zip(node.results, made, strict=True))
+            found = [None if tangent is None else Cotangent(tangent) for tangent in pushed]
+        else:
+            site = site._replace(results=builder.copy(node, new).results)
+            assert derivative.forward is not None
+            found = derivative.forward(site, incoming)
+        for result, tangent in zip(node.results, found):
+            if tangent is not None and result.type.dtype.is_float:
+                tangents[result] = tangent

@@ -28,7 +28,7 @@ class OpenCalls:
 
 
 def open_ruleless(function: Function) -> Function:
-    """Return the function with those calls opened that carry no derivative at all."""
+    """Return the function with those calls opened that carry no derivative, and owe none."""
     if not any(_is_ruleless(node) for node in function.nodes):
         return function
     return _rebuild(function, _is_ruleless)
@@ -40,7 +40,9 @@ def _opened_at_last(node: Node) -> bool:
 
 def _is_ruleless(node: Node) -> bool:
     attributes = node.attributes
-    return node.op.name == "call" and attributes["vjp"] is None and attributes["jvp"] is None
+    if node.op.name != "call" or attributes["constants"]:
+        return False
+    return attributes["vjp"] is None and attributes["jvp"] is None
 
 
 def _bodies(node: Node) -> list[str]:

@@ -1,123 +1,177 @@
-"""Tracing one call of a function that brings its own gradient, into one ``call`` node."""
+"""Tracing one call of a function that brings its own derivatives, into one ``call`` node."""
 
 from __future__ import annotations
 
 import functools
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gradc import nest
 from gradc.autodiff import zeros
-from gradc.tracing import Tracer, call, source, subtrace, tracer_of, value_of
+from gradc.autodiff.arguments import (
+    AnyFunction,
+    Arguments,
+    counted,
+    leaves_like,
+    line_of,
+    signature_of,
+    takes,
+)
+from gradc.autodiff.call_nodes import attributes_of
+from gradc.control.kinds import Kind, kind_of, tracers_of
+from gradc.tracing import Subtrace, Tracer, call, subtrace, tracer_of, value_of
+from gradc.tracing.array.views import Returned
 from gradc.tracing.printing import refuse_prints
 from gradc.tracing.state import running
+from gradc.tracing.tracer import make_view, root
 from gradc_ir import build
-from gradc_ir.build import Builder
-from gradc_ir.errors import GradientArityError, ShapeError, TraceError
-from gradc_ir.graph import Function, Value
-from gradc_ir.location import Location
-from gradc_ir.types import Type
+from gradc_ir.errors import GradientArityError, RuleError, ShapeError, TraceError
+from gradc_ir.graph import Value
+from gradc_ir.sizes import Size
+from gradc_ir.types import DType, Type
 
-AnyFunction = Callable[..., Any]
+# How often the rules of a function that use it are traced, one within the other: the highest order
+# of a derivative through such a rule.
+MOST_WITHIN = 4
+_within: ContextVar[tuple[AnyFunction, ...]] = ContextVar("gradc_rules_within", default=())
 
 
-def value_and_gradient(function: AnyFunction, name: str, found: Any) -> tuple[Any, AnyFunction]:
-    """Return what the function returned, which has to be a value and a gradient function."""
+_WHY_FIXED = (
+    "it is an argument of a function with derivatives of its own: assign to a copy, x = x.copy(), "
+    "and return it"
+)
+
+
+@dataclass
+class Rules:
+    """The derivatives a user gave; a function that returns one beside its value has no ``vjp``."""
+
+    vjp: AnyFunction | None = None
+    jvp: AnyFunction | None = None
+    partials: AnyFunction | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether there is any."""
+        return any((self.vjp, self.jvp, self.partials))
+
+
+def value_and_gradient(
+    function: AnyFunction, name: str, rules: Rules, found: Any
+) -> tuple[Any, AnyFunction | None]:
+    """Return the value a function returned, and the gradient function it may have returned too."""
     if isinstance(found, tuple) and len(found) == 2 and callable(found[1]):
+        if rules.vjp is not None:
+            raise RuleError(
+                f"{name} returns a gradient function, and has another one by def_vjp",
+                at=line_of(function),
+                help="return the value alone",
+            )
         return found
+    if rules.given:
+        return found, None
     raise TraceError(
         f"{name} has to return its value and a gradient function",
         at=line_of(function),
         found=f"it returned a {type(found).__name__}",
-        help="end with `return value, gradient` where `def gradient(upstream): ...`",
+        help="end with `return value, gradient` where `def gradient(upstream): ...`, or give it "
+        f"a rule with @{name}.def_vjp, @{name}.def_jvp or @{name}.def_partials",
     )
 
 
-def _is_pair_without_variables(found: Any) -> bool:
-    """Whether a gradient is followed by an empty list, of the gradients of no variables."""
-    if not isinstance(found, tuple) or len(found) != 2:
-        return False
-    return isinstance(found[1], tuple | list) and not found[1]
-
-
-def line_of(function: Any) -> Location | None:
-    """Return the line on which a function is defined."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return code and source.definition(code)
-
-
 class TracedCall:
-    """A call, in the running trace, of a function that returns ``(value, gradient function)``."""
+    """A call, in the running trace, of a function with derivatives of its own.
+
+    Parameters
+    ----------
+    function: what computes the value, and perhaps returns a gradient function beside it.
+    name: what errors and the graph call it.
+    rules: the other derivatives.
+    arguments: those of the call.
+    """
 
     def __init__(
-        self, function: AnyFunction, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, function: AnyFunction, name: str, rules: Rules, arguments: Arguments
     ) -> None:
         self.function = function
         self.name = name
-        bound = _bind(function, args, kwargs)
-        self.positional = len(bound.args)
-        self.keywords = tuple(bound.kwargs)
-        self.arguments = [*bound.args, *bound.kwargs.values()]
-        flat = [nest.flatten(argument) for argument in self.arguments]
-        self.structures = [structure for _, structure in flat]
-        self.leaves = [leaf for leaves, _ in flat for leaf in leaves]
-        self.numeric = [any(map(_is_number, leaves)) for leaves, _ in flat]
-        # the positions of leaves that are numbers; others, such as axis=0, stay what they are
-        self.traced = [i for i, leaf in enumerate(self.leaves) if _is_traced(leaf)]
+        self.rules = rules
+        self.arguments = arguments
+        self.returns_gradient = False
+        self.covers_variables = True
+        self.kinds: list[Kind] = []
+        self.shared: list[Tracer | int | None] = []
 
-    def build(self) -> Any:
-        """Return the value, a nest of tracers: the results of one node."""
-        given = tuple(self.leaves[i] for i in self.traced)
+    def build(self) -> tuple[Any, Mapping[str, Any]]:
+        """Return the value, a nest of tracers, and the attributes of the node it comes from."""
+        given = [self.arguments.leaves[i] for i in self.arguments.traced]
         body = subtrace(self._value, given)
         variables = [tracer_of(value) for value in body.captured]
-        types_of_seeds = body.function.result_types
-        seeds = [tracer_of(zeros.zeros(type_)) for type_ in types_of_seeds]
-        gradient = functools.partial(self._gradient, len(given), len(variables), body.out_tree)
-        rule = subtrace(gradient, (*given, *variables, *seeds))
-        taken = len(given) + len(variables)
-        operands = [
-            operand for operand in (*body.operands, *rule.captured) if isinstance(operand, Value)
-        ]
-        # the node's vjp takes what the gradient captured before the seeds, not after them
-        late = len(operands) - taken
-        first_seed = taken + late
-        positions = [
-            *range(taken),
-            *range(first_seed, first_seed + len(seeds)),
-            *range(taken, first_seed),
-        ]
-        types = [operand.type for operand in operands]
-        results = build.call(
-            operands,
-            name=self.name,
-            body=_with_parameters(body.function, self.name, types, range(taken)),
-            vjp=_with_parameters(
-                rule.function, f"{self.name}_vjp", [*types, *types_of_seeds], positions, types
-            ),
+        seeds = [tracer_of(zeros.zeros(type_)) for type_ in body.function.result_types]
+        known = [*given, *variables]
+        vjp = jvp = None
+        self.covers_variables = not variables or self.rules.partials is None
+        within = _within.get()
+        # a rule may use its own function, of which a derivative of finite order needs so many
+        ends = sum(function is self.function for function in within) >= MOST_WITHIN
+        token = _within.set((*within, self.function))
+        try:
+            if not ends and (self.returns_gradient or self.rules.vjp is not None):
+                pull = functools.partial(self._pull, len(given), len(variables), body.out_tree)
+                vjp = subtrace(pull, (*known, *seeds))
+            if not ends and (self.rules.jvp is not None or self.rules.partials is not None):
+                tangents = [tracer_of(zeros.zeros(value_of(x).type)) for x in known]
+                push = functools.partial(self._push, len(given), len(variables), body)
+                jvp = subtrace(push, (*known, *tangents))
+        finally:
+            _within.reset(token)
+        made = attributes_of(
+            self.name,
+            self.arguments.paths(),
+            body,
+            vjp,
+            jvp,
+            line=line_of(self.function),
+            covers_variables=self.covers_variables,
         )
-        return nest.unflatten(body.out_tree, [tracer_of(result) for result in results])
+        results = map(self._result, build.call(**made), self.kinds, self.shared)
+        return nest.unflatten(body.out_tree, results), made
 
-    def _call(self, leaves: Sequence[Any]) -> tuple[Any, AnyFunction]:
+    def _result(self, value: Value, kind: Kind, shared: Tracer | int | None) -> Tracer:
+        """Return a tracer of a result; ``shared``: the array, or argument, whose memory it has."""
+        if isinstance(shared, int):
+            shared = self.arguments.leaves[self.arguments.traced[shared]]
+        if isinstance(shared, Tracer):
+            return make_view(shared, Returned(value), value.type.shape)
+        return tracers_of([value], [kind])[0]
+
+    def _run(self, leaves: Sequence[Any]) -> tuple[Any, AnyFunction | None]:
         """Call the function on its arguments, with other tracers in place of the traced leaves."""
-        filled = list(self.leaves)
-        for i, leaf in zip(self.traced, leaves):
-            filled[i] = leaf
-        rest = iter(filled)
-        arguments = [
-            nest.unflatten(structure, [next(rest) for _ in range(structure.leaves)])
-            for structure in self.structures
-        ]
-        keywords = dict(zip(self.keywords, arguments[self.positional :]))
-        found = call(self.function, *arguments[: self.positional], **keywords)
-        return value_and_gradient(self.function, self.name, found)
+        for leaf in leaves:
+            leaf._why_fixed = _WHY_FIXED
+        args, kwargs = self.arguments.call_form(leaves)
+        found = call(self.function, *args, **kwargs)
+        return value_and_gradient(self.function, self.name, self.rules, found)
 
     def _value(self, *leaves: Any) -> Any:
-        return self._call(leaves)[0]
+        value, gradient = self._run(leaves)
+        self.returns_gradient = gradient is not None
+        owners = {id(leaf): i for i, leaf in enumerate(leaves)}
+        results = nest.flatten(value)[0]
+        self.kinds = [kind_of(result) for result in results]
+        self.shared = [
+            owners.get(id(root(x)), None if root(x)._trace is running() else root(x))
+            if isinstance(x, Tracer) and not x.scalar
+            else None
+            for x in results
+        ]
+        return value
 
-    def _gradient(self, count: int, variables: int, tree: Any, *leaves: Any) -> list[Any]:
+    def _pull(self, count: int, variables: int, tree: Any, *leaves: Any) -> list[Any]:
         """Return one gradient a traced leaf, then one a variable.
 
         The function runs again, so that what the gradient reads of it is expressed in this trace.
@@ -125,101 +179,127 @@ class TracedCall:
         given = leaves[:count]
         outside = leaves[count : count + variables]
         upstream = nest.unflatten(tree, leaves[count + variables :])
-        _, gradient = self._call(given)
-        running().prints.clear()  # the value prints them
-        spread = tuple(upstream) if type(upstream) in (tuple, list) else (upstream,)
-        if _takes_variables(gradient):
-            found, of_variables = self._with_variables(gradient, spread, outside)
+        rule = self.rules.vjp
+        if rule is None:
+            _, rule = self._run(given)
+            assert rule is not None
+            running().prints.clear()  # the value prints them
+            args = tuple(upstream) if type(upstream) in (tuple, list) else (upstream,)
+            kwargs: dict[str, Any] = {}
         else:
-            found, of_variables = gradient(*spread), [None] * len(outside)
+            args, kwargs = self._for_rule(rule, upstream, given)
+        found, of_variables = self._with_variables(rule, args, kwargs, outside)
         refuse_prints()
-        by_leaf = self._by_leaf(gradient, found)
-        wanted = [*(by_leaf[i] for i in self.traced), *of_variables]
-        return [self._fit(gradient, one, like) for one, like in zip(wanted, [*given, *outside])]
+        wanted = [*self.arguments.by_leaf(rule, found), *of_variables]
+        types = [leaf.type for leaf in (*given, *outside)]
+        return [self._fit(rule, one, type_) for one, type_ in zip(wanted, types, strict=True)]
+
+    def _push(self, count: int, variables: int, body: Subtrace, *leaves: Any) -> list[Any]:
+        """Return one tangent a result."""
+        given = leaves[:count]
+        outside = leaves[count : count + variables]
+        pushed = [_as_float(tangent) for tangent in leaves[count + variables :]]
+        types = body.function.result_types
+        if self.rules.jvp is None:
+            return [self._by_partials(given, pushed[:count], types)]
+        rule = self.rules.jvp
+        spread = self.arguments.nests(pushed[:count], [None] * len(self.arguments.leaves))
+        tangents = tuple(spread)
+        if takes(rule, "variables"):
+            tangents = (*spread, pushed[count:])
+        elif variables:
+            self.covers_variables = False
+        args, kwargs = self._for_rule(rule, tangents, given)
+        if takes(rule, "variables"):
+            kwargs["variables"] = list(outside) or None
+        found = call(rule, *args, **kwargs)
+        refuse_prints()
+        flat = leaves_like(found, body.out_tree)
+        if flat is None:
+            raise RuleError(
+                f"the tangent of {self.name} has another nest than its value",
+                at=line_of(rule),
+                help="return the tangent in the nest of the value",
+            )
+        return [self._fit(rule, one, type_) for one, type_ in zip(flat, types, strict=True)]
+
+    def _by_partials(
+        self, given: Sequence[Any], tangents: Sequence[Any], types: Sequence[Type]
+    ) -> Any:
+        """Return the sum over arguments of partial times tangent."""
+        rule = self.rules.partials
+        assert rule is not None
+        if len(types) != 1:
+            raise RuleError(
+                f"{self.name} has {len(types)} results: partials are of one",
+                at=line_of(rule),
+                help=f"give it @{self.name}.def_jvp instead",
+            )
+        args, kwargs = self._for_rule(rule, _NOTHING, given)
+        found = self.arguments.by_leaf(rule, call(rule, *args, **kwargs), "partial")
+        refuse_prints()
+        total: Any = None
+        for partial, tangent in zip(found, tangents, strict=True):
+            if partial is not None:
+                term = partial * tangent
+                total = term if total is None else total + term
+        return self._fit(rule, total, types[0])
+
+    def _for_rule(
+        self, rule: AnyFunction, first: Any, given: Sequence[Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments of a rule: what it is about, the inputs, ``output`` if it asks."""
+        args, kwargs = self.arguments.call_form(given)
+        if takes(rule, "output") and "output" not in self.arguments.names:
+            kwargs["output"] = self._run(given)[0]
+            running().prints.clear()
+        args = [*(() if first is _NOTHING else (first,)), *args]
+        try:
+            later = {"variables": None} if takes(rule, "variables") else {}
+            signature_of(rule).bind(*args, **kwargs, **later)
+        except TypeError as error:
+            raise RuleError(
+                f"the rule of {self.name} does not take what it is given: {error}",
+                at=line_of(rule),
+                found=f"it is given {'' if first is _NOTHING else 'what it is about, then '}"
+                f"{', '.join(self.arguments.names)}",
+            ) from None
+        return tuple(args), kwargs
 
     def _with_variables(
-        self, gradient: AnyFunction, upstream: Sequence[Any], outside: Sequence[Any]
+        self, rule: AnyFunction, args: Sequence[Any], kwargs: dict[str, Any], outside: Sequence[Any]
     ) -> tuple[Any, list[Any]]:
-        found = gradient(*upstream, variables=list(outside) or None)
+        if not takes(rule, "variables"):
+            self.covers_variables = self.covers_variables and not outside
+            return call(rule, *args, **kwargs), [None] * len(outside)
+        found = call(rule, *args, **kwargs, variables=list(outside) or None)
         if not outside and not _is_pair_without_variables(found):
             return found, []
         if not isinstance(found, tuple) or len(found) != 2:
-            raise self._wrong_count(gradient, found, "(gradients, gradients of the variables)")
+            raise self.arguments.wrong_count(rule, found, "(gradients, gradients of the variables)")
         gradients, listed = found
         listed = list(listed or ())
         if len(listed) != len(outside):
             raise GradientArityError(
-                f"the gradient of {self.name} returned {_counted(len(listed), 'gradient')} of "
-                f"variables, but {self.name} reads {_counted(len(outside), 'array')} from outside",
-                at=line_of(gradient),
+                f"the gradient of {self.name} returned {counted(len(listed), 'gradient')} of "
+                f"variables, but {self.name} reads {counted(len(outside), 'array')} from outside",
+                at=line_of(rule),
                 help="return one gradient for each of `variables`, in their order",
             )
         return gradients, listed
 
-    def _by_leaf(self, gradient: AnyFunction, found: Any) -> list[Any]:
-        """Return what the gradient function returned as one entry a leaf of the arguments.
-
-        Arguments without numbers, such as ``self``, may be left out.
-        """
-        every = range(len(self.arguments))
-        for chosen in (every, [i for i in every if self.numeric[i]]):
-            parts = self._by_argument(found, chosen)
-            if parts is not None:
-                by_argument = dict(zip(chosen, parts))
-                missing = [[None] * structure.leaves for structure in self.structures]
-                return [leaf for i in every for leaf in by_argument.get(i, missing[i])]
-        raise self._wrong_count(gradient, found, "")
-
-    def _by_argument(self, found: Any, chosen: Sequence[int]) -> list[list[Any]] | None:
-        """Return the leaves of each chosen argument, None when what was found does not fit."""
-        structures = [self.structures[i] for i in chosen]
-        if len(chosen) == 1:
-            only = _leaves(found, structures[0])
-            if only is not None:
-                return [only]
-        if not isinstance(found, tuple | list):
-            return None
-        if len(found) == len(chosen):
-            parts = [_leaves(part, like) for part, like in zip(found, structures)]
-            if all(part is not None for part in parts):
-                return [part or [] for part in parts]
-        if len(found) == sum(structure.leaves for structure in structures):
-            rest = iter(found)
-            if not any(map(_is_nest, found)):
-                return [[next(rest) for _ in range(like.leaves)] for like in structures]
-        return None
-
-    def _wrong_count(self, gradient: AnyFunction, found: Any, wanted: str) -> GradientArityError:
-        count = len(found) if isinstance(found, tuple | list) else 1
-        names = [name for name, numeric in zip(self._names(), self.numeric) if numeric]
-        return GradientArityError(
-            f"the gradient of {self.name} returned {_counted(count, 'gradient')}, "
-            f"but {self.name} has {_counted(len(names), 'argument')}",
-            at=line_of(gradient),
-            found=f"expected: {wanted or ', '.join(names)}",
-            help="return one gradient for each argument, in their order; None for a zero gradient",
-        )
-
-    def _names(self) -> list[str]:
-        names: list[str] = []
-        for parameter in _signature(self.function).parameters.values():
-            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-                names.append(parameter.name)
-        further = range(len(names), self.positional)
-        names = [*names[: self.positional], *(f"argument {i}" for i in further)]
-        return [*names, *self.keywords]
-
-    def _fit(self, gradient: AnyFunction, found: Any, like: Tracer) -> Tracer:
-        """Return a gradient in its argument's type: None is zero, a number is spread."""
-        type_ = like.type
+    def _fit(self, rule: AnyFunction, found: Any, type_: Type) -> Tracer:
+        """Return a derivative in its type: None is zero, a number is spread."""
         if found is None or not type_.dtype.is_float:
             return tracer_of(zeros.zeros(type_))
         value = value_of(found)
+        if isinstance(self.function, np.ufunc):
+            value = _summed_to(value, type_.shape)
         if value.type.shape != type_.shape:
             if value.type.shape:
                 raise ShapeError(
                     f"the gradient of {self.name} has the wrong shape",
-                    at=line_of(gradient),
+                    at=line_of(rule),
                     found=f"{value.type} for an argument of type {type_}",
                     help="sum over the axes along which the argument was broadcast",
                 )
@@ -227,60 +307,31 @@ class TracedCall:
         return tracer_of(build.cast(value, type_.dtype))
 
 
-def _is_traced(leaf: Any) -> bool:
-    return isinstance(leaf, Tracer | np.ndarray | np.generic | float)
+_NOTHING = object()
 
 
-def _is_number(leaf: Any) -> bool:
-    return _is_traced(leaf) or isinstance(leaf, int)
+def _summed_to(value: Value, shape: tuple[Size, ...]) -> Value:
+    """Return the sum over the axes along which a ufunc broadcast an argument of this shape."""
+    more = value.type.rank - len(shape)
+    if more < 0:
+        return value
+    spread = [i for i, size in enumerate(shape, more) if size == 1 != value.type.shape[i]]
+    axes = (*range(more), *spread)
+    kept = tuple(value.type.shape[i] for i in range(more, value.type.rank) if i not in spread)
+    if not axes or kept != tuple(size for i, size in enumerate(shape, more) if i not in spread):
+        return value
+    return build.reshape(build.reduce_sum(value, axes), shape)
 
 
-def _leaves(found: Any, structure: nest.Structure) -> list[Any] | None:
-    """Return the leaves of a nest of this structure, None when it has another one."""
-    if found is None:
-        return [None] * structure.leaves
-    leaves, have = nest.flatten(found)
-    return leaves if have == structure else None
+def _as_float(tangent: Tracer) -> Tracer:
+    """Return a tangent; of what is no float it is a zero that can be multiplied."""
+    if tangent.type.dtype.is_float:
+        return tangent
+    return tracer_of(zeros.zeros(tangent.type.with_dtype(DType.F64)))
 
 
-def _is_nest(found: Any) -> bool:
-    return isinstance(found, tuple | list | dict)
-
-
-def _signature(function: AnyFunction) -> inspect.Signature:
-    try:
-        return inspect.signature(function)
-    except (TypeError, ValueError):  # some of NumPy's functions have none
-        return inspect.signature(lambda *args, **kwargs: None)
-
-
-def _bind(
-    function: AnyFunction, args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> inspect.BoundArguments:
-    return _signature(function).bind(*args, **kwargs)
-
-
-def _takes_variables(gradient: AnyFunction) -> bool:
-    return "variables" in _signature(gradient).parameters
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _with_parameters(
-    function: Function,
-    name: str,
-    types: Sequence[Type],
-    positions: Sequence[int],
-    gradients_of: Sequence[Type] = (),
-) -> Function:
-    """Return the function with parameters of these types; its own are at ``positions``.
-
-    ``gradients_of``: the results are filled up with zeros to one of each of these types.
-    """
-    with Builder() as builder:
-        params = [builder.param(i, type_) for i, type_ in enumerate(types)]
-        results = list(builder.inline(function, [params[i] for i in positions]))
-        results += [zeros.zeros(type_) for type_ in gradients_of[len(results) :]]
-        return builder.function(name, params, results, location=function.location)
+def _is_pair_without_variables(found: Any) -> bool:
+    """Whether a gradient is followed by an empty list, of the gradients of no variables."""
+    if not isinstance(found, tuple) or len(found) != 2:
+        return False
+    return isinstance(found[1], tuple | list) and not found[1]

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from gradc.autodiff import zeros
 from gradc.autodiff.active import active_values
+from gradc.autodiff.constants import check_constants
 from gradc.autodiff.masks import Cotangent, Mask, everywhere, nowhere
 from gradc.autodiff.open_calls import open_ruleless
 from gradc.autodiff.sums import Sums
@@ -78,6 +79,7 @@ def _pulled(
     zeros.check_wrt(function, wrt)
     seeded = _seeded(function, seeds)
     active = active_values(function, wrt, seeded)
+    check_constants(function, wrt, active)
     builder = Builder()
     params: list[Value] = []
 

@@ -8,15 +8,16 @@ from typing import Any
 from gradc.autodiff import zeros
 from gradc.autodiff.linearity import nonlinear_node
 from gradc.autodiff.open_calls import OpenCalls
+from gradc_ir import walk
 from gradc_ir.build import Builder
-from gradc_ir.errors import NoGradientError
+from gradc_ir.errors import RuleError
 from gradc_ir.graph import Function, Node
 
 
 def forward_of(name: str, attributes: Mapping[str, Any]) -> Function:
     """Return the jvp of a call: the one given, or the transpose of its vjp.
 
-    Raises NoGradientError when there is only a vjp and it is not linear in its cotangents.
+    Raises RuleError when there is only a vjp and it is not linear in its cotangents.
     """
     given: Function | None = attributes["jvp"]
     if given is not None:
@@ -30,7 +31,7 @@ def forward_of(name: str, attributes: Mapping[str, Any]) -> Function:
 def reverse_of(name: str, attributes: Mapping[str, Any]) -> Function:
     """Return the vjp of a call: the one given, or the transpose of its jvp.
 
-    Raises NoGradientError when there is only a jvp and it is not linear in its tangents.
+    Raises RuleError when there is only a jvp and it is not linear in its tangents.
     """
     given: Function | None = attributes["vjp"]
     if given is not None:
@@ -77,18 +78,36 @@ def _transposed(rule: Function, fixed: int, wanted: Sequence[Any], name: str) ->
 def _check_linear(
     rule: Function, fixed: int, name: str, given: str, what: str, missing: str
 ) -> None:
-    """Raise NoGradientError unless the results are linear in the parameters after ``fixed``."""
+    """Raise RuleError unless the results are linear in the parameters after ``fixed``."""
     rule = OpenCalls()(rule)
     node = nonlinear_node(rule, rule.params[fixed:], rule.results)
     if node is not None:
         _refuse(node, rule, name, given, what, missing)
 
 
+def is_plainly_linear(rule: Function, fixed: int) -> bool:
+    """Whether the results are linear in the parameters after ``fixed``, by the derivatives too.
+
+    A function with rules of its own may be linear and have another derivative.
+    """
+    varying = walk.depends_on(rule, rule.params[fixed:])
+    return not any(map(_holds_call, varying)) and (
+        nonlinear_node(rule, rule.params[fixed:], rule.results) is None
+    )
+
+
+def _holds_call(node: Node) -> bool:
+    bodies = [body for body in node.attributes.values() if isinstance(body, Function)]
+    return node.op.name == "call" or any(
+        inner.op.name == "call" for body in bodies for _, inner in walk.nested(body)
+    )
+
+
 def _refuse(node: Node, rule: Function, name: str, given: str, what: str, missing: str) -> None:
     lines = rule.locations.get(node, ())
-    raise NoGradientError(
+    raise RuleError(
         f"{name} has a {given} but no {missing}, and its {given} is not linear in the {what}",
         at=lines[0] if lines else rule.location,
         found=f"{node.op.name} is where it stops being linear",
-        help=f"give {name} a {missing} of its own",
+        help=f"give {name} a {missing} rule of its own: @{name}.def_{missing}",
     )

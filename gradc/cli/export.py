@@ -24,6 +24,13 @@ from gradc.cli.target import load, parse_wrt, spec_option, target_argument, wrt_
     default=False,
     help="Whether large matrix products call BLAS, to be linked with; no by default.",
 )
+@click.option(
+    "--fma",
+    type=click.Choice(["emulate", "split"]),
+    default=None,
+    help="For a CPU without fused multiply-add: the same bits, slowly, or products of sums rounded "
+    "before they are added, which gives others.",
+)
 def export(
     target: str,
     spec: str | None,
@@ -33,6 +40,7 @@ def export(
     cpu: str | None,
     triple: str | None,
     blas: bool,
+    fma: str | None,
 ) -> None:
     """Write NAME.o and NAME.h with the value (NAME) and the value with its gradient (NAME_vg).
 
@@ -48,6 +56,7 @@ def export(
         cpu=cpu,
         triple=triple,
         blas=blas,
+        fma=fma,
     )
     for path in paths:
         click.echo(str(path))

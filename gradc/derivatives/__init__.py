@@ -4,6 +4,7 @@ from gradc.derivatives import (
     control,
     elementwise,
     factor,
+    foreign,
     index,
     linalg,
     order,
@@ -26,7 +27,7 @@ from gradc.derivatives.registry import (
     zero_derivative,
 )
 
-FAMILIES = (elementwise, special, reduce, shape, index, order, linalg, factor, control)
+FAMILIES = (elementwise, special, reduce, shape, index, order, linalg, factor, foreign, control)
 
 __all__ = [
     "FAMILIES",

@@ -233,12 +233,22 @@ def forward_rule(op: Op) -> Callable[[ForwardRule], ForwardRule]:
     """Declare the forward half of a hand-written pair: operands' tangents to results'."""
 
     def declare(rule: ForwardRule) -> ForwardRule:
+        @masked_forward_rule(op)
         def forward(site: Site, tangents: Cotangents) -> Cotangents:
             found = rule(site, [_plain(tangent) for tangent in tangents])
             return [None if tangent is None else Cotangent(tangent) for tangent in found]
 
+        return rule
+
+    return declare
+
+
+def masked_forward_rule(op: Op) -> Callable[[MaskedRule], MaskedRule]:
+    """Declare :func:`forward_rule` of tangents that may have masks."""
+
+    def declare(rule: MaskedRule) -> MaskedRule:
         known = TABLE.pop(op.name, Derivative("pair"))
-        _enter(op, known._replace(forward=forward))
+        _enter(op, known._replace(forward=rule))
         return rule
 
     return declare
@@ -309,7 +319,7 @@ def derivative_of(node: Node, function: Function) -> Derivative:
     if derivative.kind != "none":
         return derivative
     lines = function.locations.get(node, ())
-    name = node.op.name
+    name = node.attributes.get("symbol", node.op.name)
     raise NoGradientError(
         f"{name} has no derivative rule",
         at=lines[0] if lines else None,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.custom import overrides_for
+from gradc.overriding import overrides_for
 from gradc.tracing import source
 from gradc.tracing.array.views import Overlapping
 from gradc.tracing.arrays import contains_unknown, plain_nest
@@ -69,7 +69,7 @@ class Mapped:
         ):
             override = overrides_for(self.__gradc_original__)
             if override is not None:
-                return override(*args, **kwargs)
+                return _overridden(self.name, override, args, kwargs)
             if self.record is None:
                 raise unsupported(self.title)
             return self.record(*args, **(self._checked(kwargs) if kwargs else kwargs))
@@ -111,6 +111,19 @@ class Mapped:
 
     def __repr__(self) -> str:
         return f"<np.{self.name}, seen through gradc>"
+
+
+def _overridden(
+    name: str, override: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Return what stands for a function makes of a call; it is written where ``out=`` says."""
+    from gradc.tracing.numpy_map import write_out
+
+    out = kwargs.get("out")
+    if out is None:
+        return override(*args, **kwargs)
+    kwargs = {key: value for key, value in kwargs.items() if key != "out"}
+    return write_out(name, override(*args, **kwargs), out)
 
 
 # (ufunc, method) -> what records it; filled in by numpy_map.

@@ -36,11 +36,15 @@ MISSING = (LookupError, ValueError, AttributeError, TypeError)
 
 @dataclass(frozen=True, eq=False)
 class Capture:
-    """A hidden input: an array the function reaches by a name, read again at every call."""
+    """A hidden input: an array the function reaches by a name, read again at every call.
+
+    ``variable`` is the Variable whose value it is, None for any other array.
+    """
 
     name: str
     type: Type
     fetch: Callable[[], Any]
+    variable: Any = None
 
     def read(self) -> npt.NDArray[Any]:
         """Return the array the name stands for now.
@@ -151,7 +155,11 @@ class Trace:
         self.lens = lens
         self.builder = Builder()
         self.params: list[Value] = []
+        self.names: list[str] = []  # of the arguments, those of the outermost trace
+        self.name_params: Callable[[], list[str]] | None = None  # of the arguments of others
         self.lifted: dict[Value, Value] = {}
+        # what is read of variables here, by their ids: a hidden input, or a derivative's parameter
+        self.variables: dict[int, Value] = {}
         self.constants: dict[tuple[Any, ...], Value] = {}
         self.captures: list[Capture] = []
         self.guards: dict[tuple[int, str], Guard] = {}

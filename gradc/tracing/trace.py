@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -149,7 +150,7 @@ def _trace_once(
     lens = Lens()
     with Trace(None, lens) as running_trace:
         lens.trace = running_trace
-        given, names = [], []
+        given, names = [], running_trace.names
         for leaf, path in zip(leaves, paths):
             if isinstance(leaf, Static):
                 given.append(lens.see(leaf.value))
@@ -284,6 +285,7 @@ def subtrace(
     leaves, tree = nest.flatten((tuple(args), tuple(kwargs.values())))
     operands: list[Value | None] = []
     with Trace(outer, outer.lens, body_of) as inner:
+        inner.name_params = functools.partial(_argument_paths, fn, tuple(args), kwargs)
         given = []
         for leaf in leaves:
             if isinstance(leaf, Static):

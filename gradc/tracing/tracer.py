@@ -215,8 +215,8 @@ def _first_value(tracer: Tracer, trace: Trace) -> Value:
         if tracer._trace is trace:
             tracer._value = value
         return value
-    value = tracer._value = tracer._origin.value(tracer)
-    return trace.lift(value, tracer._trace)
+    hidden: Value = tracer._origin.read(tracer, trace)
+    return hidden
 
 
 def _refresh(tracer: Tracer) -> None:

@@ -152,8 +152,8 @@ sigmoid = _unary("sigmoid")
 sigmoid_derivative = _unary("sigmoid_derivative")
 log1mexp = _unary("log1mexp")
 lgamma, gamma, rgamma, digamma = map(_unary, ("lgamma", "gamma", "rgamma", "digamma"))
-erfcx, erfinv, ndtri, log_ndtr, dawsn = map(
-    _unary, ("erfcx", "erfinv", "ndtri", "log_ndtr", "dawsn")
+erfcx, erfinv, ndtri, ndtr, log_ndtr, dawsn = map(
+    _unary, ("erfcx", "erfinv", "ndtri", "ndtr", "log_ndtr", "dawsn")
 )
 spence, ellipkm1, ellipe, expi, exp1 = map(_unary, ("spence", "ellipkm1", "ellipe", "expi", "exp1"))
 sine_integral, cosine_integral = map(_unary, ("sine_integral", "cosine_integral"))

@@ -18,9 +18,14 @@ def call(
     body: Function,
     vjp: Function | None = None,
     jvp: Function | None = None,
+    constants: Sequence[str] = (),
 ) -> tuple[Value, ...]:
-    """Return the results of a function that carries its own derivatives."""
-    return _apply("call", *operands, name=name, body=body, vjp=vjp, jvp=jvp)
+    """Return the results of a function that carries its own derivatives.
+
+    ``constants`` has a name for each operand that those have no derivative by, "" for the others.
+    """
+    named = tuple(constants) if any(constants) else ()
+    return _apply("call", *operands, name=name, body=body, vjp=vjp, jvp=jvp, constants=named)
 
 
 def checkpoint(body: Function, operands: Sequence[Value]) -> tuple[Value, ...]:

@@ -91,6 +91,14 @@ class NoGradientError(GradcError, LookupError):
     """An op on the path of differentiation has no derivative rule."""
 
 
+class UnconnectedGradientError(GradcError, ValueError):
+    """A value does not depend on an argument, and the user asked to be told."""
+
+
+class PolicyError(GradcError, ValueError):
+    """A keyword that steers derivatives has a value that is none of its choices."""
+
+
 class NonFiniteError(GradcError, FloatingPointError):
     """A value is nan or infinite, and the user asked to be told where that began."""
 
@@ -100,7 +108,7 @@ class GradientArityError(GradcError, ValueError):
 
 
 class RuleError(GradcError, ValueError):
-    """A rewrite rule is malformed, or its check failed."""
+    """A rule of the user's is malformed, fails its check, or cannot serve a direction."""
 
 
 class ExportError(GradcError, ValueError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,19 @@ Watch: TypeAlias = Callable[[Function, Node, Sequence[Array], Sequence[Array]], 
 _watch: ContextVar[Watch | None] = ContextVar("gradc_watch", default=None)
 
 
+class Arithmetic(Protocol):
+    """Another kind of numbers for floating-point values: complex ones, or of more digits."""
+
+    def wide(self, array: Array) -> Array:
+        """Return an array of floats in these numbers, any other array as it is."""
+
+    def evaluate(self, node: Node, operands: list[Array], symbols: Symbols) -> tuple[Array, ...]:
+        """Return the results of a node that is not one of control flow."""
+
+
+_arithmetic: ContextVar[Arithmetic | None] = ContextVar("gradc_arithmetic", default=None)
+
+
 @contextmanager
 def watched(watch: Watch) -> Iterator[None]:
     """Tell ``watch`` of every node that is interpreted within, those of bodies included."""
@@ -36,23 +49,38 @@ def watched(watch: Watch) -> Iterator[None]:
         _watch.reset(token)
 
 
-def interpret(function: Function, arrays: Sequence[Any]) -> tuple[Array, ...]:
+def interpret(
+    function: Function, arrays: Sequence[Any], arithmetic: Arithmetic | None = None
+) -> tuple[Array, ...]:
     """Return the results of a function of NumPy arrays, 0-d results as 0-d arrays.
 
-    Sizes are bound by the shapes of the arrays. Raises ShapeError or DTypeError when an array is
-    not of its parameter's type, and IndexError, with the user's line, for an index outside its
-    axis.
+    Sizes are bound by the shapes of the arrays. With an arithmetic, its numbers take the place of
+    floats; arrays for float parameters may be of floats or of these. Raises ShapeError or
+    DTypeError when an array is not of its parameter's type, and IndexError, with the user's line,
+    for an index outside its axis.
     """
     values = [np.asarray(array) for array in arrays]
     if len(values) != len(function.params):
         raise ShapeError(f"{function.name} takes {len(function.params)} arrays, not {len(values)}")
     for name, type_, array in zip(function.names, function.param_types, values):
+        if arithmetic is not None and type_.dtype.is_float:
+            continue
         if dtype_of(array.dtype) is not type_.dtype:
             raise DTypeError(f"{name} has dtype {dtype_of(array.dtype)}, not {type_.dtype}")
     shapes = [array.shape for array in values]
     symbols = bind_sizes(function.param_types, shapes, function.names)
     if tape.has_free_tape(function):
         symbols[tape.NAME] = 64
+    token = _arithmetic.set(arithmetic)
+    try:
+        return _run_taped(function, list(map(_wide, values)), symbols)
+    finally:
+        _arithmetic.reset(token)
+
+
+def _run_taped(
+    function: Function, values: list[Array], symbols: dict[str, int]
+) -> tuple[Array, ...]:
     while True:
         try:
             # copies, so that no result is a view of an argument or of a constant
@@ -88,6 +116,9 @@ def evaluate(node: Node, operands: list[Array], symbols: Symbols) -> tuple[Array
     if op.reference is None:
         results: tuple[Array, ...] = _CONTROL[op.name](operands, node.attributes, symbols)
         return results
+    arithmetic = _arithmetic.get()
+    if arithmetic is not None:
+        return arithmetic.evaluate(node, operands, symbols)
     attributes = node.attributes
     if symbols:
         attributes = {name: numbers(item, symbols) for name, item in attributes.items()}
@@ -106,6 +137,12 @@ def evaluate(node: Node, operands: list[Array], symbols: Symbols) -> tuple[Array
                 found=f"{value.type} with {_symbols_text(symbols)}",
             )
     return arrays
+
+
+def _wide(array: Array) -> Array:
+    """Return an array in the numbers of the arithmetic that is asked for."""
+    arithmetic = _arithmetic.get()
+    return array if arithmetic is None else arithmetic.wide(array)
 
 
 def _symbols_text(symbols: Symbols) -> str:
@@ -159,7 +196,7 @@ def _scan(operands: list[Array], attributes: Mapping[str, Any], symbols: Symbols
 def _stacks(body: Function, carries: int, length: int | None, symbols: Symbols) -> list[Array]:
     """Return zeros for the rows a body makes; what is not visited stays zero."""
     return [
-        np.zeros((length, *numbers(type_.shape, symbols)), type_.dtype.numpy)
+        _wide(np.zeros((length, *numbers(type_.shape, symbols)), type_.dtype.numpy))
         for type_ in body.result_types[carries:]
         if length is not None
     ]

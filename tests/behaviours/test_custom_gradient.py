@@ -64,6 +64,14 @@ def test_b01_the_naive_gradient_is_nan_and_gradc_s_is_not(x: Any) -> None:
     assert_same_bits(gradient, x.dtype.type(1))
 
 
+def test_b01_in_float64_the_naive_gradient_is_right_at_the_seed_s_100() -> None:
+    # the seed's nan is that of float32
+    assert np.exp(100.0) / (1 + np.exp(100.0)) == 1.0
+    with np.errstate(all="ignore"):
+        assert np.isnan(np.exp(710.0) / (1 + np.exp(710.0)))
+    assert gradc.grad(log1pexp_naive)(710.0) == 1.0
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("x", [100.0, 800.0, 1e4])
 def test_b02_the_custom_rule_gives_one(x: float, dtype: Any) -> None:
@@ -151,6 +159,26 @@ def test_b07_a_flat_list_of_the_right_length_is_accepted() -> None:
     assert gradc.grad(both)({"a": 1.0, "b": 2.0}) == {"a": 10.0, "b": 100.0}
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_b07_each_element_of_a_tuple_has_an_upstream_of_its_nest(dtype: Any) -> None:
+    @gradc.custom_gradient
+    def parts(p, q):
+        def grad(upstream_of_sum, upstream_of_rest):
+            by_q = upstream_of_rest["q"] + upstream_of_sum
+            return {"a": upstream_of_sum, "b": [upstream_of_rest["ab"], 5.0]}, by_q
+
+        return (p["a"] + q, {"ab": p["a"] * p["b"][0], "q": q}), grad
+
+    def loss(p, q):
+        total, rest = parts(p, q)
+        return total * 2 + rest["ab"] * 3 + rest["q"] * 4
+
+    p = {"a": dtype(2), "b": [dtype(3), dtype(7)]}
+    by_p, by_q = gradc.grad(loss, wrt=(0, 1))(p, dtype(1))
+    assert by_p == {"a": 2.0, "b": [3.0, 5.0]}
+    assert_same_bits(by_q, dtype(6))
+
+
 def test_b08_the_second_derivative_differentiates_all_the_rule_reads() -> None:
     @gradc.custom_gradient
     def cube(x):
@@ -163,6 +191,38 @@ def test_b08_the_second_derivative_differentiates_all_the_rule_reads() -> None:
     assert first(2.0) == 12.0
     assert gradc.grad(first)(2.0) == 12.0
     assert gradc.grad(gradc.grad(first))(2.0) == 6.0
+
+
+def test_b08_the_derivative_of_a_rule_by_its_upstream_alone_is_its_transpose() -> None:
+    x = 3.0
+
+    def grad_fn(dy):
+        return dy * 2 * x
+
+    assert gradc.transpose(grad_fn, 1.0)(5.0) == (30.0,)
+    with pytest.raises(gradc.RuleError, match="square is not linear"):
+        gradc.transpose(square, 1.0)
+
+
+def square(x):
+    return x * x
+
+
+def test_b08_a_rule_with_a_rule_of_its_own_for_its_upstream() -> None:
+    @gradc.custom_gradient
+    def op(x):
+        @gradc.custom_gradient
+        def grad_fn(dy):
+            def grad_grad_fn(ddy):
+                return 1000 * ddy * 2 * x
+
+            return dy * 2 * x, grad_grad_fn
+
+        return x**2, grad_fn
+
+    assert gradc.grad(op)(3.0) == 6.0
+    by_dy = gradc.grad(lambda dy, x: gradc.vjp(op, x)[1](dy)[0])
+    assert by_dy(1.0, 3.0) == 6000.0
 
 
 def test_b09_a_fused_gradient_with_a_rule_of_its_own() -> None:
@@ -184,7 +244,17 @@ def test_b09_a_fused_gradient_with_a_rule_of_its_own() -> None:
 
     assert cube(2.0) == 8.0
     assert gradc.grad(cube)(2.0) == 12.0
-    assert gradc.grad(gradc.grad(cube))(2.0) == 12000.0
+    assert gradc.hessian(cube)(2.0) == gradc.hvp(cube, (2.0,), 1.0) == 12000.0
+    for f in (
+        cube,
+        lambda x: gradc.cond(x > 0, cube, lambda x: x, x),
+        lambda x: gradc.scan(lambda c, row: (cube(c), row), x, length=1)[0],
+        lambda x: gradc.vmap(cube)(x * np.ones(1))[0],
+        gradc.checkpoint(cube),
+    ):
+        assert gradc.grad(gradc.grad(f))(2.0) == 12000.0
+    both = gradc.vmap(gradc.grad(gradc.grad(cube)))(np.array([2.0, 1.0]))
+    assert both.tolist() == [12000.0, 6000.0]
 
 
 def test_b10_the_rule_is_used_compiled_called_and_inside_another_trace() -> None:
@@ -198,6 +268,26 @@ def test_b10_the_rule_is_used_compiled_called_and_inside_another_trace() -> None
     assert gradc.grad(double)(5.0) == 3.0
     assert gradc.compile(lambda x: gradc.grad(double)(x))(5.0) == 3.0
     assert gradc.grad(lambda x: np.sum(double(x)))(np.ones(4)).tolist() == [3, 3, 3, 3]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_b10_the_rule_is_used_under_vmap_and_in_loops(dtype: Any) -> None:
+    @gradc.custom_gradient
+    def double(x):
+        return 2 * x, lambda upstream: 3 * upstream
+
+    x = np.ones(4, dtype)
+    assert_same_bits(gradc.vmap(gradc.grad(double))(x), np.full(4, 3, dtype))
+    assert_same_bits(gradc.grad(lambda x: np.sum(gradc.vmap(double)(x)))(x), np.full(4, 3, dtype))
+    compiled = gradc.compile(lambda x: gradc.vmap(gradc.grad(double))(x))
+    assert_same_bits(compiled(x), np.full(4, 3, dtype))
+
+    def thrice(x):
+        return gradc.fori_loop(0, 3, lambda i, c: double(c), x)
+
+    assert gradc.value_and_grad(thrice)(1.0) == (8.0, 27.0)
+    branch = gradc.grad(lambda x: gradc.cond(x > 0, double, lambda x: x, x))
+    assert (branch(1.0), branch(-1.0)) == (3.0, 1.0)
 
 
 def test_b11_variables_reach_the_rule_and_have_gradients() -> None:
@@ -228,6 +318,48 @@ def test_b11_variables_reach_the_rule_and_have_gradients() -> None:
     assert_same_bits(by_weights, np.array([6, 3], dtype=np.float32))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_b11_a_variable_of_the_module_is_a_hidden_input(dtype: Any) -> None:
+    weights = gradc.Variable(np.ones(2, dtype), name="weights")
+
+    @gradc.custom_gradient
+    def linear_poly(x):
+        w = weights.value
+
+        def grad_fn(dpoly, variables):
+            (given,) = variables
+            # in the order of the seed's rule; the true derivative is the other way round
+            by_weights = [np.sum(dpoly * x), np.sum(dpoly)]
+            return dpoly * given[1], [np.stack(by_weights)]
+
+        return w[1] * x + w[0], grad_fn
+
+    x = np.array([1, 2, 3], dtype)
+    gradient = gradc.grad(lambda x: np.sum(linear_poly(x)), wrt=(0, weights))
+    by_x, by_weights = gradient(x)
+    assert_same_bits(by_x, np.array([1, 1, 1], dtype))
+    assert_same_bits(by_weights, np.array([6, 3], dtype))
+
+
+def test_b11_captured_without_a_parameter_variables() -> None:
+    def total(weights, x):
+        @gradc.custom_gradient
+        def linear_poly(x):
+            return weights[1] * x + weights[0], lambda dpoly: dpoly * weights[1]
+
+        return np.sum(linear_poly(x))
+
+    weights, x = np.ones(2), np.array([1.0, 2.0, 3.0])
+    assert gradc.grad(total, wrt="x")(weights, x).tolist() == [1, 1, 1]
+    for ask in (
+        lambda: gradc.grad(total, wrt=("weights", "x"))(weights, x),
+        lambda: gradc.jvp(total, (weights, x), (weights, None)),
+    ):
+        with pytest.raises(gradc.NoGradientError, match="linear_poly captures weights") as error:
+            ask()
+        assert "`variables`" in str(error.value)
+
+
 def test_b12_variables_are_none_when_nothing_is_captured() -> None:
     @gradc.custom_gradient
     def product(x, y):
@@ -250,6 +382,17 @@ def test_b13_an_op_without_a_gradient_is_a_lookup_error() -> None:
     assert "return np.floor(x) * x" in str(error.value)
     assert "gradc.stop_gradient" in str(error.value)
     assert "gradc.register_gradient" in str(error.value)
+
+
+def test_b13_both_ways_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradc.overriding._registered", {})
+
+    def steps(x):
+        return np.floor(x) * x
+
+    assert gradc.grad(lambda x: gradc.stop_gradient(np.floor(x)) * x)(2.5) == 2.0
+    gradc.register_gradient(np.floor, lambda upstream, x: upstream)
+    assert gradc.grad(steps)(2.5) == 4.5
 
 
 def test_b14_stop_gradient_avoids_it_and_the_rule_applies() -> None:
@@ -287,29 +430,3 @@ def test_b16_the_gradient_is_the_rule_s_alone() -> None:
     assert gradc.jvp(wrong, (3.0,), (1.0,)) == (9.0, 7.0)
     with pytest.raises(AssertionError, match=r"6\.0|7"):
         testing.check_grads(wrong, (3.0,))
-
-
-def test_b17_a_gradient_for_a_numpy_function_within_a_block() -> None:
-    def root(x):
-        return np.sqrt(x) * 3
-
-    compiled = gradc.compile(root)
-    tenfold = {np.sqrt: lambda x: (np.sqrt(x), lambda upstream: 10 * upstream)}
-    assert compiled.grad(4.0) == 0.75
-    with gradc.overrides(tenfold):
-        assert gradc.grad(root)(4.0) == compiled.grad(4.0) == 30.0
-        assert compiled(4.0) == 6.0
-        with gradc.overrides({np.sqrt: None}):
-            assert compiled.grad(4.0) == 0.75
-    assert compiled.grad(4.0) == 0.75
-
-
-def test_b17_a_gradient_for_a_numpy_function_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradc.custom._registered", {})
-
-    @gradc.register_gradient(np.sqrt)
-    def tenfold(upstream, out, x):
-        return 10 * upstream * out * x
-
-    assert gradc.grad(lambda x: np.sqrt(x) * 3)(4.0) == 240.0
-    assert gradc.compile(lambda x: np.sqrt(x) * 3)(4.0) == 6.0

@@ -16,8 +16,8 @@ import pytest
 from gradc_codegen.jit import compile_module, load_object
 from gradc_codegen.object import emit_assembly, optimized_ir
 from gradc_codegen.optimize import LARGE, STRIDED, USUAL, effort, optimize, parse
-from gradc_codegen.target import Target, has_fma, host, require_fma, target
-from gradc_ir.errors import ExportError, GradcError, VerifyError
+from gradc_codegen.target import host, target
+from gradc_ir.errors import ExportError, VerifyError
 
 UNARY = """
 declare double @{call}(double)
@@ -247,16 +247,6 @@ def test_very_many_optional_outputs_compile_fast() -> None:
     text = "\n".join([*lines, "  ret void", "}"])
     assert effort([text]) == LARGE  # 0.5 s; with LLVM's second level 5 s
     compile_module(text)
-
-
-def test_fma_is_an_instruction_or_an_error() -> None:
-    assert has_fma(host())
-    assert has_fma(target())
-    assert has_fma(target(triple="aarch64-unknown-linux-gnu"))
-    old = Target("x86_64-unknown-linux-gnu", "x86-64-v2")
-    assert not has_fma(old)
-    with pytest.raises(GradcError, match="x86-64-v2 has no fused multiply-add"):
-        require_fma(old, GradcError)
 
 
 def test_targets() -> None:

@@ -14,7 +14,6 @@ from gradc_codegen.jit import compile_module
 from gradc_codegen.object import emit_assembly, emit_object, optimized_ir
 from gradc_ir import sizes
 from gradc_ir.build import Builder
-from gradc_ir.errors import ExportError
 from gradc_ir.graph import Function
 from gradc_ir.sizes import Size, symbol
 from gradc_ir.types import DType, Type
@@ -106,19 +105,6 @@ define void @f(ptr %x) {
   ret void
 }
 """
-
-
-def test_code_that_needs_fma_is_refused_where_there_is_none() -> None:
-    text = """
-declare double @llvm.fma.f64(double, double, double)
-define double @f(double %x) {
-  %y = call double @llvm.fma.f64(double %x, double %x, double %x)
-  ret double %y
-}
-"""
-    assert "vfmadd" in emit_assembly(text, "x86-64-v3", "x86_64-unknown-linux-gnu")
-    with pytest.raises(ExportError, match="x86-64 has no fused multiply-add"):
-        emit_object(text, "x86-64", "x86_64-unknown-linux-gnu")
 
 
 def test_a_guard_checks_sizes_and_scratch() -> None:

@@ -260,7 +260,7 @@ func @f(%p: bool, %i: i64, %x: f64[3], %y: f64) -> f64 {
   return %0
 }
 func @then(%i: i64, %x: f64[3], %y: f64) -> f64 {
-  %0: f64 = call %i, %x, %y {name = "pick", body = @pick, vjp = @vjp, jvp = none}
+  %0: f64 = call %i, %x, %y {name = "pick", body = @pick, vjp = @vjp, jvp = none, constants = []}
   %1: f64 = checkpoint %i, %x, %0 {body = @pick}
   return %1
 }

@@ -393,6 +393,8 @@ SYMBOLIC_ONLY = ("size",)
 CONTROL = tuple(op.name for op in TABLE.values() if op.family == "control")
 # in test_linear_algebra_ops.py
 FACTOR = tuple(op.name for op in TABLE.values() if op.family == "factor")
+# in test_external.py
+FOREIGN = tuple(op.name for op in TABLE.values() if op.family == "foreign")
 
 
 def cases(op: Op, dtype: DType) -> list[Case]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -201,9 +202,13 @@ def test_explain_an_op() -> None:
 def test_check() -> None:
     assert succeed("check", "model.py:loss", "--spec", SPEC).startswith("ok model.py:loss")
     succeed("check", "model.py:loss", "--spec", SPEC, "--size", "3", "--seed", "4")
+    text = succeed("check", "model.py:loss", "--spec", SPEC, "--order", "2", "--repeat", "2")
+    assert re.search(r"^2 +ct0 +result 0 +reverse mode +forward mode", text, re.MULTILINE)
+    assert re.search(r"^the exported C kernel +the same$", text, re.MULTILINE)
     result = run("check", "model.py:wrong", "--spec", "x: f64")
     assert result.exit_code == 1
     assert result.output.startswith("FAILED model.py:wrong\n")
+    assert result.output.endswith("found:    7.0\n")
 
 
 def test_export_writes_an_object_and_a_header() -> None:

@@ -18,7 +18,7 @@ SHAPES = {"": (), "[0]": (0,), "[1]": (1,), "[7]": (7,), "[3,5]": (3, 5)}
 
 CALL = """
 func @f(%x: TYPE, %y: TYPE) -> TYPE {
-  %0: TYPE = call %x, %y {name = "product", body = @body, vjp = @vjp, jvp = none}
+  %0: TYPE = call %x, %y {name = "product", body = @body, vjp = @vjp, jvp = none, constants = []}
   %1: TYPE = sin %0
   return %1
 }

@@ -26,6 +26,7 @@ from tests.comparing import assert_close, assert_same_bits, assert_within_ulps
 from tests.gradc.every_op import (
     CONTROL,
     FACTOR,
+    FOREIGN,
     SYMBOLIC_ONLY,
     cases,
     function_of,
@@ -35,12 +36,14 @@ from tests.gradc.every_op import (
 )
 from tests.gradc.op_cases import DTYPES, FLOATS, Array, sample
 
-OPS = [op for op in TABLE.values() if op.name not in CONTROL + FACTOR]
+OPS = [op for op in TABLE.values() if op.name not in CONTROL + FACTOR + FOREIGN]
 ELEMENTWISE = [op for op in OPS if op.is_elementwise]
 # words of codegen whose results are those of a mathematics library, not exactly rounded
 INEXACT = {"softplus", "sigmoid", "sigmoid_derivative", "logaddexp", "log1mexp"}
 # near its zero the result is a difference of rounded numbers of the operands' size
-CANCELLING = {"logaddexp", "logsumexp"}
+CANCELLING = {"logaddexp", "logsumexp", "lgamma"}
+# SciPy's own errors, in units in the last place: it squares x / sqrt(2), which is rounded
+LEAST_ACCURATE = {"ndtr": 2_000, "log_ndtr": 2_000, "erfcx": 12}
 USES = [(op, dtype) for op in OPS for dtype in DTYPES if cases(op, dtype)]
 FLOAT_USES = [(op, dtype) for op, dtype in USES if dtype in FLOATS]
 EPSILON = {DType.F64: np.finfo(np.float64).eps, DType.F32: np.finfo(np.float32).eps}
@@ -70,11 +73,11 @@ def assert_agree(op: Op, dtype: DType, found: Array, want: Array) -> None:
     elif op.name in CANCELLING:
         assert_close(found, want, np.maximum(np.abs(want), 1), 4 * EPSILON[dtype])
     else:
-        assert_within_ulps(found, want, 4)
+        assert_within_ulps(found, want, LEAST_ACCURATE.get(op.name, 4))
 
 
 def test_every_op_is_in_the_table_of_cases() -> None:
-    used = {op.name for op, _ in USES} | set(CONTROL + FACTOR) | set(SYMBOLIC_ONLY)
+    used = {op.name for op, _ in USES} | set(CONTROL + FACTOR + FOREIGN) | set(SYMBOLIC_ONLY)
     assert used == set(TABLE)
 
 

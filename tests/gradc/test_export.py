@@ -15,7 +15,6 @@ from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.errors import ExportError
 from gradc_ir.graph import Function
-from gradc_ir.parser import parse_function
 from gradc_ir.sizes import symbol
 from gradc_ir.types import DType, Type
 
@@ -96,18 +95,6 @@ def test_a_c_program_gets_the_bits_that_python_gets(tmp_path: Path) -> None:
         y_vg, g_x, g_a = both([x, 1.25])
         from_python += [y, y_vg, g_a, *g_x.ravel()]
     assert from_c.tobytes() == np.array(from_python).tobytes()
-
-
-def test_math_functions_are_the_c_librarys_where_there_is_no_fma(tmp_path: Path) -> None:
-    function = parse_function("func @f(%x: f64) -> f64 { %0: f64 = exp %x return %0 }")
-    for cpu, wanted in (("x86-64", "U exp"), ("x86-64-v3", "")):
-        code, _ = export(
-            {"": function}, "model", tmp_path, cpu=cpu, triple="x86_64-unknown-linux-gnu"
-        )
-        listing = subprocess.run(
-            ["nm", "--undefined-only", code], capture_output=True, text=True, check=True
-        )
-        assert listing.stdout.strip() == wanted
 
 
 def test_the_object_links_into_a_shared_library_and_needs_no_other(tmp_path: Path) -> None:

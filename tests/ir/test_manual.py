@@ -29,6 +29,7 @@ TAKES = {
     **dict.fromkeys(("cholesky", "lu", "qr", "eigh", "svd"), "float"),
     **dict.fromkeys(("triangular_solve", "solve"), "float"),
     "cond": "bool, as the branches",
+    "external": "as it says",
     "call": "as the body",
     "checkpoint": "as the body",
     "scan": "as the body",

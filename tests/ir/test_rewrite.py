@@ -136,7 +136,7 @@ def test_bodies_of_loops_are_rewritten_those_of_calls_are_not() -> None:
     func @f(%x: f64) -> (f64, f64) {
       %0: f64 = scan %x {body = @body, consts = 0, carries = 1, length = 3, reverse = false,
         counted = false, checkpoint = none}
-      %1: f64 = call %x {name = "mine", body = @body, vjp = none, jvp = none}
+      %1: f64 = call %x {name = "mine", body = @body, vjp = none, jvp = none, constants = []}
       return %0, %1
     }
     func @body(%x: f64) -> f64 {

@@ -40,7 +40,7 @@ func @loops(%x: f64[n], %p: bool, %k: i64) -> (f64, f64[n], i64, f64, f64) {
   %3, %4: i64, i64 = while %k
     {condition = @small, body = @twice, condition_consts = 0, body_consts = 0, length = none}
   %5: f64 = cond %p, %1 {then = @half, otherwise = @half}
-  %6: f64 = call %5 {name = "half of it", body = @half, vjp = @half.vjp, jvp = none}
+  %6: f64 = call %5 {name = "half of it", body = @half, vjp = @half.vjp, jvp = none, constants = []}
   return %1, %2, %3, %5, %6
 }
 
@@ -226,7 +226,7 @@ ERRORS = """
                      ^^^ reduce_sum takes no literal here
 %0: f64 = iota
           ^^^^ iota makes a value with one axis
-%0: f64 = call %x {name = "g", body = @g, vjp = none, jvp = none}
+%0: f64 = call %x {name = "g", body = @g, vjp = none, jvp = none, constants = []}
                                       ^^ no function is called @g
 %0: f64 = neg %x !
                  ^ unexpected character !
@@ -253,7 +253,7 @@ def test_more_errors() -> None:
         "                      ^^^"
     )
     assert error("func @f(%x: f64[n-]) -> () { return }").startswith("expected a size, found n-")
-    holds = '{name = "f", body = @f, vjp = none, jvp = none}'
+    holds = '{name = "f", body = @f, vjp = none, jvp = none, constants = []}'
     assert error(f"func @f(%x: f64) -> f64 {{ %0: f64 = call %x {holds} return %0 }}").startswith(
         "@f holds itself"
     )

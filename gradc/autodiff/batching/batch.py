@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gradc.autodiff.batching import (
     branches,
+    external,
     indices,
     linear_algebra,
     loops,
@@ -23,6 +24,7 @@ _VALUE_RULES: dict[str, ValueRule] = {
     **rearrangements.RULES,
     **indices.RULES,
     **linear_algebra.RULES,
+    **external.RULES,
 }
 _RULES: dict[str, Rule] = {
     **{name: all_vary(made) for name, made in _VALUE_RULES.items()},

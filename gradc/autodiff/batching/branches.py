@@ -137,7 +137,8 @@ def _call(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Mapped
         vjp = vjp and _with_zeros_for_mask(points, vjp)
         jvp = jvp and _with_tangent_of_mask(points, jvp, len(operands))
     values = [*mask, *(operand.value for operand in operands)]
-    found = build.call(values, name=given["name"], body=made, vjp=vjp, jvp=jvp)
+    constants = [*("" for _ in mask), *given["constants"]] if given["constants"] else ()
+    found = build.call(values, name=given["name"], body=made, vjp=vjp, jvp=jvp, constants=constants)
     return [Mapped(value, True) for value in found]
 
 

@@ -1,22 +1,33 @@
-"""The derivative of a call is its own rule; the direction it does not have is its transpose."""
+"""The derivative of a call is its own rule; the direction it does not have is its transpose.
+
+What comes with masks is pushed through the rule as tangents are, if the rule is linear: a zero that
+stays zero does so through a rule of the user's too.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gradc.autodiff.masks import Cotangent
 from gradc.autodiff.zeros import solid
-from gradc.derivatives.control.layout import solid_cotangents
-from gradc.derivatives.registry import Cotangents, Site, Tangents, forward_rule, reverse_rule
+from gradc.derivatives.registry import (
+    Cotangents,
+    Site,
+    masked_forward_rule,
+    reverse_rule,
+)
 from gradc_ir import build, ops
+from gradc_ir.graph import Function
+from gradc_ir.types import Type
 
 
-@forward_rule(ops.call)
-def push_through_call(site: Site, tangents: Tangents) -> Tangents:
+@masked_forward_rule(ops.call)
+def push_through_call(site: Site, tangents: Cotangents) -> Cotangents:
     """A call: its jvp, or the transpose of its vjp, inlined."""
     from gradc.autodiff.transpose import forward_of
 
-    filled = [solid(t, operand.type) for t, operand in zip(tangents, site.operands)]
     rule = forward_of(site.attributes["name"], site.attributes)
-    return build.active().inline(rule, [*site.operands, *filled])
+    return _applied(rule, site, tangents, [operand.type for operand in site.operands])
 
 
 @reverse_rule(ops.call)
@@ -25,7 +36,23 @@ def pull_through_call(site: Site, cotangents: Cotangents) -> Cotangents:
     from gradc.autodiff.transpose import reverse_of
 
     rule = reverse_of(site.attributes["name"], site.attributes)
-    types = [result.type for result in site.results]
-    given = solid_cotangents(cotangents, types)
-    found = build.active().inline(rule, [*site.operands, *given])
-    return [Cotangent(value) for value in found]
+    return _applied(rule, site, cotangents, [result.type for result in site.results])
+
+
+def _applied(
+    rule: Function, site: Site, given: Cotangents, types: Sequence[Type]
+) -> Sequence[Cotangent | None]:
+    """Return what a rule makes of a site's operands and of tangents or cotangents."""
+    from gradc.autodiff.forward import push_linear
+    from gradc.autodiff.transpose import is_plainly_linear
+
+    plain = [
+        solid(None if x is None else x.solid(), type_)
+        for x, type_ in zip(given, types, strict=True)
+    ]
+    count = len(site.operands)
+    masked = any(x is not None and x.mask is not None for x in given)
+    if masked and is_plainly_linear(rule, count):
+        there = {count + i: x for i, x in enumerate(given) if x is not None}
+        return push_linear(rule, [*site.operands, *plain], there)
+    return [Cotangent(value) for value in build.active().inline(rule, [*site.operands, *plain])]

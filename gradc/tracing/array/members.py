@@ -22,6 +22,7 @@ from gradc.tracing.sizing import as_integer
 from gradc.tracing.state import running
 from gradc.tracing.tracer import Tracer, make_known, read, shape_of, weak_number
 from gradc.tracing.ufunc_options import check_cast
+from gradc.tracing.variables import assign_value, value_of_variable
 from gradc_ir import build, sizes
 from gradc_ir.errors import TraceError
 from gradc_ir.types import DType
@@ -255,6 +256,7 @@ MEMBERS: dict[str, Any] = {
     **{name: property(read_it, _ASSIGNED.get(name)) for name, read_it in ATTRIBUTES.items()},
     **{name: _method(name) for name in SAME_NAME},
     "flat": property(flat.Flat, flat.assign),
+    "value": property(value_of_variable, assign_value),
     "__getitem__": indexing.get,
     "__setitem__": indexing.set,
     "__array_ufunc__": _array_ufunc,

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from gradc.overriding import overrides_for
 from gradc.tracing import source
 from gradc.tracing.array.integers import refuse_wide_product
 from gradc.tracing.arrays import as_tracer, contains_unknown, plain_nest
@@ -45,6 +46,11 @@ def operate(name: str, *operands: Any) -> Any:
         return of_selected(lambda *whole: operate(name, *whole), operands, {})
     if not any([contains_unknown(operand) for operand in operands]):
         return wrap_known(rule.ufunc(*[plain_nest(operand) for operand in operands]), [])
+    override = overrides_for(rule.ufunc)
+    if override is not None:
+        found = override(*operands)
+        weak = weak_kinds(operands) is not None
+        return weak_number(read(found), python_type(found.type.dtype)) if weak else found
     operands = tuple([as_tracer(x) if isinstance(x, list | tuple) else x for x in operands])
     if name == "power":
         special = _simple_power(*operands)

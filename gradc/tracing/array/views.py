@@ -164,6 +164,22 @@ class Repeated(View):
         return build.broadcast_to(base, self.shape)
 
 
+class Returned(View):
+    """What a function returned that is an array it was given, or a part of it.
+
+    In NumPy the two share memory; here the function is a node, so neither may be assigned to.
+    """
+
+    certain = False
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+    def forward(self, base: Value) -> Value:
+        """Return what the function returned."""
+        return self.value
+
+
 class Overlapping(View):
     """A known array that may share memory with another in a way that is not followed."""
 

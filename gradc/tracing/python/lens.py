@@ -35,6 +35,7 @@ from gradc.tracing.python.modules import (
 from gradc.tracing.state import Capture, CodeOf, Entry, Guard, SameElements, SameObject, Trace
 from gradc.tracing.tracer import Tracer, make_hidden
 from gradc_ir.errors import TraceError
+from gradc_ir.graph import Value
 from gradc_ir.types import _FROM_NUMPY as _SUPPORTED
 from gradc_ir.types import Type, dtype_of
 
@@ -65,9 +66,10 @@ class Origin:
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
 
-    def value(self, tracer: Tracer) -> Any:
-        """Return the value of the new hidden input, a parameter of the outermost trace."""
-        return tracer._trace.root.hidden_input(self.capture)
+    def read(self, tracer: Tracer, trace: Trace) -> Value:
+        """Return the new hidden input, a parameter of the outermost trace, in this trace."""
+        value = tracer._value = tracer._trace.root.hidden_input(self.capture)
+        return trace.lift(value, tracer._trace)
 
 
 class Lens:
@@ -79,6 +81,7 @@ class Lens:
         self._globals: dict[int, tuple[dict[str, Any], dict[str, Any], set[str]]] = {}
         self._cells: dict[int, tuple[Any, Any]] = {}
         self._arrays: dict[tuple[int, str], tuple[Any, Tracer]] = {}
+        self.variables: dict[int, Tracer] = {}
         self._holders: list[tuple[str, Any, Any]] = []
         self._builtins = seen_builtins(self.see)
 
@@ -124,6 +127,8 @@ class Lens:
             return seen_vectorized(value, self.see)
         if is_random(value):
             return Random(getattr(value, "__name__", "a random generator"))
+        if hasattr(kind, "__gradc_seen__"):
+            return value.__gradc_seen__(self, kind.__name__.lower())
         if not isinstance(value, type) and hasattr(kind, "__gradc_trace__"):
             return Inlined(value, value.__gradc_trace__)
         run = getattr(kind, "__call__", None)  # noqa: B004 - the method itself is wanted
@@ -175,6 +180,8 @@ class Lens:
         else:
             if type(value) is not types.ModuleType or _is_of_user(value):
                 self.guard(identity, SameObject(name, value, fetch))
+            if hasattr(type(value), "__gradc_seen__"):
+                return value.__gradc_seen__(self, name)
             if holders.is_user_object(value):
                 return self._object(value, name)
         return self.see(value)

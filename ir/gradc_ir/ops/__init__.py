@@ -1,7 +1,18 @@
 """The op table: importing this package declares every op; ``ops.NAME`` is the op called NAME."""
 
 from gradc_ir.op import TABLE
-from gradc_ir.ops import control, elementwise, factor, index, linalg, order, reduce, shape, special
+from gradc_ir.ops import (
+    control,
+    elementwise,
+    factor,
+    foreign,
+    index,
+    linalg,
+    order,
+    reduce,
+    shape,
+    special,
+)
 from gradc_ir.ops.control import call, checkpoint, cond, scan, while_
 from gradc_ir.ops.elementwise import (
     abs,
@@ -61,6 +72,7 @@ from gradc_ir.ops.elementwise import (
     tanh,
 )
 from gradc_ir.ops.factor import cholesky, eigh, lu, qr, solve, svd, triangular_solve
+from gradc_ir.ops.foreign import external
 from gradc_ir.ops.index import gather, scatter_add, scatter_set
 from gradc_ir.ops.linalg import contract
 from gradc_ir.ops.order import argsort, cumsum, recurrence
@@ -108,6 +120,7 @@ from gradc_ir.ops.special import (
     gammaincinv,
     lgamma,
     log_ndtr,
+    ndtr,
     ndtri,
     poch,
     rgamma,
@@ -118,7 +131,7 @@ from gradc_ir.ops.special import (
     zeta,
 )
 
-FAMILIES = (elementwise, special, reduce, shape, index, order, linalg, factor, control)
+FAMILIES = (elementwise, special, reduce, shape, index, order, linalg, factor, foreign, control)
 
 __all__ = [
     "FAMILIES",
@@ -175,6 +188,7 @@ __all__ = [
     "exp2",
     "expi",
     "expm1",
+    "external",
     "floor",
     "floor_divide",
     "fresnel_cosine",
@@ -206,6 +220,7 @@ __all__ = [
     "maximum",
     "minimum",
     "mul",
+    "ndtr",
     "ndtri",
     "ne",
     "neg",

@@ -42,6 +42,8 @@ def _infer_call(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ..
     if jvp is not None:
         _expect("call", "jvp parameters", jvp.param_types, body.param_types * 2)
         _expect("call", "tangents", jvp.result_types, body.result_types)
+    if len(attributes["constants"]) not in (0, len(types)):
+        raise ShapeError("call: constants has one name an operand, or none at all")
     return body.result_types
 
 
@@ -52,10 +54,11 @@ call = declare(
         None,
         _infer_call,
         None,
-        attributes=("name", "body", "vjp", "jvp"),
+        attributes=("name", "body", "vjp", "jvp", "constants"),
         summary="A function with derivatives of its own: vjp takes the operands and the "
         "results' cotangents to the operands' cotangents, jvp takes operands and tangents to "
-        "the results' tangents; None where none is given.",
+        "the results' tangents; None where none is given. Constants: for each operand that the "
+        "rules have no derivative by what a user calls it, for the others nothing.",
     )
 )
 

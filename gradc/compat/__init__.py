@@ -1,0 +1,5 @@
+"""What other systems call their gradients by, with their meaning, on NumPy arrays."""
+
+from gradc.compat import ivy, tf
+
+__all__ = ["ivy", "tf"]

@@ -1,0 +1,16 @@
+"""Checks of functions: derivatives against numbers that owe nothing to rules, bits against bits."""
+
+from gradc.testing.determinism import check_determinism, compare_bits
+from gradc.testing.gradients import check_function, check_grads, compare_grads
+from gradc.testing.samples import sample_arguments
+from gradc.testing.slopes import widen
+
+__all__ = [
+    "check_determinism",
+    "check_function",
+    "check_grads",
+    "compare_bits",
+    "compare_grads",
+    "sample_arguments",
+    "widen",
+]

@@ -1,0 +1,291 @@
+"""Determinism by gradient injection: random upstream gradients, and the bits of what comes back.
+
+The method is that of Riach's *Gradient injection* (NVIDIA, framework-determinism, 2020): an
+upstream gradient that differs from element to element shows an order of summation that changes,
+which equal elements would hide.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradc import nest
+from gradc.conversion import Array
+from gradc.executable import Executable
+from gradc.pipeline import Options, Request, derive
+from gradc.specialize import generalize
+from gradc.testing.c_kernel import CKernel, NoKernel
+from gradc.tracing import NeedsConcreteSize, Traced
+
+A_CALL = "a call"
+# Takes upstream gradients to the values and the gradients, each a list of arrays.
+Way = Callable[[Sequence[Array]], list[Array]]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first element whose bits differ."""
+
+    function: str
+    element: str
+    way: str
+    seed: int
+    expected: Any
+    found: Any
+
+    def __str__(self) -> str:
+        width = max(len(A_CALL), len(self.way)) + 1
+        return (
+            f"{self.function} is not deterministic: {self.element} has other bits from {self.way} "
+            f"than from {A_CALL}, seed {self.seed}\n"
+            f"  {A_CALL + ':':<{width}} {_bits(self.expected)}\n"
+            f"  {self.way + ':':<{width}} {_bits(self.found)}"
+        )
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """One way to compute the gradients: what differs, or why it was not taken."""
+
+    way: str
+    difference: Difference | None = None
+    reason: str = ""
+
+
+def check_determinism(
+    f: Callable[..., Any], args: Sequence[Any], repeat: int = 5, *, seed: int = 0
+) -> None:
+    """Check that value and gradients of a function have the same bits, whatever computes them.
+
+    For each of ``repeat`` seeds, ``seed``, ``seed + 1`` and so on, upstream gradients are drawn
+    from [-1, 1) and pulled back through ``f`` at ``args``. The same is done by another call, in
+    another process, by kernels of static and of symbolic sizes, and by the exported C kernel, where
+    there is a C compiler.
+
+    Raises AssertionError that names the first element that differs, the way and the seed. Large
+    matrix products that BLAS computes may differ between kernels: ``gradc.compile(f, blas=False)``.
+    """
+    for made in compare_bits(f, args, repeat, seed=seed):
+        if made.difference is not None:
+            raise AssertionError(str(made.difference))
+
+
+def compare_bits(
+    f: Callable[..., Any], args: Sequence[Any], repeat: int = 5, *, seed: int = 0
+) -> Iterator[Repeat]:
+    """Yield what each way to compute values and gradients gives, compared with a call."""
+    injected = _Injected(f, args)
+    seeds = range(seed, seed + repeat)
+    upstream = [injected.draw(each) for each in seeds]
+    expected = [injected.call(each) for each in upstream]
+    ways: list[tuple[str, Callable[[], Way]]] = [
+        ("the same call again", lambda: injected.call),
+        ("a kernel of static sizes", injected.static),
+        ("a kernel of symbolic sizes", injected.symbolic),
+        ("the exported C kernel", injected.exported),
+        ("another process", lambda: injected.other_process(upstream)),
+    ]
+    for name, make in ways:
+        try:
+            way = make()
+        except (NoKernel, NeedsConcreteSize) as reason:
+            yield Repeat(name, reason=str(reason))
+            continue
+        yield Repeat(name, injected.first_difference(name, way, seeds, upstream, expected))
+
+
+class _Injected:
+    """A function at arguments, and the ways from upstream gradients to its gradients."""
+
+    def __init__(self, f: Callable[..., Any], args: Sequence[Any]) -> None:
+        from gradc.transforms import compiled
+
+        self.compiled = compiled(f)
+        self.f = f
+        self.args = tuple(args)
+        self.options: Options = self.compiled.options
+        self.bound = self.compiled._parameters.bind(self.args, {})
+        self.arrays = self.bound.leaves
+        self.wrt = [i for i, array in enumerate(self.arrays) if array.dtype.kind == "f"]
+        self.traced = self.compiled._trace(self.bound, self.bound.types)
+        value, _ = self.compiled.vjp(*self.args)
+        self.value_tree = nest.flatten(value)[1]
+        self.like = [np.asarray(leaf) for leaf in nest.flatten(value)[0]]
+        function = self.traced.function
+        names = [f"result {i}" for i in range(len(function.results))]
+        names = ["the value"] if len(names) == 1 else names
+        self.names = [*names, *(f"the gradient by {function.names[i]}" for i in self.wrt)]
+
+    def draw(self, seed: int) -> list[Array]:
+        """Return upstream gradients in [-1, 1), one for each floating-point result."""
+        random = np.random.default_rng(seed)
+        return [
+            np.asarray(2 * random.random(like.shape) - 1, like.dtype)
+            for like in self.like
+            if like.dtype.kind == "f"
+        ]
+
+    # -- ways --------------------------------------------------------------------------------------
+
+    def call(self, upstream: Sequence[Array]) -> list[Array]:
+        """Return the values and gradients of a call in Python."""
+        value, pullback = self.compiled.vjp(*self.args)
+        rest = iter(upstream)
+        parts = [next(rest) if like.dtype.kind == "f" else None for like in self.like]
+        whole = nest.unflatten(self.value_tree, parts)
+        gradients = nest.flatten(pullback(whole))[0]
+        return [np.asarray(each) for each in (*nest.flatten(value)[0], *gradients)]
+
+    def static(self) -> Way:
+        """Return one kernel for value and gradients, for these sizes."""
+        return self._kernel(self.traced)
+
+    def symbolic(self) -> Way:
+        """Return one kernel for all sizes; raises NeedsConcreteSize, or NoKernel."""
+        return self._kernel(self._symbolic())
+
+    def _symbolic(self) -> Traced:
+        shapes = self.bound.shapes
+        others = tuple(tuple(size + (size > 1) for size in shape) for shape in shapes)
+        types = list(generalize(self.bound.types, [shapes, others]))
+        if types == list(self.bound.types):
+            raise NoKernel("there are no sizes")
+        return self.compiled._trace(self.bound, types)
+
+    def _kernel(self, traced: Traced) -> Way:
+        executable = Executable(self._final(traced), blas=self.options.blas)
+        return lambda upstream: list(executable([*self._inputs(traced), *upstream]))
+
+    def _final(self, traced: Traced) -> Any:
+        return derive(traced.function, Request("vjp", tuple(self.wrt), options=self.options))
+
+    def _inputs(self, traced: Traced) -> list[Array]:
+        return [*self.arrays, *(capture.read() for capture in traced.captures)]
+
+    def exported(self) -> Way:
+        """Return the exported kernel, called as C calls it; raises NoKernel."""
+        try:
+            traced = self._symbolic()
+        except (NeedsConcreteSize, NoKernel):
+            traced = self.traced
+        kernel = CKernel(self._final(traced))
+        return lambda upstream: kernel([*self._inputs(traced), *upstream])
+
+    def other_process(self, upstream: Sequence[Sequence[Array]]) -> Way:
+        """Return what another process computed: by the function if it can import it, or its graph.
+
+        Raises NoKernel when there is neither.
+        """
+        from gradc_ir.printer import print_function
+
+        try:
+            if self.traced.captures:
+                raise _NotThere  # arrays outside may hold something else in a fresh module
+            found = _in_another_process("function", (self.f, self.args), upstream)
+        except _NotThere:
+            text = print_function(self._final(self.traced), locations=False)
+            given = text, self._inputs(self.traced), self.options.blas
+            found = _in_another_process("graph", given, upstream)
+        results = iter(found)
+        return lambda _: next(results)
+
+    # -- bits --------------------------------------------------------------------------------------
+
+    def first_difference(
+        self,
+        name: str,
+        way: Way,
+        seeds: Sequence[int],
+        upstream: Sequence[Sequence[Array]],
+        expected: Sequence[Sequence[Array]],
+    ) -> Difference | None:
+        """Return the first element whose bits differ for one of the seeds, None when none does."""
+        for seed, given, wanted in zip(seeds, upstream, expected):
+            for element, found, want in zip(self.names, way(given), wanted, strict=True):
+                place = _first_other_bits(found, want)
+                if place is not None:
+                    index = f"[{', '.join(map(str, place))}]" if place else ""
+                    return Difference(
+                        self.traced.function.name, element + index, name, seed,
+                        want[place], found[place],
+                    )  # fmt: skip
+        return None
+
+
+def _first_other_bits(found: Array, want: Array) -> tuple[int, ...] | None:
+    if found.shape != want.shape or found.dtype != want.dtype:
+        return ()
+    same = found == want
+    if found.dtype.kind == "f":
+        same = same & (np.signbit(found) == np.signbit(want)) | (np.isnan(found) & np.isnan(want))
+    places = np.argwhere(~np.asarray(same))
+    return tuple(int(i) for i in places[0]) if len(places) else None
+
+
+def _bits(number: Any) -> str:
+    return (
+        f"{number!r:.40} {float(number).hex()}"
+        if isinstance(number, np.floating)
+        else f"{number!r:.40}"
+    )
+
+
+# -- the other process -----------------------------------------------------------------------------
+
+
+class _NotThere(Exception):
+    """The other process cannot import the function."""
+
+
+_STATUS_NOT_THERE = 3
+
+
+def _in_another_process(
+    kind: str, given: Any, upstream: Sequence[Sequence[Array]]
+) -> list[list[Array]]:
+    try:
+        message = pickle.dumps((kind, pickle.dumps(given), [list(each) for each in upstream]))
+    except Exception:  # whatever the pickling of an object of the user's raises
+        raise _NotThere from None
+    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
+    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+    done = subprocess.run(
+        [sys.executable, "-c", "from gradc.testing.determinism import answer; answer()"],
+        input=message,
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": seed},
+    )
+    if done.returncode == _STATUS_NOT_THERE:
+        raise _NotThere
+    if done.returncode:
+        last = done.stderr.decode(errors="replace").strip().splitlines()
+        raise NoKernel(f"the process failed: {last[-1] if last else done.returncode}")
+    found: list[list[Array]] = pickle.loads(done.stdout)
+    return found
+
+
+def answer() -> None:
+    """Compute, in a process of its own, what standard input asks for."""
+    kind, pickled, upstream = pickle.load(sys.stdin.buffer)
+    try:
+        given = pickle.loads(pickled)
+    except Exception:
+        sys.exit(_STATUS_NOT_THERE)
+    way = _Injected(*given).call if kind == "function" else _of_graph(*given)
+    pickle.dump([way(each) for each in upstream], sys.stdout.buffer)
+
+
+def _of_graph(text: str, arrays: Sequence[Array], blas: bool) -> Way:
+    from gradc_ir.parser import parse_function
+
+    executable = Executable(parse_function(text), blas=blas)
+    return lambda upstream: list(executable([*arrays, *upstream]))

@@ -1,0 +1,63 @@
+"""Functions of C: of numbers, on each element, or of whole arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradc_ir import foreign
+from gradc_ir.errors import ShapeError
+from gradc_ir.op import Attributes, Op, declare
+from gradc_ir.sizes import Size
+from gradc_ir.types import DType, Type
+
+
+def _infer(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    shapes: Sequence[Sequence[Size]] = attributes["shapes"]
+    dtypes: Sequence[DType] = attributes["dtypes"]
+    numbers: Sequence[bool] = attributes["numbers"]
+    symbol = attributes["symbol"]
+    if not types or any(not type_.shape for type_ in types):
+        raise ShapeError(f"external {symbol}: its operands have axes")
+    if attributes["sizes"] is None:
+        if len(dtypes) != 1 or shapes or numbers or len({type_.shape for type_ in types}) > 1:
+            raise ShapeError(f"external {symbol}: a function of numbers has one shape, one result")
+        return (types[0].with_shape(types[0].shape).with_dtype(dtypes[0]),)
+    if len(numbers) != len(types) or len(shapes) != len(dtypes) or not all(map(len, shapes)):
+        raise ShapeError(f"external {symbol}: its attributes do not fit its operands")
+    for type_, is_number in zip(types, numbers):
+        if is_number and type_.shape != (1,):
+            raise ShapeError(f"external {symbol}: {type_} is no number")
+    return tuple(Type(dtype, tuple(shape)) for dtype, shape in zip(dtypes, shapes))
+
+
+def _external(
+    *operands: Any,
+    symbol: str,
+    sizes: Sequence[int] | None,
+    numbers: Sequence[bool],
+    shapes: Sequence[Sequence[int]],
+    dtypes: Sequence[DType],
+) -> Any:
+    if sizes is None:
+        return foreign.call_each(symbol, dtypes[0], operands)
+    made = [np.zeros(tuple(shape), dtype.numpy) for shape, dtype in zip(shapes, dtypes)]
+    foreign.call_whole(symbol, sizes, numbers, operands, made)
+    return tuple(made) if len(made) > 1 else made[0]
+
+
+external = declare(
+    Op(
+        "external",
+        "foreign",
+        None,
+        _infer,
+        _external,
+        attributes=("symbol", "sizes", "numbers", "shapes", "dtypes"),
+        summary="A function of C, by its symbol. Without sizes: of one number of each operand, to "
+        "one number, for every element. Else void: of the sizes, of each operand's number or "
+        "address, of the addresses of the results.",
+    )
+)
