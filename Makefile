@@ -10,10 +10,10 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types golden bench measure docs coefficients
+.PHONY: help demo test lint types golden bench measure accuracy docs coefficients math-slow cross
 
 help: ## print these lines
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.test ## fit a logistic regression to real data, explain it, export it to C
 	$(BIN)/python examples/breast_cancer.py
@@ -38,6 +38,16 @@ bench: $(VENV)-bench/.bench ## measure gradc beside other tools; benchmarks/READ
 measure: $(VENV)/.test ## measure parts of gradc: calls, compile time, loops, tracing
 	@for name in calls compile_time import_time loops math_functions straight_line tracing; do \
 		echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
+
+math-slow: $(VENV)/.test ## prove the errors of the math functions, in f32 over every number: half an hour
+	$(BIN)/python tools/math_slow.py $(ARGS)
+
+cross: $(VENV)/.test ## compare the bits of kernels for other machines, run by qemu-user
+	tools/install_cross
+	$(BIN)/python tools/cross.py $(ARGS)
+
+accuracy: $(VENV)/.test ## bits of error of values and gradients, beside naive NumPy
+	$(BIN)/python -m benchmarks.accuracy.run $(ARGS)
 
 docs: $(VENV)/.test ## write the generated pages of docs/, then run every example of the docs
 	$(BIN)/python tools/write_tables.py
