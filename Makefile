@@ -39,7 +39,7 @@ measure: $(VENV)/.test ## measure parts of gradc: calls, compile time, loops, tr
 	@for name in calls compile_time import_time loops math_functions straight_line tracing; do \
 		echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
-math-slow: $(VENV)/.test ## prove the errors of the math functions, in f32 over every number: half an hour
+math-slow: $(VENV)/.test ## prove the errors of the math functions, in f32 over every number: forty minutes
 	$(BIN)/python tools/math_slow.py $(ARGS)
 
 cross: $(VENV)/.test ## compare the bits of kernels for other machines, run by qemu-user

@@ -3,7 +3,7 @@
     python tools/math_slow.py [--points 1_000_000] [names …]
 
 In f64 against ball arithmetic, in f32 over every number there is, beside the same function in f64;
-functions of two numbers in f32 against ball arithmetic too. Two processes take about half an hour.
+functions of two numbers in f32 against ball arithmetic too. Two processes take about forty minutes.
 """
 
 from __future__ import annotations
@@ -83,4 +83,6 @@ if __name__ == "__main__":
     parser.add_argument("names", nargs="*", default=list(MEASURED), metavar="name")
     parser.add_argument("--points", type=int, default=1_000_000, help="of any bits, in f64")
     given = parser.parse_args()
+    if unknown := set(given.names) - set(MEASURED):
+        parser.error(f"no such function: {', '.join(sorted(unknown))}")
     sys.exit(1 if main(given.names, given.points) else 0)

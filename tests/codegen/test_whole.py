@@ -159,7 +159,7 @@ def test_long_code_is_cut_into_parts_around_it(monkeypatch: pytest.MonkeyPatch) 
     def body(x: Value) -> list[Value]:
         results = []
         for step in range(6):
-            packed, order = build.lu(build.sin(x + float(step)))
+            packed, order = build.lu(build.sqrt(build.abs(x + float(step))))
             results += [packed, order]
             x = build.cumsum(packed, step % 2)
         return results

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gradc_codegen.math.emitted import coefficients, wide
 from gradc_codegen.math.emitted.builder import Bits, Float, fast_sum, fma, horner
-from gradc_codegen.math.emitted.rare import sometimes
+from gradc_codegen.math.emitted.rare import otherwise
 from gradc_ir.types import DType
 
 LOG_2 = coefficients.LOG_2_NEAREST[DType.F64][0]
@@ -101,7 +101,7 @@ def unless_large(
         return of_any(x)
     found = usual(x)  # before the test: so LLVM interleaves the vectors that the lanes fill
     large = (x.number(limit).bits - abs(x).bits).is_negative
-    return sometimes(large, of_any, [x], found)
+    return otherwise(large, of_any, [x], found)
 
 
 def normal_limit(x: Float) -> float:

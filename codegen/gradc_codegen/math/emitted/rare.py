@@ -47,13 +47,27 @@ def sometimes(
     the format and of all lanes at once. The condition and the operands must come from settled
     numbers.
     """
-    body = usual.body
+    return _behind_branch(where, lambda: where.select(_called(definition, operands), usual), usual)
+
+
+def otherwise(
+    where: Truth, definition: Callable[..., Float], operands: Sequence[Float], usual: Float
+) -> Float:
+    """Return a definition of the operands in all lanes if a condition holds of any of them.
+
+    As :func:`sometimes`, of a definition that has the bits of what is usual everywhere else.
+    """
+    return _behind_branch(where, lambda: _called(definition, operands), usual)
+
+
+def _called(definition: Callable[..., Float], operands: Sequence[Float]) -> Float:
+    """Write the call of a function of the format and of all lanes at once."""
+    body = operands[0].body
     name = _name(body, definition)
     if name not in body.definitions:
         _define_alike(body, name, definition, len(operands))
     given = ", ".join(f"{body.type} {operand.text}" for operand in operands)
-    call = f"call {body.type} {name}({given})"
-    return _behind_branch(where, lambda: where.select(Float(body, body.emit(call)), usual), usual)
+    return Float(body, body.emit(f"call {body.type} {name}({given})"))
 
 
 def _name(body: Body, definition: Callable[..., Float]) -> str:

@@ -78,11 +78,9 @@ def _largest(half: Float) -> float:
 
 def tanh(x: Float) -> Float:
     """Return the hyperbolic tangent: (base - 2**-n + p) / below; near 0 n is 0, and p decides."""
+    x = x.settled  # as in the others, with which it shares what follows
     size = abs(x)
-    if wide.is_wide(x.body):
-        of = _parts(size, _largest(size))
-    else:
-        of = _parts(size.settled, _moderate(size))  # as the others do, with which it shares them
+    of = _parts(size, _largest(size) if wide.is_wide(x.body) else _moderate(size))
     # what is lost of the base is lost above and below, and matters little
     above, above_low = fast_sum(of.base - of.inverse, of.p)
     quotient = above * of.reciprocal
@@ -93,22 +91,24 @@ def tanh(x: Float) -> Float:
 
 def sigmoid(x: Float) -> Float:
     """Return 1 / (1 + e**-x)."""
+    x = x.settled
     return _sigmoid(x, _lower_sigmoid(abs(x) * 0.5))
 
 
 def sigmoid_of_double(x: Float) -> Float:
     """Return 1 / (1 + e**(-2 x))."""
+    x = x.settled
     return _sigmoid(x, _lower_sigmoid(abs(x)))
 
 
 def sigmoid_derivative(x: Float) -> Float:
     """Return e**x / (1 + e**x)**2."""
-    return _derivative(_lower_sigmoid(abs(x) * 0.5))
+    return _derivative(_lower_sigmoid(abs(x.settled) * 0.5))
 
 
 def sigmoid_derivative_of_double(x: Float) -> Float:
     """Return e**(2 x) / (1 + e**(2 x))**2, a quarter of the derivative of tanh."""
-    return _derivative(_lower_sigmoid(abs(x)))
+    return _derivative(_lower_sigmoid(abs(x.settled)))
 
 
 def _sigmoid(x: Float, lower: Float) -> Float:
@@ -130,7 +130,7 @@ def _lower_sigmoid(half: Float) -> Float:
         of = _parts(half, _moderate(half))
         return _fraction(of) * of.inverse
 
-    return unless_large(half.settled, _moderate(half), usual, _lower_of_any)
+    return unless_large(half, _moderate(half), usual, _lower_of_any)
 
 
 def _lower_of_any(half: Float) -> Float:
