@@ -39,7 +39,7 @@ def external(function: Any, spec: str, *, name: str | None = None) -> CustomGrad
     another function's.
     """
     inputs, results, several = _read(spec)
-    found = name or getattr(function, "native_name", None) or getattr(function, "__name__", None)
+    found = name or getattr(function, "__name__", None)
     if not isinstance(found, str):
         raise TraceError("gradc.external needs the name of the function", help='pass name="…"')
     address = _address(function)

@@ -192,7 +192,8 @@ def test_numba_and_addresses(library: ctypes.CDLL) -> None:
         """What ``numba.cfunc`` makes, as far as it counts."""
 
         address = ctypes.cast(library.gt_wave, ctypes.c_void_p).value
-        native_name = "gt_wave"
+        native_name = "cfunc._ZN7gt_wave"
+        __name__ = "gt_wave"
 
     made = gradc.external(CompiledByNumba(), "x: f64, k: f64 -> f64")
     assert made(1.0, 2.0) == np.sin(2.0)
