@@ -63,7 +63,8 @@ def test_every_schedule_has_the_bits_of_the_interpreter(spec: str, length: int) 
     function = contraction(spec, length, dtype)
     arguments = factors(function, dtype)
     (want,) = interpret(function, arguments)
-    for choices in (Choices(), *WAYS.values(), RandomChoices(length)):
+    others = (*WAYS.values(), RandomChoices(length)) if length > 2 else ()
+    for choices in (Choices(), *others):
         for found in results_of(function, arguments, choices):
             assert_same_bits(found, want)
 
