@@ -25,7 +25,7 @@ from tests.codegen.guarded import Guarded
 from tests.comparing import assert_same_bits
 from tests.random_graphs import random_arguments, random_graph, random_sizes
 
-EXAMPLES = int(os.environ.get("GRADC_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("GRADC_EXAMPLES", "40"))
 
 
 class RandomChoices(Choices):
