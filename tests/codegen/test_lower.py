@@ -15,7 +15,7 @@ from gradc_ir.interpret import interpret
 from gradc_ir.op import TABLE, Op
 from gradc_ir.types import DType, Type
 from tests.codegen.compiled import assert_compiled_same, call_raw, function_of, kernel_of
-from tests.comparing import assert_same_bits, assert_within_ulps
+from tests.comparing import LEAST_ACCURATE, assert_same_bits, assert_within_ulps
 from tests.programs import arrays_for, programs
 
 N, M = sizes.symbol("n"), sizes.symbol("m")
@@ -51,9 +51,6 @@ LARGE_INTEGERS = [2**63 - 1, -(2**63), 2**40 + 1]
 ELEMENTWISE = [
     op for op in TABLE.values() if op.is_elementwise and op.name not in ("cast", "select")
 ]
-
-# how far the interpreter, which is SciPy's here, may be off
-LEAST_ACCURATE = {"ndtr": 2_000, "log_ndtr": 2_000, "erfcx": 12}
 
 
 def samples(dtype: DType) -> list[float] | list[int] | list[bool]:

@@ -22,7 +22,7 @@ from gradc_ir.interpret import interpret
 from gradc_ir.op import TABLE, Op
 from gradc_ir.sizes import symbol
 from gradc_ir.types import DType, Type
-from tests.comparing import assert_close, assert_same_bits, assert_within_ulps
+from tests.comparing import LEAST_ACCURATE, assert_close, assert_same_bits, assert_within_ulps
 from tests.gradc.every_op import (
     CONTROL,
     FACTOR,
@@ -38,12 +38,8 @@ from tests.gradc.op_cases import DTYPES, FLOATS, Array, sample
 
 OPS = [op for op in TABLE.values() if op.name not in CONTROL + FACTOR + FOREIGN]
 ELEMENTWISE = [op for op in OPS if op.is_elementwise]
-# words of codegen whose results are those of a mathematics library, not exactly rounded
-INEXACT = {"softplus", "sigmoid", "sigmoid_derivative", "logaddexp", "log1mexp"}
 # near its zero the result is a difference of rounded numbers of the operands' size
 CANCELLING = {"logaddexp", "logsumexp", "lgamma"}
-# SciPy's own errors, in units in the last place: it squares x / sqrt(2), which is rounded
-LEAST_ACCURATE = {"ndtr": 2_000, "log_ndtr": 2_000, "erfcx": 12}
 USES = [(op, dtype) for op in OPS for dtype in DTYPES if cases(op, dtype)]
 FLOAT_USES = [(op, dtype) for op, dtype in USES if dtype in FLOATS]
 EPSILON = {DType.F64: np.finfo(np.float64).eps, DType.F32: np.finfo(np.float32).eps}
@@ -58,7 +54,7 @@ def each(uses: Sequence[tuple[Op, DType]]) -> pytest.MarkDecorator:
 def is_exact(op: Op) -> bool:
     """Whether the compiled op has the interpreter's bits."""
     scalar = op.scalar or ""
-    return not scalar.startswith("math.") and scalar not in INEXACT and op.name != "logsumexp"
+    return not scalar.startswith("math.") and op.name != "logsumexp"
 
 
 def native(function: Function) -> Executable:

@@ -1,4 +1,4 @@
-"""tanh, sinh and cosh: argument = n log(2) + r, and polynomials in r that keep what they lose."""
+"""sinh and cosh: argument = n log(2) + r, and polynomials in r that keep what they lose."""
 
 from __future__ import annotations
 
@@ -7,32 +7,6 @@ from dataclasses import dataclass
 from gradc_codegen.math.emitted import coefficients
 from gradc_codegen.math.emitted.builder import Float, fast_sum, fma, horner
 from gradc_codegen.math.emitted.exponential import LOG_2, remainder, rounded_quotient
-
-
-def tanh(x: Float) -> Float:
-    """Return the hyperbolic tangent.
-
-    With |x| = (n log(2)) / 2 + r and p = (e**(2 r) - 1) / 2 it is (a + p) / (b + p), where b is
-    (1 + 2**-n) / 2 and a is b - 2**-n. So near 0, where n is 0, p alone decides.
-    """
-    format_ = x.format
-    dtype = format_.dtype
-    size = abs(x).at_most((format_.fraction + 4) * LOG_2 / 2)  # it is 1 there
-    n, bits = rounded_quotient(size, -format_.bias, 2)
-    inverse = ((bits.of(0) - bits) << format_.fraction).number
-    high, low = coefficients.HALF_LOG_2[dtype]
-    r = fma(n, -high, size)  # exact, for n has six bits at most
-    p, p_low = fast_sum(r, fma(r * r, horner(r, coefficients.TANH[dtype]), n * -low))
-
-    b = fma(inverse, 0.5, 0.5)
-    a = b - inverse  # so what is lost of b is lost of both, and matters little
-    above, above_low = fast_sum(a, p)
-    below, below_low = fast_sum(b, p)
-    inverse_below = 1.0 / below
-    quotient = above * inverse_below
-    missing = fma(-quotient, below, above) + (above_low + p_low)
-    missing = fma(-quotient, below_low, missing)
-    return fma(missing, inverse_below, quotient).with_sign_of(x)
 
 
 @dataclass(frozen=True)
