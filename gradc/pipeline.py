@@ -23,7 +23,6 @@ from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.graph import Function
 from gradc_ir.passes import (
     Canonicalize,
-    FoldConstants,
     HoistInvariants,
     RemoveDeadNodes,
     SimplifyControl,
@@ -109,7 +108,6 @@ def _simplify(options: Options, more: tuple[Pass, ...] = ()) -> tuple[Pass, ...]
         # constants go into bodies before folding, which may decide a branch
         SimplifyControl(),
         Canonicalize(),
-        FoldConstants(),
         SimplifyControl(),
         _rules(options),
         *more,

@@ -160,12 +160,21 @@ def procedure(
     reason: str,
     *,
     roots: Iterable[str],
+    among: Iterable[str] | None = None,
     examples: Sequence[str] = (),
     domain: Mapping[str, Interval] | None = None,
     condition: str | None = None,
     loss: float = 0.0,
 ) -> Callable[[Procedure], Rule]:
-    """Return a decorator that makes a rule of a Python function from a value to its replacement."""
+    """Return a decorator that makes a rule of a Python function from a value to its replacement.
+
+    ``among``: ops of which at least one operand is made, seen through rearrangements, so that the
+    function need not be asked about every product or sum.
+    """
+    wanted = None if among is None else frozenset(among)
+
+    def may_match(heads: tuple[str, ...]) -> bool:
+        return wanted is None or not wanted.isdisjoint(heads)
 
     def decorate(function: Procedure) -> Rule:
         return Rule(
@@ -175,6 +184,7 @@ def procedure(
             reason,
             root_ops=frozenset(roots),
             function=function,
+            may_match=may_match,
             domain=domain,
             condition=condition,
             examples=examples,

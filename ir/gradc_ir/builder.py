@@ -20,10 +20,14 @@ _state = threading.local()
 
 
 class Builder:
-    """Makes nodes, each distinct one once, and records for each the user's lines it came from."""
+    """Makes nodes, each distinct one once, and records for each the user's lines it came from.
 
-    def __init__(self) -> None:
+    Its nodes are numbered from ``first_serial``, in the order in which they are made.
+    """
+
+    def __init__(self, first_serial: int = 0) -> None:
         self._nodes: dict[tuple[Any, ...], Node] = {}
+        self._first_serial = first_serial
         self.locations: dict[Node, tuple[Location, ...]] = {}
         self.here: tuple[Location, ...] = ()
 
@@ -61,8 +65,19 @@ class Builder:
                 types = op.infer([operand.type for operand in operands], attributes)
             else:
                 types = tuple([result.type for result in like.results])
-            node = Node(op, operands, attributes, types, len(self._nodes))
-            self._nodes[key] = node
+            serial = self._first_serial + len(self._nodes)
+            node = self._nodes[key] = Node(op, operands, attributes, types, serial)
+        if self.here:
+            self.note(node, self.here)
+        return node
+
+    def adopt(self, node: Node) -> Node:
+        """Return the node that is equal to one of another builder: that one, unless one is here.
+
+        Its operands are nodes of this builder already, and its serial below ``first_serial``.
+        """
+        key = (node.op.name, node.operands, tuple(node.attributes.values()))
+        node = self._nodes.setdefault(key, node)
         if self.here:
             self.note(node, self.here)
         return node

@@ -70,10 +70,16 @@ class FunctionRule:
         name: str,
         root_ops: Iterable[str] | None,
         function: Callable[[Value], Value | None],
+        may_match: Callable[[tuple[str, ...]], bool] | None = None,
     ) -> None:
         self.name = name
         self.root_ops = None if root_ops is None else frozenset(root_ops)
         self.apply = function
+        self._may_match = may_match
+
+    def may_match(self, heads: tuple[str, ...]) -> bool:
+        """Whether the rule can fire on a value whose operands are made by these ops."""
+        return self._may_match is None or self._may_match(heads)
 
     def __repr__(self) -> str:
         return f"<rule {self.name}>"
@@ -177,17 +183,31 @@ class Rewriter:
         self._bodies: dict[int, tuple[Function, Function]] = {}
 
     def function(self, function: Function) -> Function:
-        """Return the function rewritten, in a builder of its own."""
-        with Builder() as builder:
+        """Return the function rewritten; the very one when no rule fires.
+
+        Nodes stay the same as long as their operands do, so a pass that finds little costs little.
+        """
+        nodes = function.nodes
+        first = max((node.serial for node in nodes), default=-1) + 1
+        with Builder(first) as builder:
             # from values of the function to normal ones
             mapping: dict[Value, Value] = {}
             normaliser = _Normaliser(self, builder)
-            for node in function.nodes:
-                builder.here = lines = function.locations.get(node, ())
+            lines_of = function.locations
+            same = True
+            for node in nodes:
+                builder.here = lines = lines_of.get(node, ())
                 operands = tuple([mapping[operand] for operand in node.operands])
-                made = builder.apply(node.op, operands, self._attributes(node), node)
+                attributes = self._attributes(node)
+                if operands == node.operands and attributes is node.attributes:
+                    made = builder.adopt(node)
+                else:
+                    made = builder.apply(node.op, operands, attributes, node)
                 for old, new in zip(node.results, made.results):
-                    mapping[old] = normaliser.normal(new, lines)
+                    mapping[old] = normal = normaliser.normal(new, lines)
+                    same = same and normal is old
+            if same:
+                return function
             params = [mapping[param] for param in function.params]
             results = [mapping[result] for result in function.results]
             return builder.function(
@@ -211,10 +231,12 @@ class Rewriter:
     def _attributes(self, node: Node) -> Any:
         if node.op.family != "control" or node.op.name == "call":
             return node.attributes
-        return {
+        attributes = {
             name: self._body(item) if isinstance(item, Function) else item
             for name, item in node.attributes.items()
         }
+        same = all(item is node.attributes[name] for name, item in attributes.items())
+        return node.attributes if same else attributes
 
     def _body(self, body: Function) -> Function:
         found = self._bodies.get(id(body))
@@ -255,6 +277,8 @@ class _Normaliser:
     def normal(self, value: Value, lines: tuple[Location, ...]) -> Value:
         """Return the normal form of a value, whose normalisation is attributed to these lines."""
         normals = self.normals
+        if value in normals:
+            return normals[value]
         forward: dict[Value, Value] = {}
         fired: list[str] = []
         stack = [value]

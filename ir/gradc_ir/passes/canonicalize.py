@@ -9,6 +9,7 @@ from gradc_ir.graph import Function, Node, Value
 from gradc_ir.op import TABLE
 from gradc_ir.ops.linalg import parse_spec
 from gradc_ir.order import order_operands
+from gradc_ir.passes.fold import FoldConstants
 from gradc_ir.rearrange import apply as rearranged
 from gradc_ir.rearrange import scalar_constant
 from gradc_ir.rewrite import FunctionRule, rewrite
@@ -24,18 +25,18 @@ _HOISTED = frozenset({"broadcast", "reshape", "transpose"})
 class Canonicalize:
     """Changes no bit of any result.
 
-    Constants are spread scalars where all their elements are the same. Rearrangements of
+    What depends on constants only is evaluated. Constants are spread scalars where all their elements are the same. Rearrangements of
     rearrangements are one; they come after elementwise ops, which so work on the smaller array.
     A read of what an update wrote reads that. Operands of commutative ops are in order; labels of
     contractions are named by where they first stand.
     """
 
     name = "canonicalize"
-    summary = "bring every value to one spelling"
+    summary = "bring every value to one spelling, a number where it is known"
 
     def __call__(self, function: Function) -> Function:
         """Return the function in its canonical spelling."""
-        return rewrite(function, [*RULES, order_operands()])
+        return rewrite(function, [FoldConstants().rule(), *RULES, order_operands()])
 
 
 def spread_constant(value: Value) -> Value | None:

@@ -37,7 +37,11 @@ class FoldConstants:
 
     def __call__(self, function: Function) -> Function:
         """Return the function with constant values evaluated."""
-        return rewrite(function, [FunctionRule("fold", None, self.fold)])
+        return rewrite(function, [self.rule()])
+
+    def rule(self) -> FunctionRule:
+        """Return the folding as a rule, for passes that do more."""
+        return FunctionRule("fold", None, self.fold, _may_be_constants)
 
     def fold(self, value: Value) -> Value | None:
         """Return the constant that a value is, built in the active builder, or None."""
@@ -81,6 +85,10 @@ class FoldConstants:
     def _small(self, value: Value) -> bool:
         shape = value.type.shape
         return all(isinstance(size, int) for size in shape) and at_least(self.limit, product(shape))
+
+
+def _may_be_constants(heads: tuple[str, ...]) -> bool:
+    return all(head == "constant" for head in heads)
 
 
 def _evaluated(value: Value, arrays: Sequence[Array | None]) -> Value | None:
