@@ -38,6 +38,11 @@ class Builder:
     def __exit__(self, *exception: object) -> None:
         _stack().pop()
 
+    @classmethod
+    def beyond(cls, nodes: Iterable[Node]) -> Builder:
+        """Return a builder that may adopt these nodes: its own are numbered after them."""
+        return cls(max((node.serial for node in nodes), default=-1) + 1)
+
     @contextmanager
     def at(self, locations: tuple[Location, ...]) -> Iterator[None]:
         """Attribute the nodes made within to these lines of the user."""
@@ -130,7 +135,10 @@ class Builder:
         """
         before, self.here = self.here, locations or self.here
         operands = tuple([mapping[operand] for operand in node.operands])
-        made = self.apply(node.op, operands, node.attributes, node if same_types else None)
+        if operands == node.operands and node.serial < self._first_serial:
+            made = self.adopt(node)
+        else:
+            made = self.apply(node.op, operands, node.attributes, node if same_types else None)
         self.here = before
         for old, new in zip(node.results, made.results):
             mapping[old] = new
@@ -147,7 +155,7 @@ def rebuilt(
     ``make`` builds them, in the active builder, from a node and its operands there.
     """
     mapping: dict[Value, Value] = {}
-    with Builder() as builder:
+    with Builder.beyond(function.nodes) as builder:
         for node in function.nodes:
             locations = function.locations.get(node, ())
             if is_replaced(node):

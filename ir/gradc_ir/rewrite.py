@@ -187,15 +187,13 @@ class Rewriter:
 
         Nodes stay the same as long as their operands do, so a pass that finds little costs little.
         """
-        nodes = function.nodes
-        first = max((node.serial for node in nodes), default=-1) + 1
-        with Builder(first) as builder:
+        with Builder.beyond(function.nodes) as builder:
             # from values of the function to normal ones
             mapping: dict[Value, Value] = {}
             normaliser = _Normaliser(self, builder)
             lines_of = function.locations
             same = True
-            for node in nodes:
+            for node in function.nodes:
                 builder.here = lines = lines_of.get(node, ())
                 operands = tuple([mapping[operand] for operand in node.operands])
                 attributes = self._attributes(node)

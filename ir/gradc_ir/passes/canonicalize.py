@@ -25,10 +25,10 @@ _HOISTED = frozenset({"broadcast", "reshape", "transpose"})
 class Canonicalize:
     """Changes no bit of any result.
 
-    What depends on constants only is evaluated. Constants are spread scalars where all their elements are the same. Rearrangements of
-    rearrangements are one; they come after elementwise ops, which so work on the smaller array.
-    A read of what an update wrote reads that. Operands of commutative ops are in order; labels of
-    contractions are named by where they first stand.
+    What depends on constants only is evaluated; constants are spread scalars where all their
+    elements are the same. Rearrangements of rearrangements are one; they come after elementwise
+    ops, which so work on the smaller array. A read of what an update wrote reads that. Operands of
+    commutative ops are in order; labels of contractions are named by where they first stand.
     """
 
     name = "canonicalize"
