@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types golden bench measure accuracy docs coefficients math-slow cross
+.PHONY: help demo test lint types golden bench measure accuracy rules-audit docs coefficients math-slow cross
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ cross: $(VENV)/.test ## compare the bits of kernels for other machines, run by q
 
 accuracy: $(VENV)/.test ## bits of error of values and gradients, beside naive NumPy
 	$(BIN)/python -m benchmarks.accuracy.run $(ARGS)
+
+rules-audit: $(VENV)/.test ## which cases of accuracy need which stable rule: leaves out each in turn
+	$(BIN)/python -m benchmarks.accuracy.audit $(ARGS)
 
 docs: $(VENV)/.test ## write the generated pages of docs/, then run every example of the docs
 	$(BIN)/python tools/write_tables.py

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gradc.signature import Parameters, Wrt, choose_wrt, is_variable, names_variables
@@ -93,7 +92,7 @@ def _compiled(
 
     names = [variable.name or f"variable_{i}" for i, variable in enumerate(variables)]
     function = ByVariables(fn.__wrapped__, variables, names)
-    made = Compiled(function, static=sorted(fn._parameters.static), **asdict(fn.options))
+    made = Compiled(function, static=sorted(fn._parameters.static), **vars(fn.options))
     made._signatures = fn._signatures
     return made, variables, chosen
 

@@ -15,10 +15,11 @@ from gradc.conversion import Array
 from gradc.inspection import Inspected, LastCall
 from gradc.known_call import KnownCall
 from gradc.method import Method
-from gradc.overriding import overrides_key, under_overrides
 from gradc.pipeline import Options, Request, using
 from gradc.pullback import Linearized, Pullback, final_functions
 from gradc.results import nest_floats, nest_results, nest_value, unflatten_parts
+from gradc.rules.user import as_rules
+from gradc.scopes import scopes_key, under_scopes
 from gradc.signature import (
     Bound,
     CallKey,
@@ -59,12 +60,13 @@ class Compiled(Inspected):
         *,
         spec: str | None = None,
         static: Sequence[str | int] | str | int = (),
+        rules: Sequence[Any] = (),
         **options: bool,
     ) -> None:
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
         self.__name__ = getattr(function, "__name__", type(function).__name__)
-        self.options = Options(**options)
+        self.options = Options(**options, rules=as_rules(rules) if rules else ())
         self.spec = spec
         names = static if isinstance(static, (tuple, list)) else (static,)
         self._parameters = Parameters(function, names)
@@ -79,7 +81,7 @@ class Compiled(Inspected):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the function's value."""
-        key = None if kwargs else call_key(args, under_overrides("value"))
+        key = None if kwargs else call_key(args, under_scopes("value"))
         try:
             found = self._known_calls.get(key)
             if found is not None:
@@ -204,7 +206,7 @@ class Compiled(Inspected):
         mode: str = "auto",
     ) -> Any:
         """Return grad, value_and_grad, jacobian or hessian, as ``of`` says."""
-        request = under_overrides((of, wrt, mode, has_aux))
+        request = under_scopes((of, wrt, mode, has_aux))
         key = None if kwargs or type(wrt) is list else call_key(args, request)
         found = self._known_calls.get(key)
         if found is not None:
@@ -359,7 +361,7 @@ class Compiled(Inspected):
             bound.structure,
             tuple([(name, exact_key(value)) for name, value in bound.static]),
             bound.numbers,
-            overrides_key(),
+            scopes_key(),
             tuple(
                 [(leaf.dtype.char, *(size == 1 for size in leaf.shape)) for leaf in bound.leaves]
             ),

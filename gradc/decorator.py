@@ -26,6 +26,7 @@ def compile(
     fast: bool = False,
     debug_nans: bool = False,
     blas: bool = True,
+    rules: Sequence[Any] = (),
 ) -> Callable[[Function_], Compiled]: ...
 
 
@@ -40,6 +41,7 @@ def compile(
     fast: bool = False,
     debug_nans: bool = False,
     blas: bool = True,
+    rules: Sequence[Any] = (),
 ) -> Compiled: ...
 
 
@@ -54,6 +56,7 @@ def compile(function: Function_ | None = None, /, **options: Any) -> Any:
     fast: whether rules may also change rounding, the sign of zero, or nan.
     debug_nans: whether the first value that is not finite is a NonFiniteError; it is slow.
     blas: whether matrix products that are bound by arithmetic go to BLAS, which rounds otherwise.
+    rules: rules for this function alone, whatever their kind: made by :func:`gradc.rule`, or texts.
 
     The function is compiled when it is called: for the dtypes, ranks and sizes of the first call,
     and with symbolic sizes when a second size arrives.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gradc.formula import change
 from gradc.rules.engine import Kind, Rule, watch_firings
-from gradc_ir.errors import RuleError
+from gradc_ir.errors import GradcError, RuleError
 from gradc_ir.graph import Function
 from gradc_ir.location import Location
 from gradc_ir.rewrite import Fired
+from gradc_ir.walk import nested
 
 if TYPE_CHECKING:
     from gradc.pipeline import Request
@@ -19,12 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Firing:
-    """One rule at one line: how often it fired there before and after differentiation."""
+    """One rule at one line: how often it fired there before and after differentiation.
+
+    ``changes`` are what it made of what, as formulas, each once.
+    """
 
     location: Location | None
     rule: Rule
     stages: tuple[str, ...]
     count: int
+    changes: tuple[str, ...] = ()
 
 
 def firings(function: Function, request: Request) -> list[Firing]:
@@ -33,24 +39,51 @@ def firings(function: Function, request: Request) -> list[Firing]:
     from gradc.rules import all_rules
 
     stage = ["before"]
-    found: dict[tuple[Location | None, str], list[str]] = {}
+    found: dict[tuple[Location | None, str], list[tuple[str, Fired]]] = {}
 
     def note(name: str, fired: Fired) -> None:
         for location in fired.locations or (None,):
-            found.setdefault((location, fired.rule), []).append(stage[0])
+            found.setdefault((location, fired.rule), []).append((stage[0], fired))
 
     def watch(step: str, function: Function) -> None:
         if step == "derivative":
             stage[0] = "after"
 
     with watch_firings(note):
-        derive(function, request, watch)
-    known = {one.name: one for one in all_rules()}
+        final = derive(function, request, watch)
+    # parameters of bodies have other names
+    names = final.names if all(owner is final for owner, _ in nested(final)) else ()
+    known = _passes(request)
+    known |= {one.name: one for one in [*all_rules(), *request.options.rules]}
     made = [
-        Firing(location, known[name], tuple(dict.fromkeys(stages)), len(stages))
-        for (location, name), stages in found.items()
+        Firing(
+            location,
+            known[name],
+            tuple(dict.fromkeys(when for when, _ in fired)),
+            len(fired),
+            _changes(known[name], [one for _, one in fired], names),
+        )
+        for (location, name), fired in found.items()
     ]
     return sorted(made, key=_order)
+
+
+def _passes(request: Request) -> dict[str, Rule]:
+    """Return the passes that may tell of themselves, as if each were a rule."""
+    from gradc.pipeline import after
+
+    return {
+        each.name: Rule(
+            each.name, "", Kind.STABLE, each.summary, root_ops=None, function=lambda value: None
+        )
+        for each in after(request.options).passes
+    }
+
+
+def _changes(rule: Rule, fired: Iterable[Fired], names: Sequence[str]) -> tuple[str, ...]:
+    if rule.kind is Kind.EXACT:
+        return ()
+    return tuple(dict.fromkeys(change(one.before, one.after, names) for one in fired))
 
 
 _RANK = {Kind.STABLE: 0, Kind.FAST: 1, Kind.EXACT: 2}
@@ -66,6 +99,7 @@ def explain(traced: Traced, request: Request) -> str:
     function = traced.function
     lines = [f"{function.name}, {request.of}: rules that fired, by line"]
     lines += _rules_by_line(firings(function, request)) or ["  none"]
+    lines += _sizes(function, request)
     captures = [str(capture.name) for capture in traced.captures]
     if captures:
         lines += ["", "read anew at every call (hidden inputs):"]
@@ -74,6 +108,33 @@ def explain(traced: Traced, request: Request) -> str:
         lines += ["", "fixed when the function was traced:"]
         lines += [f"  {entry}" for entry in traced.log]
     return "\n".join(lines)
+
+
+def _sizes(function: Function, request: Request) -> list[str]:
+    """Return a line with the nodes of value and gradient, as written and after the rules."""
+    from gradc.pipeline import Request, derive
+
+    plain = replace(request.options, stable=False, fast=False, rules=())
+    kinds = {"value": Request("value", options=request.options)}
+    result = function.result_types[0]
+    wrt = request.wrt or tuple(
+        i for i, type_ in enumerate(function.param_types) if type_.dtype.is_float
+    )
+    if wrt and result.dtype.is_float:
+        of = "vjp" if result.shape else "grad"
+        kinds["gradient"] = Request(of, wrt, options=request.options)
+    parts = []
+    for name, asked in kinds.items():
+        try:
+            graphs = (derive(function, replace(asked, options=plain)), derive(function, asked))
+        except GradcError:
+            continue  # it has no gradient
+        before, after = (len(list(graph.body)) for graph in graphs)
+        parts.append(f"{name} {before} -> {after}")
+    return ["", f"nodes, as written and by the rules: {', '.join(parts)}"]
+
+
+_MOST_CHANGES = 3
 
 
 def _rules_by_line(found: Iterable[Firing]) -> list[str]:
@@ -98,10 +159,12 @@ def _rules_by_line(found: Iterable[Firing]) -> list[str]:
             exact.append(f"{firing.rule.name}{times}")
             continue
         when = " and ".join(firing.stages)
-        lines.append(
-            f"      {firing.rule.name} ({firing.rule.kind}, {when} differentiation{times}): "
-            f"{firing.rule.text}"
-        )
+        equation = f": {firing.rule.text}" if firing.rule.text else ""
+        how = f"({firing.rule.kind}, {when} differentiation{times})"
+        lines.append(f"      {firing.rule.name} {how}{equation}")
+        lines += [f"          {text}" for text in firing.changes[:_MOST_CHANGES]]
+        if len(firing.changes) > _MOST_CHANGES:
+            lines.append(f"          and {len(firing.changes) - _MOST_CHANGES} more")
         lines.append(f"          {firing.rule.reason}")
     flush()
     return lines

@@ -28,7 +28,7 @@ class Method:
     def __getattr__(self, name: str) -> Any:
         if current() is not None and not name.startswith("_"):
             options = self._compiled.options
-            bound = type(self._compiled)(self.__wrapped__, stable=options.stable, fast=options.fast)
+            bound = type(self._compiled)(self.__wrapped__, **vars(options))
             return getattr(bound, name)
         found = getattr(self._compiled, name)
         if name in ("grad", "value_and_grad", "vjp", "jacobian", "hessian", "linearize"):

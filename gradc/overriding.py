@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradc import scopes
 from gradc.custom import CustomGradient, is_busy
 from gradc_ir.errors import TraceError
 
@@ -32,6 +33,7 @@ def register_gradient(function: AnyFunction, rule: AnyFunction | None = None) ->
         return functools.partial(register_gradient, function)
     key = _overridable(function)
     _registered[key] = _by_rule(key, rule)
+    scopes.use(overrides_key)
     return rule
 
 
@@ -63,6 +65,7 @@ def overrides(rules: Mapping[AnyFunction, AnyFunction | None]) -> Iterator[None]
             )
         made[key] = _known(key, rule)
     token = _scoped.set(made)
+    scopes.use(overrides_key)
     try:
         yield
     finally:
@@ -84,13 +87,6 @@ def overrides_for(function: Any) -> CustomGradient | None:
 def overrides_key() -> tuple[Any, ...]:
     """Return the overrides in force, hashable: what is compiled under them depends on it."""
     return (*_registered.items(), *_scoped.get({}).items())
-
-
-def under_overrides(request: Any) -> Any:
-    """Return what is asked of a function, together with the overrides in force if there are any."""
-    if not _registered and not _scoped.get({}):
-        return request
-    return request, overrides_key()
 
 
 def _overridable(function: Any) -> Any:

@@ -18,7 +18,10 @@ from gradc.autodiff.forward import jvp
 from gradc.autodiff.jacobian import jacobian
 from gradc.autodiff.open_calls import OpenCalls
 from gradc.autodiff.reverse import vjp
-from gradc.rules import EXACT, FAST, Simplify, SkipZeros, Stabilise
+from gradc.rules import Kind, Rule, Simplify, SkipZeros, Stabilise
+from gradc.rules.in_force import in_force
+from gradc.rules.last import Finish
+from gradc.rules.series import ExpandSeries
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.graph import Function
 from gradc_ir.passes import (
@@ -26,8 +29,10 @@ from gradc_ir.passes import (
     HoistInvariants,
     RemoveDeadNodes,
     SimplifyControl,
+    UnboundExponents,
 )
 from gradc_ir.verify import verify
+from gradc_ir.walk import nested
 
 Watch: TypeAlias = Callable[[str, Function], None]
 
@@ -55,13 +60,15 @@ class Options:
 
     ``stable=False`` turns the stable rules off; ``fast=True`` turns the fast ones on;
     ``debug_nans=True`` makes a value that is not finite an error; ``blas=False`` keeps large
-    contractions from BLAS, so that their bits are the language's.
+    contractions from BLAS, so that their bits are the language's. ``rules`` are in force in this
+    function alone, whatever their kind.
     """
 
     stable: bool = True
     fast: bool = False
     debug_nans: bool = False
     blas: bool = True
+    rules: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,14 +95,20 @@ def before(options: Options) -> Pipeline:
     return Pipeline("before", _simplify(options))
 
 
-def after(options: Options) -> Pipeline:
+def after(options: Options, is_fenced: bool = True) -> Pipeline:
     """Return the passes after the outermost differentiation.
 
-    Opening calls, folding and differentiation make new spellings for the rules.
+    Opening calls, folding and differentiation make new spellings for the rules. ``is_fenced``:
+    whether the user wrote fences; those that rules make for themselves are no concern of others.
     """
-    fast: tuple[Pass, ...] = (Simplify(FAST),) if options.fast else ()
-    zeros: tuple[Pass, ...] = (SkipZeros(),) if options.stable else ()
-    return Pipeline("after", (OpenCalls(), *_simplify(options, fast), *zeros))
+    fast: tuple[Pass, ...] = (Simplify(in_force(Kind.FAST)),) if options.fast else ()
+    last: tuple[Pass, ...] = ()
+    if options.stable:
+        last = (SkipZeros(), ExpandSeries(is_fenced), Finish())
+    if options.stable and not options.debug_nans:
+        # no rule looks into a formula, nor does the search for what is not finite
+        last = (*last, UnboundExponents())
+    return Pipeline("after", (OpenCalls(), *_simplify(options, fast), *last))
 
 
 def _simplify(options: Options, more: tuple[Pass, ...] = ()) -> tuple[Pass, ...]:
@@ -121,7 +134,9 @@ def _simplify(options: Options, more: tuple[Pass, ...] = ()) -> tuple[Pass, ...]
 
 def _rules(options: Options) -> Pass:
     # the stable rules bring the exact ones along, since they meet each other through them
-    return Stabilise() if options.stable else Simplify(EXACT)
+    if options.stable:
+        return Stabilise(options.rules)
+    return Simplify(in_force(Kind.EXACT, more=options.rules))
 
 
 @dataclass(frozen=True)
@@ -148,7 +163,8 @@ def derive(function: Function, request: Request, watch: Watch | None = None) -> 
     verify(ready)
     if watch is not None:
         watch("derivative", ready)
-    return after(request.options)(ready, watch)
+    is_fenced = any(node.op.name == "exactly" for _, node in nested(function))
+    return after(request.options, is_fenced)(ready, watch)
 
 
 def stabilise(function: Function, options: Options, watch: Watch | None = None) -> Function:

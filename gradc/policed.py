@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import threading
 from collections.abc import Callable, Sequence
@@ -55,7 +54,7 @@ class Run:
         from gradc.compiled import Compiled
         from gradc.transforms import compiled
 
-        options = dataclasses.asdict(compiled(fn).options)
+        options = vars(compiled(fn).options)
         self._compiled = Compiled(recipe, **options)
         self._careful = None
         if nonfinite == "raise":

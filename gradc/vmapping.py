@@ -242,13 +242,5 @@ def _compile(mapped: Mapped) -> Compiled:
     fn = mapped.__wrapped__
     if not isinstance(fn, Compiled):
         return Compiled(mapped)
-    given = fn.options
     static = [name for name in mapped._static if name in mapped.__signature__.parameters]
-    return Compiled(
-        mapped,
-        static=static,
-        stable=given.stable,
-        fast=given.fast,
-        debug_nans=given.debug_nans,
-        blas=given.blas,
-    )
+    return Compiled(mapped, static=static, **vars(fn.options))

@@ -27,8 +27,8 @@ from typing import NamedTuple
 
 import pytest
 
-import gradc
 from gradc import overriding
+from gradc.rules import in_force
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -64,12 +64,9 @@ def test_blocks_are_found() -> None:
 @pytest.fixture
 def rules_as_they_were() -> Iterator[None]:
     """Take back what the examples of a page register: the next test is another program."""
-    lists = (gradc.rules.EXACT, gradc.rules.STABLE, gradc.rules.FAST)
-    before = [list(rules) for rules in lists]
-    overrides = dict(overriding._registered)
+    registered, overrides = in_force._registered, dict(overriding._registered)
     yield
-    for rules, were in zip(lists, before):
-        rules[:] = were
+    in_force._registered = registered
     overriding._registered.clear()
     overriding._registered.update(overrides)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from gradc_codegen.carrying import control_scratch
 from gradc_codegen.cost import joins_in_groups, joins_in_order
+from gradc_codegen.lodging import lodge
 from gradc_codegen.loops import Item, Kernel, Kind, Loop, Statement, loops_of, statements_of
 from gradc_codegen.whole import WHOLE
 from gradc_ir import reduction, sizes
@@ -131,6 +132,7 @@ def plan(kernel: Kernel) -> Plan:
     _number(kernel.body)
     _find_lifetimes(kernel, made)
     buffers = _place_values(kernel, made)
+    lodge(kernel, made.storage)
     buffers += _place_accumulators(kernel, made)
     buffers += _place_scratch(kernel, made)
     buffers += _place_staged(kernel, made)

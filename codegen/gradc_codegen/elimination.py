@@ -106,7 +106,7 @@ def lu(module: Module, dtype: DType) -> str:
 def _define_lu(module: Module, name: str, dtype: DType) -> str:
     writer, type_ = Writer(module, {}), REGISTER[dtype]
     rows, columns = "%rows", "%columns"
-    best, found = writer.at_entry(f"alloca {type_}"), writer.at_entry("alloca i64")
+    best, found = writer.place(type_), writer.place("i64")
     module.declare("declare i64 @llvm.smin.i64(i64, i64)")
     module.declare(f"declare {type_} @llvm.fabs.{suffix(dtype)}({type_})")
     steps = writer.at_entry(f"call i64 @llvm.smin.i64(i64 {rows}, i64 {columns})")

@@ -102,7 +102,7 @@ class Fortran:
 
     def result(self) -> str:
         """Return the address of an integer that routines write."""
-        return self._writer.at_entry("alloca i32")
+        return self._writer.place("i32")
 
     def call(self, routine: str, letters: Sequence[str], arguments: Sequence[str]) -> None:
         """Write a call: the letters first, then the other addresses.
@@ -119,6 +119,6 @@ class Fortran:
         writer.do(f"call void {symbol}({', '.join(given)})")
 
     def _put(self, type_: str, value: str) -> str:
-        place = self._writer.at_entry(f"alloca {type_}")
+        place = self._writer.place(type_)
         self._writer.entry.append(f"  store {type_} {value}, ptr {place}")
         return place

@@ -9,7 +9,7 @@ import sys
 import llvmlite.binding as llvm
 
 from gradc_codegen import fortran
-from gradc_codegen.math import scipy_pointers
+from gradc_codegen.math import formulas, scipy_pointers
 from gradc_codegen.math.emulation import provided
 from gradc_codegen.optimize import effort, optimize, parse
 from gradc_codegen.target import LOCK, Target, target
@@ -76,6 +76,7 @@ def load_object(code: bytes, names: tuple[str, ...]) -> Compiled:
         for name in names:
             builder.export_symbol(name)
         brought = fortran.symbols(code) | scipy_pointers.symbols(code) | foreign.symbols(code)
+        brought |= formulas.symbols(code)
         for symbol, address in brought.items():
             builder.import_symbol(symbol, address)
         try:

@@ -8,7 +8,7 @@ neighbours in memory. Which of the two is cheaper is estimated from how a statem
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from gradc_codegen.cost import estimate, joins_in_groups, joins_in_order
 from gradc_codegen.loops import Item, Kind, Loop, Part, Reading, Staged, Statement, statements_of
@@ -33,6 +33,11 @@ _FOLD = 5.0
 _IN_ORDER = 4.0
 _SUM = 20.0
 _VECTOR = 8
+# Functions that are mostly made of the same where their operands are.
+_MADE_OF = {
+    **dict.fromkeys(("sigmoid", "sigmoid_derivative"), "sigmoid"),
+    **dict.fromkeys(("tanh", "sigmoid_of_double", "sigmoid_derivative_of_double"), "tanh"),
+}
 
 
 def spread(body: list[Item], choose: Callable[[Loop, int], bool]) -> None:
@@ -125,8 +130,22 @@ def _slab(value: Value, axis: int) -> float:
 def functions_in(loop: Loop) -> float:
     """Return how many functions of eight numbers a turn of a loop computes, those inside aside."""
     block = max((around.block for around, _ in next(statements_of(loop.body)).loops), default=1)
-    count = sum(isinstance(item, Statement) and is_function(item) for item in loop.body)
-    return count * max(1, block / _VECTOR)
+    own = (item for item in loop.body if isinstance(item, Statement))
+    return functions_among(own) * max(1, block / _VECTOR)
+
+
+def functions_among(statements: Iterable[Statement]) -> int:
+    """Return how many functions statements compute; those made of the same count once.
+
+    LLVM finds what these share.
+    """
+    return len(
+        {
+            (_MADE_OF.get(statement.node.op.name, statement), *statement.node.operands)
+            for statement in statements
+            if is_function(statement)
+        }
+    )
 
 
 def is_function(statement: Statement) -> bool:

@@ -19,6 +19,8 @@ class Lines:
 
     def __init__(self, module: Module, symbols: dict[str, str]) -> None:
         self.module = module
+        # places on the stack come before all else: LLVM has those in registers, no others
+        self._places: list[str] = []
         self.entry: list[str] = []
         self.lines: list[str] = []
         self.block = "body"
@@ -70,11 +72,17 @@ class Lines:
         self.entry.append(f"  {name} = {instruction}")
         return name
 
+    def place(self, type_: str) -> str:
+        """Return a place on the stack that the whole function has for itself."""
+        name = self.fresh()
+        self._places.append(f"  {name} = alloca {type_}")
+        return name
+
     def stack(self, type_: str) -> str:
         """Return a place on the stack; give it back with :meth:`release`."""
         free = self._stack_slots.setdefault(type_, [])
         alignment = 64 if type_.startswith(("[", "<")) else 8
-        return free.pop() if free else self.at_entry(f"alloca {type_}, align {alignment}")
+        return free.pop() if free else self.place(f"{type_}, align {alignment}")
 
     def release(self, type_: str, place: str) -> None:
         """Give back a place on the stack."""
@@ -160,9 +168,8 @@ class Lines:
 
     def text(self, head: str) -> str:
         """Return the whole function; ``head`` is its first line without the brace."""
-        return "\n".join(
-            [f"{head} {{", "entry:", *self.entry, "  br label %body", "body:", *self.lines, "}"]
-        )
+        entry = ["entry:", *self._places, *self.entry, "  br label %body"]
+        return "\n".join([f"{head} {{", *entry, "body:", *self.lines, "}"])
 
 
 def square_root(emit: Callable[[str], str], size: str) -> str:

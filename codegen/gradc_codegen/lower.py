@@ -19,7 +19,7 @@ from gradc_codegen.frame import checks_of, symbols_of, write_worksize
 from gradc_codegen.groups import write_groups
 from gradc_codegen.indices import Lane
 from gradc_codegen.interiors import with_interior
-from gradc_codegen.lanes import functions_in, is_function
+from gradc_codegen.lanes import functions_among, functions_in
 from gradc_codegen.loops import Item, Kernel, Kind, Loop, Part, Statement
 from gradc_codegen.module import ANY_MACHINE, MEMORY, Machine, Module, literal
 from gradc_codegen.scalar import lower_scalar, lower_word, select
@@ -133,8 +133,8 @@ class FunctionLowering:
         name = self._module.fresh(f"{self._module.name}.body")
         signature = Signature.of(kernel.function, symbols=tuple(self._symbols))
         inner = FunctionLowering(self._module, name, kernel, made, signature, self._symbols)
-        functions = sum(map(is_function, kernel.statements))
-        inner.writer.runs_often = repeats and functions <= _MOST_INLINED
+        few = functions_among(kernel.statements) <= _MOST_INLINED
+        inner.writer.runs_often = repeats and few
         inner.body_of(kernel.body)
         inner._finish()
         self.fails = self.fails or inner.fails
@@ -370,7 +370,7 @@ class FunctionLowering:
         type_ = MEMORY[dtype]
         sink = self._sink.get(type_)
         if sink is None:
-            sink = self._sink[type_] = self.writer.at_entry(f"alloca {type_}")
+            sink = self._sink[type_] = self.writer.place(type_)
         flag = self.elements.wanted(output)
         return self.writer.at_entry(f"select i1 {flag}, ptr %out{output}, ptr {sink}")
 

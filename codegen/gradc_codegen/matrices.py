@@ -87,7 +87,7 @@ class Stacked:
 
     def flag(self) -> str:
         """Return a place for a condition."""
-        return self.writer.at_entry("alloca i1")
+        return self.writer.place("i1")
 
     def either(self, place: str, condition: str) -> None:
         """Set a flag where a condition holds."""

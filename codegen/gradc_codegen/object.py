@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gradc_codegen.math.emulation import provided
+from gradc_codegen.math.formulas import contained
 from gradc_codegen.optimize import Optimized, effort, optimize, parse
 from gradc_codegen.target import LOCK, Target, target
 
@@ -73,7 +74,7 @@ def _optimized(
     emulate: bool,
 ) -> Optimized:
     texts = [text] if isinstance(text, str) else text
-    texts = [provided(text, machine_of, emulate) for text in texts]
+    texts = [contained(provided(text, machine_of, emulate)) for text in texts]
     how = effort(texts, level)
     module = parse(texts, machine_of, how)
     if exported is not None:

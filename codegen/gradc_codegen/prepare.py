@@ -7,7 +7,7 @@ from typing import Any
 
 from gradc_codegen.blas import by_blas
 from gradc_codegen.sampling import sample
-from gradc_ir import build, meaning
+from gradc_ir import build, composed, meaning
 from gradc_ir.builder import rebuilt
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.matrices import solution_by_lu
@@ -16,7 +16,7 @@ from gradc_ir.ops.linalg import condition_of, contracted, parse_spec, print_spec
 from gradc_ir.rearrange import scalar_constant
 from gradc_ir.sizes import product
 
-_SPELLED_OUT = ("logsumexp", "solve")
+_SPELLED_OUT = ("logsumexp", "solve", *composed.BODIES)
 
 
 def _of_double(name: str, meaning: Callable[..., Any]) -> Op:
@@ -41,7 +41,7 @@ _OF_DOUBLE = {
 def prepare(function: Function, blas: bool = False) -> Function:
     """Return an equal function, to the bit, of ops the schedule knows.
 
-    ``logsumexp`` and ``solve`` are spelled out, reductions and contractions
+    ``logsumexp``, ``solve`` and composed ops are spelled out, reductions and contractions
     over several axes become chains over one axis each (the last axis first, as the order of
     reduction says), scatters have one index axis, and contractions make no more than is gathered.
     Fences (``stop_gradient``, ``exactly``) have done their work and go. Bodies of control flow are
@@ -85,6 +85,8 @@ def _expand(node: Node, operands: list[Value]) -> Value:
         return build.active().apply(_OF_DOUBLE[name], (_half(operands[0]),), {}).results[0]
     if name == "logsumexp":
         return _expand_logsumexp(operands[0], node.attributes["axes"])
+    if name in composed.BODIES:
+        return composed.BODIES[name](*operands)
     if name == "solve":
         return solution_by_lu(*operands, from_transposed=node.attributes["transposed"])
     if node.op.family == "reduce":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradc_codegen import unbounded
 from gradc_codegen.emitter import Writer
 from gradc_codegen.indices import is_vector
 from gradc_codegen.math import words
@@ -66,6 +67,8 @@ def lower_scalar(writer: Writer, node: Node, operands: list[str]) -> str:
         return select(writer, node.operands[1].type.dtype, *operands)
     if word == "cast":
         return cast(writer, operands[0], node.operands[0].type.dtype, node.attributes["dtype"])
+    if word == "unbounded":
+        return unbounded.lower(writer, node, operands, lower_word)
     return lower_word(writer, word, node.operands[0].type.dtype, operands[left_out:])
 
 

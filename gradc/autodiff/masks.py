@@ -18,7 +18,10 @@ from gradc_ir.sizes import Size
 from gradc_ir.types import DType
 
 Rearrange: TypeAlias = Callable[[Value], Value]
-Partial: TypeAlias = Union[Value, int, float, "Under", Callable[[], "Partial"], None]
+# A tuple is a product, with whose factors the cotangent is multiplied one after the other.
+Partial: TypeAlias = Union[
+    Value, int, float, "Under", tuple["Partial", ...], Callable[[], "Partial"], None
+]
 
 
 class Under(NamedTuple):
@@ -190,6 +193,11 @@ class Cotangent:
             if isinstance(partial, Under):
                 result = result.under(partial.condition, partial.holds, partial.by_value)
                 partial = partial.partial
+            elif isinstance(partial, tuple):
+                product: Cotangent | None = result
+                for factor in partial:
+                    product = product and product.times(factor)
+                return product
             elif callable(partial):
                 partial = partial()
             elif partial is None or partial == 0:

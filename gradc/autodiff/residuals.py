@@ -179,14 +179,16 @@ def _kept(
 
     A node on the source's side of the cut runs in the forward loop only; of its results those are
     kept that are on the other side. A node on the sink's side runs in the backward loop, from
-    operands on the same side: at its cost if the forward loop runs it as well.
+    operands on the same side: at its cost if the forward loop runs it as well. So does what the
+    functions of one number have in common, wherever a function on its side is.
     """
     runs_forward = set(walk.topological((), own))
+    parts = set(filter(None, map(recomputation.shared_part, runs_forward)))
     before = [node for node in walk.topological((), needed) if node in varying]
     stored = {param.node for param in carries}
     read_again = {param.node for param in rows}
     network = Network()
-    side: dict[Node | Value, int] = {}
+    side: dict[Node | Value | tuple[Value, bool], int] = {}
     for node in before:
         if node in read_again:
             continue
@@ -194,6 +196,12 @@ def _kept(
         for operand in node.operands:
             if operand in side:
                 network.edge(side[operand], vertex, cost.GREAT)
+        part = recomputation.shared_part(node)
+        if part in parts:
+            if part not in side:
+                side[part] = network.vertex()
+                network.edge(Network.SOURCE, side[part], recomputation.of_shared_part(node))
+            network.edge(side[part], vertex, cost.GREAT)
         if node in stored:
             network.edge(Network.SOURCE, vertex, cost.GREAT)
         elif node in runs_forward:

@@ -1,30 +1,78 @@
-"""``gradc check``: derivatives against numbers that owe nothing to rules, and bits against bits."""
+"""``gradc check``: derivatives against other numbers, bits against bits; or accuracy."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
 
 import click
 
+from gradc.cli.table import lines_of
 from gradc.cli.target import load, spec_option, target_argument
 from gradc.testing import compare_bits, compare_grads, sample_arguments
 
 
-@click.command(short_help="Compare derivatives with numeric ones, and the bits of every run.")
+@click.command(short_help="Compare derivatives with numeric ones, and bits; or measure accuracy.")
 @target_argument
 @spec_option
-@click.option("--size", default=5, show_default=True, help="The number to take for symbolic sizes.")
+@click.option(
+    "--size", type=int, help="The number to take for symbolic sizes: 5, or 2 with --accuracy."
+)
 @click.option("--order", default=1, show_default=True, help="Up to which order of derivatives.")
 @click.option("--repeat", default=5, show_default=True, help="How many upstream gradients to draw.")
 @click.option("--seed", default=0, show_default=True, help="Of the random arguments.")
-def check(target: str, spec: str | None, size: int, order: int, repeat: int, seed: int) -> None:
+@click.option(
+    "--accuracy",
+    is_flag=True,
+    help="Measure bits of error of value and gradient instead, and tell at which op they arise.",
+)
+@click.option(
+    "--range",
+    "ranges",
+    multiple=True,
+    metavar="NAME=LOW:HIGH",
+    help="With --accuracy: where an argument comes from, x=-50:50; all floats when not given.",
+)
+@click.option("--points", default=200, show_default=True, help="With --accuracy: how many points.")
+@click.option("--max-bits", type=float, help="With --accuracy: exit 1 when a mean is above this.")
+@click.option("--json", "as_json", is_flag=True, help="With --accuracy: print all figures as JSON.")
+def check(
+    target: str,
+    spec: str | None,
+    size: int | None,
+    order: int,
+    repeat: int,
+    seed: int,
+    accuracy: bool,
+    ranges: tuple[str, ...],
+    points: int,
+    max_bits: float | None,
+    as_json: bool,
+) -> None:
     """Check derivatives and determinism on random arguments; exit 1 when something disagrees.
 
     Forward and reverse mode are compared with each other and with slopes that owe nothing to
     derivative rules; values and gradients of random upstream gradients have to have the same bits
     in every run, process and kernel.
+
+    With --accuracy, the bits of error of value and gradient are measured over sampled points (bit
+    patterns, daily use, and where expressions break) against numbers of many digits, beside naive
+    code. The worst points are shown, each with the op and the line at which the error arises.
     """
+    if accuracy:
+        from gradc.cli import accuracy as measured
+
+        well = measured.check(
+            load(target), spec, ranges, points, size or 2, seed, max_bits, as_json
+        )
+        sys.exit(0 if well else 1)
+    if ranges or as_json or max_bits is not None:
+        raise click.UsageError("--range, --max-bits and --json belong to --accuracy")
+    _check_derivatives(target, spec, size or 5, order, repeat, seed)
+
+
+def _check_derivatives(
+    target: str, spec: str | None, size: int, order: int, repeat: int, seed: int
+) -> None:
     compiled = load(target)
     args = sample_arguments(compiled.argument_types(spec), size=size, seed=seed)
     compared = list(compare_grads(compiled, args, order, seed=seed))
@@ -48,19 +96,12 @@ def check(target: str, spec: str | None, size: int, order: int, repeat: int, see
                 "" if made.agree else "WRONG",
             )
         )
-    click.echo("\n" + "\n".join(_table(rows)))
+    click.echo("\n" + "\n".join(lines_of(rows)))
     runs = [("compared with a call", f"bits for {repeat} upstream gradients")]
     for run in repeated:
         bits = "the same" if run.difference is None else "OTHERS"
         runs.append((run.way, f"not compared: {run.reason}" if run.reason else bits))
-    click.echo("\n" + "\n".join(_table(runs)))
+    click.echo("\n" + "\n".join(lines_of(runs)))
     for failure in failures:
         click.echo("\n" + failure)
     sys.exit(1 if failures else 0)
-
-
-def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table, its columns as wide as their widest entry."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    for row in rows:
-        yield "  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip()

@@ -24,7 +24,7 @@ def load(target: str) -> Compiled:
         raise click.UsageError(
             f"{target!r} does not name a function: write module.py:function or pkg.module:function"
         )
-    found: Any = _module(place)
+    found: Any = load_module(place)
     for part in name.split("."):
         if not hasattr(found, part):
             near = ", ".join(sorted(n for n in vars(found) if callable(getattr(found, n))))
@@ -37,7 +37,8 @@ def load(target: str) -> Compiled:
     return Compiled(found)
 
 
-def _module(place: str) -> Any:
+def load_module(place: str) -> Any:
+    """Return the module of a path or of a name; raises UsageError when there is none."""
     if not place.endswith(".py"):
         sys.path.insert(0, "")
         try:

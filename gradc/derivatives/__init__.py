@@ -11,6 +11,7 @@ from gradc.derivatives import (
     reduce,
     shape,
     special,
+    unbounded,
 )
 from gradc.derivatives.registry import (
     TABLE,
@@ -27,7 +28,9 @@ from gradc.derivatives.registry import (
     zero_derivative,
 )
 
-FAMILIES = (elementwise, special, reduce, shape, index, order, linalg, factor, foreign, control)
+FAMILIES = (
+    elementwise, special, unbounded, reduce, shape, index, order, linalg, factor, foreign, control
+)  # fmt: skip
 
 __all__ = [
     "FAMILIES",

@@ -5,11 +5,13 @@ from __future__ import annotations
 from gradc.autodiff.masks import Partial, Under
 from gradc.autodiff.zeros import is_number
 from gradc.derivatives.registry import nondifferentiable, partials, transpose, zero_derivative
-from gradc_ir import build, ops
+from gradc_ir import build, composed, ops
 from gradc_ir.graph import Value
 from gradc_ir.types import DType
 
-LOG_TWO, LOG_TEN = 0.6931471805599453, 2.302585092994046
+LOG_TWO = 0.6931471805599453
+# one over the logarithms of two and ten; the latter is not 1 / 2.302585092994046, rounded
+OVER_LOG_TWO, OVER_LOG_TEN = 1.4426950408889634, 0.4342944819032518
 TWO_OVER_ROOT_PI = 1.1283791670955126
 
 # -- arithmetic -----------------------------------------------------------------------------------
@@ -127,6 +129,12 @@ def exp(out: Value, x: Value) -> list[Partial]:
     return [out]
 
 
+@partials(ops.exp_product)
+def exp_product(out: Value, x: Value, y: Value) -> list[Partial]:
+    """exp(x * y)."""
+    return [lambda: out * y, lambda: out * x]
+
+
 @partials(ops.expm1)
 def expm1(out: Value, x: Value) -> list[Partial]:
     """exp(x) - 1; not out + 1, which loses every digit for x far below 0."""
@@ -154,13 +162,13 @@ def exp2(out: Value, x: Value) -> list[Partial]:
 @partials(ops.log2)
 def log2(out: Value, x: Value) -> list[Partial]:
     """The logarithm to base 2."""
-    return [1 / LOG_TWO / x]
+    return [OVER_LOG_TWO / x]
 
 
 @partials(ops.log10)
 def log10(out: Value, x: Value) -> list[Partial]:
     """The logarithm to base 10."""
-    return [1 / LOG_TEN / x]
+    return [OVER_LOG_TEN / x]
 
 
 @partials(ops.cbrt)
@@ -174,9 +182,17 @@ def hypot(out: Value, x: Value, y: Value) -> list[Partial]:
     """The length of (x, y), with slope 0 at the origin."""
     origin = build.eq(out, 0)
     return [
-        Under(origin, lambda: x / out, holds=False),
-        Under(origin, lambda: y / out, holds=False),
+        Under(origin, lambda: build.direction_cosine(x, y), holds=False),
+        Under(origin, lambda: build.direction_cosine(y, x), holds=False),
     ]
+
+
+@partials(ops.direction_cosine)
+def direction_cosine(out: Value, x: Value, y: Value) -> list[Partial]:
+    """x / hypot(x, y); not 1 / hypot less what the slope of hypot takes off, which cancels."""
+    sine = build.direction_cosine(y, x)
+    slope = sine / build.hypot(x, y)
+    return [lambda: (sine, slope), lambda: (-out, slope)]
 
 
 @partials(ops.sin)
@@ -306,6 +322,34 @@ def logaddexp(out: Value, x: Value, y: Value) -> list[Partial]:
 def log1mexp(out: Value, x: Value) -> list[Partial]:
     """log(1 - exp(x)); neither factor overflows for negative x, nor do their derivatives."""
     return [build.exp(x) / build.expm1(x)]
+
+
+@partials(ops.log_mixture)
+def log_mixture(out: Value, x: Value, y: Value, t: Value) -> list[Partial]:
+    """log(t * exp(x) + (1 - t) * exp(y)): shares of a sum without its larger exponential."""
+    found = composed.mixture(x, y, t)
+    first = build.select(found.above, found.least, found.most)
+    second = build.select(found.above, found.most, found.least) * found.below
+    # whether x is the larger exponent
+    larger = build.logical_xor(found.light, build.logical_not(found.above))
+    return [
+        lambda: build.select(larger, first, second) / found.total,
+        lambda: build.select(larger, second, first) / found.total,
+        lambda: build.select(larger, -found.lost, found.lost) / found.total,
+    ]
+
+
+@partials(ops.log_poch)
+def log_poch(out: Value, x: Value, m: Value) -> list[Partial]:
+    """lgamma(x + m) - lgamma(x)."""
+    return [lambda: build.digamma_difference(x, m), lambda: build.digamma(x + m)]
+
+
+@partials(ops.digamma_difference)
+def digamma_difference(out: Value, x: Value, m: Value) -> list[Partial]:
+    """digamma(x + m) - digamma(x)."""
+    slope = build.zeta(2, x + m)
+    return [lambda: slope - build.zeta(2, x), lambda: slope]
 
 
 # -- comparisons and logic ------------------------------------------------------------------------

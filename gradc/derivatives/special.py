@@ -82,15 +82,19 @@ def _moved(order: Value, by: int) -> Value:
 @partials(ops.beta)
 def beta(out: Value, a: Value, b: Value) -> list[Partial]:
     """gamma(a) gamma(b) / gamma(a + b)."""
-    psi = build.digamma(a + b)
-    return [lambda: out * (build.digamma(a) - psi), lambda: out * (build.digamma(b) - psi)]
+    return [
+        lambda: out * -build.digamma_difference(a, b),
+        lambda: out * -build.digamma_difference(b, a),
+    ]
 
 
 @partials(ops.betaln)
 def betaln(out: Value, a: Value, b: Value) -> list[Partial]:
     """log |beta(a, b)|."""
-    psi = build.digamma(a + b)
-    return [lambda: build.digamma(a) - psi, lambda: build.digamma(b) - psi]
+    return [
+        lambda: -build.digamma_difference(a, b),
+        lambda: -build.digamma_difference(b, a),
+    ]
 
 
 @partials(ops.binom)
@@ -106,8 +110,10 @@ def binom(out: Value, n: Value, k: Value) -> list[Partial]:
 @partials(ops.poch)
 def poch(out: Value, x: Value, m: Value) -> list[Partial]:
     """gamma(x + m) / gamma(x)."""
-    psi = build.digamma(x + m)
-    return [lambda: out * (psi - build.digamma(x)), lambda: out * psi]
+    return [
+        lambda: out * build.digamma_difference(x, m),
+        lambda: out * build.digamma(x + m),
+    ]
 
 
 def _times_log(factor: Value, log: Value) -> Value:

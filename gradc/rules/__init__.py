@@ -1,29 +1,25 @@
 """The rewrite rules: lists of data in three classes, and the passes that apply them.
 
-``gradc.rules()`` lists them, ``print(gradc.rules.table())`` shows them, ``gradc.rule`` adds one.
+``gradc.rules()`` lists them, ``print(gradc.rules.table())`` shows them, ``gradc.rule`` adds one,
+and ``with gradc.rules(one, another):`` puts rules in force within a block.
 """
 
 import sys
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from types import ModuleType
+from typing import Any
 
-from gradc.rules import exact as _exact
-from gradc.rules import fast as _fast
-from gradc.rules import stable as _stable
-from gradc.rules.engine import Kind, Rule, check_names, procedure, rule, watch_firings
+from gradc.rules.engine import Kind, Rule, procedure, rule, watch_firings
+from gradc.rules.in_force import EXACT, FAST, STABLE
+from gradc.rules.in_force import in_force as _in_force
 from gradc.rules.simplify import Simplify, Stabilise
 from gradc.rules.skip_zeros import SkipZeros
 
-# Passes read the lists when they run; rules that users register come first.
-EXACT: list[Rule] = list(_exact.RULES)
-STABLE: list[Rule] = list(_stable.RULES)
-FAST: list[Rule] = list(_fast.RULES)
-
-check_names([*EXACT, *STABLE, *FAST])
-
 
 def all_rules() -> list[Rule]:
-    """Return every rule: exact, stable and fast ones, registered ones included."""
-    return [*EXACT, *STABLE, *FAST]
+    """Return every rule in force here, those of users first: exact, stable and fast ones."""
+    return _in_force(*Kind)
 
 
 def find(name: str) -> Rule:
@@ -42,6 +38,21 @@ def find(name: str) -> Rule:
     )
 
 
+def family(rule: Rule) -> str:
+    """Return the name of the file of a rule's declaration, ``"user"`` for a user's own."""
+    return _families().get(rule, "user")
+
+
+def _families() -> dict[Rule, str]:
+    """Return the file of each rule of gradc's: in ``gradc/rules/`` or a folder in it."""
+    found: dict[Rule, str] = {}
+    # the list of a folder gathers those of its files, which come later by their names
+    for place in sorted(place for place in sys.modules if place.startswith(f"{__name__}.")):
+        rules = getattr(sys.modules[place], "RULES", ())
+        found |= dict.fromkeys(rules, place.rpartition(".")[2])
+    return found
+
+
 def table(kind: str | None = None) -> str:
     """Return rules as text, a line each: class, name, equation, reason; of one class or all."""
     chosen = [one for one in all_rules() if kind in (None, str(one.kind))]
@@ -51,10 +62,28 @@ def table(kind: str | None = None) -> str:
 
 
 class _Rules(ModuleType):
-    """The module, which is also the list of rules: ``gradc.rules()``."""
+    """The module, which is also the list of rules, and a block of others."""
 
-    def __call__(self) -> list[Rule]:
-        return all_rules()
+    def __call__(self, *given: Any, without: Iterable[str] | None = None) -> Any:
+        """Return every rule in force; with arguments, a context manager that changes them.
+
+        ``given`` are rules made by :func:`gradc.rule`, or their texts; they are in force within the
+        block, by their kind, before all others. ``without`` names rules that are not. What is
+        compiled in the block is kept apart from what is compiled outside. Threads, and asynchronous
+        tasks, have blocks of their own. Raises RuleError when a text is no rule that holds, and
+        when no rule has a name of ``without``.
+        """
+        if not given and without is None:
+            return all_rules()
+        return _changed(given, (without,) if isinstance(without, str) else tuple(without or ()))
+
+
+def _changed(given: tuple[Any, ...], without: tuple[str, ...]) -> AbstractContextManager[None]:
+    from gradc.rules.in_force import changed
+    from gradc.rules.user import as_rules, refuse_in_traced_code
+
+    refuse_in_traced_code()
+    return changed(as_rules(given), [find(name).name for name in without])
 
 
 sys.modules[__name__].__class__ = _Rules
@@ -69,6 +98,7 @@ __all__ = [
     "SkipZeros",
     "Stabilise",
     "all_rules",
+    "family",
     "find",
     "procedure",
     "rule",

@@ -165,9 +165,10 @@ def measure(
     condition: str | None = None,
     dtype: DType = DType.F64,
     count: int = 30,
+    points: Mapping[str, Array] | None = None,
 ) -> list[Errors]:
-    """Return the errors of value and first derivatives of both sides of an equation."""
-    points = sample(equation, domain, condition, count)
+    """Return the errors of value and first derivatives of both sides, at points or sampled ones."""
+    points = sample(equation, domain, condition, count) if points is None else points
     if dtype is DType.F32:
         points = _in_single_precision(points)
     truths, labels = truth(equation, points, dtype)
@@ -252,7 +253,9 @@ def truth(
     return list(np.array(rows).T), labels
 
 
-def values_of(side: str, equation: str, points: Mapping[str, Array]) -> list[Any]:
+def values_of(
+    side: str, equation: str, points: Mapping[str, Array], precision: int = 1400
+) -> list[Any]:
     """Return a side's value at each point in multiple precision, None where it is not real."""
     import mpmath
     import sympy
@@ -263,7 +266,7 @@ def values_of(side: str, equation: str, points: Mapping[str, Array]) -> list[Any
         list(names.values()), [sympy.nsimplify(value, rational=True)], "mpmath"
     )
     found: list[Any] = []
-    with mpmath.workprec(_PRECISION[DType.F64]):
+    with mpmath.workprec(precision):
         for i in range(len(next(iter(points.values())))):
             try:
                 (number,) = compute(*(mpmath.mpf(float(values[i])) for values in points.values()))

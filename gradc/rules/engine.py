@@ -51,13 +51,15 @@ class Rule:
     kind: exact, stable or fast.
     reason: one line about why the right side is better.
     root_ops: the ops of the values it may fire on.
+    factors: ops of which one must make a factor of the product, or of a term of the sum.
     function: the rewriting itself: a value to its replacement, built in the active builder, or
     None. domain: per variable, the open interval on which the two sides are equal; the reals for
     the others. condition: the relation between variables that the domain needs too, as text (``"y <
     x"``). examples: further equations of a rule that is more than one equation; each is proved and
     measured. loss: bits of error that a single point may lose against the left side, where that is
     the price of
-        the right side's range; the reason says why.
+        the right side's range; the reason says why. guard: the guard of a user's rule; it is asked
+        where the rule is checked, since it may stand in place of a domain.
     """
 
     __slots__ = (
@@ -66,6 +68,8 @@ class Rule:
         "condition",
         "domain",
         "examples",
+        "factors",
+        "guard",
         "kind",
         "loss",
         "name",
@@ -84,10 +88,12 @@ class Rule:
         root_ops: frozenset[str] | None,
         function: Procedure,
         may_match: Callable[[tuple[str, ...]], bool] | None = None,
+        factors: Iterable[str] | None = None,
         domain: Mapping[str, Interval] | None = None,
         condition: str | None = None,
         examples: Sequence[str] = (),
         loss: float = 0.0,
+        guard: Guard | None = None,
     ) -> None:
         self.name = name
         self.text = text
@@ -96,10 +102,12 @@ class Rule:
         self.root_ops = root_ops
         self.apply = function
         self._may_match = may_match
+        self.factors = None if factors is None else frozenset(factors)
         self.domain = dict(domain or {})
         self.condition = condition
         self.examples = tuple(examples)
         self.loss = loss
+        self.guard = guard
 
     @property
     def equations(self) -> tuple[str, ...]:
@@ -161,6 +169,7 @@ def procedure(
     *,
     roots: Iterable[str],
     among: Iterable[str] | None = None,
+    factors: Iterable[str] | None = None,
     examples: Sequence[str] = (),
     domain: Mapping[str, Interval] | None = None,
     condition: str | None = None,
@@ -169,7 +178,8 @@ def procedure(
     """Return a decorator that makes a rule of a Python function from a value to its replacement.
 
     ``among``: ops of which at least one operand is made, seen through rearrangements, so that the
-    function need not be asked about every product or sum.
+    function need not be asked about every product or sum. ``factors``: ops of which at least one
+    factor of the product, or of a term of the sum, is made.
     """
     wanted = None if among is None else frozenset(among)
 
@@ -185,6 +195,7 @@ def procedure(
             root_ops=frozenset(roots),
             function=function,
             may_match=may_match,
+            factors=factors,
             domain=domain,
             condition=condition,
             examples=examples,
@@ -221,6 +232,13 @@ def watch_firings(watcher: Watcher) -> Iterator[None]:
         yield
     finally:
         _watcher.reset(token)
+
+
+def tell(pass_name: str, fired: Fired) -> None:
+    """Tell the watcher what a pass put in place of a value, where no rule did it."""
+    watcher = _watcher.get()
+    if watcher is not None:
+        watcher(pass_name, fired)
 
 
 def apply_rules(pass_name: str, function: Function, rules: Sequence[Rule]) -> Function:

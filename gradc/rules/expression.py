@@ -29,15 +29,18 @@ _OPERATORS: dict[type[ast.AST], str] = {
     ast.NotEq: "ne",
 }
 _ALIASES = {"where": "select", "absolute": "abs", "negative": "neg", "divide": "div",
-            "multiply": "mul", "subtract": "sub", "pow": "power"}  # fmt: skip
+            "multiply": "mul", "subtract": "sub", "pow": "power", "mod": "remainder",
+            "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2",
+            "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "gammaln": "lgamma",
+            "expit": "sigmoid"}  # fmt: skip
 
 
 def pattern_text(side: Side) -> str:
     """Return the text of the pattern that a side describes: ``log(add(1, exp(?x)))``.
 
-    A text is a Python expression over op names and variables; the names of NumPy functions, with or
-    without ``np.``, serve too. A function is traced with one scalar for each parameter, whose names
-    are the variables. Raises RuleError when a side is no such thing.
+    A text is a Python expression over op names and variables, ``x`` or ``?x``; the names of NumPy
+    functions, with or without ``np.``, serve too. A function is traced with one scalar for each
+    parameter, whose names are the variables. Raises RuleError when a side is no such thing.
     """
     if callable(side):
         return _of_function(side)
@@ -47,7 +50,7 @@ def pattern_text(side: Side) -> str:
             help='gradc.rule("log(1 + exp(x))", "softplus(x)")',
         )
     try:
-        tree = ast.parse(side.strip(), mode="eval").body
+        tree = ast.parse(side.replace("?", "").strip(), mode="eval").body
     except SyntaxError as error:
         raise RuleError(f"not an expression: {side!r}", found=str(error.msg)) from error
     return _of_tree(tree, side)

@@ -42,8 +42,6 @@ RULES = [
     rule("sub-add", "add(sub(?x, ?y), ?y) => ?x", fast, "drops the rounding of the difference"),
     rule("sqrt-squared", "mul(sqrt(?x), sqrt(?x)) => ?x", fast, "drops the nan of negative numbers",
          domain={"x": _POSITIVE}),
-    rule("sqrt-of-square", "sqrt(mul(?x, ?x)) => abs(?x)", fast,
-         "the square no longer over- or underflows"),
     rule("power-three", "power(?x, 3) => mul(?x, mul(?x, ?x))", fast,
          "two products are cheaper than a power; they round twice"),
     rule("exp-log", "exp(log(?x)) => ?x", fast, "drops the nan of negative numbers",

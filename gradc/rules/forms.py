@@ -202,3 +202,44 @@ def largest(exponent: Value, axes: tuple[int, ...]) -> Value:
     top = build.reduce_max(exponent, axes)
     finite = build.select(build.lt(build.abs(top), float("inf")), top, 0)
     return build.apply("stop_gradient", finite)
+
+
+def replace_in_terms(
+    value: Value, replace: Callable[[Value], Value | None], depth: int = _DEPTH
+) -> Value | None:
+    """Return a value with one factor of each of its terms replaced; None unless all have one."""
+    made = replace_factor(value, replace)
+    if made is not None or not depth:
+        return made
+    name, operands = value.op.name, value.operands
+    if name in ("add", "sub"):
+        parts = [replace_in_terms(operand, replace, depth - 1) for operand in operands]
+        if parts[0] is None or parts[1] is None:
+            return None
+        return build.apply(name, parts[0], parts[1])
+    if name == "neg":
+        made = replace_in_terms(operands[0], replace, depth - 1)
+        return None if made is None else build.neg(made)
+    if name in ("mul", "div"):
+        made = replace_in_terms(operands[0], replace, depth - 1)
+        if made is not None:
+            return build.apply(name, made, operands[1])
+        if name == "mul":
+            made = replace_in_terms(operands[1], replace, depth - 1)
+            return None if made is None else build.mul(operands[0], made)
+    return None
+
+
+def split_factor(value: Value, name: str) -> tuple[Value, Value] | None:
+    """Return the argument of the first factor that a unary op makes, and the product without it."""
+    found: list[Value] = []
+
+    def take(factor: Value) -> Value | None:
+        argument = operand_of(factor, name)
+        if argument is None:
+            return None
+        found.append(argument)
+        return build.ones_like(factor)
+
+    rest = replace_factor(value, take)
+    return None if rest is None else (found[0], rest)

@@ -95,6 +95,7 @@ def real_functions() -> dict[str, Callable[..., Any]]:
         "minimum": s.Min,
         "sqrt": s.sqrt,
         "exp": s.exp,
+        "exp_product": lambda x, y: s.exp(x * y),
         "expm1": lambda x: s.exp(x) - 1,
         "log": s.log,
         "log1p": lambda x: s.log(1 + x),
@@ -123,6 +124,8 @@ def real_functions() -> dict[str, Callable[..., Any]]:
         "sigmoid_derivative": lambda x: s.exp(-x) / (1 + s.exp(-x)) ** 2,
         "logaddexp": lambda x, y: s.log(s.exp(x) + s.exp(y)),
         "log1mexp": log1mexp,
+        "direction_cosine": lambda x, y: x / s.sqrt(s.sympify(x) ** 2 + s.sympify(y) ** 2),
+        "log_mixture": lambda x, y, t: s.log(t * s.exp(x) + (1 - t) * s.exp(y)),
         "eq": s.Eq,
         "ne": s.Ne,
         "lt": s.Lt,
@@ -143,6 +146,7 @@ def real_functions() -> dict[str, Callable[..., Any]]:
     table["reduce_max"] = table["stop_gradient"] = lambda x: MAXIMUM()
     table["logsumexp"] = lambda x: s.log(sum(s.exp(part) for part in x))
     table["E"] = s.E  # the base that power-e takes for e
+    table["ROOT_TWO"] = s.sqrt(2)  # which rules for the normal take a number for
     return table
 
 
@@ -194,6 +198,7 @@ def graph_functions(dtype: DType, length: Any) -> dict[str, Any]:
     }
     table |= {name: reduction(name) for name in _REDUCTIONS}
     table["E"] = float(dtype.numpy.type(np.e))
+    table["ROOT_TWO"] = float(dtype.numpy.type(np.sqrt(2)))
     return table
 
 

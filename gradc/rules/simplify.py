@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gradc.rules.engine import Rule, apply_rules
+from gradc.rules.engine import Kind, Rule, apply_rules
+from gradc.rules.in_force import in_force
 from gradc_ir.graph import Function
 
 
@@ -24,13 +25,16 @@ class Simplify:
 
 @dataclass(frozen=True)
 class Stabilise:
-    """Apply the stable rules and, since they meet each other through it, the exact algebra."""
+    """Apply the stable rules and, since they meet each other through it, the exact algebra.
 
+    ``more`` are the rules of one function, which are tried first.
+    """
+
+    more: tuple[Rule, ...] = ()
     name: str = "stabilise"
     summary: str = "replace spellings that overflow or cancel by stable functions"
 
     def __call__(self, function: Function) -> Function:
         """Return the function in its stable form."""
-        from gradc.rules import EXACT, STABLE
-
-        return apply_rules(self.name, function, [*STABLE, *EXACT])
+        rules = in_force(Kind.STABLE, Kind.EXACT, more=self.more)
+        return apply_rules(self.name, function, rules)

@@ -25,6 +25,8 @@ def special_functions() -> dict[str, Callable[..., Any]]:
         "rgamma": lambda x: 1 / s.gamma(x),
         "digamma": s.digamma,
         "zeta": s.zeta,
+        "log_poch": lambda x, m: s.log(s.gamma(x + m)) - s.log(s.gamma(x)),
+        "digamma_difference": lambda x, m: s.digamma(x + m) - s.digamma(x),
         "beta": lambda a, b: s.gamma(a) * s.gamma(b) / s.gamma(a + b),
         "betaln": lambda a, b: s.log(s.gamma(a)) + s.log(s.gamma(b)) - s.log(s.gamma(a + b)),
         "binom": lambda n, k: s.gamma(n + 1) / (s.gamma(k + 1) * s.gamma(n - k + 1)),

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from functools import lru_cache
 
-import numpy as np
-
-from gradc.rules.engine import REALS, Guard, Interval, Kind, Rule, apply_rules
-from gradc.rules.expression import Side, pattern_text, text_of
-from gradc.rules.meaning import evaluate, graph_functions, sides, variables
-from gradc_ir.build import Builder
+from gradc.boundary import boundary
+from gradc.rules import conditions, in_force
+from gradc.rules.checking import check, check_form
+from gradc.rules.engine import Guard, Interval, Kind, Rule
+from gradc.rules.expression import Side, pattern_text
+from gradc.rules.spellings import spellings
+from gradc.tracing import current, source
 from gradc_ir.errors import RuleError
-from gradc_ir.graph import Function, Value
+from gradc_ir.graph import Value
 from gradc_ir.rewrite import PatternRule
-from gradc_ir.types import DType, Type
 
-# Two sides are equal when they agree to this at every sampled point; both have 400 digits.
-_AGREEMENT = 1e-25
+_EXAMPLE = 'gradc.rule("log(1 + exp(x))", "softplus(x)")'
 
 
-class Registered:
-    """A rule in force. ``remove()`` ends it, and so does leaving it as a context manager."""
+class UserRule:
+    """A rule that holds. ``remove()`` takes it out of force.
+
+    As a context manager it is in force within the block only, in this thread.
+    """
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -32,76 +34,152 @@ class Registered:
         return self.rule.name
 
     def remove(self) -> None:
-        """Take the rule out of force, for functions that are compiled from now on."""
-        rules = _list_of(self.rule.kind)
-        if self.rule in rules:
-            rules.remove(self.rule)
+        """Take the rule out of force; removing it twice is harmless."""
+        in_force.remove(self.rule)
 
-    def __enter__(self) -> Registered:
+    def __enter__(self) -> UserRule:
+        refuse_in_traced_code()
+        in_force.remove(self.rule)
+        in_force.enter(self.rule)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.remove()
+        in_force.leave(self.rule)
 
     def __repr__(self) -> str:
         return repr(self.rule)
 
 
+@boundary
 def rule(
     *names_and_sides: Side,
     name: str | None = None,
-    when: Guard | None = None,
+    when: Guard | str | None = None,
     kind: str = "stable",
     domain: Mapping[str, Interval] | None = None,
     reason: str = "registered by the user",
-) -> Registered:
+    register: bool = True,
+) -> UserRule:
     """Add a rewrite rule: ``gradc.rule("log(1 + exp(x))", "softplus(x)")``.
 
-    Functions that are compiled from now on use it, before the rules that gradc brings along. It
-    matches every spelling that the exact and stable rules bring to the same form, arrays as well as
-    scalars.
+    From now on it is in force, before the rules that gradc brings along, and functions that have
+    been compiled are compiled again when they are next called. It meets every spelling of its left
+    side that has the same canonical form: operands in any order, minus signs, numbers in either
+    precision, arrays as well as scalars.
 
     Parameters
     ----------
     names_and_sides: the left and the right side, each a text or a Python function such as
-        ``lambda x: np.log(x**3)``; a name may stand before them. Names in a text, and parameters of
-        a function, are the rule's variables.
+        ``lambda x: np.log(x**3)``, or both in one text, ``"log(x**3) => 3 * log(x)"``; a name may
+        stand before them. Names in a text, and parameters of a function, are the rule's variables.
     name: how ``gradc explain`` calls the rule; the text of the rule when it is not given.
-    when: the guard, a function of the match: ``lambda m: m.is_positive("x")``. It must say no when
-        it does not know.
+    when: where the sides are equal, as a condition of each variable by itself, ``"0 < x < 1"``;
+        the rule then fires where that is surely so: for numbers, and for values whose sign is known
+        (``exp(y)`` is not negative). Or a function of the match, ``lambda m: m.is_positive("x")``,
+        which must say no when it does not know.
     kind: ``"stable"``, equal over the reals and not less accurate; ``"exact"``, the same bits for
         every input; or ``"fast"``, equal over the reals, used with ``compile(fast=True)``.
     domain: per variable, the open interval on which the sides are equal: ``{"x": (0, np.inf)}``.
         Unless the left side is nan elsewhere, ``when`` has to see to it that the rule is used
-        there only.
+        there only; as a condition it gives the domain, too.
     reason: one line that ``gradc explain`` shows.
+    register: whether to put the rule in force everywhere; otherwise it is only made, for
+        ``with gradc.rules(made):`` and ``gradc.compile(f, rules=[made])``.
 
-    Returns the registered rule, which is a context manager: ``with gradc.rule(…): …``. Raises
-    RuleError, with the point and both values, when the sides differ, in the domain or, without a
-    guard, outside of it, when a stable rule is less accurate, or an exact one has other bits.
+    Returns the rule, which is a context manager: ``with gradc.rule(…): …``. Raises RuleError, with
+    the point, both values and their bits, when the sides differ, in the domain or where the guard
+    says yes, when a stable rule is less accurate, or an exact one has other bits; also when the
+    rule runs in a circle with others.
     """
-    if len(names_and_sides) == 3 and name is None:
-        first, *both = names_and_sides
+    refuse_in_traced_code()
+    at = source.location()
+    try:
+        made = _rule(names_and_sides, name, when, kind, domain, reason)
+        _check_name(made, register)
+    except RuleError as error:
+        raise error.located(at) from error.__cause__
+    if register:
+        in_force.register(made)
+    return UserRule(made)
+
+
+def refuse_in_traced_code() -> None:
+    """Raise RuleError in a function that is being traced, all of which has the same rules."""
+    if current() is not None:
+        raise RuleError(
+            "rules are in force for whole functions, not for a part of one",
+            at=source.location(),
+            help="write the block around the call, or gradc.compile(f, rules=[…])",
+        )
+
+
+def as_rules(given: Iterable[object]) -> tuple[Rule, ...]:
+    """Return rules from what users give for them: made rules, or texts with ``=>``."""
+    if isinstance(given, (str, UserRule, Rule)):
+        given = [given]
+    return tuple(_as_rule(one) for one in given)
+
+
+def _as_rule(given: object) -> Rule:
+    if isinstance(given, Rule):
+        return given
+    if isinstance(given, UserRule):
+        return given.rule
+    if isinstance(given, str):
+        return _of_text(given)
+    raise RuleError(
+        f"a rule is made by gradc.rule, or is a text, not {type(given).__name__}",
+        help='write "log(1 + exp(x)) => softplus(x)", or gradc.rule(…, register=False)',
+    )
+
+
+# The same text is the same rule, so that a block that is entered again finds what was compiled.
+@lru_cache(maxsize=256)
+def _of_text(text: str) -> Rule:
+    return rule(text, register=False).rule
+
+
+def _rule(
+    names_and_sides: tuple[Side, ...],
+    name: str | None,
+    when: Guard | str | None,
+    kind: str,
+    domain: Mapping[str, Interval] | None,
+    reason: str,
+) -> Rule:
+    given = list(names_and_sides)
+    if isinstance(given[-1] if given else None, str) and "=>" in str(given[-1]):
+        given[-1:] = str(given[-1]).split("=>", 1)
+    if len(given) == 3 and name is None:
+        first = given.pop(0)
         if not isinstance(first, str):
             raise RuleError("the name of a rule is a text", found=repr(first))
         name = first
-    else:
-        both = list(names_and_sides)
-    if len(both) != 2:
-        raise RuleError(
-            f"a rule has two sides, not {len(both)}",
-            help='gradc.rule("log(1 + exp(x))", "softplus(x)")',
-        )
-    left, right = (pattern_text(side) for side in both)
+    if len(given) != 2:
+        raise RuleError(f"a rule has two sides, not {len(given)}", help=_EXAMPLE)
+    left, right = (pattern_text(side) for side in given)
     equation = f"{left} => {right}"
-    made = _make(name or equation, equation, _kind(kind), reason, when, domain or {})
-    from gradc.rules import all_rules
+    check_form(equation)
+    guard, domain = _guard(when, dict(domain or {}))
+    made = _make(name or equation, equation, _kind(kind), reason, guard, domain)
+    check(made, equation)
+    return made
 
-    if any(one.name == made.name for one in all_rules()):
-        raise RuleError(f"a rule called {made.name} exists", help="give another name=")
-    _check(made, equation, guarded=when is not None)
-    _list_of(made.kind).insert(0, made)
-    return Registered(made)
+
+def _check_name(made: Rule, register: bool) -> None:
+    for one in in_force.in_force(*Kind):
+        # the same text may be given again for a block or for a function
+        if one.name == made.name and (register or one.text != made.text):
+            raise RuleError(f"a rule called {made.name} exists", help="give another name=")
+
+
+def _guard(
+    when: Guard | str | None, domain: dict[str, Interval]
+) -> tuple[Guard | None, dict[str, Interval]]:
+    if not isinstance(when, str):
+        return when, domain
+    wanted = conditions.intervals(when)
+    return conditions.guard(wanted), {**wanted, **domain}
 
 
 def _kind(kind: str) -> Kind:
@@ -113,12 +191,6 @@ def _kind(kind: str) -> Kind:
         ) from None
 
 
-def _list_of(kind: Kind) -> list[Rule]:
-    from gradc import rules
-
-    return {Kind.EXACT: rules.EXACT, Kind.STABLE: rules.STABLE, Kind.FAST: rules.FAST}[kind]
-
-
 def _make(
     name: str,
     equation: str,
@@ -127,8 +199,11 @@ def _make(
     when: Guard | None,
     domain: Mapping[str, Interval],
 ) -> Rule:
-    patterns = [PatternRule(name, f"{left} => {equation.partition('=>')[2]}", when=when)
-                for left in _spellings(equation)]  # fmt: skip
+    right = equation.partition("=>")[2].strip()
+    patterns = [
+        PatternRule(name, f"{left} => {f'neg({right})' if negated else right}", when=when)
+        for left, negated in spellings(equation).items()
+    ]
 
     def apply(value: Value) -> Value | None:
         for pattern in patterns:
@@ -137,6 +212,9 @@ def _make(
                 return made
         return None
 
+    def may_match(heads: tuple[str, ...]) -> bool:
+        return any(pattern.may_match(heads) for pattern in patterns)
+
     return Rule(
         name,
         equation,
@@ -144,144 +222,10 @@ def _make(
         reason,
         root_ops=frozenset().union(*(pattern.root_ops for pattern in patterns)),
         function=apply,
+        may_match=may_match,
         domain=domain,
+        guard=when,
     )
 
 
-def _spellings(equation: str) -> Iterable[str]:
-    """Return the left side as written, and in the forms that the rules in force bring it to.
-
-    Rules work from the inside out, so a left side that another rule changes inside would never be
-    met.
-    """
-    from gradc.rules import EXACT, STABLE
-
-    written, _ = sides(equation)
-    names = list(variables(equation))
-    found = {equation.partition("=>")[0].strip(): None}
-    with Builder() as builder:
-        params = [builder.param(i, Type(DType.F64)) for i in range(len(names))]
-        value = evaluate(written, {**_scalar_functions(), **dict(zip(names, params, strict=True))})
-        if not isinstance(value, Value) or value in params:
-            return found  # refused where the pattern is made
-        for rules in (EXACT, [*STABLE, *EXACT]):
-            inside = apply_rules("register", Function("left", params, value.operands), rules)
-            operands = tuple(builder.inline(inside, params))
-            root = builder.apply(value.op, operands, value.node.attributes).results[0]
-            found[text_of(Function("left", params, [root]), names)] = None
-    return found
-
-
-def _scalar_functions() -> dict[str, Any]:
-    from gradc_ir import build
-
-    def constructor(name: str) -> Any:
-        def construct(*operands: Any) -> Value:
-            if not any(isinstance(operand, Value) for operand in operands):
-                operands = tuple(build.full((), operand, DType.F64) for operand in operands)
-            return build.elementwise(name, *operands)
-
-        return construct
-
-    table = graph_functions(DType.F64, 1)
-    return {name: constructor(name) for name in table if callable(table[name])}
-
-
-# -- checks ----------------------------------------------------------------------------------------
-
-
-_DOMAIN = "domain={'x': (0, inf)}"
-_GUARD = "when=lambda m: m.is_positive('x')"
-
-
-def _check(rule: Rule, equation: str, guarded: bool) -> None:
-    """Raise RuleError unless a rule keeps the promise of its kind at sampled points."""
-    unknown = set(rule.domain) - set(variables(equation))
-    if unknown:
-        raise RuleError(f"{rule.name}: the domain names {', '.join(sorted(unknown))}, no variable")
-    cure = f"correct a side, or give the domain on which they are equal: {_DOMAIN}"
-    if not _check_equal(rule, equation, rule.domain, "the sides differ", cure):
-        raise RuleError(
-            f"{rule.name}: the left side has no value at any point that was tried",
-            help=f"give the domain on which the sides are equal: {_DOMAIN}",
-        )
-    if rule.domain and not guarded:
-        wrong = "nothing keeps the rule to its domain, and outside of it the sides differ"
-        _check_equal(rule, equation, {}, wrong, f"give a guard, such as {_GUARD}")
-    if rule.kind is Kind.EXACT:
-        _check_bits(rule, equation)
-    elif rule.kind is Kind.STABLE:
-        _check_accuracy(rule, equation)
-
-
-def _check_equal(
-    rule: Rule, equation: str, domain: Mapping[str, Interval], wrong: str, cure: str
-) -> int:
-    """Return at how many sampled points the left side is defined; the right one is equal there."""
-    from gradc.rules.accuracy import sample, values_of
-
-    points = sample(equation, domain, count=20)
-    left_text, right_text = sides(equation)
-    lefts, rights = (values_of(text, equation, points) for text in (left_text, right_text))
-    compared = 0
-    for i, (left, right) in enumerate(zip(lefts, rights, strict=True)):
-        if left is None:
-            continue
-        compared += 1
-        if right is None or abs(left - right) > _AGREEMENT * max(abs(left), abs(right)):
-            at = ", ".join(f"{name} = {float(values[i])!r}" for name, values in points.items())
-            raise RuleError(
-                f"{rule.name}: {wrong} at {at}",
-                found=[f"left:  {_shown(left)}", f"right: {_shown(right)}", f"rule:  {rule.text}"],
-                help=cure,
-            )
-    return compared
-
-
-def _shown(number: Any) -> str:
-    import mpmath
-
-    return "undefined" if number is None else str(mpmath.nstr(number, 17))
-
-
-def _check_accuracy(rule: Rule, equation: str) -> None:
-    from gradc.rules.accuracy import measure
-
-    for errors in measure(equation, rule.domain, count=20):
-        # a rounding more or less is no difference between spellings
-        if errors.mean_right > errors.mean_left + 0.5:
-            lost, point = errors.worst
-            raise RuleError(
-                f"{rule.name}: the right side is less accurate ({errors.what})",
-                found=[
-                    f"mean error: {errors.mean_left:.1f} bits on the left, "
-                    f"{errors.mean_right:.1f} on the right",
-                    f"worst at {', '.join(repr(float(x)) for x in point)}: {lost:.1f} bits more",
-                ],
-                help='turn the rule around, or register it with kind="fast"',
-            )
-
-
-def _check_bits(rule: Rule, equation: str) -> None:
-    from gradc.rules.accuracy import graph_of, special_points
-    from gradc_ir.interpret import interpret
-
-    points = special_points(equation)
-    arrays = list(points.values())
-    with np.errstate(all="ignore"):
-        left, right = (
-            interpret(graph_of(text, equation, points), arrays)[0] for text in sides(equation)
-        )
-    both_nan = (left != left) & (right != right)
-    same = (left == right) & (np.signbit(left) == np.signbit(right)) | both_nan
-    if not same.all():
-        i = int(np.argmin(same))
-        at = ", ".join(f"{name} = {float(values[i])!r}" for name, values in points.items())
-        raise RuleError(
-            f"{rule.name}: the sides have different bits at {at}",
-            found=[f"left:  {left[i]!r}", f"right: {right[i]!r}"],
-            help='register it with kind="stable" or kind="fast"',
-        )
-
-
-__all__ = ["REALS", "Registered", "rule"]
+__all__ = ["UserRule", "as_rules", "rule"]

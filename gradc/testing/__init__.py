@@ -1,11 +1,13 @@
-"""Checks of functions: derivatives against numbers that owe nothing to rules, bits against bits."""
+"""Checks of functions: derivatives against other numbers, bits against bits, and accuracy."""
 
+from gradc.testing.accuracy import check_accuracy
 from gradc.testing.determinism import check_determinism, compare_bits
 from gradc.testing.gradients import check_function, check_grads, compare_grads
 from gradc.testing.samples import sample_arguments
 from gradc.testing.slopes import widen
 
 __all__ = [
+    "check_accuracy",
     "check_determinism",
     "check_function",
     "check_grads",

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from gradc.conversion import Array
+from gradc_ir import unbounded
 from gradc_ir.graph import Node
 from gradc_ir.interpret import numbers
+from gradc_ir.op import TABLE
 from gradc_ir.types import DType
 
 DIGITS = 80
@@ -39,7 +41,8 @@ class Wide:
         if array.dtype.kind != "f":
             return array
         made = np.empty(array.shape, self.dtype)
-        made[...] = np.frompyfunc(self.number, 1, 1)(array) if array.size else 0
+        with np.errstate(all="ignore"):
+            made[...] = np.frompyfunc(self.number, 1, 1)(array) if array.size else 0
         return made
 
     def evaluate(self, node: Node, operands: list[Array], symbols: Any) -> tuple[Array, ...]:
@@ -51,6 +54,8 @@ class Wide:
             made = (
                 operands[0] if attributes["dtype"].is_float else self._to_whole(operands[0], node)
             )
+        elif name == "unbounded":
+            made = unbounded.interpret(operands, meanings=self._word, **attributes)
         elif floats and name in self.meanings:
             with np.errstate(all="ignore"):
                 made = self.meanings[name](*operands, **attributes)
@@ -63,6 +68,12 @@ class Wide:
         return tuple(
             self._typed(result, value.type.dtype) for result, value in zip(made, node.results)
         )
+
+    def _word(self, name: str) -> Meaning:
+        """Return what a step of a formula means: as everywhere, since nothing overflows here."""
+        meaning = self.meanings.get(name) or TABLE[name].reference
+        assert meaning is not None
+        return meaning
 
     def _to_whole(self, x: Array, node: Node) -> Any:
         reals = np.frompyfunc(lambda each: float(each.real), 1, 1)(x)

@@ -172,6 +172,9 @@ maximum = _binary("maximum")
 minimum = _binary("minimum")
 arctan2 = _binary("arctan2")
 hypot = _binary("hypot")
+exp_product = _binary("exp_product")
+direction_cosine = _binary("direction_cosine")
+log_poch, digamma_difference = map(_binary, ("log_poch", "digamma_difference"))
 logaddexp = _binary("logaddexp")
 eq = _binary("eq")
 ne = _binary("ne")
@@ -187,6 +190,11 @@ stdtr, stdtrit = map(_binary, ("stdtr", "stdtrit"))
 bessel_j, bessel_y = map(_binary, ("bessel_j", "bessel_y"))
 bessel_i, bessel_i_scaled = map(_binary, ("bessel_i", "bessel_i_scaled"))
 bessel_k, bessel_k_scaled = map(_binary, ("bessel_k", "bessel_k_scaled"))
+
+
+def log_mixture(x: Operand, y: Operand, t: Operand) -> Value:
+    """Return the op ``log_mixture`` of x, y and t."""
+    return elementwise("log_mixture", x, y, t)
 
 
 def betainc(a: Operand, b: Operand, x: Operand) -> Value:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 from gradc_ir import ops
 from gradc_ir.graph import Function, Node, Value
@@ -17,6 +18,7 @@ from gradc_ir.types import Type
 MOST_LINES = 32
 
 _state = threading.local()
+_Answer = TypeVar("_Answer")
 
 
 class Builder:
@@ -30,6 +32,8 @@ class Builder:
         self._first_serial = first_serial
         self.locations: dict[Node, tuple[Location, ...]] = {}
         self.here: tuple[Location, ...] = ()
+        # answers about its values, by question; see `remembered`
+        self.answers: dict[Any, dict[Value, Any]] = {}
 
     def __enter__(self) -> Builder:
         _stack().append(self)
@@ -187,3 +191,20 @@ def active() -> Builder:
     if not stack:
         raise RuntimeError("no builder is active: use `with Builder():`")
     return stack[-1]
+
+
+def remembered(question: Callable[[Value], _Answer]) -> Callable[[Value], _Answer]:
+    """Let a question about a value be answered once a builder: values never change.
+
+    For questions that many rules ask about the same values.
+    """
+
+    @wraps(question)
+    def ask(value: Value) -> _Answer:
+        answers = active().answers.setdefault(question, {})
+        if value not in answers:
+            answers[value] = question(value)
+        found: _Answer = answers[value]
+        return found
+
+    return ask

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from threading import Lock
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakValueDictionary
 
 from gradc_ir import sizes, walk
@@ -13,16 +13,23 @@ from gradc_ir.op import Op
 from gradc_ir.operators import Operators
 from gradc_ir.types import Type
 
+if TYPE_CHECKING:
+    from gradc_ir.ranges.range import Range
+
 
 class Value(Operators):
-    """One result of a node. Identity is equality: equal nodes of a trace are one node."""
+    """One result of a node. Identity is equality: equal nodes of a trace are one node.
 
-    __slots__ = ("index", "node", "type")
+    ``known`` is its range, once :mod:`gradc_ir.ranges` has found it.
+    """
+
+    __slots__ = ("index", "known", "node", "type")
 
     def __init__(self, node: Node, index: int, type: Type) -> None:
         self.node = node
         self.index = index
         self.type = type
+        self.known: Range | None = None
 
     @property
     def op(self) -> Op:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from gradc_ir.fma import fma
 from gradc_ir.reduction import Array
-from gradc_ir.types import DType
+from gradc_ir.types import DType, dtype_of
 
 
 def integer_safe(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -47,6 +48,14 @@ def minimum(x: Array, y: Array) -> Any:
     return np.where(zeros, -(-x - y), np.minimum(x, y)) if x.dtype.kind == "f" else np.minimum(x, y)
 
 
+def exp_product(x: Array, y: Array) -> Any:
+    """e to the power x * y, grown by what the product lost when it was rounded."""
+    product = x * y
+    found = np.exp(product)
+    lost = fma(x, y, -product)
+    return np.where(np.isfinite(lost) & np.isfinite(found), found + found * lost, found)
+
+
 erf = np.vectorize(math.erf, otypes=[np.float64])
 erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
@@ -79,6 +88,20 @@ def logaddexp(x: Array, y: Array) -> Any:
 def log1mexp(x: Array) -> Any:
     """log(1 - exp(x)) for negative x, accurate on both sides of -log(2)."""
     return np.where(x > -0.6931471805599453, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
+
+
+def composed(name: str) -> Callable[..., Any]:
+    """Return the meaning of a composed op: that of the ops which its body is made of."""
+
+    def meaning(*operands: Array) -> Any:
+        # what ops are made of can be told when all are there
+        from gradc_ir.composed import body
+        from gradc_ir.interpret import interpret
+
+        function = body(name, dtype_of(operands[0].dtype), operands[0].ndim)
+        return interpret(function, list(operands))[0]
+
+    return meaning
 
 
 def cast(x: Array, *, dtype: DType) -> Array:

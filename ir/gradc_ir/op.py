@@ -70,7 +70,7 @@ class Op:
         return self.family in _ELEMENTWISE
 
 
-_ELEMENTWISE = frozenset({"elementwise", "special"})
+_ELEMENTWISE = frozenset({"elementwise", "special", "unbounded"})
 
 TABLE: dict[str, Op] = {}
 

@@ -119,6 +119,22 @@ class Match(Mapping[str, Any]):
         """Whether what a variable stands for is surely a whole number; no when not known."""
         return self._knows(name, knowledge.is_whole, lambda number: float(number).is_integer())
 
+    def is_nonzero(self, name: str) -> bool:
+        """Whether what a variable stands for is surely not 0; no when not known."""
+        return self._knows(name, knowledge.is_nonzero, lambda number: number != 0)
+
+    def is_finite(self, name: str) -> bool:
+        """Whether what a variable stands for is surely neither infinite nor nan."""
+        return self._knows(name, knowledge.is_finite, math.isfinite)
+
+    def is_within(self, name: str, low: float, high: float) -> bool:
+        """Whether what a variable stands for is surely from ``low`` to ``high``, or nan."""
+        return self._knows(
+            name,
+            lambda value: knowledge.is_within(value, low, high),
+            lambda number: low <= number <= high,
+        )
+
     def _knows(self, name: str, of_value: Any, of_number: Any) -> bool:
         bound = self._bindings[name]
         return bool(of_value(bound) if isinstance(bound, Value) else of_number(bound))

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from gradc_ir.build import Builder, active
 from gradc_ir.errors import RuleError, VerifyError
 from gradc_ir.graph import Function, Node, Value
+from gradc_ir.heads import COMPOUND, factor_ops
 from gradc_ir.location import Location
 from gradc_ir.op import Op
 from gradc_ir.pattern import (
@@ -31,6 +32,7 @@ from gradc_ir.rearrange import REARRANGEMENTS, peel
 
 # No terminating set of rules fires nearly as often for one node of the input.
 FIRINGS_A_NODE = 1000
+_NONE: frozenset[str] = frozenset()
 
 
 class RewriteRule(Protocol):
@@ -38,7 +40,8 @@ class RewriteRule(Protocol):
 
     ``root_ops`` are the names of the ops it may fire on, None for all. A rule may also have
     ``may_match(heads)``, which is told the ops of the operands, seen through rearrangements, and
-    says no when it surely does not fire.
+    says no when it surely does not fire; and ``factors``, ops of which one must make a factor of
+    the product, or of a term of the sum, that it fires on.
     """
 
     @property
@@ -219,10 +222,11 @@ class Rewriter:
         heads: tuple[str, ...] = ()
         if op.operands is not None:
             heads = tuple([_head(operand) for operand in node.operands])
-        key = (op, heads)
+        factors = factor_ops(value, active()) if op.name in COMPOUND else _NONE
+        key = (op, heads, factors)
         found = self._chosen.get(key)
         if found is None:
-            found = tuple(rule for rule in self.rules if _may_fire(rule, op, heads))
+            found = tuple(rule for rule in self.rules if _may_fire(rule, op, heads, factors))
             self._chosen[key] = found
         return found
 
@@ -247,7 +251,7 @@ class Rewriter:
 @functools.lru_cache(maxsize=64)
 def _choice(
     rules: tuple[RewriteRule, ...],
-) -> dict[tuple[Op, tuple[str, ...]], tuple[RewriteRule, ...]]:
+) -> dict[tuple[Op, tuple[str, ...], frozenset[str]], tuple[RewriteRule, ...]]:
     """Return what is known of which rules may fire, which all functions add to."""
     return {}
 
@@ -257,8 +261,11 @@ def _head(value: Value) -> str:
     return peel(value)[0].node.op.name if name in REARRANGEMENTS else name
 
 
-def _may_fire(rule: RewriteRule, op: Op, heads: tuple[str, ...]) -> bool:
+def _may_fire(rule: RewriteRule, op: Op, heads: tuple[str, ...], factors: frozenset[str]) -> bool:
     if rule.root_ops is not None and op.name not in rule.root_ops:
+        return False
+    wanted = getattr(rule, "factors", None)
+    if wanted is not None and op.name in COMPOUND and wanted.isdisjoint(factors):
         return False
     may_match = getattr(rule, "may_match", None)
     return may_match is None or op.operands is None or may_match(heads)

@@ -100,6 +100,11 @@ SIDES = [
 SPECIAL: dict[str, Sequence[tuple[float, ...]]] = {
     "exp": GROWING,
     "exp2": [*GROWING, (3.0, 8.0), (-1.0, 0.5)],
+    "exp_product": [
+        (0.0, 5.0, 1.0), (-0.0, -0.0, 1.0), (INF, 1.0, INF), (-2.0, INF, 0.0), (INF, -INF, 0.0),
+        (0.0, INF, NAN), (NAN, 0.0, NAN), (30.0, 30.0, INF), (-30.0, 30.0, 0.0),
+        (2.0**100, 2.0**100, INF), (2.0**100, -(2.0**100), 0.0),
+    ],
     "expm1": [*ODD, (INF, INF), (-INF, -1.0)],
     "log": LOGARITHM,
     "log1p": [*ODD, (-1.0, -INF), (-2.0, NAN), (INF, INF), (-INF, NAN)],

@@ -36,10 +36,16 @@ from tests.gradc.every_op import (
 )
 from tests.gradc.op_cases import DTYPES, FLOATS, Array, sample
 
-OPS = [op for op in TABLE.values() if op.name not in CONTROL + FACTOR + FOREIGN]
+OPS = [
+    op
+    for op in TABLE.values()
+    if op.name not in CONTROL + FACTOR + FOREIGN and op.family != "unbounded"  # in test_unbounded
+]
 ELEMENTWISE = [op for op in OPS if op.is_elementwise]
 # near its zero the result is a difference of rounded numbers of the operands' size
-CANCELLING = {"logaddexp", "logsumexp", "lgamma"}
+CANCELLING = {
+    *("log_mixture", "logaddexp", "logsumexp", "lgamma", "log_poch", "digamma_difference"),
+}
 USES = [(op, dtype) for op in OPS for dtype in DTYPES if cases(op, dtype)]
 FLOAT_USES = [(op, dtype) for op, dtype in USES if dtype in FLOATS]
 EPSILON = {DType.F64: np.finfo(np.float64).eps, DType.F32: np.finfo(np.float32).eps}
@@ -227,7 +233,9 @@ def assert_as_in_double(
     exact = interpret(final(function, "jvp"), widened)[len(function.results) :]
     for found, want in zip(pushed, exact, strict=True):
         scale = np.maximum(np.abs(want), np.max(np.abs(want), initial=0))
-        assert_close(found.astype(np.float64), want, scale, 1e-5)
+        # one slope is a difference of two others
+        tolerance = 1e-4 if op.name == "digamma_difference" else 1e-5
+        assert_close(found.astype(np.float64), want, scale, tolerance)
 
 
 # inverse functions that SymPy has no word for
@@ -301,6 +309,7 @@ SYMBOLIC: dict[str, Callable[..., Any]] = {
     "argsort": lambda x, y, i: build.argsort(x, 0),
     "cumsum": lambda x, y, i: build.cumsum(x, 0, reverse=True),
     "recurrence": lambda x, y, i: build.recurrence(x, y, 0),
+    "log_mixture": lambda x, y, i: build.log_mixture(x, y, build.sigmoid(x)),
     "betainc": lambda x, y, i: build.betainc(x, y, x),
     "betaincinv": lambda x, y, i: build.betaincinv(x, y, x),
     "iota": lambda x, y, i: build.iota(DType.F64, N),

@@ -17,7 +17,7 @@ import numpy as np
 import gradc
 from gradc import nest
 
-CALLS = int(os.environ.get("GRADC_EXAMPLES", "600"))
+CALLS = int(os.environ.get("GRADC_EXAMPLES", "300"))
 SUPPORTED = ("float64", "float32", "int64", "int32", "bool")
 REFUSED = type("Refused", (), {"__repr__": lambda self: "refused"})()
 

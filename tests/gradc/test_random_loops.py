@@ -21,7 +21,7 @@ from gradc_ir.type_text import parse_type
 from tests.comparing import assert_close
 from tests.random_loops import Array, Plain, Program, arguments
 
-PROGRAMS = int(os.environ.get("GRADC_EXAMPLES", "30"))
+PROGRAMS = int(os.environ.get("GRADC_EXAMPLES", "20"))
 WRT = (0, 1, 2)
 # all that is on the way is of order 1, and a hundred steps add up their roundings
 NEAR = 1e-11

@@ -20,7 +20,7 @@ from tests.gradc.op_cases import Array
 from tests.programs import arguments, arrays_for, programs
 
 quick = settings(
-    max_examples=40,
+    max_examples=25,
     deadline=None,  # the first example compiles, imports and warms caches
     derandomize=True,  # a red test must stay red until someone has looked
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -88,7 +88,11 @@ BODIES = {
     "cheap": (Body([SCALAR], [FOUR], [], lorenz), ["param f64[4]"]),
     "recurrent": (
         Body([MATRIX, MATRIX], [VECTOR], [VECTOR], recurrent),
-        ["add f64[n]", "param f64[n]"],
+        ["param f64[n]", "sigmoid_derivative f64[n]"],
+    ),
+    "functions with a part in common": (
+        Body([SCALAR], [SCALAR], [SCALAR], lambda a, c, x: c * build.sigmoid(a * x)),
+        ["param f64", "sigmoid f64", "sigmoid_derivative f64"],
     ),
     "an expensive value of an invariant": (
         Body([SCALAR], [SCALAR], [], lambda a, c: c * build.exp(a) * c),

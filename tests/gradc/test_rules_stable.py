@@ -12,7 +12,7 @@ from gradc.rules.proof import difference, prove
 from gradc_ir.types import DType
 
 # A rounding more at single points, and where the other derivatives gain, is no loss of accuracy.
-ONE_ROUNDING = 0.2
+ONE_ROUNDING, TWO_ROUNDINGS = 0.2, 0.4
 TWO_BITS = 2.0
 
 STABLE_EQUATIONS = [
@@ -61,9 +61,11 @@ def test_rule_fires_on_its_left_side(rule: Rule, equation: str) -> None:
 def test_right_side_is_never_less_accurate(rule: Rule, equation: str, dtype: DType) -> None:
     found = measure(equation, rule.domain, rule.condition, dtype, count=12)
     assert sum(e.left.size for e in found) > 60
+    # where a point may lose two bits, a mean may lose two roundings
+    allowed = TWO_ROUNDINGS if rule.loss >= TWO_BITS else ONE_ROUNDING
     for errors in found:
         lost, point = errors.worst
         assert lost <= TWO_BITS + rule.loss, f"{errors.what} at {point}"
-        assert errors.mean_right <= errors.mean_left + ONE_ROUNDING, errors.what
+        assert errors.mean_right <= errors.mean_left + allowed, errors.what
     total_left = sum(errors.mean_left for errors in found)
-    assert sum(errors.mean_right for errors in found) <= total_left + ONE_ROUNDING
+    assert sum(errors.mean_right for errors in found) <= total_left + allowed

@@ -37,7 +37,7 @@ PASSES: Sequence[Callable[[Function], Function]] = (
 
 
 @pytest.mark.parametrize("each", PASSES, ids=repr)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_bits_stay(each: Callable[[Function], Function], data: st.DataObject) -> None:
     program = data.draw(programs(kind="exact", symbolic=True))
@@ -49,7 +49,7 @@ def test_bits_stay(each: Callable[[Function], Function], data: st.DataObject) ->
         assert_same_bits(after, before)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(programs(symbolic=True))
 def test_a_second_time_changes_nothing(program: Function) -> None:
     for each in PASSES:
@@ -57,7 +57,7 @@ def test_a_second_time_changes_nothing(program: Function) -> None:
         assert each(program) == program
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(programs(kind="exact"), st.randoms(use_true_random=False))
 def test_the_order_of_operands_is_one_of_structure(program: Function, random: Any) -> None:
     """Programs that differ in operand order only are equal once canonical."""

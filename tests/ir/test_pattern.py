@@ -206,7 +206,8 @@ KNOWN = [
     ("%0: bool[3] = lt %x, 0.0 %r: f64[3] = select %0, 1.0, 2.0", True, True, False),
     ("%0: bool[3] = lt %x, 0.0 %r: f64[3] = select %0, 1.0, -2.0", False, False, False),
     ("%0: f64[3] = exactly 1.0 %r: f64[3] = add %0, 1.0", False, False, False),
-    ("%0: f64[3] = abs %x %r: f64[3] = div 1.0, %0", False, False, False),
+    ("%0: f64[3] = abs %x %r: f64[3] = div 1.0, %0", True, False, False),
+    ("%r: f64[3] = div 1.0, %x", False, False, False),
     ("%0: f64[3] = abs %x %1: f64[3] = add %0, 1.0 %r: f64[3] = div 1.0, %1", True, False, False),
 ]
 

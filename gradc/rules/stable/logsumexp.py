@@ -13,7 +13,7 @@ from gradc.rules.forms import (
 )
 from gradc_ir import build
 from gradc_ir.graph import Node, Value
-from gradc_ir.rearrange import peel, rearrange
+from gradc_ir.rearrange import peel, rearrange, scalar_constant
 
 
 @procedure(
@@ -148,4 +148,118 @@ def _shifted_sum(exponent: Value, axes: tuple[int, ...]) -> Value:
     return build.reduce_sum(build.exp(build.sub(exponent, shift)), axes)
 
 
-RULES = [log_sum_exp, shifted_log_sum_exp, softmax, log_softmax, exp_log_softmax]
+@procedure(
+    "log-softmax-difference",
+    "sub(sub(?x, log(reduce_sum(exp(sub(?z, reduce_max(?z)))))), "
+    "sub(?y, log(reduce_sum(exp(sub(?z, reduce_max(?z))))))) => sub(?x, ?y)",
+    stable,
+    "the normaliser rounds both; it cancels, as the derivative by a weight of cross entropy has it",
+    roots=("sub",),
+)
+def log_softmax_difference(value: Value) -> Value | None:
+    """Subtract two logarithms of one softmax without what they have in common."""
+    left, right = value.operands
+    if left.op.name != "sub" or right.op.name != "sub":
+        return None
+    (x, shared), (y, other) = left.operands, right.operands
+    if shared is not other or not _is_normaliser(shared):
+        return None
+    return build.sub(x, y)
+
+
+def _is_normaliser(value: Value) -> bool:
+    """Whether a value is subtracted by log-softmax: the logarithm of the sum, or the shift."""
+    source, _ = peel(value)
+    if source.op.name == "log":
+        found = sum_of_exponentials(source.operands[0])
+        return found is not None and found.is_shifted
+    if source.op.name == "stop_gradient":
+        source, _ = peel(source.operands[0])
+        return source.op.name == "select" and peel(source.operands[1])[0].op.name == "reduce_max"
+    return False
+
+
+@procedure(
+    "scaled-logaddexp",
+    "mul(?t, logaddexp(div(?x, ?t), div(?y, ?t))) => "
+    "add(?x, mul(?t, softplus(div(sub(?y, ?x), ?t))))",
+    stable,
+    "the derivative by the scale is a small difference of large numbers unless the larger operand "
+    "is taken out",
+    roots=("mul", "div"),
+    factors=("logaddexp", "logsumexp"),
+    domain={"t": (1e-3, 1e3)},
+    condition="y < x",
+    loss=10.0,
+    examples=[
+        "mul(?t, logaddexp(div(?x, ?t), div(?y, ?t))) => "
+        "add(?x, mul(?t, softplus(div(sub(?y, ?x), ?t))))",
+        "div(logaddexp(mul(?x, ?t), mul(?y, ?t)), ?t) => "
+        "add(?x, div(softplus(mul(sub(?y, ?x), ?t)), ?t))",
+    ],
+)
+def scaled_logaddexp(value: Value) -> Value | None:
+    """Take the largest operand out of a scaled logarithm of a sum of exponentials."""
+    if value.op.name == "div":
+        return _less_largest("mul", value.operands[1], value.operands[0], value)
+    for scale, logarithm in (value.operands, value.operands[::-1]):
+        made = _less_largest("div", scale, logarithm, value)
+        if made is not None:
+            return made
+    return None
+
+
+def _less_largest(inner: str, scale: Value, logarithm: Value, whole: Value) -> Value | None:
+    source, moves = peel(logarithm)
+    if source.op.name not in ("logaddexp", "logsumexp") or scalar_constant(scale) is not None:
+        return None
+    unscaled = []
+    for operand in source.operands:
+        if operand.op.name != inner:
+            return None
+        x, spread = operand.operands
+        if inner == "mul" and _is_spread(x, scale, moves):
+            x, spread = spread, x
+        if not _is_spread(spread, scale, moves) or _is_shifted(x):
+            return None
+        unscaled.append((x, spread))
+    if source.op.name == "logsumexp":
+        axes = source.node.attributes["axes"]
+        (x, spread) = unscaled[0]
+        shift = largest(x, axes)
+        shifted = build.apply(inner, x - over_axes(shift, x, axes), spread)
+        rest = build.logsumexp(shifted, axes)
+    else:
+        shift = _finite_larger(unscaled[0][0], unscaled[1][0])
+        parts = [build.apply(inner, x - shift, spread) for x, spread in unscaled]
+        rest = build.logaddexp(parts[0], parts[1])
+    rest = rearrange(rest, moves)
+    scaled = rest * scale if whole.op.name == "mul" else rest / scale
+    return build.add(rearrange(shift, moves), scaled)
+
+
+def _is_spread(value: Value, scale: Value, moves: list[Node]) -> bool:
+    """Whether a value is the scale, spread over what is reduced."""
+    return value is scale or peel(value)[0] is peel(scale)[0]
+
+
+def _is_shifted(x: Value) -> bool:
+    return x.op.name == "sub" and peel(x.operands[1])[0].op.name == "stop_gradient"
+
+
+def _finite_larger(x: Value, y: Value) -> Value:
+    """Return the larger operand where it is finite: a shift, as :func:`largest` is one."""
+    top = build.maximum(x, y)
+    finite = build.select(build.lt(build.abs(top), float("inf")), top, 0)
+    return build.stop_gradient(finite)
+
+
+RULES = [
+    log_sum_exp,
+    shifted_log_sum_exp,
+    softmax,
+    log_softmax,
+    exp_log_softmax,
+    log_softmax_difference,
+    scaled_logaddexp,
+]

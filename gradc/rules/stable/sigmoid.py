@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 from gradc.rules.engine import procedure, rule, stable
-from gradc.rules.forms import are_negated, negated, operand_of, replace_factor
+from gradc.rules.forms import are_negated, negated, operand_of, replace_factor, split_factor
 from gradc_ir import build
 from gradc_ir.graph import Value
 from gradc_ir.pattern import Match
-from gradc_ir.rearrange import peel, rearrange
+from gradc_ir.rearrange import peel, rearrange, scalar_constant
 
 
 def _is_negative_constant(m: Match) -> bool:
@@ -23,6 +23,7 @@ def _is_negative_constant(m: Match) -> bool:
     stable,
     "exp overflows where the product is about 1",
     roots=("mul",),
+    factors=("sigmoid",),
     examples=[
         "mul(exp(?x), sigmoid(neg(?x))) => sigmoid(?x)",
         "mul(mul(?a, exp(?x)), sigmoid(neg(?x))) => mul(?a, sigmoid(?x))",
@@ -59,6 +60,7 @@ def _partner(name: str, opposite: Value, factor: Value) -> Value | None:
     stable,
     "one exponential and one division; its own derivative cancels nowhere",
     roots=("mul",),
+    factors=("sigmoid",),
     examples=[
         "mul(sigmoid(?x), sigmoid(neg(?x))) => sigmoid_derivative(?x)",
         "mul(mul(?a, sigmoid(?x)), sigmoid(neg(?x))) => mul(?a, sigmoid_derivative(?x))",
@@ -67,11 +69,12 @@ def _partner(name: str, opposite: Value, factor: Value) -> Value | None:
 def sigmoid_times_mirrored(value: Value) -> Value | None:
     """Join the factors sigmoid(x) and sigmoid(-x) of a product, however it is grouped."""
     for one, other in (value.operands, value.operands[::-1]):
-        argument = operand_of(one, "sigmoid")
-        if argument is not None:
+        split = split_factor(one, "sigmoid")
+        if split is not None:
+            argument, rest = split
             made = replace_factor(other, partial(_mirrored, argument))
             if made is not None:
-                return made
+                return made if scalar_constant(rest) == 1 else made * rest
     return None
 
 
@@ -89,6 +92,7 @@ def _mirrored(argument: Value, factor: Value) -> Value | None:
     "exp overflows; differentiation makes such products; far below, the difference of the "
     "exponents rounds",
     roots=("mul",),
+    factors=("exp",),
     loss=10.0,
     examples=[
         "mul(div(?a, add(exp(?x), exp(?y))), exp(?x)) => mul(?a, sigmoid(sub(?x, ?y)))",

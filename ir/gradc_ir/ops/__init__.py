@@ -12,6 +12,7 @@ from gradc_ir.ops import (
     reduce,
     shape,
     special,
+    unbounded,
 )
 from gradc_ir.ops.control import call, checkpoint, cond, scan, while_
 from gradc_ir.ops.elementwise import (
@@ -28,6 +29,8 @@ from gradc_ir.ops.elementwise import (
     cbrt,
     cos,
     cosh,
+    digamma_difference,
+    direction_cosine,
     div,
     eq,
     erf,
@@ -35,6 +38,7 @@ from gradc_ir.ops.elementwise import (
     exactly,
     exp,
     exp2,
+    exp_product,
     expm1,
     floor,
     floor_divide,
@@ -45,6 +49,8 @@ from gradc_ir.ops.elementwise import (
     log1p,
     log2,
     log10,
+    log_mixture,
+    log_poch,
     logaddexp,
     logical_and,
     logical_not,
@@ -131,7 +137,9 @@ from gradc_ir.ops.special import (
     zeta,
 )
 
-FAMILIES = (elementwise, special, reduce, shape, index, order, linalg, factor, foreign, control)
+FAMILIES = (
+    elementwise, special, unbounded, reduce, shape, index, order, linalg, factor, foreign, control
+)  # fmt: skip
 
 __all__ = [
     "FAMILIES",
@@ -173,6 +181,8 @@ __all__ = [
     "cumsum",
     "dawsn",
     "digamma",
+    "digamma_difference",
+    "direction_cosine",
     "div",
     "eigh",
     "ellipe",
@@ -186,6 +196,7 @@ __all__ = [
     "exp",
     "exp1",
     "exp2",
+    "exp_product",
     "expi",
     "expm1",
     "external",
@@ -208,7 +219,9 @@ __all__ = [
     "log1p",
     "log2",
     "log10",
+    "log_mixture",
     "log_ndtr",
+    "log_poch",
     "logaddexp",
     "logical_and",
     "logical_not",

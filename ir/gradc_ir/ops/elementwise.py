@@ -171,6 +171,10 @@ sqrt = elementwise(
 exp = elementwise(
     "exp", operands=1, reference=np.exp, scalar="math.exp", summary="e to the power x.",
 )
+exp_product = elementwise(
+    "exp_product", operands=2, reference=meaning.exp_product, scalar="math.exp_product",
+    commutative=True, summary="e to the power x times y, whose rounding does not count.",
+)
 expm1 = elementwise(
     "expm1", operands=1, reference=np.expm1, scalar="math.expm1",
     summary="exp(x) - 1, accurate near zero.",
@@ -277,6 +281,26 @@ log1mexp = elementwise(
     "log1mexp", operands=1, reference=meaning.log1mexp, scalar="math.log1mexp",
     domain=Domain(high=0.0),
     summary="log(1 - exp(x)) for negative x.",
+)
+direction_cosine = elementwise(
+    "direction_cosine", operands=2, reference=meaning.composed("direction_cosine"),
+    scalar="math.direction_cosine", domain=(REALS, POSITIVE),
+    summary="x / hypot(x, y), the cosine of the direction of (x, y).",
+)
+log_mixture = elementwise(
+    "log_mixture", operands=3, reference=meaning.composed("log_mixture"),
+    scalar="math.log_mixture",
+    domain=(REALS, REALS, Domain(0.0, 1.0)),
+    summary="log(t * exp(x) + (1 - t) * exp(y)) without overflow, t last.",
+)
+log_poch = elementwise(
+    "log_poch", operands=2, reference=meaning.composed("log_poch"), scalar="math.log_poch",
+    domain=(POSITIVE, POSITIVE), summary="lgamma(x + m) - lgamma(x), accurate for small m.",
+)
+digamma_difference = elementwise(
+    "digamma_difference", operands=2, reference=meaning.composed("digamma_difference"),
+    scalar="math.digamma_difference", domain=(POSITIVE, POSITIVE),
+    summary="digamma(x + m) - digamma(x), accurate for small m.",
 )
 
 # -- comparisons and logic -------------------------------------------------------------------------

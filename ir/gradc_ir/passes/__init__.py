@@ -6,6 +6,7 @@ from gradc_ir.passes.cse import MergeCommonSubexpressions
 from gradc_ir.passes.dce import RemoveDeadNodes
 from gradc_ir.passes.fold import FoldConstants
 from gradc_ir.passes.hoist import HoistInvariants
+from gradc_ir.passes.unbound import UnboundExponents
 
 __all__ = [
     "Canonicalize",
@@ -14,4 +15,5 @@ __all__ = [
     "MergeCommonSubexpressions",
     "RemoveDeadNodes",
     "SimplifyControl",
+    "UnboundExponents",
 ]

@@ -137,6 +137,38 @@ def _exp_of_any(x: Float) -> Float:
     return vanishing.select(0.0, scaled(_series(remainder(limited, n)), bits))
 
 
+def exp_product(x: Float, y: Float) -> Float:
+    """Return e to the power x y, of which the rounding does not count."""
+    x, y = x.settled, y.settled
+    product = x * y
+    if wide.is_wide(x.body):
+        n, _ = rounded_quotient(product)
+        r = _remainder_and(product, n, fma(x, y, -product))
+        return wide.scaled(_series(wide.within(r, 1.0)), n)
+    if x.body.lanes == 1:
+        return _exp_product_of_any(x, y)
+    n, bits = rounded_quotient(product)
+    found = added_to_exponent(_series(_remainder_and(product, n, fma(x, y, -product))), bits)
+    large = (x.number(normal_limit(x)).bits - abs(product).bits).is_negative
+    return otherwise(large, _exp_product_of_any, [x, y], found)
+
+
+def _exp_product_of_any(x: Float, y: Float) -> Float:
+    product = x * y
+    lowest, highest = limits(x)
+    vanishing = product < lowest
+    limited = vanishing.select(0.0, product.at_most(highest))
+    n, bits = rounded_quotient(limited, 2 * x.format.bias)
+    lost = limited.equals(product).select(fma(x, y, -product), 0.0)
+    return vanishing.select(0.0, scaled(_series(_remainder_and(limited, n, lost)), bits))
+
+
+def _remainder_and(x: Float, n: Float, lost: Float) -> Float:
+    """Return x - n log(2) and what x lost."""
+    high, low = coefficients.LOG_2[x.format.dtype]
+    return fma(n, -high, x) + fma(n, -low, lost)
+
+
 def exp_as_sum(x: Float, x_low: Float) -> tuple[Float, Float, Bits]:
     """Return e to the power x + x_low as a sum, and by what :func:`scaled` has to scale it."""
     lowest, highest = limits(x)

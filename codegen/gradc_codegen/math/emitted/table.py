@@ -30,6 +30,7 @@ from gradc_codegen.math.emitted.builder import Float
 DEFINITIONS: dict[str, Callable[..., Float]] = {
     "math.exp": exponential.exp,
     "math.exp2": exponential.exp2,
+    "math.exp_product": exponential.exp_product,
     "math.expm1": exponential.expm1,
     "math.log": logarithm.log,
     "math.log1p": logarithm.log1p,

@@ -1,0 +1,323 @@
+"""Formulas with unbounded exponents as LLVM: plain arithmetic, and a way out where it may fail.
+
+As long as what goes into a product is neither large nor small, no step over- or underflows, and
+plain arithmetic has the bits of the formula. That is asked of as few values as will do; where it
+does not hold, a function that is hardly ever called computes the formula once more.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import struct
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from gradc_codegen.emitter import Writer
+from gradc_codegen.indices import is_vector
+from gradc_codegen.math.formulas import MODERATE, declaration, name_of, program
+from gradc_codegen.module import REGISTER, literal, suffix
+from gradc_ir.constant import Constant
+from gradc_ir.graph import Node
+from gradc_ir.types import DType
+from gradc_ir.unbounded import Formulas, Operand, Step, parse_formulas
+
+LowerWord = Callable[[Writer, str, DType, list[str]], str]
+
+
+class _Format(NamedTuple):
+    """Exponents of a dtype: of its numbers, and of normal ones; its digits."""
+
+    highest: float
+    lowest: float
+    normal: float
+    digits: int
+
+
+_FORMATS = {
+    DType.F64: _Format(1024, -1074, 1020, 53),
+    DType.F32: _Format(128, -149, 124, 24),
+}
+
+
+def lower(writer: Writer, node: Node, operands: list[str], lower_word: LowerWord) -> str:
+    """Write formulas on operands in registers, all that belong together; returns one result."""
+    text: str = node.attributes["formulas"]
+    result: int = node.attributes["result"]
+    key = ("formulas", text, *operands)
+    found = writer.known((*key, result))
+    if found is not None:
+        return found
+    dtype = node.results[0].type.dtype
+    formulas = parse_formulas(text)
+    vector = any(map(is_vector, operands))
+    if vector:
+        operands = [writer.spread(operand, REGISTER[dtype]) for operand in operands]
+    registers = list(operands)
+    for step in formulas.steps:
+        registers.append(_plain(writer, step, dtype, registers, lower_word))
+    plain = [registers[i] for i in formulas.results]
+    made = _mended(writer, formulas, dtype, operands, registers, plain)
+    for place, register in enumerate(made):
+        writer.remember((*key, place), register)
+    return made[result]
+
+
+def _mended(
+    writer: Writer,
+    formulas: Formulas,
+    dtype: DType,
+    operands: list[str],
+    registers: list[str],
+    plain: list[str],
+) -> list[str]:
+    """Write the computing anew of lanes in which a number is too large or too small."""
+    asked = watched(formulas.steps, len(operands), dtype)
+    if not asked:
+        return plain
+    vector = is_vector(plain[0])
+    outer = _outside(writer, [registers[i] for i in asked if i < len(operands)], dtype)
+    inner = [_extreme(writer, registers[i], dtype) for i in asked if i >= len(operands)]
+    some, _ = _any(writer, [*outer, *inner], vector)
+    far, near = writer.labels("far", "near")
+    before = writer.block
+    writer.do(f"br i1 {some}, label %{far}, label %{near}")
+    writer.start(far)
+    made = _call(writer, formulas, dtype, plain, _flags(writer, outer, inner, vector), operands)
+    writer.do(f"br label %{near}")
+    writer.start(near)
+    type_ = writer.type_of(REGISTER[dtype], vector)
+    return [
+        writer.write(vector, f"phi {type_} [ {register}, %{before} ], [ {mended}, %{far} ]")
+        for register, mended in zip(plain, made, strict=True)
+    ]
+
+
+def _plain(
+    writer: Writer, step: Step, dtype: DType, registers: list[str], lower_word: LowerWord
+) -> str:
+    """Write a step in plain arithmetic; formulas that share it share what is written."""
+    given = [
+        registers[each] if isinstance(each, int) else literal(dtype.numpy.type(each), dtype)
+        for each in step.operands
+    ]
+    key = ("step", step.word, dtype, *given)
+    found = writer.known(key)
+    if found is None:
+        word = "math.pow" if step.word == "power" else step.word
+        found = writer.remember(key, lower_word(writer, word, dtype, given))
+    return found
+
+
+def _outside(writer: Writer, registers: list[str], dtype: DType) -> list[str]:
+    """Write whether the smallest of some numbers is small, or the largest large; zeros are small.
+
+    This takes the fewest instructions; whether it is a zero is asked where it matters.
+    """
+    if not registers:
+        return []
+    vector = is_vector(registers[0])
+    type_ = writer.type_of(REGISTER[dtype], vector)
+    flag = writer.type_of("i1", vector)
+    sizes = []
+    for register in registers:
+        key = ("size", register, dtype)
+        found = writer.known(key)
+        if found is None:
+            name = f"@llvm.fabs.{suffix(dtype, writer.lanes if vector else 1)}"
+            writer.module.declare(f"declare {type_} {name}({type_})")
+            size = writer.write(vector, f"call {type_} {name}({type_} {register})")
+            found = writer.remember(key, size)
+        sizes.append(found)
+
+    def compare(how: str, left: str, right: str) -> str:
+        return writer.write(vector, f"fcmp {how} {type_} {left}, {right}")
+
+    def number(value: float) -> str:
+        text = literal(value, dtype)
+        return f"splat ({REGISTER[dtype]} {text})" if vector else text
+
+    def extremum(how: str) -> str:
+        chosen = number(1.0)  # a nan first would stay
+        for size in sizes:
+            better = compare(how, size, chosen)
+            chosen = writer.write(
+                vector, f"select {flag} {better}, {type_} {size}, {type_} {chosen}"
+            )
+        return chosen
+
+    moderate = 2.0 ** MODERATE[dtype]
+    return [
+        compare("olt", extremum("olt"), number(1 / moderate)),
+        compare("ogt", extremum("ogt"), number(moderate)),
+    ]
+
+
+def _flags(writer: Writer, outer: list[str], inner: list[str], vector: bool) -> str:
+    """Write a byte a lane: 1 where operands are far, or zero or infinite, 2 for values within."""
+    flag, byte = writer.type_of("i1", vector), writer.type_of("i8", vector)
+    made = ""
+    for registers, code in ((outer, 1), (inner, 2)):
+        if registers:
+            _, joined = _any(writer, registers, vector)
+            one = f"splat (i8 {code})" if vector else str(code)
+            none = "zeroinitializer" if vector else "0"
+            chosen = writer.write(
+                vector, f"select {flag} {joined}, {byte} {one}, {byte} {made or none}"
+            )
+            made = chosen
+    return made
+
+
+def _extreme(writer: Writer, register: str, dtype: DType) -> str:
+    """Write whether a number is large or small, but neither infinite, nan nor zero."""
+    key = ("extreme", register, dtype)
+    found = writer.known(key)
+    if found is not None:
+        return found
+    vector = is_vector(register)
+    bits = 8 * dtype.bytes
+    word = DType.I64 if dtype is DType.F64 else DType.I32
+    type_ = writer.type_of(REGISTER[word], vector)
+
+    def number(value: int) -> str:
+        # wrapped around, as the sums are
+        text = str((value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1))
+        return f"splat ({REGISTER[word]} {text})" if vector else text
+
+    def between(low: int, high: int) -> str:
+        """Write whether the pattern is at least one number and below another, in one comparison."""
+        start = -(1 << bits - 1)
+        moved = writer.write(vector, f"add {type_} {size}, {number(start - low)}")
+        return writer.write(vector, f"icmp slt {type_} {moved}, {number(start + high - low)}")
+
+    given = writer.type_of(REGISTER[dtype], vector)
+    pattern = writer.write(vector, f"bitcast {given} {register} to {type_}")
+    size = writer.write(vector, f"and {type_} {pattern}, {number((1 << bits - 1) - 1)}")
+    moderate = 2.0 ** MODERATE[dtype]
+    small = between(1, _pattern(1 / moderate, dtype))
+    large = between(_pattern(moderate, dtype) + 1, _pattern(math.inf, dtype))
+    flag = writer.type_of("i1", vector)
+    return writer.remember(key, writer.write(vector, f"or {flag} {small}, {large}"))
+
+
+def _pattern(number: float, dtype: DType) -> int:
+    code = "<dq" if dtype is DType.F64 else "<fi"
+    return int(struct.unpack(code[0] + code[2], struct.pack(code[:2], number))[0])
+
+
+def _any(writer: Writer, flags: Sequence[str], vector: bool) -> tuple[str, str]:
+    """Write whether one of the flags is set in a lane that counts, and in which lanes."""
+    type_ = writer.type_of("i1", vector)
+    joined = functools.reduce(
+        lambda left, right: writer.write(vector, f"or {type_} {left}, {right}"), flags
+    )
+    if not vector:
+        return joined, joined
+    if writer.mask is not None:
+        joined = writer.emit_vector(f"and {type_} {joined}, {writer.mask}")
+    name = f"@llvm.vector.reduce.or.v{writer.lanes}i1"
+    writer.module.declare(f"declare i1 {name}({type_})")
+    return writer.emit(f"call i1 {name}({type_} {joined})"), joined
+
+
+def _call(
+    writer: Writer,
+    formulas: Formulas,
+    dtype: DType,
+    plain: list[str],
+    flags: str,
+    operands: list[str],
+) -> list[str]:
+    """Write the call of the function that computes formulas, for the lanes that need it."""
+    vector = is_vector(plain[0])
+    count = writer.lanes if vector else 1
+    type_ = writer.type_of(REGISTER[dtype], vector)
+    steps, numbers = program(formulas, len(operands))
+    writer.module.declare(declaration(dtype))
+    places = [
+        writer.module.constant(Constant(np.array(steps, np.int32))),
+        writer.module.constant(Constant(np.array(numbers or [0.0], dtype.numpy))),
+    ]
+    stored = [(type_, operands), (type_, plain), (writer.type_of("i8", vector), [flags])]
+    slots = []
+    for one, registers in stored:
+        array = f"[{len(registers)} x {one}]"
+        slot = writer.stack(array)
+        slots.append((array, slot))
+        for i, register in enumerate(registers):
+            at = writer.emit(f"getelementptr inbounds {one}, ptr {slot}, i64 {i}")
+            writer.do(f"store {one} {register}, ptr {at}")
+        places.append(slot)
+    arguments = ", ".join(f"ptr {place}" for place in places)
+    writer.do(f"call void @{name_of(dtype)}({arguments}, i64 {count}) cold")
+    made = []
+    for i in range(len(plain)):
+        at = writer.emit(f"getelementptr inbounds {type_}, ptr {places[3]}, i64 {i}")
+        made.append(writer.write(vector, f"load {type_}, ptr {at}"))
+    for array, slot in slots:
+        writer.release(array, slot)
+    return made
+
+
+# -- what has to be asked --------------------------------------------------------------------------
+
+
+class _Range(NamedTuple):
+    """Bounds of the exponents of a value other than zero, and of what it is a multiple of."""
+
+    high: float
+    low: float
+    unit: float
+
+
+@functools.lru_cache(maxsize=1024)
+def watched(steps: tuple[Step, ...], operands: int, dtype: DType) -> tuple[int, ...]:
+    """Return the values that must be moderate for plain arithmetic to have a formula's bits."""
+    format_ = _FORMATS[dtype]
+    size, digits = MODERATE[dtype], format_.digits
+    unknown = _Range(format_.highest, format_.lowest, format_.lowest)
+    moderate = _Range(size, -size, -size - digits)
+    ranges = [unknown] * operands
+    found: dict[int, None] = {}
+
+    def of(operand: Operand) -> _Range:
+        if isinstance(operand, int):
+            return moderate if operand in found else ranges[operand]
+        exponent = math.log2(abs(operand)) if operand else 0.0
+        return _Range(exponent, exponent, exponent - digits)
+
+    for step in steps:
+        while True:
+            made = _range(step, [of(each) for each in step.operands], digits)
+            inside = made.high <= format_.normal and (
+                made.low >= -format_.normal or step.word in ("add", "sub", "neg", "abs")
+            )
+            open_ = [x for x in step.operands if isinstance(x, int) and x not in found]
+            if inside or not open_ or step.word in ("neg", "abs"):
+                break
+            found[max(open_, key=lambda x: max(ranges[x].high, -ranges[x].low))] = None
+        ranges.append(made)
+    return tuple(sorted(found))
+
+
+def _range(step: Step, of: list[_Range], digits: int) -> _Range:
+    x = of[0]
+    match step.word:
+        case "add" | "sub":
+            unit = min(x.unit, of[1].unit)
+            return _Range(max(x.high, of[1].high) + 1, unit, unit)
+        case "mul":
+            high, low = x.high + of[1].high, x.low + of[1].low
+        case "div":
+            high, low = x.high - of[1].low, x.low - of[1].high
+        case "sqrt":
+            high, low = x.high / 2, x.low / 2
+        case "power":
+            exponent = int(step.operands[1])
+            high, low = x.high * exponent, x.low * exponent
+        case _:
+            return x
+    return _Range(high, low, low - digits)

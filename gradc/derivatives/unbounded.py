@@ -1,0 +1,8 @@
+"""The derivative of a formula: there is none, since formulas are made after differentiation."""
+
+from __future__ import annotations
+
+from gradc.derivatives.registry import nondifferentiable
+from gradc_ir.ops.unbounded import unbounded
+
+nondifferentiable(unbounded, why="is made of a derivative, at the end of its way")

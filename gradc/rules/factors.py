@@ -1,0 +1,154 @@
+"""Products and quotients as a number, what stands above the line and what stands below it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gradc.rules.polynomial import Polynomial, exact_number, number, parts, polynomial
+from gradc_ir import build
+from gradc_ir.builder import active
+from gradc_ir.graph import Value
+
+_PRODUCTS = frozenset({"neg", "mul", "div"})
+_MOST_FACTORS = 16
+
+
+@dataclass(frozen=True)
+class Product:
+    """``coefficient * above[0] * above[1] … / below[0] / below[1] …``."""
+
+    coefficient: Fraction
+    above: tuple[Value, ...] = ()
+    below: tuple[Value, ...] = ()
+
+    def __mul__(self, other: Product) -> Product:
+        return Product(
+            self.coefficient * other.coefficient,
+            self.above + other.above,
+            self.below + other.below,
+        )
+
+    @property
+    def reciprocal(self) -> Product:
+        """One over the product, whose number must not be zero."""
+        return Product(1 / self.coefficient, self.below, self.above)
+
+    def times(self, factor: Fraction | int) -> Product:
+        """Return the product times a number."""
+        return Product(self.coefficient * factor, self.above, self.below)
+
+    def without(self, common: Product) -> Product:
+        """Return the product without factors that it surely has, and without its number."""
+        return Product(
+            Fraction(1),
+            _without(self.above, common.above),
+            _without(self.below, common.below),
+        )
+
+    def value(self, like: Value) -> Value:
+        """Build the product in the type of a value.
+
+        Factors above and below the line alternate and the number comes last, so that what is of
+        moderate size on the whole does not overflow on the way.
+        """
+        above, below = list(self.above), list(self.below)
+        size = abs(self.coefficient)
+        if not above and not below:
+            return build.full_like(like, float(self.coefficient))
+        if not above:
+            made = build.div(float(self.coefficient), below.pop(0))
+            return Product(Fraction(1), (made,), tuple(below)).value(like)
+        made = above.pop(0)
+        while above or below:
+            if below:
+                made = build.div(made, below.pop(0))
+            if above:
+                made = build.mul(made, above.pop(0))
+        if size != 1:
+            made = build.mul(made, float(size))
+        return build.neg(made) if self.coefficient < 0 else made
+
+
+def _without(factors: tuple[Value, ...], taken: tuple[Value, ...]) -> tuple[Value, ...]:
+    left = list(factors)
+    for factor in taken:
+        left.remove(factor)
+    return tuple(left)
+
+
+def whole(value: Value) -> Product:
+    """Return a value as a product of itself."""
+    return Product(Fraction(1), (value,))
+
+
+def product(value: Value) -> Product:
+    """Return a value as a product of values that are none, or of fewer where they are many."""
+    known: dict[Value, Product] = active().answers.setdefault(product, {})
+    stack = [value]
+    while stack:
+        top = stack[-1]
+        if top in known:
+            stack.pop()
+            continue
+        constant = exact_number(top)
+        name, operands = parts(top)
+        if constant is not None or name not in _PRODUCTS:
+            known[top] = Product(constant) if constant is not None else whole(top)
+            continue
+        pending = [operand for operand in operands if operand not in known]
+        if pending:
+            stack += pending
+            continue
+        known[top] = _joined(name, top, operands, [known[operand] for operand in operands])
+    return known[value]
+
+
+def _joined(
+    name: str, value: Value, operands: tuple[Value, ...], products: list[Product]
+) -> Product:
+    if name == "neg":
+        return products[0].times(-1)
+    left, right = products
+    if len(left.above + left.below) + len(right.above + right.below) > _MOST_FACTORS:
+        # the longer of them is taken as it stands
+        if len(left.above + left.below) > len(right.above + right.below):
+            left = whole(operands[0])
+        else:
+            right = whole(operands[1])
+    if not (left.coefficient and right.coefficient):
+        return whole(value)  # no number can be taken out of it
+    return left * (right if name == "mul" else right.reciprocal)
+
+
+def common_factors(first: Product, second: Product) -> Product:
+    """Return the values that stand in both products, on the same side of the line."""
+    return Product(
+        Fraction(1), _shared(first.above, second.above), _shared(first.below, second.below)
+    )
+
+
+def cancelled(one: Product) -> Product:
+    """Return the product without the values that stand both above and below its line."""
+    shared = _shared(one.above, one.below)
+    return Product(one.coefficient, _without(one.above, shared), _without(one.below, shared))
+
+
+def _shared(first: tuple[Value, ...], second: tuple[Value, ...]) -> tuple[Value, ...]:
+    rest = list(second)
+    found = []
+    for value in first:
+        if value in rest:
+            rest.remove(value)
+            found.append(value)
+    return tuple(found)
+
+
+def multiplied_out(factors: tuple[Value, ...], coefficient: Fraction) -> Polynomial | None:
+    """Return values times a number as one polynomial, None when it is too large."""
+    made = number(coefficient)
+    for factor in factors:
+        made = made * polynomial(factor)
+        if not made.is_small():
+            return None
+    return made

@@ -1,0 +1,152 @@
+"""Values as polynomials with exact coefficients, by which equal terms of a difference cancel."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TypeAlias
+
+from gradc_ir.builder import remembered
+from gradc_ir.graph import Value
+from gradc_ir.rearrange import peel, rearrange, scalar_constant
+
+# The atoms of a product with their powers, in the order of their making.
+Monomial: TypeAlias = tuple[tuple[Value, int], ...]
+
+_DEPTH = 6
+_MOST_TERMS = 12
+_MOST_FACTORS = 8
+_EMPTY: Monomial = ()
+
+
+class Polynomial:
+    """Monomials with their coefficients, none of which is zero."""
+
+    __slots__ = ("terms",)
+
+    def __init__(self, terms: dict[Monomial, Fraction]) -> None:
+        self.terms = {monomial: number for monomial, number in terms.items() if number}
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        terms = dict(self.terms)
+        for monomial, number in other.terms.items():
+            terms[monomial] = terms.get(monomial, Fraction(0)) + number
+        return Polynomial(terms)
+
+    def __sub__(self, other: Polynomial) -> Polynomial:
+        return self + other.times(Fraction(-1))
+
+    def __mul__(self, other: Polynomial) -> Polynomial:
+        terms: dict[Monomial, Fraction] = {}
+        for first, number in self.terms.items():
+            for second, factor in other.terms.items():
+                monomial = _joined(first, second)
+                terms[monomial] = terms.get(monomial, Fraction(0)) + number * factor
+        return Polynomial(terms)
+
+    def times(self, factor: Fraction) -> Polynomial:
+        """Return the polynomial times a number."""
+        return Polynomial({m: number * factor for m, number in self.terms.items()})
+
+    @property
+    def constant(self) -> Fraction | None:
+        """The number, when the polynomial is one."""
+        if not self.terms:
+            return Fraction(0)
+        return self.terms.get(_EMPTY) if len(self.terms) == 1 else None
+
+    def shares_term(self, other: Polynomial) -> bool:
+        """Whether a term, coefficient included, stands in both."""
+        return any(other.terms.get(m) == number for m, number in self.terms.items())
+
+    def is_small(self) -> bool:
+        """Whether there are few enough terms and factors to go on with."""
+        return len(self.terms) <= _MOST_TERMS and all(
+            degree(monomial) <= _MOST_FACTORS for monomial in self.terms
+        )
+
+
+def number(value: Fraction | int) -> Polynomial:
+    """Return a constant polynomial."""
+    return Polynomial({_EMPTY: Fraction(value)})
+
+
+def atom(value: Value) -> Polynomial:
+    """Return the polynomial that is one value."""
+    return Polynomial({((value, 1),): Fraction(1)})
+
+
+def parts(value: Value) -> tuple[str, tuple[Value, ...]]:
+    """Return the op that makes a value and its operands, both seen through rearrangements."""
+    source, moves = peel(value)
+    if not moves:
+        return source.op.name, source.operands
+    if not source.op.is_elementwise:
+        return source.op.name, ()
+    return source.op.name, tuple(rearrange(operand, moves) for operand in source.operands)
+
+
+def exact_number(value: Value) -> Fraction | None:
+    """Return the number of a finite float constant, spread or not."""
+    found = scalar_constant(value)
+    if found is None or not value.type.dtype.is_float or not math.isfinite(found):
+        return None
+    return Fraction(found)
+
+
+@remembered
+def polynomial(value: Value) -> Polynomial:
+    """Return a value as a polynomial of values that are none.
+
+    A sum of values in which terms cancel is taken whole: it is made to measure a rounding.
+    """
+    return _polynomial(value, _DEPTH)
+
+
+def _polynomial(value: Value, depth: int) -> Polynomial:
+    constant = exact_number(value)
+    if constant is not None:
+        return number(constant)
+    made = _expanded(value, depth) if depth else None
+    return atom(value) if made is None or not made.is_small() else made
+
+
+def _expanded(value: Value, depth: int) -> Polynomial | None:
+    name, operands = parts(value)
+    if name == "neg":
+        return _polynomial(operands[0], depth - 1).times(Fraction(-1))
+    if name in ("add", "sub"):
+        left, right = (_polynomial(operand, depth - 1) for operand in operands)
+        right = right if name == "add" else right.times(Fraction(-1))
+        made = left + right
+        kept = {*left.terms, *right.terms}
+        is_linear = max(map(degree, kept), default=0) <= 1
+        return made if len(made.terms) == len(kept) or not is_linear else None
+    if name == "mul":
+        left, right = (_polynomial(operand, depth - 1) for operand in operands)
+        return left * right if len(left.terms) * len(right.terms) <= _MOST_TERMS else None
+    if name == "div":
+        divisor = exact_number(operands[1])
+        if divisor:
+            return _polynomial(operands[0], depth - 1).times(1 / divisor)
+    if name == "power":
+        exponent = exact_number(operands[1])
+        if exponent in (3, 4):
+            base = _polynomial(operands[0], depth - 1)
+            made = base
+            for _ in range(int(exponent) - 1):
+                made = made * base
+            return made
+    return None
+
+
+def degree(monomial: Monomial) -> int:
+    """Return how many factors a monomial has."""
+    return sum(power for _, power in monomial)
+
+
+def _joined(first: Monomial, second: Monomial) -> Monomial:
+    powers: dict[Value, int] = dict(first)
+    for value, power in second:
+        powers[value] = powers.get(value, 0) + power
+    return tuple(sorted(powers.items(), key=lambda item: (item[0].node.serial, item[0].index)))

@@ -1,0 +1,5 @@
+"""Expansions near points where the closed form of a function of one value loses its digits."""
+
+from gradc.rules.series.expand import ExpandSeries
+
+__all__ = ["ExpandSeries"]

@@ -1,0 +1,121 @@
+"""The pass that puts a polynomial where a function of one value cancels near a point.
+
+``(1 - cos(x)) / (x * x)`` loses all digits for small x, and so does nearly every derivative of such
+a quotient. Near the point, a polynomial takes its place; elsewhere, what stood there stays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gradc.rules.engine import tell
+from gradc.rules.series.approximation import Approximation
+from gradc.rules.series.finding import Expansion, expansions
+from gradc_ir import build
+from gradc_ir.builder import Builder
+from gradc_ir.graph import Function, Value
+from gradc_ir.rewrite import Fired
+
+
+@dataclass(frozen=True)
+class ExpandSeries:
+    """Replaces what cancels, or is 0/0, near a point by a polynomial there.
+
+    It runs when all derivatives are taken: polynomials of its own would be differentiated into
+    ones of a lower degree, whose error nobody has measured. ``is_fenced`` says that the function
+    has fences of the user's, which it does not look through.
+    """
+
+    is_fenced: bool = True
+    name: str = "series"
+    summary: str = "put polynomials where a function of one value cancels near a point"
+
+    def __call__(self, function: Function) -> Function:
+        """Return the function with polynomials near such points."""
+        bodies = {
+            node: {
+                name: self(item) if isinstance(item, Function) else item
+                for name, item in node.attributes.items()
+            }
+            for node in function.nodes
+            if node.op.family == "control" and node.op.name != "call"
+        }
+        found = expansions(function, self.is_fenced)
+        if not found and all(bodies[node] == node.attributes for node in bodies):
+            return function
+        mapping: dict[Value, Value] = {}
+        with Builder() as builder:
+            for node in function.nodes:
+                locations = function.locations.get(node, ())
+                if node in bodies:
+                    operands = [mapping[operand] for operand in node.operands]
+                    with builder.at(locations):
+                        made = build.apply_all(node.op.name, *operands, **bodies[node])
+                    mapping.update(zip(node.results, made))
+                    continue
+                builder.copy(node, mapping, locations)
+                for value in node.results:
+                    if value in found:
+                        with builder.at(locations):
+                            for expansion in found[value]:
+                                closed = mapping[value]
+                                mapping[value] = _selected(mapping, value, expansion)
+                                tell(self.name, Fired(self.name, locations, closed, mapping[value]))
+            return builder.function(
+                function.name,
+                [mapping[param] for param in function.params],
+                [mapping[result] for result in function.results],
+                function.names,
+                function.location,
+            )
+
+
+# -- building --------------------------------------------------------------------------------------
+
+
+def _selected(mapping: Mapping[Value, Value], closed: Value, found: Expansion) -> Value:
+    """Return a select of the expansion near the point, of the closed form elsewhere."""
+    made = found.approximation
+    variable = mapping[found.variable]
+    point, polynomial = made.point, made.polynomial
+    if point.is_infinite:
+        h = point.side / variable
+    else:
+        h = variable if point.at == 0 else variable - point.at
+        h = h if point.side > 0 else -h
+    if not made.both_sides:
+        after = build.lt if found.is_open else build.le
+        near = build.logical_and(after(build.zeros_like(h), h), build.lt(h, polynomial.radius))
+    elif point.is_infinite:
+        near = build.gt(build.abs(variable), 1 / polynomial.radius)
+    else:
+        near = build.lt(build.abs(h), polynomial.radius)
+    value = _horner(polynomial.coefficients, h * h if polynomial.is_even else h)
+    # the monomial first: powers of what is small leave the range sooner
+    for factor, exponent in found.monomial:
+        for _ in range(abs(exponent)):
+            value = value * mapping[factor] if exponent > 0 else value / mapping[factor]
+    value = _times_power(value, h, made)
+    return build.select(near, value, mapping[closed])
+
+
+def _horner(coefficients: Sequence[float], x: Value) -> Value:
+    value = build.full_like(x, coefficients[-1])
+    for coefficient in coefficients[-2::-1]:
+        value = value * x
+        if coefficient:
+            value = value + coefficient
+    return value
+
+
+def _times_power(value: Value, h: Value, made: Approximation) -> Value:
+    order = made.order
+    rest, whole = math.modf(abs(order))
+    for _ in range(int(whole)):
+        value = value * h if order > 0 else value / h
+    if rest:
+        root = build.sqrt(h) if rest == 0.5 else build.power(h, rest)
+        value = value * root if order > 0 else value / root
+    return value

@@ -1,0 +1,218 @@
+"""The search of a graph for what to expand: which values, in which variable, near which points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gradc.rules.series import precise
+from gradc.rules.series.approximation import Approximation, Search
+from gradc.rules.series.orders import Growths, is_suspicious, rough_order
+from gradc.rules.series.region import CONSTANT, VARIABLE, Monomial, Point, Region, Surroundings
+from gradc.rules.series.roots import roots
+from gradc_ir.graph import Function, Node, Value
+from gradc_ir.rearrange import scalar_constant
+from gradc_ir.walk import users
+
+# What may lose digits or overflow although its operands are right.
+_MAY_CANCEL = frozenset({"add", "sub", "mul", "div"})
+# Values of regions that are looked at in one function: long straight-line programs, in which hardly
+# anything is a formula, are left as they are from there on.
+_MOST_WORK = 2_000
+# Functions that are 0 at a number other than 0.
+_ZEROS = {
+    "sqrt": 1.0,
+    "power": 1.0,
+    "log": 1.0,
+    "log2": 1.0,
+    "log10": 1.0,
+    "arccos": 1.0,
+    "arccosh": 1.0,
+    "lgamma": 1.0,
+}
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """What stands for a value near a point: ``monomial * approximation(variable)``.
+
+    ``is_open``: the point itself is left to what stood there.
+    """
+
+    variable: Value
+    monomial: Monomial
+    approximation: Approximation
+    is_open: bool
+
+
+class _Place(NamedTuple):
+    """A variable near a point, from both sides."""
+
+    variable: Value
+    at: float
+
+
+def expansions(function: Function, is_fenced: bool = True) -> dict[Value, list[Expansion]]:
+    """Return what to put near points in place of the values of a function.
+
+    ``is_fenced``: whether the function has fences of the user's.
+    """
+    nodes = function.nodes
+    if not any(_may_need_one(node) for node in nodes):
+        return {}
+    finding = _Finding(function, is_fenced)
+    for node in nodes:
+        for value in node.results:
+            if finding.work > _MOST_WORK:
+                return finding.found
+            if finding.is_variable(value):
+                finding.look(value)
+    return finding.found
+
+
+def _may_need_one(node: Node) -> bool:
+    """Whether a node is a function: without one, there are only sums and products."""
+    return (
+        (node.op.name in precise.FUNCTIONS and node.op.name not in precise.ARITHMETIC)
+        and node.results[0].type.dtype.is_float
+        and any(scalar_constant(operand) is None for operand in node.operands)
+    )
+
+
+def _operands_of_functions(function: Function) -> set[Value]:
+    """Return the values that functions are of, through sums and products too."""
+    found: set[Value] = set()
+    for node in reversed(function.nodes):
+        name = node.op.name
+        if name == "div":
+            found.add(node.operands[1])
+        is_function = name in precise.FUNCTIONS and name not in precise.ARITHMETIC | {"div"}
+        if is_function or (node.op.is_elementwise and node.results[0] in found):
+            found.update(node.operands)
+    return found
+
+
+class _Finding:
+    """The search of one function; operands before what is made of them."""
+
+    def __init__(self, function: Function, is_fenced: bool) -> None:
+        self.found: dict[Value, list[Expansion]] = {}
+        self._readers = users(function)
+        order = {node: i for i, node in enumerate(function.nodes)}
+        self._surroundings = Surroundings(self._readers, order, is_fenced)
+        self._matters = _operands_of_functions(function)
+        self._results = frozenset(function.results)
+        # places that are looked at already, as another variable's
+        self._covered: set[_Place] = set()
+        # how many values of regions were looked at
+        self.work = 0
+
+    def is_variable(self, value: Value) -> bool:
+        """Whether the region of a value may hold what that of no value before it does."""
+        if not value.type.dtype.is_float or scalar_constant(value) is not None:
+            return False
+        if value not in self._matters:
+            return False
+        reading = {node for node in self._readers[value] if node.op.is_elementwise}
+        if not reading:
+            return False
+        if value.op.name not in precise.FUNCTIONS or len(reading) > 1:
+            return True
+        return sum(scalar_constant(operand) is None for operand in value.operands) > 1
+
+    def points(self, variable: Value) -> Iterator[float]:
+        """Yield the points near which functions of a variable may cancel."""
+        yield from (0.0, math.inf)
+        if variable.op.name in precise.FUNCTIONS:
+            return  # it is rounded: near other numbers, its own error is all there is
+        others = set()
+        for node in self._readers[variable]:
+            if node.op.name in _ZEROS:
+                others.add(_ZEROS[node.op.name])
+            elif node.op.name in ("add", "sub"):
+                x, y = node.operands
+                number = scalar_constant(x if y is variable else y)
+                if number is not None and math.isfinite(number):
+                    others.add(float(-number if node.op.name == "add" else number))
+        yield from sorted(others - {0.0})
+
+    def look(self, variable: Value) -> None:
+        """Look for expansions in a variable."""
+        region: Region | None = None
+        for at in self.points(variable):
+            if _Place(variable, at) in self._covered:
+                continue
+            for side in (1, -1):
+                point = Point(at, side)
+                if region is None:
+                    region = Region(variable, point, self._surroundings)
+                else:
+                    region = region.moved(point)
+                self.work += len(region.values)
+                if not _has_hope(region):
+                    return
+                if side == 1:
+                    self._covered |= _nearer(region)
+                if is_suspicious(region) and self._expand(region).are_even:
+                    break
+
+    def _expand(self, region: Region) -> Growths:
+        wanted = [value for value in region.values if self._is_wanted(value, region)]
+        growths = Growths(region, wanted)
+        mended = [value for value, made in self.found.items() if _is_mended(made, region)]
+        for value in roots(region, growths, wanted, mended):
+            ((monomial, step),) = region.parts[value].items()
+            growth = growths.of[step]
+            made = None if growth is None else Search(region, step, growth).run()
+            if made is None:
+                # a nearer variable may have one
+                self._covered -= _nearer(region)
+                continue
+            self.found.setdefault(value, []).append(
+                Expansion(region.variable, monomial, made, region.has_conditions)
+            )
+        return growths
+
+    def _is_wanted(self, value: Value, region: Region) -> bool:
+        """Whether a value is needed outside of a region."""
+        return value.type.dtype.is_float and (
+            value in self._results
+            or any(node.results[0] not in region.parts for node in self._readers[value])
+        )
+
+
+def _nearer(region: Region) -> set[_Place]:
+    """Return the places where other variables go as a region's goes to its point."""
+    found = set()
+    for value in region.values:
+        parts = region.parts[value]
+        if parts.keys() == {()} and value.type.dtype.is_float:
+            order = rough_order(region.near[parts[()]])
+            if order > 0.75:
+                found.add(_Place(value, 0.0))
+            elif order < -0.75:
+                found.add(_Place(value, math.inf))
+    return found
+
+
+def _is_mended(made: list[Expansion], region: Region) -> bool:
+    """Whether one of a value's expansions is near the point of a region."""
+    return any(
+        one.variable is region.variable
+        and one.approximation.point.at == region.point.at
+        and (one.approximation.both_sides or one.approximation.point == region.point)
+        for one in made
+    )
+
+
+def _has_hope(region: Region) -> bool:
+    """Whether a region holds a function, and something that may cancel with it."""
+    names = {step.name for step in region.steps}
+    return not names <= precise.ARITHMETIC | precise.CONDITIONS.keys() | {
+        VARIABLE,
+        CONSTANT,
+        "select",
+        "abs",
+    } and not names.isdisjoint(_MAY_CANCEL | _ZEROS.keys())

@@ -1,0 +1,332 @@
+"""What depends on one value through elementwise ops: a program of functions of one variable.
+
+Every value of a region is a sum of *parts*: a monomial in values from outside, times a function of
+the one variable. ``w * cos(x) / x - w * sin(x) / (x * x)`` has one part, whose monomial is w.
+Monomials are what gradients are multiplied with, so that the functions can be told from them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from gradc.rules.series import precise
+from gradc.rules.series.precise import Context, Precise
+from gradc_ir.graph import Node, Value
+from gradc_ir.op import TABLE
+from gradc_ir.rearrange import scalar_constant
+from gradc_ir.reduction import Array
+from gradc_ir.types import DType
+
+# Values with their exponents, in the order of their first appearance.
+Monomial: TypeAlias = tuple[tuple[Value, int], ...]
+Parts: TypeAlias = dict[Monomial, int]
+
+# Bounds to a region, to the parts of one value and to their factors, which keep the pass linear.
+MOST_VALUES = 150
+MOST_PARTS = 4
+MOST_FACTORS = 4
+
+_OPS = frozenset({*precise.FUNCTIONS, *precise.CONDITIONS, "select"})
+_TRANSCENDENTAL = precise.FUNCTIONS.keys() - precise.ALGEBRAIC
+
+VARIABLE = "variable"
+CONSTANT = "constant"
+UNKNOWN = "unknown"  # the operand of a select that it is not near the point
+
+# Where a first look is taken, as local variables.
+NEAR = np.array([2.0**-8, 2.0**-9, 2.0**-10, -(2.0**-10)])
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where to expand: at a number, or at infinity; the local variable is positive on its side."""
+
+    at: float
+    side: int = 1
+
+    @property
+    def is_infinite(self) -> bool:
+        """Whether the local variable is one over the variable."""
+        return math.isinf(self.at)
+
+    @property
+    def can_overflow(self) -> bool:
+        """Whether numbers over- or underflow near it: no float is that close to another one."""
+        return self.at == 0 or self.is_infinite
+
+    def variable(self, c: Context, h: Precise) -> Precise:
+        """Return the variable of a local one."""
+        return self.side / h if self.is_infinite else c.mpf(self.at) + self.side * h
+
+    def floats(self, h: Array) -> Array:
+        """Return the variable of a local one, rounded."""
+        return self.side / h if self.is_infinite else self.at + self.side * h
+
+
+class Step(NamedTuple):
+    """One function of the variable: an op of earlier ones, a number, or the variable itself."""
+
+    name: str
+    operands: tuple[int, ...] = ()
+    number: float = 0.0
+
+
+class Surroundings(NamedTuple):
+    """The graph around a region: who reads a value, the places of nodes, what looks through fences.
+
+    ``is_fenced``: whether ``exactly`` is a user's, which nothing looks through; rules have their
+    own, which are for rules.
+    """
+
+    readers: Mapping[Value, Sequence[Node]]
+    order: Mapping[Node, int]
+    is_fenced: bool
+
+
+class Region:
+    """All that is made of one value, the *variable*, and of values that are free of it.
+
+    ``parts``: for each value of the region, the numbers of the steps that are its functions.
+    ``values``: the values of the region, operands first, the variable left out.
+    """
+
+    def __init__(self, variable: Value, point: Point, surroundings: Surroundings) -> None:
+        self.variable = variable
+        self.point = point
+        self.steps: list[Step] = []
+        self.near: list[Array] = []
+        # whether a step is made of functions beyond algebra
+        self.is_transcendental: list[bool] = []
+        self.parts: dict[Value, Parts] = {}
+        self.values: list[Value] = []
+        self._surroundings = surroundings
+        self._numbers: dict[Step, int] = {}
+        self._local = point.floats(NEAR)
+        self._build()
+
+    def _build(self) -> None:
+        readers, order, _ = self._surroundings
+        seen: set[Node] = set()
+        queue: list[tuple[int, Node]] = []
+
+        def follow(value: Value) -> None:
+            for node in readers.get(value, ()):
+                if node not in seen:
+                    seen.add(node)
+                    heappush(queue, (order[node], node))
+
+        self.parts[self.variable] = {(): self._step(VARIABLE)}
+        follow(self.variable)
+        while queue and len(self.values) < MOST_VALUES:
+            node = heappop(queue)[1]
+            parts = self._parts_of(node)
+            if parts and max(map(len, parts)) <= MOST_FACTORS:
+                value = node.results[0]
+                self.parts[value] = parts
+                self.values.append(value)
+                follow(value)
+
+    def moved(self, point: Point) -> Region:
+        """Return the region of the same variable at another point."""
+        if self.has_conditions:
+            return Region(self.variable, point, self._surroundings)
+        made = copy(self)
+        made.point = point
+        made.near = self.floats(point.floats(NEAR))
+        return made
+
+    # -- building ----------------------------------------------------------------------------------
+
+    def _step(self, name: str, *operands: int, number: float = 0.0) -> int:
+        step = Step(name, operands, number)
+        found = self._numbers.get(step)
+        if found is None:
+            found = self._numbers[step] = len(self.steps)
+            self.steps.append(step)
+            self.is_transcendental.append(
+                step.name in _TRANSCENDENTAL or any(self.is_transcendental[at] for at in operands)
+            )
+            with np.errstate(all="ignore"):
+                self.near.append(_floats(step, self._local, self.near))
+        return found
+
+    def _parts_of(self, node: Node) -> Parts | None:
+        name, type_ = node.op.name, node.results[0].type
+        if name in ("exactly", "stop_gradient"):
+            fence = name == "exactly" and self._surroundings.is_fenced
+            return None if fence else self._operand(node.operands[0])
+        if name not in _OPS or type_.shape != self.variable.type.shape:
+            return None
+        if type_.dtype not in (self.variable.type.dtype, DType.BOOL):
+            return None
+        operands = [self._operand(operand) for operand in node.operands]
+        if name == "select":
+            return self._select(*operands)
+        if any(operand is None for operand in operands):
+            return None
+        x, y = operands[0], operands[-1]
+        assert x is not None
+        assert y is not None
+        match name:
+            case "neg":
+                return {key: self._step("neg", step) for key, step in x.items()}
+            case "add" | "sub":
+                return self._sum(name, x, y)
+            case "mul" if len(x) == 1 or len(y) == 1:
+                return self._product(x, y)
+            case "div" if len(y) == 1:
+                return self._quotient(x, y)
+            case "mul" | "div":
+                return None
+        if any(operand.keys() != {()} for operand in operands if operand is not None):
+            return None
+        steps = [operand[()] for operand in operands if operand is not None]
+        if name == "power" and self.steps[steps[1]].name != CONSTANT:
+            return None
+        return {(): self._step(name, *steps)}
+
+    def _operand(self, value: Value) -> Parts | None:
+        known = self.parts.get(value)
+        if known is not None:
+            return known
+        number = scalar_constant(value)
+        if number is not None:
+            return {(): self._step(CONSTANT, number=float(number))}
+        if not value.type.dtype.is_float:
+            return None
+        factor, monomial = self._factors(value)
+        return {monomial: self._step(CONSTANT, number=factor)}
+
+    def _factors(self, value: Value, depth: int = 4) -> tuple[float, Monomial]:
+        """Return a value that is free of the variable as a number and powers of other values."""
+        number = scalar_constant(value)
+        if number is not None and np.isfinite(number) and number:
+            return float(number), ()
+        name = value.op.name
+        if depth and name in ("neg", "mul", "div") and self.parts.keys().isdisjoint(value.operands):
+            parts = [self._factors(operand, depth - 1) for operand in value.operands]
+            (x, above), (y, below) = parts[0], parts[-1]
+            if name == "neg":
+                return -x, above
+            if name == "mul":
+                return x * y, _product(above, below, 1)
+            # a rounded quotient of numbers would be another number
+            if abs(y) == 1:
+                return x * y, _product(above, below, -1)
+        return 1.0, ((value, 1),)
+
+    def _sum(self, name: str, x: Parts, y: Parts) -> Parts | None:
+        made = dict(x)
+        for key, step in y.items():
+            if key in made:
+                made[key] = self._step(name, made[key], step)
+            else:
+                made[key] = step if name == "add" else self._step("neg", step)
+        return made if len(made) <= MOST_PARTS else None
+
+    def _select(self, condition: Parts | None, x: Parts | None, y: Parts | None) -> Parts | None:
+        """Return the parts of a select: those of the operand that it is near the point."""
+        if condition is None or condition.keys() != {()}:
+            return None
+        at = condition[()]
+        holds = self.near[at]
+        if holds.all() or not holds.any():
+            x, y = (x, x and y) if holds.all() else (y and x, y)
+            taken = x if holds.all() else y
+            if taken is None:
+                return None
+            if x is None or y is None or x.keys() != y.keys():
+                unknown = dict.fromkeys(taken, self._step(UNKNOWN))
+                x, y = (taken, unknown) if holds.all() else (unknown, taken)
+        if x is None or y is None or x.keys() != y.keys():
+            return None
+        return {key: self._step("select", at, x[key], y[key]) for key in x}
+
+    def _product(self, x: Parts, y: Parts) -> Parts:
+        return {_product(a, b, 1): self._times(p, q) for a, p in x.items() for b, q in y.items()}
+
+    @property
+    def has_conditions(self) -> bool:
+        """Whether what holds on one side of a number may not hold at it."""
+        return any(step.name == "select" for step in self.steps)
+
+    def _times(self, p: int, q: int) -> int:
+        one = Step(CONSTANT, (), 1.0)
+        if self.steps[p] == one:
+            return q
+        return p if self.steps[q] == one else self._step("mul", p, q)
+
+    def _quotient(self, x: Parts, y: Parts) -> Parts:
+        ((below, q),) = y.items()
+        if self.steps[q] == Step(CONSTANT, (), 1.0):
+            return {_product(a, below, -1): p for a, p in x.items()}
+        return {_product(a, below, -1): self._step("div", p, q) for a, p in x.items()}
+
+    # -- running -----------------------------------------------------------------------------------
+
+    def floats(self, variable: Array) -> list[Array]:
+        """Return what a kernel makes of each step, where the variable has these values."""
+        results: list[Array] = []
+        with np.errstate(all="ignore"):
+            for step in self.steps:
+                results.append(_floats(step, variable, results))
+        return results
+
+    def evaluate(
+        self, c: Context, variable: Precise, wanted: Sequence[int] | None = None
+    ) -> list[Precise | None]:
+        """Return each step at a value of the variable, in many digits; None where there is none.
+
+        ``wanted``: only these, operands first.
+        """
+        results: list[Precise | None] = [None] * len(self.steps)
+        for at in range(len(self.steps)) if wanted is None else wanted:
+            step = self.steps[at]
+            if step.name == VARIABLE:
+                results[at] = variable
+            elif step.name == CONSTANT:
+                results[at] = precise.number(c, step.number, self.variable.type.dtype)
+            else:
+                operands = [results[operand] for operand in step.operands]
+                if step.name == "select" and operands[0] is not None:
+                    results[at] = operands[1] if operands[0] else operands[2]
+                elif step.name != UNKNOWN and not any(operand is None for operand in operands):
+                    results[at] = precise.apply(c, step.name, operands)
+        return results
+
+    def cone(self, *roots: int) -> list[int]:
+        """Return the steps that some steps are made of, operands first."""
+        needed = set(roots)
+        for at in range(max(roots, default=-1), -1, -1):
+            if at in needed:
+                needed.update(self.steps[at].operands)
+        return sorted(needed)
+
+
+def _floats(step: Step, variable: Array, earlier: Sequence[Array]) -> Array:
+    number = variable.dtype.type
+    if step.name == VARIABLE:
+        return variable
+    if step.name in (CONSTANT, UNKNOWN):
+        return np.full(variable.shape, number(step.number))
+    reference = TABLE[step.name].reference
+    assert reference is not None
+    made: Array = reference(*[earlier[at] for at in step.operands])
+    return made
+
+
+def _product(a: Monomial, b: Monomial, sign: int) -> Monomial:
+    if not b:
+        return a
+    exponents = dict(a)
+    for value, exponent in b:
+        exponents[value] = exponents.get(value, 0) + sign * exponent
+    kept = [(value, exponent) for value, exponent in exponents.items() if exponent]
+    return tuple(sorted(kept, key=lambda item: (item[0].node.serial, item[0].index)))

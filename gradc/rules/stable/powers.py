@@ -1,0 +1,158 @@
+"""Stable rules for powers of a base that is rounded before the exponent magnifies the rounding."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+from gradc.rules.engine import procedure, stable
+from gradc.rules.factors import Product, common_factors, product, whole
+from gradc.rules.polynomial import exact_number, parts
+from gradc_ir import build
+from gradc_ir.graph import Value
+from gradc_ir.rearrange import scalar_constant
+
+INF = float("inf")
+
+# Below this exponent the rounding of the base is of no account.
+_LARGE_EXPONENT = 16
+# So near to one the logarithm of the base has a smaller error than the base.
+_NEAR = 0.125
+
+
+@procedure(
+    "power-of-one-plus",
+    "power(add(?x, 1), ?y) => select(lt(abs(?x), 0.125), exp(mul(?y, log1p(?x))), "
+    "power(exactly(add(?x, 1)), ?y))",
+    stable,
+    "1 + x rounds x away near zero, and the exponent magnifies that",
+    roots=("power",),
+    domain={"x": (-1.0, INF)},
+    loss=10.0,
+)
+def power_of_one_plus(value: Value) -> Value | None:
+    """Take a power of a number near one through the logarithm."""
+    base, exponent = value.operands
+    number = exact_number(exponent)
+    if not value.type.dtype.is_float or (number is not None and abs(number) < _LARGE_EXPONENT):
+        return None
+    beside = _beside_one(base)
+    if beside is None:
+        return None
+    near = build.lt(build.abs(beside), _NEAR)
+    through_logarithm = build.exp(build.mul(exponent, build.log1p(beside)))
+    return build.select(near, through_logarithm, build.power(build.exactly(base), exponent))
+
+
+def _beside_one(base: Value) -> Value | None:
+    """Return x when a value is 1 + x, x no constant."""
+    name, operands = parts(base)
+    if name == "add":
+        for one, x in (operands, operands[::-1]):
+            if scalar_constant(one) == 1:
+                return x
+    if name == "sub" and scalar_constant(operands[0]) == 1:
+        return build.neg(operands[1])
+    return None
+
+
+@procedure(
+    "expm1-over-argument",
+    "div(expm1(mul(?y, log1p(?x))), ?x) => "
+    "mul(mul(div(expm1(mul(?y, log1p(?x))), mul(?y, log1p(?x))), ?y), div(log1p(?x), ?x))",
+    stable,
+    "the derivative cancels near zero; those of the two quotients, taken where the argument is "
+    "small, are functions of one variable, which have series",
+    roots=("div", "mul"),
+    factors=("expm1", "select"),
+    # near zero both sides cancel until the series is there
+    domain={"x": (10.0, 1e6), "y": (1e-3, 1.0), "z": (1.0, 100.0)},
+    loss=10.0,
+    examples=[
+        "div(expm1(mul(?y, log1p(?x))), ?x) => "
+        "mul(mul(div(expm1(mul(?y, log1p(?x))), mul(?y, log1p(?x))), ?y), div(log1p(?x), ?x))",
+        "div(expm1(mul(?y, ?z)), ?z) => mul(div(expm1(mul(?y, ?z)), mul(?y, ?z)), ?y)",
+    ],
+)
+def expm1_over_argument(value: Value) -> Value | None:
+    """Take a quotient through the argument of expm1, which has the divisor or its logarithm."""
+    if not value.type.dtype.is_float:
+        return None
+    entire = product(value)
+    made = _through_factors(entire, value)
+    if made is None and entire.coefficient:
+        made = _through_factors(entire.reciprocal, value, inverse=True)
+    return made
+
+
+def _through_factors(entire: Product, value: Value, inverse: bool = False) -> Value | None:
+    """Return a product, or its inverse, that is taken through the argument of one factor."""
+    for factor in dict.fromkeys(entire.above):
+        name, operands = parts(factor)
+        rest = entire.without(whole(factor)).times(entire.coefficient)
+        # a difference of powers is a choice, with the plain one where the two are far apart
+        is_choice = name == "select"
+        found = _through_argument(operands[1] if is_choice else factor, rest)
+        if found is None:
+            continue
+        outside = rest.without(found.line).times(rest.coefficient / found.line.coefficient)
+        near = build.exactly(found.near) if inverse else found.near
+        cases = [whole(near) * outside, whole(found.far) * found.line * outside]
+        if is_choice:
+            cases.append(whole(operands[2]) * found.line * outside)
+        built = [(case.reciprocal if inverse else case).value(value) for case in cases]
+        made = build.select(found.is_small, built[0], built[1])
+        return build.select(operands[0], made, built[2]) if is_choice else made
+    return None
+
+
+def _expm1_over(size: Value) -> Value:
+    """Return expm1(size) / size; where the argument has underflowed, the start of its series.
+
+    That start has the value and the derivatives up to the third at zero.
+    """
+    series = 1.0 + size * (0.5 + size * (1 / 6 + size * (1 / 24)))
+    return build.select(build.eq(size, 0.0), series, build.div(build.expm1(size), size))
+
+
+class _Quotient(NamedTuple):
+    """``expm1(y * x) / x``: where the argument is small, and elsewhere what is over x."""
+
+    is_small: Value
+    near: Value
+    far: Value
+    line: Product
+
+
+def _through_argument(factor: Value, rest: Product) -> _Quotient | None:
+    """Return ``expm1(y * x) / x`` when the first factor is the upper side and 1 / x in the rest.
+
+    In place of x, the exponent may have log1p(x).
+    """
+    name, operands = parts(factor)
+    if name != "expm1":
+        return None
+    exponent = product(operands[0])
+    for share in dict.fromkeys(exponent.above):
+        inner, below = parts(share)
+        argument = below[0] if inner == "log1p" else share
+        x = product(argument)
+        others = exponent.without(whole(share)).times(exponent.coefficient)
+        if not x.coefficient or not (others.above or others.below):
+            continue  # a function of one variable, which has a series
+        line = x.reciprocal
+        if common_factors(rest, line) != Product(Fraction(1), line.above, line.below):
+            continue
+        # each quotient has a variable of its own, so that its derivative is told from the rest
+        far = build.exactly(operands[0])
+        size, fenced = build.exactly(far), build.exactly(argument)
+        quotient = _expm1_over(size)
+        if inner == "log1p":
+            quotient = build.mul(quotient, build.div(build.log1p(fenced), fenced))
+        is_small = build.lt(build.abs(operands[0]), 1.0)
+        near = (whole(quotient) * others).value(factor)
+        return _Quotient(is_small, near, build.expm1(far), line)
+    return None
+
+
+RULES = [power_of_one_plus, expm1_over_argument]

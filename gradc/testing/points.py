@@ -1,0 +1,95 @@
+"""Points to measure accuracy at: all bit patterns, daily use, and where expressions break."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradc.conversion import Array
+from gradc_ir import sizes
+from gradc_ir.errors import TraceError
+from gradc_ir.types import Type
+
+Ranges = Mapping[str, tuple[float, float]]
+
+# Of ten points: these are of bit patterns, these of daily use, and the rest close to a spot.
+_PATTERNS, _USUAL = 4, 3
+_DAILY = (-10.0, 10.0)
+_SPOTS = (0.0, 0.25, 0.5, 0.6931471805599453, 1.0, 2.0, 10.0, 36.0, 100.0, 708.0, 745.0, 1e10)
+
+
+def points(
+    types: Sequence[Type], names: Sequence[str], count: int, ranges: Ranges, size: int, seed: int
+) -> list[list[Array]]:
+    """Return ``count`` lists of arrays, one of each type, with ``size`` for symbolic sizes.
+
+    Floats of a range, or of all, come from the bit patterns (every exponent is as likely as any
+    other), uniformly from daily use (the whole range where one is given), and from the
+    neighbourhoods of spots and of each other. Integers are from 0 to 4. Raises TraceError for a
+    range of no argument.
+    """
+    unknown = [name for name in ranges if name not in names]
+    if unknown:
+        raise TraceError(
+            f"no argument is called {unknown[0]!r}", help=f"the arguments: {', '.join(names)}"
+        )
+    random = np.random.default_rng(seed)
+    return [
+        [
+            _array(random, _shape(type_, size), type_, i % 10, ranges.get(name))
+            for name, type_ in zip(names, types, strict=True)
+        ]
+        for i in range(count)
+    ]
+
+
+def _shape(type_: Type, size: int) -> tuple[int, ...]:
+    numbers = dict.fromkeys(type_.symbols, size)
+    return tuple(sizes.evaluate(each, numbers) for each in type_.shape)
+
+
+def _array(
+    random: np.random.Generator,
+    shape: tuple[int, ...],
+    type_: Type,
+    turn: int,
+    given: tuple[float, float] | None,
+) -> Array:
+    dtype = type_.dtype.numpy
+    if not type_.dtype.is_float:
+        return np.asarray(random.integers(0, 5, size=shape)).astype(dtype)
+    largest = float(np.finfo(np.float32 if dtype == np.float32 else np.float64).max)
+    low, high = given or (-largest, largest)
+    low, high = max(low, -largest), min(high, largest)
+    if turn < _PATTERNS:
+        made: Any = _patterns(random, shape, dtype, low, high)
+    else:
+        usual = given or _DAILY
+        made = random.uniform(max(usual[0], -1e300), min(usual[1], 1e300), size=shape)
+        if turn >= _PATTERNS + _USUAL:
+            near = _near(random, made)
+            made = np.where((low <= near) & (near <= high), near, made)
+    return np.asarray(np.clip(made, low, high)).astype(dtype)
+
+
+def _patterns(
+    random: np.random.Generator, shape: tuple[int, ...], dtype: Any, low: float, high: float
+) -> Array:
+    whole, sign = (np.int64, 63) if np.dtype(dtype).itemsize == 8 else (np.int32, 31)
+    lowest = -(2**sign)
+    ends = np.array([low, high], dtype).view(whole).astype(np.int64)
+    first, last = (int(end) if end >= 0 else lowest - int(end) for end in ends)
+    drawn = random.integers(first, last, size=shape, endpoint=True)
+    return np.asarray(np.where(drawn < 0, lowest - drawn, drawn)).astype(whole).view(dtype)
+
+
+def _near(random: np.random.Generator, usual: Array) -> Array:
+    """Return numbers close to spots, all of an array to the same one as often as not."""
+    shape = usual.shape
+    together = random.random() < 0.5
+    spots = random.choice(_SPOTS, () if together else shape)
+    signs = random.choice([-1.0, 1.0], () if together else shape)
+    distance = 2.0 ** random.uniform(-60.0, 0.0, shape) * random.choice([-1.0, 1.0], shape)
+    return np.asarray(signs * spots + distance * np.maximum(spots, 1.0))

@@ -1,0 +1,58 @@
+"""Correctly rounded results of a graph, in balls of growing precision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import mpmath
+import numpy as np
+
+from gradc.conversion import Array
+from gradc.testing.arithmetic import NoMeaning
+from gradc.testing.balls import PRECISIONS, Undecided, balls, rounded
+from gradc_ir.binding import bind_sizes
+from gradc_ir.errors import TraceError
+from gradc_ir.graph import Function
+from gradc_ir.interpret import interpret, numbers
+
+
+def truths(function: Function, arrays: Sequence[Array]) -> list[Array]:
+    """Return the float results of a function as if computed without rounding; nan if not known.
+
+    Elements that are not decided by one precision are computed again with more. Raises TraceError
+    when an op has no formula.
+    """
+    symbols = bind_sizes(function.param_types, [np.shape(array) for array in arrays])
+    made: list[Array] = [
+        np.full(numbers(type_.shape, symbols), np.nan) for type_ in function.result_types
+    ]
+    for precision in PRECISIONS:
+        with mpmath.workprec(precision):
+            try:
+                results = interpret(function, arrays, balls())
+            except Undecided:
+                continue
+            except NoMeaning as op:
+                raise TraceError(
+                    f"{function.name}: the op {op} has no formula, so its truth is not known",
+                    at=function.location,
+                ) from None
+            open_elements = [
+                _round(result, into)
+                for result, into in zip(results, made)
+                if result.dtype == object
+            ]
+        if not any(open_elements):
+            break
+    return made
+
+
+def _round(result: Array, into: Array) -> bool:
+    """Round what is known of a result into an array; tell whether more precision may help."""
+    more = False
+    for index in np.ndindex(*result.shape):
+        number: Any = result[index]
+        into[index] = rounded(number)
+        more = more or bool(np.isnan(into[index]) and not number.is_nan)
+    return more

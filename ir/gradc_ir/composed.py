@@ -1,0 +1,146 @@
+"""Composed ops: elementwise ops whose meaning is other elementwise ops, each stated once, here.
+
+They are ops because their derivatives are better than those of what they are made of. The
+interpreter runs these bodies, and code generation spells them out.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import NamedTuple
+
+from gradc_ir import build
+from gradc_ir.build import Builder
+from gradc_ir.graph import Function, Value
+from gradc_ir.types import DType, Type
+
+# The coefficients of 1 / x**(2 k + 1) in Stirling's series of log(gamma(x)), from Bernoulli's
+# numbers; from x = 10 on the last one adds less than an eighth of a unit in the last place.
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+# Those of 1 / x**(2 k + 2) in the series of its derivative, less log(x) - 1 / (2 x).
+_DIGAMMA = (-1 / 12, 1 / 120, -1 / 252, 1 / 240, -1 / 132, 691 / 32760, -1 / 12)
+_ASYMPTOTIC = 10
+
+
+def _direction_cosine(x: Value, y: Value) -> Value:
+    return build.div(x, build.hypot(x, y))
+
+
+class Mixture(NamedTuple):
+    """What ``t * exp(x) + (1 - t) * exp(y)`` is made of, in units of the larger exponential."""
+
+    light: Value  # whether t is the smaller weight
+    above: Value  # whether the exponent of the smaller weight is the larger one
+    least: Value  # the smaller weight
+    most: Value
+    below: Value  # the smaller exponential
+    lost: Value  # the smaller exponential, less 1
+
+    @property
+    def total(self) -> Value:
+        """The sum."""
+        first = build.select(self.above, self.least, self.most)
+        return first + build.select(self.above, self.most, self.least) * self.below
+
+
+def mixture(x: Value, y: Value, t: Value) -> Mixture:
+    """Return the parts of a mixture."""
+    light = build.le(t, 0.5)
+    infinite = build.logical_and(build.eq(x, y), build.eq(build.abs(x), float("inf")))
+    apart = build.select(infinite, 0, build.select(light, x - y, y - x))
+    above = build.lt(0, apart)
+    distance = build.select(above, -apart, apart)
+    least, most = build.select(light, t, 1 - t), build.select(light, 1 - t, t)
+    return Mixture(light, above, least, most, build.exp(distance), build.expm1(distance))
+
+
+def _log_mixture(x: Value, y: Value, t: Value) -> Value:
+    """The heavier exponent and what the other one adds; where that is much, the other way round."""
+    found = mixture(x, y, t)
+    base, other = build.select(found.light, y, x), build.select(found.light, x, y)
+    # expm1(d) is -expm1(-d) / exp(-d); a weight of 0 takes it off
+    smallest = 2.0**-100 if x.type.dtype is DType.F32 else 2.0**-1000
+    grown = -found.lost / build.maximum(found.below, smallest)
+    excess = found.least * build.select(found.above, grown, found.lost)
+    near = build.logical_or(build.le(excess, 1), build.logical_not(found.above))
+    far = other + build.log(found.total)
+    return build.select(near, base + build.log1p(excess), far)
+
+
+def _horner(x: Value, coefficients: tuple[float, ...]) -> Value:
+    result = build.full_like(x, coefficients[-1])
+    for coefficient in reversed(coefficients[:-1]):
+        result = result * x + coefficient
+    return result
+
+
+def _difference_of_series(
+    x: Value, y: Value, difference: Value, coefficients: tuple[float, ...]
+) -> Value:
+    """Return p(x) - p(y) from x - y: Horner's scheme of the values and of their quotient."""
+    value = build.full_like(x, coefficients[-1])
+    quotient = build.zeros_like(x)
+    for coefficient in reversed(coefficients[:-1]):
+        quotient = quotient * y + value
+        value = value * x + coefficient
+    return difference * quotient
+
+
+def _log_poch(x: Value, m: Value) -> Value:
+    """From 10 on by Stirling's series, below as it is said."""
+    top = x + m
+    plain = build.apply("lgamma", top) - build.apply("lgamma", x)
+    usual = build.le(_ASYMPTOTIC, build.minimum(x, top))
+    base, end = build.select(usual, x, _ASYMPTOTIC), build.select(usual, top, _ASYMPTOTIC)
+    step = build.select(usual, m, 0)
+    one, other = 1 / end, 1 / base
+    # the series are those of odd powers: 1 / end * p(1 / end**2) - 1 / base * p(1 / base**2)
+    apart = -(step * one * other)
+    squares = apart * (one + other)
+    series = one * _difference_of_series(one * one, other * other, squares, _STIRLING)
+    series = series + apart * _horner(other * other, _STIRLING)
+    leading = (base - 0.5) * build.log1p(step * other) + step * (build.log(end) - 1)
+    return build.select(usual, leading + series, plain)
+
+
+def _digamma_difference(x: Value, m: Value) -> Value:
+    """Moved up to 10 and more by the recurrence, then by the series; all terms have one sign."""
+    top = x + m
+    positive = build.logical_and(build.lt(0, x), build.lt(0, top))
+    small = build.lt(build.minimum(x, top), _ASYMPTOTIC)
+    total = build.zeros_like(x)
+    for k in range(_ASYMPTOTIC):
+        total = total + m / (top + k) / (x + k)
+    total = build.select(small, total, 0)
+    move = build.select(small, build.full_like(x, _ASYMPTOTIC), 0)
+    base, end = x + move, top + move
+    one, other = 1 / end, 1 / base
+    apart = -(m * one * other)
+    squares = apart * (one + other)
+    series = _difference_of_series(one * one, other * other, squares, (0.0, *_DIGAMMA))
+    found = build.log1p(m * other) - 0.5 * apart + series + total
+    plain = build.apply("digamma", top) - build.apply("digamma", x)
+    return build.select(positive, found, plain)
+
+
+BODIES: dict[str, Callable[..., Value]] = {
+    "direction_cosine": _direction_cosine,
+    "log_mixture": _log_mixture,
+    "log_poch": _log_poch,
+    "digamma_difference": _digamma_difference,
+}
+
+
+@functools.lru_cache(maxsize=64)
+def body(name: str, dtype: DType, rank: int) -> Function:
+    """Return a composed op as a function of arrays of a dtype and a rank, of any sizes."""
+    from gradc_ir.op import TABLE
+    from gradc_ir.sizes import symbol
+
+    shape = tuple(symbol(f"n{axis}") for axis in range(rank))
+    count = TABLE[name].operands
+    assert count is not None
+    with Builder() as builder:
+        params = [builder.param(i, Type(dtype, shape)) for i in range(count)]
+        return builder.function(name, params, [BODIES[name](*params)])

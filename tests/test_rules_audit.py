@@ -1,0 +1,80 @@
+"""``make rules-audit``: which cases get worse without which rule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradc
+from benchmarks.accuracy import audit as module
+from benchmarks.accuracy.audit import audit, effects, main, table
+from benchmarks.accuracy.case import Case, real
+
+
+def length(x: Any, y: Any) -> Any:
+    return np.sqrt(x * x + y * y)
+
+
+def line(x: Any) -> Any:
+    return 2 * x + 1
+
+
+@pytest.fixture
+def one_rule() -> Iterator[None]:
+    """Leave out all stable rules but one, so that no other can take its place."""
+    others = [rule.name for rule in gradc.rules.STABLE if rule.name != "root-of-squares"]
+    with gradc.rules(without=others):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+CASES = [
+    Case("own", length, {"x": real(-9, 9), "y": real(-9, 9)}),
+    Case("own", line, {"x": real(-50, 50)}),
+    Case("held_out", line, {"x": real(-50, 50)}),
+]
+
+
+@pytest.mark.usefixtures("one_rule")
+def test_a_rule_that_a_case_needs_is_found() -> None:
+    found = {effect.rule: effect for effect in effects(CASES[0], 60)}
+    assert found["root-of-squares"].case == "length"
+    assert found["root-of-squares"].worse > 1
+    assert not list(effects(CASES[1], 60))
+
+
+@pytest.mark.usefixtures("one_rule")
+def test_the_table_has_needed_and_idle_rules() -> None:
+    audited = audit(CASES[:2], 60)
+    assert audited[0].needed
+    text = table(audited)
+    assert "| root-of-squares | norms | 1 | 1 |" in text
+    assert "fire in no case (" in text
+    assert "erf-minus-one" in text
+
+
+def test_the_held_out_cases_are_not_looked_at(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module, "all_cases", lambda: iter(CASES))
+    looked: list[Case] = []
+
+    def none(case: Case, number: int) -> list[Any]:
+        looked.append(case)
+        return []
+
+    monkeypatch.setattr(module, "effects", none)
+    assert main(["--json", str(tmp_path / "audit.json")]) == 0
+    assert [case.suite for case in looked] == ["own", "own"]
+    rows = json.loads((tmp_path / "audit.json").read_text())["rules"]
+    assert {row["rule"] for row in rows} >= {"root-of-squares"}
+    assert capsys.readouterr().out.startswith("| rule | family |")
