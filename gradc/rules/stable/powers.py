@@ -18,6 +18,8 @@ INF = float("inf")
 _LARGE_EXPONENT = 16
 # So near to one the logarithm of the base has a smaller error than the base.
 _NEAR = 0.125
+# Up to here seven terms of a series are enough for a second derivative.
+_START = 2.0**-10
 
 
 @procedure(
@@ -107,12 +109,16 @@ def _through_factors(entire: Product, value: Value, inverse: bool = False) -> Va
 
 
 def _expm1_over(size: Value) -> Value:
-    """Return expm1(size) / size; where the argument has underflowed, the start of its series.
+    """Return expm1(size) / size; where the argument has underflowed, its series."""
+    return build.select(build.eq(size, 0.0), _start(size), build.div(build.expm1(size), size))
 
-    That start has the value and the derivatives up to the third at zero.
-    """
-    series = 1.0 + size * (0.5 + size * (1 / 6 + size * (1 / 24)))
-    return build.select(build.eq(size, 0.0), series, build.div(build.expm1(size), size))
+
+def _start(size: Value) -> Value:
+    """Return expm1(size) / size of a small argument, right to its second derivative."""
+    series = build.full_like(size, 1 / 5040)
+    for inverse in (720, 120, 24, 6, 2, 1):
+        series = series * size + 1 / inverse
+    return series
 
 
 class _Quotient(NamedTuple):
@@ -155,4 +161,47 @@ def _through_argument(factor: Value, rest: Product) -> _Quotient | None:
     return None
 
 
-RULES = [power_of_one_plus, expm1_over_argument]
+@procedure(
+    "expm1-over-expm1",
+    "div(expm1(mul(?x, ?z)), expm1(mul(?y, ?z))) => "
+    "mul(div(div(expm1(mul(?x, ?z)), mul(?x, ?z)), div(expm1(mul(?y, ?z)), mul(?y, ?z))), "
+    "div(?x, ?y))",
+    stable,
+    "the products may underflow, which leaves 0 / 0; what they share cancels",
+    roots=("div", "mul"),
+    factors=("expm1",),
+    # near zero the form that is built is a series, which a text cannot say
+    domain={"x": (1.0, 50.0), "y": (1.0, 50.0), "z": (0.1, 1.0)},
+    loss=10.0,
+)
+def expm1_over_expm1(value: Value) -> Value | None:
+    """Cancel what the arguments of two small expm1 share."""
+    if not value.type.dtype.is_float:
+        return None
+    entire = product(value)
+    for above in _expm1s(entire.above):
+        for below in _expm1s(entire.below):
+            upper, lower = (parts(one)[1][0] for one in (above, below))
+            p, q = product(upper), product(lower)
+            shared = common_factors(p, q)
+            if not shared.above or not (p.coefficient and q.coefficient):
+                continue
+            left, right = p.without(shared).times(p.coefficient), q.without(shared)
+            if not (left.above or left.below) or not (right.above or right.below):
+                continue  # one is a multiple of the other
+            rest = entire.without(Product(Fraction(1), (above,), (below,)))
+            x, y = build.exactly(upper), build.exactly(lower)
+            small = build.lt(build.maximum(build.abs(x), build.abs(y)), _START)
+            line = left * right.times(q.coefficient).reciprocal
+            near = whole(build.div(_start(x), _start(y))) * line
+            far = build.div(build.expm1(x), build.expm1(y))
+            made = build.select(small, near.value(value), far)
+            return (rest.times(entire.coefficient) * whole(made)).value(value)
+    return None
+
+
+def _expm1s(factors: tuple[Value, ...]) -> list[Value]:
+    return [factor for factor in dict.fromkeys(factors) if parts(factor)[0] == "expm1"]
+
+
+RULES = [power_of_one_plus, expm1_over_argument, expm1_over_expm1]
