@@ -95,20 +95,29 @@ def before(options: Options) -> Pipeline:
     return Pipeline("before", _simplify(options))
 
 
-def after(options: Options, is_fenced: bool = True) -> Pipeline:
+def after(options: Options, is_fenced: bool = True, is_whole: bool = True) -> Pipeline:
     """Return the passes after the outermost differentiation.
 
     Opening calls, folding and differentiation make new spellings for the rules. ``is_fenced``:
     whether the user wrote fences; those that rules make for themselves are no concern of others.
+    ``is_whole``: whether the very last pass is there, which must come after splitting.
     """
     fast: tuple[Pass, ...] = (Simplify(in_force(Kind.FAST)),) if options.fast else ()
     last: tuple[Pass, ...] = ()
     if options.stable:
         last = (SkipZeros(), ExpandSeries(is_fenced), Finish())
-    if options.stable and not options.debug_nans:
-        # no rule looks into a formula, nor does the search for what is not finite
-        last = (*last, UnboundExponents())
+    if is_whole:
+        last = (*last, *unbounded(options).passes)
     return Pipeline("after", (OpenCalls(), *_simplify(options, fast), *last))
+
+
+def unbounded(options: Options) -> Pipeline:
+    """Return the pass that comes last: no rule looks into a formula.
+
+    Nor does the search for what is not finite.
+    """
+    wanted = options.stable and not options.debug_nans
+    return Pipeline("after", (UnboundExponents(),) if wanted else ())
 
 
 def _simplify(options: Options, more: tuple[Pass, ...] = ()) -> tuple[Pass, ...]:
@@ -149,13 +158,18 @@ class Request:
     options: Options = field(default_factory=Options)
 
 
-def derive(function: Function, request: Request, watch: Watch | None = None) -> Function:
+def derive(
+    function: Function, request: Request, watch: Watch | None = None, *, is_whole: bool = True
+) -> Function:
     """Return the final function of a request, from a traced one.
 
     The parameters are the function's, then: one tangent a parameter of ``wrt`` (jvp, hvp), or one
     cotangent a float result (vjp). The results are: value and further results, then gradients
     (value_and_grad), tangents (jvp) or cotangents (vjp); gradients alone (grad); the tangent of the
     gradient (hvp); blocks as of :func:`gradc.autodiff.jacobian.jacobian` (jacobian, hessian).
+
+    ``is_whole``: the function is not to be split; else the last pass is left to its halves, since a
+    formula is not to join what one half has with what the other has.
 
     Raises ShapeError or DTypeError when a gradient is asked of a value that is not one float.
     """
@@ -164,7 +178,7 @@ def derive(function: Function, request: Request, watch: Watch | None = None) -> 
     if watch is not None:
         watch("derivative", ready)
     is_fenced = any(node.op.name == "exactly" for _, node in nested(function))
-    return after(request.options, is_fenced)(ready, watch)
+    return after(request.options, is_fenced, is_whole)(ready, watch)
 
 
 def stabilise(function: Function, options: Options, watch: Watch | None = None) -> Function:

@@ -13,7 +13,7 @@ from gradc.autodiff.partition import split
 from gradc.boundary import boundary
 from gradc.checks import check_value
 from gradc.conversion import Array, as_array
-from gradc.pipeline import Request, derive
+from gradc.pipeline import Request, derive, unbounded
 from gradc.results import cotangent_leaves, nest_floats, unflatten_parts
 from gradc.signature import Bound, leaves_of
 from gradc.tangents import pad_tangents, push_tangents
@@ -46,12 +46,13 @@ def halves(function: Function, request: Request) -> tuple[Function, Function]:
     tangents).
     """
     of = "vjp" if request.of == "vjp" else "jvp"
-    whole = derive(function, dataclasses.replace(request, of=of))
+    whole = derive(function, dataclasses.replace(request, of=of), is_whole=False)
     later = len(whole.results) - len(function.results)
-    made = split(whole, list(range(len(function.params), len(whole.params))), later)
-    for half in made:
-        verify(half)
-    return made
+    first, second = split(whole, list(range(len(function.params), len(whole.params))), later)
+    verify(first)
+    verify(second)
+    last = unbounded(request.options)
+    return last(first), last(second)
 
 
 class Pullback:

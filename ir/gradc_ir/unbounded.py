@@ -70,9 +70,13 @@ def interpret(
     """Return a result of formulas in other numbers than floats, by the meanings of words."""
     steps, results = parse_formulas(formulas)
     values = list(operands)
+    # numbers that stand for themselves are arrays as well
+    number = functools.partial(np.asarray, dtype=np.asarray(operands[0]).dtype)
     for word, given in steps:
         values.append(
-            meanings(word)(*(values[each] if isinstance(each, int) else each for each in given))
+            meanings(word)(
+                *(values[each] if isinstance(each, int) else number(each) for each in given)
+            )
         )
     return values[results[result]]
 

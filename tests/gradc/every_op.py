@@ -408,8 +408,8 @@ SYMBOLIC_ONLY = ("size",)
 CONTROL = tuple(op.name for op in TABLE.values() if op.family == "control")
 # in test_linear_algebra_ops.py
 FACTOR = tuple(op.name for op in TABLE.values() if op.family == "factor")
-# in test_external.py
-FOREIGN = tuple(op.name for op in TABLE.values() if op.family == "foreign")
+# in test_external.py and test_unbounded.py
+FOREIGN = tuple(op.name for op in TABLE.values() if op.family in ("foreign", "unbounded"))
 
 
 def cases(op: Op, dtype: DType) -> list[Case]:

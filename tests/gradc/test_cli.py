@@ -159,7 +159,9 @@ def test_dump_after_all_shows_every_step_with_its_number_of_nodes() -> None:
 
 
 def test_dump_after_one_pass() -> None:
-    text = succeed("dump", "model.py:loss", "--spec", SPEC, "--of", "grad", "--after", "canonicalize")
+    text = succeed(
+        "dump", "model.py:loss", "--spec", SPEC, "--of", "grad", "--after", "canonicalize"
+    )
     heads = [line.partition(":")[0] for line in text.splitlines() if line.startswith("## ")]
     assert heads == ["## before.canonicalize", "## after.canonicalize"]
     result = run("dump", "model.py:loss", "--spec", SPEC, "--after", "folding")

@@ -35,6 +35,7 @@ _RULES: dict[str, Rule] = {
 _FAMILIES: dict[str, Rule] = {
     "elementwise": all_vary(elementwise),
     "special": all_vary(elementwise),
+    "unbounded": all_vary(elementwise),
     "reduce": all_vary(rearrangements.reduction),
     "order": all_vary(rearrangements.along_axis),
     "factor": all_vary(linear_algebra.stacked),

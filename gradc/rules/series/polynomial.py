@@ -77,9 +77,14 @@ def fit(
     scale = radius * radius if is_even else radius
     # what is nothing to the sum: every other term of an even function's, say
     kept = [0 if abs(term) < allowed >> 12 else term for term in powers]
-    numbers = [ldexp(term / 2**_SCALE / scale**i, size) for i, term in enumerate(kept)]
-    while not numbers[-1]:
+    try:
+        numbers = [ldexp(term / 2**_SCALE / scale**i, size) for i, term in enumerate(kept)]
+    except OverflowError:
+        return None  # beyond what a double holds
+    while numbers and not numbers[-1]:
         numbers.pop()
+    if not numbers:
+        return None
     return Polynomial(tuple(numbers), is_even, radius)
 
 

@@ -29,7 +29,6 @@ def root_of_squares(total: Value, depth: int = _DEPTH) -> Value | None:
     """Return the root of a sum of squares and positive numbers as nested hypots, in its order."""
     source, moves = peel(total)
     name = source.op.name
-    operands = [rearrange(operand, moves) for operand in source.operands]
     power = power_of(total) if name == "mul" else None
     if power is not None and power[1] == 2 and power[2] > 0:
         return power[0] if power[2] == 1 else build.mul(power[0], math.sqrt(power[2]))
@@ -39,8 +38,8 @@ def root_of_squares(total: Value, depth: int = _DEPTH) -> Value | None:
     if name != "add" or not depth:
         return None
     parts = []
-    for operand in operands:
-        part = root_of_squares(operand, depth - 1)
+    for operand in source.operands:
+        part = root_of_squares(rearrange(operand, moves), depth - 1)
         if part is None:
             return None
         parts.append(part)
