@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types golden bench measure accuracy rules-audit docs coefficients math-slow cross
+.PHONY: help demo test test-slow lint types golden bench measure accuracy rules-audit docs coefficients math-slow cross
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,7 +19,10 @@ demo: $(VENV)/.test ## fit a logistic regression to real data, explain it, expor
 	$(BIN)/python examples/breast_cancer.py
 
 test: $(VENV)/.test ## run the tests
-	$(PYTEST) $(ARGS)
+	$(PYTEST) -m "not slow" $(ARGS)
+
+test-slow: $(VENV)/.test ## run the tests of random programs and measured errors
+	$(PYTEST) -m slow $(ARGS)
 
 lint: $(VENV)/.dev ## check style and formatting
 	$(BIN)/ruff check .

@@ -69,6 +69,7 @@ def test_every_schedule_has_the_bits_of_the_interpreter(spec: str, length: int) 
             assert_same_bits(found, want)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if "n" in spec])
 def test_symbolic_sizes_around(spec: str) -> None:
     function = contraction(spec, 6, DType.F64, symbol("n"))
@@ -79,6 +80,7 @@ def test_symbolic_sizes_around(spec: str) -> None:
             assert_same_bits(found, want)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", SPECS)
 def test_what_does_not_count_may_be_anything(spec: str) -> None:
     """Infinities and nan outside of the triangle change nothing."""

@@ -26,6 +26,8 @@ from tests.carried_arrays import arguments_for, carried_program, long_program
 from tests.codegen.guarded import C_TYPES, Guarded
 from tests.comparing import assert_same_bits
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = int(os.environ.get("GRADC_EXAMPLES", "120"))
 SIZES = (0, 1, 2, 5)
 FAILURES = (Status.INDEX, Status.LIMIT)

@@ -25,6 +25,8 @@ from tests.codegen.guarded import Guarded
 from tests.comparing import assert_same_bits
 from tests.random_graphs import random_arguments, random_graph, random_sizes
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = int(os.environ.get("GRADC_EXAMPLES", "40"))
 
 

@@ -18,6 +18,8 @@ from gradc.rules.proof import prove
 from gradc.rules.squares import difference_of_squares
 from tests.comparing import assert_same_bits
 
+pytestmark = pytest.mark.slow
+
 BITS = 4.0
 DIGITS = 420
 LARGE = (1e3, 1e8, 1e15, 1e20)

@@ -14,6 +14,8 @@ from scipy import special
 import gradc
 from gradc.rules.accuracy import bits_between
 
+pytestmark = pytest.mark.slow
+
 Array = npt.NDArray[Any]
 
 POINTS = np.array([0.0, 1e-9, -1e-9, 0.3, -0.3, 1.0, -1.0, 2.5, -2.5, 6.0, -6.0, 12.0, -12.0, 20.0])

@@ -15,6 +15,8 @@ import pytest
 import gradc
 from gradc.rules.accuracy import bits_between
 
+pytestmark = pytest.mark.slow
+
 mpmath = pytest.importorskip("mpmath")
 
 Array = npt.NDArray[Any]

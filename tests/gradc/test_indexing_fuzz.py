@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, note, settings
 
 from gradc.autodiff.forward import jvp
@@ -19,6 +20,8 @@ from gradc_ir.interpret import interpret
 from gradc_ir.sizes import symbol
 from gradc_ir.types import DType, Type
 from tests.gradc.indexing_programs import Array, Program, programs
+
+pytestmark = pytest.mark.slow
 
 EXAMPLES = int(os.environ.get("GRADC_EXAMPLES", "300"))
 COMPILED = 50  # of so many programs one is compiled, which takes a hundred times as long

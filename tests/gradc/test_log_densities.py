@@ -12,6 +12,8 @@ from scipy import special
 
 import gradc
 
+pytestmark = pytest.mark.slow
+
 Function = Callable[..., Any]
 BITS = 12  # what a difference of terms of some thousands may lose
 

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from tests.gradc.random_expressions import bits_of, expressions
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = int(os.environ.get("GRADC_EXAMPLES", "40"))
 # The mean of an expression may lose so much: single points lose more where others gain.
 ONE_BIT = 1.0

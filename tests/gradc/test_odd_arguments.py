@@ -13,9 +13,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 import gradc
 from gradc import nest
+
+pytestmark = pytest.mark.slow
 
 CALLS = int(os.environ.get("GRADC_EXAMPLES", "300"))
 SUPPORTED = ("float64", "float32", "int64", "int32", "bool")

@@ -21,6 +21,8 @@ from gradc_ir.type_text import parse_type
 from tests.comparing import assert_close
 from tests.random_loops import Array, Plain, Program, arguments
 
+pytestmark = pytest.mark.slow
+
 PROGRAMS = int(os.environ.get("GRADC_EXAMPLES", "20"))
 WRT = (0, 1, 2)
 # all that is on the way is of order 1, and a hundred steps add up their roundings

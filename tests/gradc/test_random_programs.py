@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
@@ -18,6 +19,8 @@ from gradc_ir.types import DType
 from tests.comparing import assert_close, assert_same_bits
 from tests.gradc.op_cases import Array
 from tests.programs import arguments, arrays_for, programs
+
+pytestmark = pytest.mark.slow
 
 quick = settings(
     max_examples=25,

@@ -56,6 +56,7 @@ def test_rule_fires_on_its_left_side(rule: Rule, equation: str) -> None:
     assert rule.name in fired
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [DType.F64, DType.F32], ids=str)
 @pytest.mark.parametrize(("rule", "equation"), STABLE_EQUATIONS)
 def test_right_side_is_never_less_accurate(rule: Rule, equation: str, dtype: DType) -> None:

@@ -14,6 +14,8 @@ from gradc.rules.series.finding import expansions
 from gradc.rules.series.region import Point
 from gradc_ir.graph import Function
 
+pytestmark = pytest.mark.slow
+
 Scalar = Callable[[Any], Any]
 
 

@@ -16,6 +16,8 @@ import pytest
 import gradc
 from gradc.rules.accuracy import bits_between
 
+pytestmark = pytest.mark.slow
+
 Array = npt.NDArray[Any]
 
 SCORES = np.array(
