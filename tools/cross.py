@@ -145,7 +145,9 @@ def arguments(name: str, dtype: DType) -> list[Array]:
     word = (TABLE[name].scalar or "").removeprefix("math.")
     if word not in MEASURED:
         word = "hypot" if len(operands) > 1 else "tanh"
-    found = points(word, dtype, POINTS)
+    found = list(points(word, dtype, POINTS))
+    while len(found) < len(operands):
+        found.append(random.permutation(found[-1]))
     order = random.permutation(len(found[0]))[: 4 * POINTS]
     return [np.ascontiguousarray(x[order]) for x in found]
 
