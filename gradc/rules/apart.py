@@ -189,8 +189,8 @@ def products_apart(first: Product, second: Product, names: Sequence[str]) -> Pro
             moved = _of_sides(f, g, names)
             if moved is None:
                 continue
-            p = one.without(Product(Fraction(1), (f,))).times(first.coefficient)
-            q = other.without(Product(Fraction(1), (g,))).times(-second.coefficient)
+            p = one.without(whole(f)).times(first.coefficient)
+            q = other.without(whole(g)).times(-second.coefficient)
             left = multiplied_out(p.above, p.coefficient)
             right = multiplied_out(q.above, q.coefficient)
             if left is None or right is None:
@@ -201,8 +201,3 @@ def products_apart(first: Product, second: Product, names: Sequence[str]) -> Pro
             made = build.add((factor * whole(f)).value(f), (q * moved).value(f))
             return whole(made) * shared
     return None
-
-
-_MODERATE = frozenset(
-    ("log", "log1p", "sin", "cos", "tanh", "arctan", "sigmoid", "param", "slice", "gather")
-)

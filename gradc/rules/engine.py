@@ -181,10 +181,7 @@ def procedure(
     function need not be asked about every product or sum. ``factors``: ops of which at least one
     factor of the product, or of a term of the sum, is made.
     """
-    wanted = None if among is None else frozenset(among)
-
-    def may_match(heads: tuple[str, ...]) -> bool:
-        return wanted is None or not wanted.isdisjoint(heads)
+    may_match = None if among is None else _meets(frozenset(among))
 
     def decorate(function: Procedure) -> Rule:
         return Rule(
@@ -203,6 +200,10 @@ def procedure(
         )
 
     return decorate
+
+
+def _meets(wanted: frozenset[str]) -> Callable[[tuple[str, ...]], bool]:
+    return lambda heads: not wanted.isdisjoint(heads)
 
 
 def check_names(rules: Iterable[Rule]) -> None:

@@ -9,6 +9,7 @@ from gradc.rules.polynomial import Polynomial, exact_number, number, parts, poly
 from gradc_ir import build
 from gradc_ir.builder import active
 from gradc_ir.graph import Value
+from gradc_ir.walk import answered
 
 _PRODUCTS = frozenset({"neg", "mul", "div"})
 _MOST_FACTORS = 16
@@ -85,28 +86,22 @@ def whole(value: Value) -> Product:
 def product(value: Value) -> Product:
     """Return a value as a product of values that are none, or of fewer where they are many."""
     known: dict[Value, Product] = active().answers.setdefault(product, {})
-    stack = [value]
-    while stack:
-        top = stack[-1]
-        if top in known:
-            stack.pop()
-            continue
-        constant = exact_number(top)
-        name, operands = parts(top)
-        if constant is not None or name not in _PRODUCTS:
-            known[top] = Product(constant) if constant is not None else whole(top)
-            continue
-        pending = [operand for operand in operands if operand not in known]
-        if pending:
-            stack += pending
-            continue
-        known[top] = _joined(name, top, operands, [known[operand] for operand in operands])
-    return known[value]
+    return answered(value, known, _multiplied, _joined)
 
 
-def _joined(
-    name: str, value: Value, operands: tuple[Value, ...], products: list[Product]
-) -> Product:
+def _multiplied(value: Value) -> tuple[Value, ...]:
+    """Return the operands of a product, a quotient or a negation; none of anything else."""
+    if exact_number(value) is not None:
+        return ()
+    name, operands = parts(value)
+    return operands if name in _PRODUCTS else ()
+
+
+def _joined(value: Value, products: list[Product]) -> Product:
+    if not products:
+        constant = exact_number(value)
+        return whole(value) if constant is None else Product(constant)
+    name, operands = parts(value)
     if name == "neg":
         return products[0].times(-1)
     left, right = products

@@ -164,7 +164,7 @@ def _rest_of(total: Value, part: Value) -> Value | None:
     stable,
     "the difference cancels where nearly all of the sum is one term; differentiation makes such",
     roots=("add", "sub"),
-    factors=("exp",),
+    factors=("exp", "select"),  # a share under a condition is a selection
 )
 def weight_minus_share(value: Value) -> Value | None:
     """Join a weight and minus its share of softmax, as the gradient of cross entropy has them."""

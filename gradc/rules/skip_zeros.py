@@ -12,6 +12,7 @@ from gradc_ir.builder import rebuilt
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.ops.linalg import Condition, condition_of, contracted, parse_spec, print_spec
 from gradc_ir.sparsity import Pattern, patterns
+from gradc_ir.walk import changed_bodies
 
 
 @dataclass(frozen=True)
@@ -30,14 +31,7 @@ class SkipZeros:
     def __call__(self, function: Function) -> Function:
         """Return the function with conditions on its contractions."""
         conditions = dict(_conditions(function))
-        bodies = {
-            node: {
-                name: self(item) if isinstance(item, Function) else item
-                for name, item in node.attributes.items()
-            }
-            for node in function.nodes
-            if node.op.family == "control"
-        }
+        bodies = changed_bodies(function, self)
 
         def make(node: Node, operands: list[Value]) -> list[Value]:
             if node in bodies:
@@ -46,7 +40,7 @@ class SkipZeros:
             x, y = operands
             return [build.contract(x, y, print_spec(left, right, result, conditions[node]))]
 
-        changed = {*conditions, *(node for node in bodies if bodies[node] != node.attributes)}
+        changed = {*conditions, *bodies}
         return rebuilt(function, changed.__contains__, make) if changed else function
 
 

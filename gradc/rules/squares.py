@@ -60,6 +60,3 @@ def _root(one: Product, like: Value) -> Value | None:
     if len(one.above) != 2 or one.above[0] is not one.above[1]:
         return None
     return one.above[0] if root == 1 else build.mul(one.above[0], float(root))
-
-
-RULES = [difference_of_squares]

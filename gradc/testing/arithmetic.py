@@ -151,7 +151,7 @@ def many_digits() -> Wide:
 
     from gradc.rules.meaning import real_functions
 
-    meanings = {name: _Lazy(name) for name in real_functions() if name not in _ANY_NUMBERS}
+    meanings = {name: Formula(name, _real) for name in real_functions() if name not in _ANY_NUMBERS}
     own = {
         "abs": np.abs,
         "sign": np.sign,
@@ -174,15 +174,28 @@ def many_digits() -> Wide:
     return Wide(object, lambda x: mpmath.mpf(float(x)), {**meanings, **_COMMON, **own})
 
 
-class _Lazy:
-    """An elementwise op by its formula over the reals, compiled for mpmath when it is needed."""
+class Formula:
+    """An elementwise op by its formula over the reals, compiled when it is needed.
 
-    def __init__(self, name: str) -> None:
+    Parameters
+    ----------
+    result: what a number that the formula gives becomes.
+    functions: the functions that stand in place of mpmath's in the formula, by name.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        result: Callable[[Any], Any],
+        functions: Callable[[], Mapping[str, Callable[..., Any]]] = dict,
+    ) -> None:
         self.name = name
+        self._result = result
+        self._functions = functions
         self._compute: Meaning | None = None
 
     def __call__(self, *operands: Array) -> Any:
-        """Return the op of arrays of mpmath's numbers."""
+        """Return the op of arrays of such numbers."""
         if self._compute is None:
             import sympy
 
@@ -190,8 +203,9 @@ class _Lazy:
 
             symbols = sympy.symbols(f"x:{len(operands)}", real=True)
             formula = sympy.sympify(real_functions()[self.name](*symbols))
-            compute = sympy.lambdify(symbols, formula, "mpmath")
-            self._compute = np.frompyfunc(lambda *x: _real(compute(*x)), len(operands), 1)
+            compute = sympy.lambdify(symbols, formula, [dict(self._functions()), "mpmath"])
+            result = self._result
+            self._compute = np.frompyfunc(lambda *x: result(compute(*x)), len(operands), 1)
         return self._compute(*operands)
 
 

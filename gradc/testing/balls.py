@@ -17,7 +17,7 @@ import numpy as np
 from mpmath import libmp
 
 from gradc.conversion import Array
-from gradc.testing.arithmetic import _ANY_NUMBERS, _COMMON, Meaning, Wide
+from gradc.testing.arithmetic import _ANY_NUMBERS, _COMMON, Formula, Meaning, Wide
 
 # Bits of precision, to be tried in turn: four leading terms of a series that cancel at the smallest
 # doubles need about 4 * 1074.
@@ -290,7 +290,11 @@ def balls() -> Wide:
     """Return the arithmetic of balls, to be used within ``mpmath.workprec``."""
     from gradc.rules.meaning import real_functions
 
-    formulas = {name: _Formula(name) for name in real_functions() if name not in _ANY_NUMBERS}
+    formulas = {
+        name: Formula(name, ball, _in_formulas)
+        for name in real_functions()
+        if name not in _ANY_NUMBERS
+    }
     direct = {name: np.frompyfunc(f, _operands(name), 1) for name, f in _functions().items()
               if name in formulas}  # fmt: skip
     own: dict[str, Meaning] = {
@@ -335,26 +339,8 @@ def _functions() -> dict[str, Callable[..., Ball]]:
     return {name: lifted(getattr(mpmath, name)) for name in _NAMES.split()}
 
 
-class _Formula:
-    """An elementwise op by its formula over the reals, in balls throughout."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._compute: Meaning | None = None
-
-    def __call__(self, *operands: Array) -> Any:
-        """Return the op of arrays of balls."""
-        if self._compute is None:
-            import sympy
-
-            from gradc.rules.meaning import real_functions
-
-            symbols = sympy.symbols(f"x:{len(operands)}", real=True)
-            formula = sympy.sympify(real_functions()[self.name](*symbols))
-            own = {**_functions(), "betainc_regularized": lifted(_betainc)}
-            compute = sympy.lambdify(symbols, formula, [own, "mpmath"])
-            self._compute = np.frompyfunc(lambda *x: ball(compute(*x)), len(operands), 1)
-        return self._compute(*operands)
+def _in_formulas() -> dict[str, Callable[..., Ball]]:
+    return {**_functions(), "betainc_regularized": lifted(_betainc)}
 
 
 def _betainc(a: Any, b: Any, x: Any, *upper: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gradc_ir.rearrange import peel
+from gradc_ir.walk import answered
 
 if TYPE_CHECKING:
     from gradc_ir.builder import Builder
@@ -28,20 +29,13 @@ def factor_ops(value: Value, builder: Builder) -> frozenset[str]:
 
 
 def _of_factors(value: Value, known: dict[Value, frozenset[str]]) -> frozenset[str]:
-    stack = [value]
-    while stack:
-        top = stack[-1]
-        if top in known:
-            stack.pop()
-            continue
-        source, _ = peel(top)
-        if source.op.name not in _PRODUCTS:
-            known[top] = frozenset((source.op.name,))
-            continue
-        pending = [operand for operand in source.operands if operand not in known]
-        if pending:
-            stack += pending
-            continue
-        sets = [known[operand] for operand in source.operands]
-        known[top] = sets[0] if len(sets) == 1 or sets[0] >= sets[1] else sets[0] | sets[1]
-    return known[value]
+    def before(value: Value) -> tuple[Value, ...]:
+        source, _ = peel(value)
+        return source.operands if source.op.name in _PRODUCTS else ()
+
+    def answer(value: Value, ops: list[frozenset[str]]) -> frozenset[str]:
+        if not ops:
+            return frozenset((peel(value)[0].op.name,))
+        return ops[0] if ops[0] >= ops[-1] else ops[0] | ops[-1]
+
+    return answered(value, known, before, answer)

@@ -14,6 +14,7 @@ from gradc_ir import build
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.rearrange import scalar_constant
 from gradc_ir.rewrite import FunctionRule
+from gradc_ir.walk import answered
 
 Key: TypeAlias = tuple[int, int, int]
 
@@ -31,34 +32,25 @@ class OperandOrder:
         node = value.node
         found = self._keys.get(node)
         if found is None:
-            found = self._walk(node)
+            found = answered(node, self._keys, _operand_nodes, self._made)
         return found if value.index == 0 else (*found[:2], found[2] + value.index)
 
-    def _walk(self, node: Node) -> Key:
-        stack = [node]
-        while stack:
-            top = stack[-1]
-            pending = [x.node for x in top.operands if x.node not in self._keys]
-            if pending:
-                stack += pending
-                continue
-            self._keys[top] = self._made(top)
-            stack.pop()
-        return self._keys[node]
-
-    def _made(self, node: Node) -> Key:
+    def _made(self, node: Node, keys: list[Key]) -> Key:
         if node.op.name == "param":
             return (0, 0, node.attributes["index"])
         height = 0
         mixed = _word_hash(node.op.name)
-        for operand in node.operands:
-            _, below, inner = self._keys[operand.node]
+        for operand, (_, below, inner) in zip(node.operands, keys):
             height = max(height, below)
             mixed = (mixed * 6364136223846793005 + inner + operand.index + 1) & _MASK
         for attribute in node.attributes.values():
             mixed = (mixed * 2862933555777941757 + _attribute_hash(attribute)) & _MASK
         spread = scalar_constant(node.results[0]) is not None
         return (2 if spread or node.op.name == "constant" else 1, height + 1, mixed ^ (mixed >> 31))
+
+
+def _operand_nodes(node: Node) -> list[Node]:
+    return [operand.node for operand in node.operands]
 
 
 @lru_cache(maxsize=1024)

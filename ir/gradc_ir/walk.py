@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from gradc_ir.graph import Function, Node, Value
+
+Item = TypeVar("Item", bound=Hashable)
+Answer = TypeVar("Answer")
 
 
 def topological(params: Iterable[Value], results: Iterable[Value]) -> tuple[Node, ...]:
@@ -31,6 +34,37 @@ def topological(params: Iterable[Value], results: Iterable[Value]) -> tuple[Node
             else:
                 order[node] = None
     return tuple(order)
+
+
+def answered(
+    asked: Item,
+    known: dict[Item, Answer],
+    before: Callable[[Item], Sequence[Item]],
+    answer: Callable[[Item, list[Answer]], Answer],
+) -> Answer:
+    """Return the answer to a question about an item, from its answers about others.
+
+    Parameters
+    ----------
+    known: the answers there are; those that are found are entered.
+    before: the items an answer depends on, the operands or some of them.
+    answer: the answer about an item, from those about the items before it.
+
+    No recursion: a straight-line program is as deep as it is long.
+    """
+    stack = [asked]
+    while stack:
+        top = stack[-1]
+        if top in known:
+            stack.pop()
+            continue
+        needed = before(top)
+        pending = [item for item in needed if item not in known]
+        if pending:
+            stack += pending
+            continue
+        known[top] = answer(top, [known[item] for item in needed])
+    return known[asked]
 
 
 def users(function: Function) -> dict[Value, list[Node]]:
@@ -59,6 +93,24 @@ def nested(function: Function) -> Iterator[tuple[Function, Node]]:
     A body that several nodes share is gone through once.
     """
     return _nested(function, set())
+
+
+def changed_bodies(
+    function: Function, change: Callable[[Function], Function]
+) -> dict[Node, Mapping[str, Any]]:
+    """Return the attributes of control flow with its bodies changed, where that changes them.
+
+    Bodies of ``call`` stay as they are: they are about to be opened.
+    """
+    made = {
+        node: {
+            name: change(item) if isinstance(item, type(function)) else item
+            for name, item in node.attributes.items()
+        }
+        for node in function.nodes
+        if node.op.family == "control" and node.op.name != "call"
+    }
+    return {node: attributes for node, attributes in made.items() if attributes != node.attributes}
 
 
 def _nested(function: Function, seen: set[int]) -> Iterator[tuple[Function, Node]]:

@@ -51,6 +51,7 @@ LOG_SOFTMAX = {
 LOSSES = {
     "labels as weights": "-np.sum(y * ({logs}))",
     "mean": "-np.mean(np.sum(y * ({logs}), axis=1))",
+    "labels as a condition": "-np.sum(np.where(y > 0, {logs}, 0.0))",
 }
 
 

@@ -17,6 +17,7 @@ from gradc_ir import build
 from gradc_ir.builder import Builder
 from gradc_ir.graph import Function, Value
 from gradc_ir.rewrite import Fired
+from gradc_ir.walk import changed_bodies
 
 
 @dataclass(frozen=True)
@@ -34,16 +35,9 @@ class ExpandSeries:
 
     def __call__(self, function: Function) -> Function:
         """Return the function with polynomials near such points."""
-        bodies = {
-            node: {
-                name: self(item) if isinstance(item, Function) else item
-                for name, item in node.attributes.items()
-            }
-            for node in function.nodes
-            if node.op.family == "control" and node.op.name != "call"
-        }
+        bodies = changed_bodies(function, self)
         found = expansions(function, self.is_fenced)
-        if not found and all(bodies[node] == node.attributes for node in bodies):
+        if not found and not bodies:
             return function
         mapping: dict[Value, Value] = {}
         with Builder() as builder:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gradc_ir import build
 from gradc_ir.builder import Builder
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.rearrange import REARRANGEMENTS, scalar_constant
 from gradc_ir.unbounded import Formulas, Operand, Step, print_formulas
+from gradc_ir.walk import changed_bodies
 
 # The arithmetic of formulas.
 _ARITHMETIC = frozenset({"neg", "abs", "sqrt", "add", "sub", "mul", "div", "power"})
@@ -35,19 +36,9 @@ class UnboundExponents:
 
     def __call__(self, function: Function) -> Function:
         """Return the function with formulas in place of what may leave the range on the way."""
-        bodies = {
-            node: {
-                name: self(item) if isinstance(item, Function) else item
-                for name, item in node.attributes.items()
-            }
-            for node in function.nodes
-            if node.op.family == "control"
-        }
-        changed = {node for node, made in bodies.items() if made != node.attributes}
+        bodies = changed_bodies(function, self)
         found = _formulas(function)
-        if not found and not changed:
-            return function
-        return _rebuilt(function, found, {node: bodies[node] for node in changed})
+        return _rebuilt(function, found, bodies) if found or bodies else function
 
 
 class _Place(NamedTuple):
@@ -61,7 +52,7 @@ class _Place(NamedTuple):
 def _rebuilt(
     function: Function,
     found: dict[Value, _Place],
-    bodies: dict[Node, dict[str, object]],
+    bodies: Mapping[Node, Mapping[str, Any]],
 ) -> Function:
     """Return the function with formulas; what a group starts from is built before its first one."""
     mapping: dict[Value, Value] = {}
