@@ -18,6 +18,7 @@ from gradc.autodiff.forward import jvp
 from gradc.autodiff.jacobian import jacobian
 from gradc.autodiff.open_calls import OpenCalls
 from gradc.autodiff.reverse import vjp
+from gradc.distribution import DistributeLoops
 from gradc.rules import Kind, Rule, Simplify, SkipZeros, Stabilise
 from gradc.rules.in_force import in_force
 from gradc.rules.last import Finish
@@ -32,7 +33,6 @@ from gradc_ir.passes import (
     UnboundExponents,
 )
 from gradc_ir.verify import verify
-from gradc_ir.walk import nested
 
 Watch: TypeAlias = Callable[[str, Function], None]
 
@@ -95,29 +95,30 @@ def before(options: Options) -> Pipeline:
     return Pipeline("before", _simplify(options))
 
 
-def after(options: Options, is_fenced: bool = True, is_whole: bool = True) -> Pipeline:
+def after(options: Options, is_whole: bool = True) -> Pipeline:
     """Return the passes after the outermost differentiation.
 
-    Opening calls, folding and differentiation make new spellings for the rules. ``is_fenced``:
-    whether the user wrote fences; those that rules make for themselves are no concern of others.
-    ``is_whole``: whether the very last pass is there, which must come after splitting.
+    Opening calls, folding and differentiation make new spellings for the rules. ``is_whole``:
+    whether the very last passes are there, which must come after splitting.
     """
     fast: tuple[Pass, ...] = (Simplify(in_force(Kind.FAST)),) if options.fast else ()
     last: tuple[Pass, ...] = ()
     if options.stable:
-        last = (SkipZeros(), ExpandSeries(is_fenced), Finish())
+        last = (SkipZeros(), ExpandSeries(), Finish())
     if is_whole:
-        last = (*last, *unbounded(options).passes)
+        last = (*last, *closing(options).passes)
     return Pipeline("after", (OpenCalls(), *_simplify(options, fast), *last))
 
 
-def unbounded(options: Options) -> Pipeline:
-    """Return the pass that comes last: no rule looks into a formula.
+def closing(options: Options) -> Pipeline:
+    """Return the passes that come last: no rule looks into a formula.
 
-    Nor does the search for what is not finite.
+    Nor does the search for what is not finite, which goes step by step.
     """
-    wanted = options.stable and not options.debug_nans
-    return Pipeline("after", (UnboundExponents(),) if wanted else ())
+    if options.debug_nans:
+        return Pipeline("after", ())
+    formulas = (UnboundExponents(),) if options.stable else ()
+    return Pipeline("after", (DistributeLoops(), *formulas))
 
 
 def _simplify(options: Options, more: tuple[Pass, ...] = ()) -> tuple[Pass, ...]:
@@ -168,8 +169,8 @@ def derive(
     (value_and_grad), tangents (jvp) or cotangents (vjp); gradients alone (grad); the tangent of the
     gradient (hvp); blocks as of :func:`gradc.autodiff.jacobian.jacobian` (jacobian, hessian).
 
-    ``is_whole``: the function is not to be split; else the last pass is left to its halves, since a
-    formula is not to join what one half has with what the other has.
+    ``is_whole``: the function is not to be split; else the last passes are left to its halves, since
+    a formula is not to join what one half has with what the other has.
 
     Raises ShapeError or DTypeError when a gradient is asked of a value that is not one float.
     """
@@ -177,8 +178,7 @@ def derive(
     verify(ready)
     if watch is not None:
         watch("derivative", ready)
-    is_fenced = any(node.op.name == "exactly" for _, node in nested(function))
-    return after(request.options, is_fenced, is_whole)(ready, watch)
+    return after(request.options, is_whole)(ready, watch)
 
 
 def stabilise(function: Function, options: Options, watch: Watch | None = None) -> Function:

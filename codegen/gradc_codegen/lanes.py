@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from itertools import takewhile
 
 from gradc_codegen.cost import estimate, joins_in_groups, joins_in_order
 from gradc_codegen.loops import Item, Kind, Loop, Part, Reading, Staged, Statement, statements_of
@@ -42,16 +43,32 @@ _MADE_OF = {
 
 def spread(body: list[Item], choose: Callable[[Loop, int], bool]) -> None:
     """Give loops their blocks, the outermost ones first, as ``choose(loop, block)`` says."""
+    _share(list(statements_of(body)))
+    _spread(body, choose)
+
+
+def _share(statements: list[Statement]) -> None:
+    """Find for each statement which of its loops it shares with all that read it."""
+    for statement in statements:
+        statement.shared = len(statement.loops)
+    for statement in statements:
+        for producer, _ in statement.inputs:
+            pairs = zip(producer.loops[: producer.shared], statement.loops)
+            same = takewhile(lambda pair: pair[0][0] is pair[1][0], pairs)
+            producer.shared = sum(1 for _ in same)
+
+
+def _spread(body: list[Item], choose: Callable[[Loop, int], bool]) -> None:
     for item in body:
         if isinstance(item, Part):
-            spread(item.body, choose)
+            _spread(item.body, choose)
         elif isinstance(item, Loop):
             block = block_of(item)
             if block > 1 and choose(item, block):
                 item.block = block
                 item.staged = staged(item)
             else:
-                spread(item.body, choose)
+                _spread(item.body, choose)
 
 
 def block_of(loop: Loop) -> int:
@@ -208,7 +225,10 @@ def _of_lanes(item: Item, loop: Loop, block: int, turned: set[Value]) -> float:
         if not joins_in_groups(item):
             return total + _IN_ORDER * block
         return total + _FOLD * max(1.0, block / OUTER)
-    return total + (vectors if not item.outputs or item.axis_dims[-1:] == (dim,) else block)
+    is_kept = bool(item.outputs) or all(
+        around is not loop for around, _ in item.loops[: item.shared]
+    )
+    return total + (block if is_kept and item.axis_dims[-1:] != (dim,) else vectors)
 
 
 def _readings(

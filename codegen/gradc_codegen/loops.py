@@ -63,6 +63,7 @@ class Statement:
         "remaining",
         "scope",
         "sequential",
+        "shared",
         "sources",
         "value",
         "volumes",
@@ -96,6 +97,7 @@ class Statement:
         self.others: tuple[Value, ...] = ()
         self.outputs: tuple[int, ...] = ()  # results of the function its values are
         self.loops: tuple[tuple[Loop, int], ...] = ()  # outermost first, each with the dim it is
+        self.shared = 0  # how many of its loops, the outermost ones, all its readers are in
         self.part = self.position = 0
         # used while scheduling
         self.scope = self.phase = self.latest = 0
