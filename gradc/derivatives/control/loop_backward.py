@@ -14,6 +14,7 @@ from gradc.derivatives.control.layout import begun, solid_cotangents
 from gradc.derivatives.control.loop import Loop
 from gradc.derivatives.control.loop_halves import Halves, Kept, halves_of, trips
 from gradc.derivatives.control.loop_masks import operand_masks
+from gradc.derivatives.control.sums_of_products import SumsOfProducts
 from gradc.derivatives.registry import Cotangents, Site
 from gradc_ir import build, walk
 from gradc_ir.graph import Value
@@ -37,18 +38,31 @@ def pull(kept: Kept, site: Site, cotangents: Cotangents, *, reverse: bool) -> Co
     rows = [loop.operands[i] for i in halves.rows]
     masks = {k: given[k].value() for k in taken}
     of_carries = [k for k in taken if k < carried]
-    found = build.scan(
+    invariants = [loop.operands[i] for i in halves.invariants]
+    stacked = [*residuals, *rows, *seeds[carried:], *(masks[k] for k in taken if k >= carried)]
+    count = trips(site)
+    before = len(invariants) + len(retraced)
+    products = SumsOfProducts.find(
         halves.backward,
-        [loop.operands[i] for i in halves.invariants],
-        [*retraced, *sums, *seeds[:carried], *(masks[k] for k in of_carries)],
-        [*residuals, *rows, *seeds[carried:], *(masks[k] for k in taken if k >= carried)],
+        len(invariants),
+        # of rows that no step went over there is nothing to multiply
+        range(before, before + (len(sums) if count is None else 0)),
+        range(len(retraced), len(retraced) + len(sums)),
+        range(len(halves.backward.params) - len(stacked), len(halves.backward.params)),
+    )
+    made = build.scan(
+        products.body,
+        invariants,
+        [*retraced, *products.others(sums), *seeds[:carried], *(masks[k] for k in of_carries)],
+        stacked,
         length=kept.length,
         reverse=reverse,
-        count=trips(site),
+        count=count,
     )
+    found = products.with_totals(made, len(retraced), sums, stacked)
     first = len(retraced) + len(sums) + carried
-    made = [*found[len(retraced) : first], *found[first + len(of_carries) :]]
-    return by_operand(loop, site, made, operand_masks(kept, site, given, masked, reverse=reverse))
+    own = [*found[len(retraced) : first], *found[first + len(of_carries) :]]
+    return by_operand(loop, site, own, operand_masks(kept, site, given, masked, reverse=reverse))
 
 
 def _given_masks(loop: Loop, site: Site, cotangents: Cotangents) -> dict[int, Mask]:
