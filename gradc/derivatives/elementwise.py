@@ -284,9 +284,14 @@ def arctan2(out: Value, y: Value, x: Value) -> list[Partial]:
     """The angle of the point (y, x), whose squared distance may overflow: so scale first."""
     # the derivative does not depend on the scale, so nothing flows through it
     scale = build.stop_gradient(build.maximum(build.abs(y), build.abs(x)))
+    # the angle of a point at infinity does not change
+    far = build.eq(scale, float("inf"))
     y, x = y / scale, x / scale
     square = y * y + x * x
-    return [lambda: x / square / scale, lambda: -(y / square / scale)]
+    return [
+        lambda: build.select(far, 0, x / square / scale),
+        lambda: build.select(far, 0, -(y / square / scale)),
+    ]
 
 
 # -- stable functions -----------------------------------------------------------------------------
@@ -374,6 +379,12 @@ zero_derivative(ops.stop_gradient, why="is a constant for differentiation: that 
 
 @partials(ops.exactly)
 def exactly(out: Value, x: Value) -> list[Partial]:
+    """x itself."""
+    return [1]
+
+
+@partials(ops.fence)
+def fence(out: Value, x: Value) -> list[Partial]:
     """x itself."""
     return [1]
 

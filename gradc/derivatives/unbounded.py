@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradc.derivatives.registry import nondifferentiable
-from gradc_ir.ops.unbounded import unbounded
+from gradc_ir.ops.unbounded import recover, unbounded
 
 nondifferentiable(unbounded, why="is made of a derivative, at the end of its way")
+nondifferentiable(recover, why="is made of a derivative, at the end of its way")

@@ -62,22 +62,19 @@ class SumsOfProducts(NamedTuple):
         products: dict[int, list[Product]] = {}
         for number, (first, last) in enumerate(zip(sums, results)):
             terms = _terms(body.params[first], body.results[last], readers)
-            factors = dict.fromkeys(x for term in terms for x in term.operands)
-            more = [x for x in factors if x not in places and x not in made]
+            read = dict.fromkeys(x for term in terms for x in term.factors)
+            more = [x for x in read if x not in places and x not in made]
             size = cost.elements(body.params[first])
             if (
                 not terms
-                or not steady.isdisjoint(factors)
+                or not steady.isdisjoint(read)
                 or size < _MUCH_LARGER * sum(map(cost.elements, more))
             ):
                 continue
             made.update((x, len(made) + i) for i, x in enumerate(more))
             products[number] = [
-                Product(
-                    term.node.attributes["spec"],
-                    *(places[x] if x in places else ~made[x] for x in term.operands),
-                )
-                for term in terms
+                Product(spec, *(places[x] if x in places else ~made[x] for x in factors))
+                for spec, factors in terms
             ]
         if not products:
             return cls(body, 0, products)
@@ -114,21 +111,37 @@ class SumsOfProducts(NamedTuple):
         return [*found[:first], *totals, *others]
 
 
-def _terms(first: Value, last: Value, readers: dict[Value, list[Node]]) -> list[Value]:
+class _Term(NamedTuple):
+    spec: str
+    factors: tuple[Value, ...]
+
+
+def _terms(first: Value, last: Value, readers: dict[Value, list[Node]]) -> list[_Term]:
     """Return the products a step adds to a sum; none where it does anything else with it."""
-    terms: list[Value] = []
+    terms: list[_Term] = []
     value, reads = last, 0
     while value is not first and value.op.name == "add" and len(readers[value]) == reads:
-        left, term = value.operands if _is_product(value.operands[1]) else value.operands[::-1]
-        if not _is_product(term):
+        left, right = value.operands
+        term = _product(right)
+        if term is None:
+            left, term = right, _product(left)
+        if term is None:
             return []
         terms.append(term)
         value, reads = left, 1
     return terms[::-1] if value is first and len(readers[first]) == 1 else []
 
 
-def _is_product(value: Value) -> bool:
-    return value.op.name == "contract" and condition_of(value.node.attributes["spec"]) is None
+def _product(value: Value) -> _Term | None:
+    """Return a value as a product, transposed or not."""
+    order = tuple(range(value.type.rank))
+    if value.op.name == "transpose":
+        order = value.node.attributes["permutation"]
+        (value,) = value.operands
+    if value.op.name != "contract" or condition_of(value.node.attributes["spec"]) is not None:
+        return None
+    left, right, result = parse_spec(value.node.attributes["spec"])
+    return _Term(print_spec(left, right, "".join(result[i] for i in order)), value.operands)
 
 
 def _over_all_steps(spec: str) -> str:
