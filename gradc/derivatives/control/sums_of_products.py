@@ -71,7 +71,8 @@ class SumsOfProducts(NamedTuple):
                 or size < _MUCH_LARGER * sum(map(cost.elements, more))
             ):
                 continue
-            made.update((x, len(made) + i) for i, x in enumerate(more))
+            for x in more:
+                made[x] = len(made)
             products[number] = [
                 Product(spec, *(places[x] if x in places else ~made[x] for x in factors))
                 for spec, factors in terms
