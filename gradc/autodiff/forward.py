@@ -15,12 +15,18 @@ from gradc_ir.build import Builder
 from gradc_ir.graph import Function, Value
 
 
-def jvp(function: Function, wrt: Sequence[int], asked: Sequence[int] | None = None) -> Function:
+def jvp(
+    function: Function,
+    wrt: Sequence[int],
+    asked: Sequence[int] | None = None,
+    *,
+    units: bool = False,
+) -> Function:
     """Return the function that also pushes tangents forward.
 
     Parameters: the function's, then one tangent for each position in ``wrt``, of the parameter's
     type. Results: the function's, then the tangent of each float result, in order; or of those at
-    the positions in ``asked``.
+    the positions in ``asked``. ``units``: the tangents are unit arrays, whose zeros stay zero.
 
     Raises DTypeError when a parameter of ``wrt`` is no float, NoGradientError when an op on the way
     from it to a float result has no derivative.
@@ -43,7 +49,8 @@ def jvp(function: Function, wrt: Sequence[int], asked: Sequence[int] | None = No
         tangents: dict[Value, Cotangent] = {}
         for position, seed in zip(wrt, seeds):
             param = function.params[position]
-            total = masks.add(tangents.get(param), Cotangent(seed))
+            pushed = masks.unit(seed) if units else Cotangent(seed)
+            total = masks.add(tangents.get(param), pushed)
             assert total is not None
             tangents[param] = total
         _push(function, active, builder, new, tangents)

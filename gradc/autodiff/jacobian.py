@@ -57,7 +57,7 @@ def _by_columns(
 ) -> dict[tuple[int, int], Value]:
     blocks: dict[tuple[int, int], Value] = {}
     for w in wrt:
-        pushed = _keep(jvp(function, [w]), len(function.results))
+        pushed = _keep(jvp(function, [w], units=True), len(function.results))
         seeds = unit_seeds(function.param_types[w])
         count: Size = seeds.type.shape[0]
         wide = batch(pushed, [False] * len(params) + [True], count)
@@ -78,22 +78,12 @@ def _by_rows(
     results: list[int],
 ) -> dict[tuple[int, int], Value]:
     blocks: dict[tuple[int, int], Value] = {}
-    for position, r in enumerate(results):
-        pulled = _keep(vjp(function, list(wrt)), len(function.results))
+    for r in results:
+        pulled = _keep(vjp(function, list(wrt), [r], units=True), len(function.results))
         seeds = unit_seeds(function.result_types[r])
         count: Size = seeds.type.shape[0]
-        # the other results' cotangents are zero, the same for every seed
-        cotangents = [
-            seeds
-            if i == position
-            else build.full(
-                function.result_types[other].shape, 0, function.result_types[other].dtype
-            )
-            for i, other in enumerate(results)
-        ]
-        flags = [False] * len(params) + [i == position for i in range(len(results))]
-        wide = batch(pulled, flags, count)
-        for w, rows in zip(wrt, builder.inline(wide, [*params, *cotangents])):
+        wide = batch(pulled, [False] * len(params) + [True], count)
+        for w, rows in zip(wrt, builder.inline(wide, [*params, seeds])):
             shape = function.result_types[r].shape + function.param_types[w].shape
             blocks[r, w] = build.reshape(rows, shape)
     return blocks

@@ -16,6 +16,7 @@ from gradc_ir import build
 from gradc_ir.graph import Value
 from gradc_ir.sizes import Size
 from gradc_ir.types import DType
+from gradc_ir.walk import answered
 
 Rearrange: TypeAlias = Callable[[Value], Value]
 # A tuple is a product, with whose factors the cotangent is multiplied one after the other.
@@ -38,9 +39,19 @@ class Mask:
 
     ``by_value``: the condition compares the masked value itself, as a maximum does. A nan is then
     never masked, so there is no need to protect what a linear op multiplies with the cotangent.
+    ``is_local``: it is, or is made of one that is, of a single element's way to the first sum.
     """
 
-    __slots__ = ("_build", "_sources", "_value", "by_value", "condition", "holds", "outer")
+    __slots__ = (
+        "_build",
+        "_sources",
+        "_value",
+        "by_value",
+        "condition",
+        "holds",
+        "is_local",
+        "outer",
+    )
 
     def __init__(
         self,
@@ -49,6 +60,7 @@ class Mask:
         condition: Value | None = None,
         holds: bool = True,
         by_value: bool = False,
+        is_local: bool = False,
         sources: Sequence[Mask] = (),
         build: Callable[..., Value] | None = None,
     ) -> None:
@@ -58,6 +70,7 @@ class Mask:
         self._sources = (outer,) if outer is not None else tuple(sources)
         own = by_value if condition is not None else bool(sources)
         self.by_value: bool = own and all(source.by_value for source in self._sources)
+        self.is_local: bool = is_local or any(source.is_local for source in self._sources)
         self._build = build
         self._value: Value | None = None
 
@@ -72,6 +85,29 @@ class Mask:
             pending.extend(source for source in mask._sources if source not in seen)
             seen.update(mask._sources)
         return True
+
+    @property
+    def lasting(self) -> Mask | None:
+        """The mask without what is local; None is one that holds everywhere."""
+        known: dict[Mask, Mask | None] = {}
+        return answered(
+            self, known, lambda x: x._sources if x.is_local else (), Mask._without_local
+        )
+
+    def _without_local(self, sources: list[Mask | None]) -> Mask | None:
+        if not self.is_local:
+            return self
+        kept = [source for source in sources if source is not None]
+        if self._build is not None:
+            return Mask(sources=kept, build=self._build) if len(kept) == len(sources) else None
+        if not sources:
+            return None
+        return Mask(
+            outer=kept[0] if kept else None,
+            condition=self.condition,
+            holds=self.holds,
+            by_value=self.by_value,
+        )
 
     def value(self) -> Value:
         """Return the mask as a graph value; no recursion, since masks nest as deep as programs."""
@@ -160,6 +196,7 @@ def nowhere(like: Value) -> Mask:
 
 def either(left: Mask | None, right: Mask | None) -> Mask | None:
     """Return the mask that holds where one of two does; None is one that holds everywhere."""
+    left, right = left and left.lasting, right and right.lasting
     if left is None or right is None:
         return None
     return left if left.equals(right) else Mask(sources=(left, right), build=build.logical_or)
@@ -222,8 +259,15 @@ class Cotangent:
         """Return the sum over axes; its mask holds where one of the summed elements' does."""
         if not axes:
             return self
-        mask = self.mask and self.mask.moved(lambda bits: build.reduce_max(bits, axes))
+        kept = self.mask and self.mask.lasting
+        mask = kept and kept.moved(lambda bits: build.reduce_max(bits, axes))
         return Cotangent(build.reduce_sum(self.solid(), axes), mask)
+
+
+def unit(seed: Value) -> Cotangent:
+    """Return a cotangent that is a unit array: its zeros stay zero on the way to the first sum."""
+    zero = build.eq(seed, zeros.zeros(seed.type))
+    return Cotangent(seed, Mask(condition=zero, holds=False, by_value=True, is_local=True))
 
 
 def add(left: Cotangent | None, right: Cotangent | None) -> Cotangent | None:

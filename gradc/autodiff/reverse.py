@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from gradc.autodiff import zeros
 from gradc.autodiff.active import active_values
 from gradc.autodiff.constants import check_constants
-from gradc.autodiff.masks import Cotangent, Mask, everywhere, nowhere
+from gradc.autodiff.masks import Cotangent, Mask, everywhere, nowhere, unit
 from gradc.autodiff.open_calls import open_ruleless
 from gradc.autodiff.sums import Sums
 from gradc.derivatives.registry import TABLE, Site, derivative_of
@@ -33,19 +33,22 @@ def vjp(
     function: Function,
     wrt: Sequence[int],
     seeds: Literal["ones", "params"] | Sequence[int] = "params",
+    *,
+    units: bool = False,
 ) -> Function:
     """Return the function that also pulls cotangents back.
 
     Parameters: the function's, then, with ``seeds="params"``, the cotangent of each float result,
     in order. Results: the function's, then the cotangent of each parameter in ``wrt``, of its type.
     ``seeds="ones"`` is for gradients: the first result, a float scalar, has cotangent 1 and the
-    others have none. With positions as ``seeds`` the results there have cotangents.
+    others have none. With positions as ``seeds`` the results there have cotangents. ``units``: the
+    cotangents are unit arrays, whose zeros stay zero.
 
     Raises DTypeError when a parameter of ``wrt`` is no float, ShapeError when ``seeds="ones"`` and
     the first result is no float scalar, NoGradientError when an op on the way to it has no
     derivative.
     """
-    return _pulled(function, wrt, seeds, None).function
+    return _pulled(function, wrt, seeds, None, units=units).function
 
 
 def pull_body(
@@ -74,6 +77,7 @@ def _pulled(
     into: Sequence[int] | None,
     masked: Sequence[int] = (),
     masks_of: Sequence[int] = (),
+    units: bool = False,
 ) -> Pulled:
     function = open_ruleless(function)
     zeros.check_wrt(function, wrt)
@@ -109,7 +113,7 @@ def _pulled(
                 mask = Mask(condition=param(start.type.with_dtype(DType.BOOL)))
             walk.sums.start(function.params[position], Cotangent(start, mask))
         for result, seeding in zip(seeded, seedings):
-            walk.sums.add(result, seeding)
+            walk.sums.add(result, unit(seeding.value) if units else seeding)
         walk.run_backward(builder)
         totals = {position: walk.total(function.params[position]) for position in wrt}
         made = builder.function(
