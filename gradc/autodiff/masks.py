@@ -8,6 +8,7 @@ built when they are first needed: most never are. The tangents of forward mode a
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias, Union
 
@@ -298,9 +299,35 @@ def _scale(value: Value, number: float) -> Value:
 
 
 def _multiply(value: Value, partial: Value) -> Value:
-    """Return the product, with one rounding where the partial is a reciprocal."""
+    """Return the product, with one rounding where the partial is a reciprocal.
+
+    What one divides by cancels against a factor of the other, and so does a square root against
+    what it is of: differentiation alone has made this quotient, of which 0 / 0 says nothing.
+    """
     if zeros.is_number(value, 1):
         return partial
+    quotients = [partial, value, *(value.operands if value.op.name == "mul" else ())]
+    for quotient in quotients:
+        if quotient.op.name == "div":
+            found = _cancelled(value, partial, quotient)
+            if found is not None:
+                return found
     if partial.op.name == "div" and zeros.is_number(partial.operands[0], 1):
         return build.div(value, partial.operands[1])
     return build.mul(value, partial)
+
+
+def _cancelled(value: Value, partial: Value, quotient: Value) -> Value | None:
+    """Return a product of factors one of which is a quotient, if its divisor cancels."""
+    above, divisor = quotient.operands
+    factors = [x for each in (value, partial) for x in _factors(each) if x is not quotient]
+    for i, factor in enumerate(factors):
+        is_root = divisor.op.name == "sqrt" and factor is divisor.operands[0]
+        if factor is divisor or is_root:
+            rest = [*factors[:i], *factors[i + 1 :], *([divisor] if is_root else ())]
+            return functools.reduce(build.mul, rest, above)
+    return None
+
+
+def _factors(value: Value) -> tuple[Value, ...]:
+    return value.operands if value.op.name == "mul" else (value,)

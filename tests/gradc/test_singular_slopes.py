@@ -1,0 +1,40 @@
+"""Products with functions of infinite slope: the factor cancels what the slope divides by."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradc
+
+INF = math.inf
+# the function, a point where a slope is infinite, first and second derivative there
+PRODUCTS: dict[str, tuple[Any, float, float, float]] = {
+    "entropy": (lambda x: x * np.log(x), 0.0, -INF, INF),
+    "entropy, turned round": (lambda x: np.log(x) * x, 0.0, -INF, INF),
+    "entropy in bits": (lambda x: -x * np.log2(x), 0.0, INF, -INF),
+    "entropy in digits": (lambda x: x * np.log10(x), 0.0, -INF, INF),
+    "three halves": (lambda x: x * np.sqrt(x), 0.0, 0.0, INF),
+    "three halves of many": (lambda x: 4 * (np.sqrt(x) * x), INF, INF, 0.0),
+}
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize(("function", "x", "slope", "_"), PRODUCTS.values(), ids=PRODUCTS.keys())
+def test_slopes(function: Any, x: float, slope: float, _: float, mode: str) -> None:
+    forward = gradc.jvp(function, (x,), (1.0,))[1]
+    assert (gradc.grad(function)(x) if mode == "reverse" else forward) == slope
+
+
+@pytest.mark.parametrize(("function", "x", "_", "curve"), PRODUCTS.values(), ids=PRODUCTS.keys())
+def test_curvatures(function: Any, x: float, _: float, curve: float) -> None:
+    assert gradc.hessian(function)(x) == curve
+    assert gradc.grad(gradc.grad(function))(x) == curve
+
+
+def test_nothing_is_divided_where_it_cancels() -> None:
+    compiled = gradc.compile(gradc.grad(lambda x: np.sum(x * np.log(x))))
+    assert "div" not in {node.op.name for node in compiled.ir(np.ones(3)).nodes}
