@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradc.autodiff.masks import Partial, Under
 from gradc.autodiff.zeros import is_number
 from gradc.derivatives.registry import nondifferentiable, partials, transpose, zero_derivative
+from gradc.derivatives.squares import is_sum_of_squares
 from gradc_ir import build, composed, ops
 from gradc_ir.graph import Value
 from gradc_ir.types import DType
@@ -119,8 +120,9 @@ def _extremum(out: Value, second: Value, first: Value, tie: Value) -> list[Parti
 
 @partials(ops.sqrt)
 def sqrt(out: Value, x: Value) -> list[Partial]:
-    """The square root."""
-    return [0.5 / out]
+    """The square root; where squares are summed to zero the slope of the norm is zero."""
+    partial = 0.5 / out
+    return [Under(build.eq(x, 0), partial, holds=False) if is_sum_of_squares(x) else partial]
 
 
 @partials(ops.exp)
@@ -342,6 +344,37 @@ def log_mixture(out: Value, x: Value, y: Value, t: Value) -> list[Partial]:
         lambda: build.select(larger, second, first) / found.total,
         lambda: build.select(larger, -found.lost, found.lost) / found.total,
     ]
+
+
+@partials(ops.coth_sum)
+def coth_sum(out: Value, x: Value, y: Value, t: Value) -> list[Partial]:
+    """t * (coth(x * t / 2) + coth(y * t / 2)) / 2, of which each operand has its own term."""
+    p, q = 0.5 * x * t, 0.5 * y * t
+    tiny = 2.0**-60 if x.type.dtype is DType.F32 else 2.0**-500
+
+    def by(argument: Value, half: Value) -> Value:
+        shrunk = build.lt(build.abs(half), tiny)
+        near = build.select(shrunk, 1, half / build.sinh(half)) / argument
+        far = 0.5 * t / build.sinh(half)
+        root = build.select(build.lt(build.abs(half), 0.5), near, far)
+        return -(root * root)
+
+    def rate(half: Value) -> Value:
+        return 0.5 / build.tanh(half) - 0.5 * half / build.power(build.sinh(half), 2.0)
+
+    def missing(half: Value) -> Value:
+        """What the rate has less than 1/2 in size."""
+        size = 2 * build.abs(half)
+        lost = -build.expm1(-size)
+        return build.exp(-size) * (size / lost - 1) / lost
+
+    def by_last() -> Value:
+        opposite = build.logical_xor(build.lt(p, 0), build.lt(q, 0))
+        far = build.logical_and(opposite, build.lt(0.5, build.minimum(build.abs(p), build.abs(q))))
+        left = missing(q) - missing(p)
+        return build.select(far, build.select(build.lt(p, 0), -left, left), rate(p) + rate(q))
+
+    return [lambda: by(x, p), lambda: by(y, q), by_last]
 
 
 @partials(ops.log_poch)
