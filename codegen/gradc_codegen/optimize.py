@@ -32,7 +32,10 @@ _LARGE_MODULE = 20_000
 # With more outputs than this, each of which may be NULL, LLVM's second level takes too long: with
 # 1,000 of them 10 s, 0.5 s at the first.
 _MANY_OUTPUTS = 300
-# Unrolling makes most of the code of a loop: 400 loops take 5 s with it and 0.7 s without.
+# Unrolling makes most of the code of a loop: 400 loops take 5 s with it and 0.7 s without. Of more
+# than a few loops, compiling takes a quarter to a third less without it, and running as long: those
+# that time is spent in are as wide as they are to be.
+_SOME_LOOPS = 18
 _MANY_LOOPS = 100
 _HUGE_MODULE = 200_000
 # Loop strength reduction tries the sums of all strides that a loop's addresses have: with numbers
@@ -75,9 +78,12 @@ def effort(texts: Sequence[str], level: int | None = None) -> Effort:
         return LARGE if lines <= _HUGE_MODULE else HUGE
     if sum(text.count(", null\n") for text in texts) > _MANY_OUTPUTS:
         return LARGE
-    if sum(text.count(" = phi i64 ") for text in texts) > _MANY_LOOPS:
+    loops = sum(text.count(" = phi i64 ") for text in texts)
+    if loops > _MANY_LOOPS:
         return MEDIUM
-    return STRIDED if sum(len(_STRIDE.findall(text)) for text in texts) > _MANY_STRIDES else USUAL
+    strides = sum(len(_STRIDE.findall(text)) for text in texts)
+    how = STRIDED if strides > _MANY_STRIDES else USUAL
+    return replace(how, unroll=loops <= _SOME_LOOPS)
 
 
 def parse(texts: Sequence[str], target: Target, how: Effort) -> llvm.ModuleRef:

@@ -18,11 +18,12 @@ NAMES = (*FORMULAS, *(name for name in MINUS_ONE if name not in FORMULAS))
 SAME = {"log1p": "log", "hypot": "sqrt"}
 
 
+@remembered
 def terms(value: Value) -> tuple[Product, Product]:
     """Return the two terms of a sum or difference as products."""
     left, right = value.operands
     second = product(right)
-    return product(left), second if value.op.name == "add" else second.times(-1)
+    return product(left), second if value.op.name == "add" else second.negated
 
 
 def power_parts(value: Value) -> tuple[Value, Value] | None:
@@ -32,7 +33,7 @@ def power_parts(value: Value) -> tuple[Value, Value] | None:
         return operands[0], operands[1]
     if name == "select":
         name, inner = parts(operands[2])
-        if name == "power" and parts(inner[0])[0] == "exactly":
+        if name == "power" and parts(inner[0])[0] == "fence":
             return parts(inner[0])[1][0], inner[1]
     return None
 
@@ -169,11 +170,23 @@ def quotients_apart(first: Product, second: Product) -> Product | None:
 
 
 def _numerator(left: Product, right: Product) -> Product | None:
-    first = multiplied_out(left.above, left.coefficient)
-    second = multiplied_out(right.above, -right.coefficient)
+    first = multiplied_out(_without_roots(left.above), left.coefficient)
+    second = multiplied_out(_without_roots(right.above), -right.coefficient)
     if first is None or second is None:
         return None
     return polynomial_difference(first, second) or functions_apart(left, right, NAMES)
+
+
+def _without_roots(factors: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return factors with what a root is of in place of two equal roots."""
+    rest: list[Value] = []
+    for factor in factors:
+        name, operands = parts(factor)
+        if name == "sqrt" and factor in rest:
+            rest[rest.index(factor)] = operands[0]
+        else:
+            rest.append(factor)
+    return tuple(rest)
 
 
 def products_apart(first: Product, second: Product, names: Sequence[str]) -> Product | None:

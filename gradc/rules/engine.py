@@ -52,6 +52,8 @@ class Rule:
     reason: one line about why the right side is better.
     root_ops: the ops of the values it may fire on.
     factors: ops of which one must make a factor of the product, or of a term of the sum.
+    divisors: ops of which one must make a factor below a fraction line there, none for any.
+    direct: ops of which one must make an operand, not seen through rearrangements.
     function: the rewriting itself: a value to its replacement, built in the active builder, or
     None. domain: per variable, the open interval on which the two sides are equal; the reals for
     the others. condition: the relation between variables that the domain needs too, as text (``"y <
@@ -66,6 +68,8 @@ class Rule:
         "_may_match",
         "apply",
         "condition",
+        "direct",
+        "divisors",
         "domain",
         "examples",
         "factors",
@@ -89,6 +93,8 @@ class Rule:
         function: Procedure,
         may_match: Callable[[tuple[str, ...]], bool] | None = None,
         factors: Iterable[str] | None = None,
+        divisors: Iterable[str] | None = None,
+        direct: Iterable[str] | None = None,
         domain: Mapping[str, Interval] | None = None,
         condition: str | None = None,
         examples: Sequence[str] = (),
@@ -103,6 +109,8 @@ class Rule:
         self.apply = function
         self._may_match = may_match
         self.factors = None if factors is None else frozenset(factors)
+        self.divisors = None if divisors is None else frozenset(divisors)
+        self.direct = None if direct is None else frozenset(direct)
         self.domain = dict(domain or {})
         self.condition = condition
         self.examples = tuple(examples)
@@ -170,6 +178,8 @@ def procedure(
     roots: Iterable[str],
     among: Iterable[str] | None = None,
     factors: Iterable[str] | None = None,
+    divisors: Iterable[str] | None = None,
+    direct: Iterable[str] | None = None,
     examples: Sequence[str] = (),
     domain: Mapping[str, Interval] | None = None,
     condition: str | None = None,
@@ -178,8 +188,9 @@ def procedure(
     """Return a decorator that makes a rule of a Python function from a value to its replacement.
 
     ``among``: ops of which at least one operand is made, seen through rearrangements, so that the
-    function need not be asked about every product or sum. ``factors``: ops of which at least one
-    factor of the product, or of a term of the sum, is made.
+    function need not be asked about every product or sum. ``direct``: the same, not seen through
+    any. ``factors``: ops of which at least one factor of the product, or of a term of the sum, is
+    made; ``divisors``: ops of which one below a fraction line there is, none for any.
     """
     may_match = None if among is None else _meets(frozenset(among))
 
@@ -193,6 +204,8 @@ def procedure(
             function=function,
             may_match=may_match,
             factors=factors,
+            divisors=divisors,
+            direct=direct,
             domain=domain,
             condition=condition,
             examples=examples,

@@ -169,10 +169,10 @@ _WIDER = {
     DType.F64: frozenset((DType.F64,)),
 }
 
-# Functions of one operand but the fences, which stay around what the user put them around.
+# Functions of one operand but the fences, which stay around what they were put around.
 _FUNCTIONS = frozenset(
     name for name, op in TABLE.items() if op.is_elementwise and op.operands == 1
-) - {"exactly", "stop_gradient"}
+) - {"exactly", "fence", "stop_gradient"}
 
 
 @procedure(
@@ -243,6 +243,7 @@ def broadcast_broadcast(value: Value) -> Value | None:
     exact,
     "the function is computed once for each element that is repeated",
     roots=_FUNCTIONS,
+    direct=("broadcast",),
 )
 def function_of_broadcast(value: Value) -> Value | None:
     """Compute a function of one operand before it is spread."""

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
-from gradc.rules.polynomial import Polynomial, exact_number, number, parts, polynomial
+from gradc.rules.polynomial import (
+    ONE,
+    Polynomial,
+    exact_number,
+    multiplied,
+    number,
+    parts,
+    polynomial,
+)
 from gradc_ir import build
 from gradc_ir.builder import active
 from gradc_ir.graph import Value
@@ -15,17 +23,16 @@ _PRODUCTS = frozenset({"neg", "mul", "div"})
 _MOST_FACTORS = 16
 
 
-@dataclass(frozen=True)
-class Product:
+class Product(NamedTuple):
     """``coefficient * above[0] * above[1] … / below[0] / below[1] …``."""
 
     coefficient: Fraction
     above: tuple[Value, ...] = ()
     below: tuple[Value, ...] = ()
 
-    def __mul__(self, other: Product) -> Product:
+    def __mul__(self, other: Product) -> Product:  # type: ignore[override]
         return Product(
-            self.coefficient * other.coefficient,
+            multiplied(self.coefficient, other.coefficient),
             self.above + other.above,
             self.below + other.below,
         )
@@ -33,19 +40,22 @@ class Product:
     @property
     def reciprocal(self) -> Product:
         """One over the product, whose number must not be zero."""
-        return Product(1 / self.coefficient, self.below, self.above)
+        one = self.coefficient
+        return Product(one if one is ONE else 1 / one, self.below, self.above)
 
     def times(self, factor: Fraction | int) -> Product:
         """Return the product times a number."""
-        return Product(self.coefficient * factor, self.above, self.below)
+        number = Fraction(factor) if isinstance(factor, int) else factor
+        return Product(multiplied(self.coefficient, number), self.above, self.below)
+
+    @property
+    def negated(self) -> Product:
+        """Minus the product."""
+        return Product(-self.coefficient, self.above, self.below)
 
     def without(self, common: Product) -> Product:
         """Return the product without factors that it surely has, and without its number."""
-        return Product(
-            Fraction(1),
-            _without(self.above, common.above),
-            _without(self.below, common.below),
-        )
+        return Product(ONE, _without(self.above, common.above), _without(self.below, common.below))
 
     def value(self, like: Value) -> Value:
         """Build the product in the type of a value.
@@ -59,7 +69,7 @@ class Product:
             return build.full_like(like, float(self.coefficient))
         if not above:
             made = build.div(float(self.coefficient), below.pop(0))
-            return Product(Fraction(1), (made,), tuple(below)).value(like)
+            return Product(ONE, (made,), tuple(below)).value(like)
         made = above.pop(0)
         while above or below:
             if below:
@@ -72,6 +82,8 @@ class Product:
 
 
 def _without(factors: tuple[Value, ...], taken: tuple[Value, ...]) -> tuple[Value, ...]:
+    if not taken:
+        return factors
     left = list(factors)
     for factor in taken:
         left.remove(factor)
@@ -80,19 +92,18 @@ def _without(factors: tuple[Value, ...], taken: tuple[Value, ...]) -> tuple[Valu
 
 def whole(value: Value) -> Product:
     """Return a value as a product of itself."""
-    return Product(Fraction(1), (value,))
+    return Product(ONE, (value,))
 
 
 def product(value: Value) -> Product:
     """Return a value as a product of values that are none, or of fewer where they are many."""
     known: dict[Value, Product] = active().answers.setdefault(product, {})
-    return answered(value, known, _multiplied, _joined)
+    found = known.get(value)
+    return answered(value, known, _multiplied, _joined) if found is None else found
 
 
 def _multiplied(value: Value) -> tuple[Value, ...]:
     """Return the operands of a product, a quotient or a negation; none of anything else."""
-    if exact_number(value) is not None:
-        return ()
     name, operands = parts(value)
     return operands if name in _PRODUCTS else ()
 
@@ -103,7 +114,7 @@ def _joined(value: Value, products: list[Product]) -> Product:
         return whole(value) if constant is None else Product(constant)
     name, operands = parts(value)
     if name == "neg":
-        return products[0].times(-1)
+        return products[0].negated
     left, right = products
     if len(left.above + left.below) + len(right.above + right.below) > _MOST_FACTORS:
         # the longer of them is taken as it stands
@@ -118,9 +129,7 @@ def _joined(value: Value, products: list[Product]) -> Product:
 
 def common_factors(first: Product, second: Product) -> Product:
     """Return the values that stand in both products, on the same side of the line."""
-    return Product(
-        Fraction(1), _shared(first.above, second.above), _shared(first.below, second.below)
-    )
+    return Product(ONE, _shared(first.above, second.above), _shared(first.below, second.below))
 
 
 def cancelled(one: Product) -> Product:
@@ -130,6 +139,8 @@ def cancelled(one: Product) -> Product:
 
 
 def _shared(first: tuple[Value, ...], second: tuple[Value, ...]) -> tuple[Value, ...]:
+    if not (first and second):
+        return ()
     rest = list(second)
     found = []
     for value in first:

@@ -100,7 +100,10 @@ def replace_factor(
 
 
 def opposite_terms(value: Value, name: str) -> tuple[Value, Value] | None:
-    """Return p and x when a difference is ``p * f(x) - p * f(-x)``, f the op of this name."""
+    """Return p and x when a difference is ``p * f(x) - p * f(-x)``, f the op of this name.
+
+    Where p is 1, it need not be written.
+    """
     arguments: list[Value] = []
 
     def take(factor: Value) -> Value | None:
@@ -112,7 +115,7 @@ def opposite_terms(value: Value, name: str) -> tuple[Value, Value] | None:
 
     rests = []
     for term in value.operands:
-        if term.op.name not in ("mul", "div", "neg"):
+        if term.op.name not in ("mul", "div", "neg", name):
             return None
         rest = replace_factor(term, take)
         if rest is None:

@@ -6,13 +6,14 @@ import math
 from fractions import Fraction
 from typing import TypeAlias
 
-from gradc_ir.builder import remembered
+from gradc_ir.builder import active, remembered
 from gradc_ir.graph import Value
-from gradc_ir.rearrange import peel, rearrange, scalar_constant
+from gradc_ir.rearrange import REARRANGEMENTS, peel, rearrange, scalar_constant
 
 # The atoms of a product with their powers, in the order of their making.
 Monomial: TypeAlias = tuple[tuple[Value, int], ...]
 
+ONE = Fraction(1)
 _DEPTH = 6
 _MOST_TERMS = 12
 _MOST_FACTORS = 8
@@ -30,23 +31,29 @@ class Polynomial:
     def __add__(self, other: Polynomial) -> Polynomial:
         terms = dict(self.terms)
         for monomial, number in other.terms.items():
-            terms[monomial] = terms.get(monomial, Fraction(0)) + number
+            before = terms.get(monomial)
+            terms[monomial] = number if before is None else before + number
         return Polynomial(terms)
 
     def __sub__(self, other: Polynomial) -> Polynomial:
-        return self + other.times(Fraction(-1))
+        return self + -other
+
+    def __neg__(self) -> Polynomial:
+        return Polynomial({monomial: -number for monomial, number in self.terms.items()})
 
     def __mul__(self, other: Polynomial) -> Polynomial:
         terms: dict[Monomial, Fraction] = {}
         for first, number in self.terms.items():
             for second, factor in other.terms.items():
                 monomial = _joined(first, second)
-                terms[monomial] = terms.get(monomial, Fraction(0)) + number * factor
+                before = terms.get(monomial)
+                product = multiplied(number, factor)
+                terms[monomial] = product if before is None else before + product
         return Polynomial(terms)
 
     def times(self, factor: Fraction) -> Polynomial:
         """Return the polynomial times a number."""
-        return Polynomial({m: number * factor for m, number in self.terms.items()})
+        return Polynomial({m: multiplied(number, factor) for m, number in self.terms.items()})
 
     @property
     def constant(self) -> Fraction | None:
@@ -73,14 +80,22 @@ def number(value: Fraction | int) -> Polynomial:
 
 def atom(value: Value) -> Polynomial:
     """Return the polynomial that is one value."""
-    return Polynomial({((value, 1),): Fraction(1)})
+    return Polynomial({((value, 1),): ONE})
+
+
+def multiplied(first: Fraction, second: Fraction) -> Fraction:
+    """Return the product of two numbers, most of which are 1."""
+    if first is ONE:
+        return second
+    return first if second is ONE else first * second
 
 
 def parts(value: Value) -> tuple[str, tuple[Value, ...]]:
     """Return the op that makes a value and its operands, both seen through rearrangements."""
+    node = value.node
+    if node.op.name not in REARRANGEMENTS:
+        return node.op.name, node.operands
     source, moves = peel(value)
-    if not moves:
-        return source.op.name, source.operands
     if not source.op.is_elementwise:
         return source.op.name, ()
     return source.op.name, tuple(rearrange(operand, moves) for operand in source.operands)
@@ -104,20 +119,27 @@ def polynomial(value: Value) -> Polynomial:
 
 
 def _polynomial(value: Value, depth: int) -> Polynomial:
-    constant = exact_number(value)
-    if constant is not None:
-        return number(constant)
-    made = _expanded(value, depth) if depth else None
-    return atom(value) if made is None or not made.is_small() else made
+    if not depth:
+        constant = exact_number(value)
+        return atom(value) if constant is None else number(constant)
+    known: dict[tuple[Value, int], Polynomial] = active().answers.setdefault(_polynomial, {})
+    found = known.get((value, depth))
+    if found is None:
+        made = _expanded(value, depth)
+        found = known[value, depth] = atom(value) if made is None or not made.is_small() else made
+    return found
 
 
 def _expanded(value: Value, depth: int) -> Polynomial | None:
     name, operands = parts(value)
+    if name == "constant":
+        constant = exact_number(value)
+        return None if constant is None else number(constant)
     if name == "neg":
-        return _polynomial(operands[0], depth - 1).times(Fraction(-1))
+        return -_polynomial(operands[0], depth - 1)
     if name in ("add", "sub"):
         left, right = (_polynomial(operand, depth - 1) for operand in operands)
-        right = right if name == "add" else right.times(Fraction(-1))
+        right = right if name == "add" else -right
         made = left + right
         kept = {*left.terms, *right.terms}
         is_linear = max(map(degree, kept), default=0) <= 1

@@ -25,6 +25,7 @@ _OPERANDS = {"sqrt": 0, "div": 1, "power": 0}
     "the squares round, which is all there is where they are close; for a number that is a square, "
     "and for other squares",
     roots=_OPERANDS,
+    direct=("add", "sub"),
     examples=[
         "div(1, sub(4, mul(?x, ?x))) => div(1, mul(sub(2, ?x), add(?x, 2)))",
         "div(1, sub(mul(?x, ?x), mul(?y, ?y))) => div(1, mul(sub(?x, ?y), add(?x, ?y)))",

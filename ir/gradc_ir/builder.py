@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from gradc_ir import ops
 from gradc_ir.graph import Function, Node, Value
@@ -18,13 +18,17 @@ from gradc_ir.types import Type
 MOST_LINES = 32
 
 _state = threading.local()
+_UNKNOWN: Any = object()
 _Answer = TypeVar("_Answer")
+
+Arrange: TypeAlias = Callable[[Value, Value], tuple[Value, Value]]
 
 
 class Builder:
     """Makes nodes, each distinct one once, and records for each the user's lines it came from.
 
-    Its nodes are numbered from ``first_serial``, in the order in which they are made.
+    Its nodes are numbered from ``first_serial``, in the order in which they are made. ``arrange``,
+    where it is set, puts the two operands of commutative ops in order.
     """
 
     def __init__(self, first_serial: int = 0) -> None:
@@ -33,7 +37,8 @@ class Builder:
         self.locations: dict[Node, tuple[Location, ...]] = {}
         self.here: tuple[Location, ...] = ()
         # answers about its values, by question; see `remembered`
-        self.answers: dict[Any, dict[Value, Any]] = {}
+        self.answers: dict[Any, Any] = {}
+        self.arrange: Arrange | None = None
 
     def __enter__(self) -> Builder:
         _stack().append(self)
@@ -67,6 +72,8 @@ class Builder:
 
         ``like`` is a node of this op on operands of the same types: it saves inferring the types.
         """
+        if self.arrange is not None and op.commutative and len(operands) == 2:
+            operands = self.arrange(*operands)
         key = (op.name, operands, tuple(attributes.values()))
         node = self._nodes.get(key)
         if node is None:
@@ -160,14 +167,19 @@ def rebuilt(
     """
     mapping: dict[Value, Value] = {}
     with Builder.beyond(function.nodes) as builder:
+        lines_of = function.locations
         for node in function.nodes:
-            locations = function.locations.get(node, ())
+            builder.here = lines_of.get(node, ())
+            operands = tuple([mapping[operand] for operand in node.operands])
             if is_replaced(node):
-                with builder.at(locations):
-                    results = make(node, [mapping[operand] for operand in node.operands])
-                mapping.update(zip(node.results, results, strict=True))
+                mapping.update(zip(node.results, make(node, list(operands)), strict=True))
+                continue
+            if operands == node.operands:
+                made = builder.adopt(node)
             else:
-                builder.copy(node, mapping, locations)
+                made = builder.apply(node.op, operands, node.attributes, node)
+            for old, new in zip(node.results, made.results):
+                mapping[old] = new
         return builder.function(
             function.name,
             [mapping[param] for param in function.params],
@@ -187,10 +199,11 @@ def _stack() -> list[Builder]:
 
 def active() -> Builder:
     """Return the innermost active builder."""
-    stack = _stack()
-    if not stack:
-        raise RuntimeError("no builder is active: use `with Builder():`")
-    return stack[-1]
+    try:
+        innermost: Builder = _state.stack[-1]
+    except (AttributeError, IndexError):
+        raise RuntimeError("no builder is active: use `with Builder():`") from None
+    return innermost
 
 
 def remembered(question: Callable[[Value], _Answer]) -> Callable[[Value], _Answer]:
@@ -201,10 +214,13 @@ def remembered(question: Callable[[Value], _Answer]) -> Callable[[Value], _Answe
 
     @wraps(question)
     def ask(value: Value) -> _Answer:
-        answers = active().answers.setdefault(question, {})
-        if value not in answers:
-            answers[value] = question(value)
-        found: _Answer = answers[value]
+        answers = active().answers
+        known = answers.get(question)
+        if known is None:
+            known = answers[question] = {}
+        found: _Answer = known.get(value, _UNKNOWN)
+        if found is _UNKNOWN:
+            found = known[value] = question(value)
         return found
 
     return ask

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from gradc_ir.rearrange import peel
+from gradc_ir.rearrange import REARRANGEMENTS, peel
 from gradc_ir.walk import answered
 
 if TYPE_CHECKING:
@@ -15,27 +16,62 @@ _PRODUCTS: Final = frozenset({"mul", "div", "neg"})
 SUMS: Final = frozenset({"add", "sub"})
 COMPOUND: Final = _PRODUCTS | SUMS
 
+# A bit for each op that was met, so that a set of ops is a number.
+_BITS: dict[str, int] = {}
+# How far the ops of divisors stand from those of factors: more than there are ops.
+_BELOW: Final = 512
+_ABOVE: Final = (1 << _BELOW) - 1
 
-def factor_ops(value: Value, builder: Builder) -> frozenset[str]:
-    """Return the ops that make the factors of a product or quotient, or of the terms of a sum.
 
-    Answers are kept in the builder that made the value.
+def bits(names: Iterable[str]) -> int:
+    """Return a set of ops, given by their names, as a number."""
+    made = 0
+    for name in names:
+        made |= _BITS.setdefault(name, 1 << len(_BITS))
+    return made
+
+
+def factor_heads(value: Value, builder: Builder) -> tuple[int, int]:
+    """Return the sets of ops that make the factors of a product or quotient: all, and the divisors.
+
+    Of a sum, those of its terms. Answers are kept in the builder that made the value.
     """
-    known: dict[Value, frozenset[str]] = builder.answers.setdefault(factor_ops, {})
-    if value.op.name in SUMS:
-        left, right = value.operands
-        return _of_factors(left, known) | _of_factors(right, known)
-    return _of_factors(value, known)
+    known: dict[Value, int] = builder.answers.setdefault(factor_heads, {})
+    node = value.node
+    if node.op.name in SUMS:
+        left, right = node.operands
+        found = _of_factors(left, known) | _of_factors(right, known)
+    else:
+        found = _of_factors(value, known)
+    below = found >> _BELOW
+    return (found & _ABOVE) | below, below
 
 
-def _of_factors(value: Value, known: dict[Value, frozenset[str]]) -> frozenset[str]:
-    def before(value: Value) -> tuple[Value, ...]:
-        source, _ = peel(value)
-        return source.operands if source.op.name in _PRODUCTS else ()
+def _of_factors(value: Value, known: dict[Value, int]) -> int:
+    found = known.get(value)
+    if found is None:
+        factors = _factors(value)
+        of = [known[factor] for factor in factors if factor in known]
+        if len(of) == len(factors):
+            found = known[value] = _joined(value, of)
+        else:
+            found = answered(value, known, _factors, _joined)
+    return found
 
-    def answer(value: Value, ops: list[frozenset[str]]) -> frozenset[str]:
-        if not ops:
-            return frozenset((peel(value)[0].op.name,))
-        return ops[0] if ops[0] >= ops[-1] else ops[0] | ops[-1]
 
-    return answered(value, known, before, answer)
+def _source(value: Value) -> Value:
+    return peel(value)[0] if value.node.op.name in REARRANGEMENTS else value
+
+
+def _factors(value: Value) -> tuple[Value, ...]:
+    node = _source(value).node
+    return node.operands if node.op.name in _PRODUCTS else ()
+
+
+def _joined(value: Value, of: list[int]) -> int:
+    name = _source(value).node.op.name
+    if not of:
+        return bits((name,))
+    if name == "div":
+        return of[0] | (of[1] >> _BELOW) | (of[1] & _ABOVE) << _BELOW
+    return of[0] | of[-1]

@@ -12,7 +12,7 @@ from zlib import crc32
 
 from gradc_ir import build
 from gradc_ir.graph import Function, Node, Value
-from gradc_ir.rearrange import scalar_constant
+from gradc_ir.rearrange import REARRANGEMENTS, scalar_constant
 from gradc_ir.rewrite import FunctionRule
 from gradc_ir.walk import answered
 
@@ -33,7 +33,7 @@ class OperandOrder:
         found = self._keys.get(node)
         if found is None:
             found = answered(node, self._keys, _operand_nodes, self._made)
-        return found if value.index == 0 else (*found[:2], found[2] + value.index)
+        return found if not value.index else (*found[:2], found[2] + value.index)
 
     def _made(self, node: Node, keys: list[Key]) -> Key:
         if node.op.name == "param":
@@ -45,8 +45,11 @@ class OperandOrder:
             mixed = (mixed * 6364136223846793005 + inner + operand.index + 1) & _MASK
         for attribute in node.attributes.values():
             mixed = (mixed * 2862933555777941757 + _attribute_hash(attribute)) & _MASK
-        spread = scalar_constant(node.results[0]) is not None
-        return (2 if spread or node.op.name == "constant" else 1, height + 1, mixed ^ (mixed >> 31))
+        name = node.op.name
+        is_constant = name == "constant" or (
+            name in REARRANGEMENTS and scalar_constant(node.results[0]) is not None
+        )
+        return (2 if is_constant else 1, height + 1, mixed ^ (mixed >> 31))
 
 
 def _operand_nodes(node: Node) -> list[Node]:
@@ -67,24 +70,32 @@ def _attribute_hash(attribute: Any) -> int:
     return crc32(repr(attribute).encode())
 
 
-def order_operands() -> FunctionRule:
-    """Return a rule that puts operands of commutative ops in order; to be used for one graph."""
-    order = OperandOrder()
-
-    def apply(value: Value) -> Value | None:
-        node = value.node
-        if not node.op.commutative or len(node.operands) != 2:
-            return None
-        left, right = node.operands
-        if left is right or order.key(left) <= order.key(right):
-            return None
-        return build.apply(node.op.name, right, left, **node.attributes)
-
-    return FunctionRule("order-operands", commutative_ops(), apply)
-
-
 def commutative_ops() -> frozenset[str]:
     """Return the names of the ops whose operands may be exchanged."""
     from gradc_ir.op import TABLE
 
     return frozenset(name for name, op in TABLE.items() if op.commutative)
+
+
+def _ordered(value: Value) -> Value | None:
+    node = value.node
+    if len(node.operands) != 2:
+        return None
+    operands = in_order(*node.operands)
+    if operands == node.operands:
+        return None
+    return build.apply(node.op.name, *operands, **node.attributes)
+
+
+def in_order(left: Value, right: Value) -> tuple[Value, Value]:
+    """Return two values of the active builder in the canonical order."""
+    if left is right:
+        return left, right
+    answers = build.active().answers
+    order = answers.get(OperandOrder)
+    if order is None:
+        order = answers[OperandOrder] = OperandOrder()
+    return (left, right) if order.key(left) <= order.key(right) else (right, left)
+
+
+ORDER_OPERANDS = FunctionRule("order-operands", commutative_ops(), _ordered)

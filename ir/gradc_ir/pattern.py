@@ -16,6 +16,7 @@ number:
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -64,6 +65,12 @@ class Call:
     op: Op
     operands: tuple[Pattern, ...]
     attributes: tuple[tuple[str, str], ...] = field(default=())
+
+    @functools.cached_property
+    def has_twins(self) -> bool:
+        """Whether both operands are one variable."""
+        first, *others = self.operands or (None,)
+        return isinstance(first, Variable) and others == [first]
 
     def __str__(self) -> str:
         parts = [str(operand) for operand in self.operands]
@@ -232,10 +239,47 @@ def match(pattern: Pattern, value: Value) -> Match | None:
 
     Needs an active builder: operands seen through a rearrangement are rearranged there.
     """
-    if isinstance(pattern, Call) and value.node.op is not pattern.op:
+    if isinstance(pattern, Call) and not _is_possible(pattern, value.node):
         return None
     found = _solve([(pattern, value)], {}, ())
     return Match(value, *found) if found is not None else None
+
+
+def _is_possible(pattern: Call, node: Node) -> bool:
+    """Whether a node may match: a first look at its operands, which turns most of them down."""
+    if node.op is not pattern.op:
+        return False
+    left = node.operands
+    if pattern.has_twins:
+        # the same value, or the same number
+        return left[0] is left[1] or scalar_constant(left[0]) is not None
+    return _may_be(pattern, left) or (pattern.op.commutative and _may_be(pattern, left[::-1]))
+
+
+def _may_be(pattern: Call, operands: tuple[Value, ...]) -> bool:
+    for wanted, operand in zip(pattern.operands, operands):
+        if isinstance(wanted, Number):
+            if not same_number(scalar_constant(operand), wanted.value):
+                return False
+        elif isinstance(wanted, Variable) and not _is_of_kind(wanted.kind, operand):
+            return False
+    return True
+
+
+def _is_of_kind(kind: str, value: Value) -> bool:
+    """Whether a value is what a variable of a kind may stand for."""
+    if not kind:
+        return True
+    dtype = value.type.dtype
+    match kind:
+        case "const":
+            return scalar_constant(value) is not None
+        case "float":
+            return dtype.is_float
+        case "integer":
+            return dtype.is_integer
+        case _:
+            return dtype is DType.BOOL
 
 
 def _solve(
@@ -285,18 +329,9 @@ def _operands(op: Op, value: Value) -> tuple[Node | None, tuple[Value, ...]]:
 
 
 def _bind(pattern: Variable, value: Value, bindings: Bindings) -> Bindings | None:
-    bound: Any = value
-    dtype = value.type.dtype
-    if pattern.kind == "const":
-        bound = scalar_constant(value)
-        if bound is None:
-            return None
-    elif (
-        (pattern.kind == "float" and not dtype.is_float)
-        or (pattern.kind == "integer" and not dtype.is_integer)
-        or (pattern.kind == "bool" and dtype is not DType.BOOL)
-    ):
+    if not _is_of_kind(pattern.kind, value):
         return None
+    bound: Any = scalar_constant(value) if pattern.kind == "const" else value
     if pattern.name not in bindings:
         return {**bindings, pattern.name: bound}
     before = bindings[pattern.name]

@@ -7,16 +7,16 @@ Rules are chosen by the op of a value and the ops of its operands, so that many 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from gradc_ir.build import Builder, active
+from gradc_ir.builder import Arrange
+from gradc_ir.choice import RewriteRule as RewriteRule
+from gradc_ir.choice import choice
 from gradc_ir.errors import RuleError, VerifyError
 from gradc_ir.graph import Function, Node, Value
-from gradc_ir.heads import COMPOUND, factor_ops
 from gradc_ir.location import Location
-from gradc_ir.op import Op
 from gradc_ir.pattern import (
     Call,
     Match,
@@ -28,32 +28,10 @@ from gradc_ir.pattern import (
     parse_pattern,
     parse_rule_text,
 )
-from gradc_ir.rearrange import REARRANGEMENTS, peel
+from gradc_ir.rearrange import REARRANGEMENTS
 
 # No terminating set of rules fires nearly as often for one node of the input.
 FIRINGS_A_NODE = 1000
-_NONE: frozenset[str] = frozenset()
-
-
-class RewriteRule(Protocol):
-    """What the engine needs of a rule.
-
-    ``root_ops`` are the names of the ops it may fire on, None for all. A rule may also have
-    ``may_match(heads)``, which is told the ops of the operands, seen through rearrangements, and
-    says no when it surely does not fire; and ``factors``, ops of which one must make a factor of
-    the product, or of a term of the sum, that it fires on.
-    """
-
-    @property
-    def name(self) -> str:
-        """How the rule is called in logs and errors."""
-
-    @property
-    def root_ops(self) -> frozenset[str] | None:
-        """The names of the ops of the values it may fire on, None for all."""
-
-    def apply(self, value: Value) -> Value | None:
-        """Return what to put in place of a value, built in the active builder, or None."""
 
 
 class Fired(NamedTuple):
@@ -74,9 +52,11 @@ class FunctionRule:
         root_ops: Iterable[str] | None,
         function: Callable[[Value], Value | None],
         may_match: Callable[[tuple[str, ...]], bool] | None = None,
+        direct: Iterable[str] | None = None,
     ) -> None:
         self.name = name
         self.root_ops = None if root_ops is None else frozenset(root_ops)
+        self.direct = None if direct is None else frozenset(direct)
         self.apply = function
         self._may_match = may_match
 
@@ -163,25 +143,31 @@ def rewrite(
     rules: Sequence[RewriteRule],
     *,
     log: Callable[[Fired], None] | None = None,
+    arrange: Arrange | None = None,
 ) -> Function:
     """Return the function with rules applied everywhere until none fires.
 
     Bodies of control ops are rewritten too, but not those of ``call``: they are about to be opened.
-    The first rule of the list that fires on a value wins. Raises VerifyError, naming the rules,
-    when they run in a circle.
+    The first rule of the list that fires on a value wins. What is made has the operands of
+    commutative ops as ``arrange`` puts them, where it is given. Raises VerifyError, naming the
+    rules, when they run in a circle.
     """
-    return Rewriter(rules, log).function(function)
+    return Rewriter(rules, log, arrange).function(function)
 
 
 class Rewriter:
     """Rules, ready to be applied to functions."""
 
     def __init__(
-        self, rules: Sequence[RewriteRule], log: Callable[[Fired], None] | None = None
+        self,
+        rules: Sequence[RewriteRule],
+        log: Callable[[Fired], None] | None = None,
+        arrange: Arrange | None = None,
     ) -> None:
         self.rules = tuple(rules)
         self.log = log
-        self._chosen = _choice(self.rules)
+        self.arrange = arrange
+        self.choice = choice(self.rules)
         # by identity: equal bodies may come from different lines
         self._bodies: dict[int, tuple[Function, Function]] = {}
 
@@ -191,21 +177,30 @@ class Rewriter:
         Nodes stay the same as long as their operands do, so a pass that finds little costs little.
         """
         with Builder.beyond(function.nodes) as builder:
+            if not any(self._may_change(node, builder) for node in function.nodes):
+                return function
+            builder.arrange = self.arrange
             # from values of the function to normal ones
             mapping: dict[Value, Value] = {}
             normaliser = _Normaliser(self, builder)
+            normals = normaliser.normals
             lines_of = function.locations
             same = True
             for node in function.nodes:
                 builder.here = lines = lines_of.get(node, ())
                 operands = tuple([mapping[operand] for operand in node.operands])
-                attributes = self._attributes(node)
+                attributes = node.attributes
+                if node.op.family == "control":
+                    attributes = self._attributes(node)
                 if operands == node.operands and attributes is node.attributes:
                     made = builder.adopt(node)
                 else:
                     made = builder.apply(node.op, operands, attributes, node)
                 for old, new in zip(node.results, made.results):
-                    mapping[old] = normal = normaliser.normal(new, lines)
+                    normal = normals.get(new)
+                    if normal is None:
+                        normal = normaliser.normal(new, lines)
+                    mapping[old] = normal
                     same = same and normal is old
             if same:
                 return function
@@ -215,23 +210,13 @@ class Rewriter:
                 function.name, params, results, function.names, function.location
             )
 
-    def chosen(self, value: Value) -> tuple[RewriteRule, ...]:
-        """Return the rules that may fire on a value, by its op and its operands' ops."""
-        node = value.node
-        op = node.op
-        heads: tuple[str, ...] = ()
-        if op.operands is not None:
-            heads = tuple([_head(operand) for operand in node.operands])
-        factors = factor_ops(value, active()) if op.name in COMPOUND else _NONE
-        key = (op, heads, factors)
-        found = self._chosen.get(key)
-        if found is None:
-            found = tuple(rule for rule in self.rules if _may_fire(rule, op, heads, factors))
-            self._chosen[key] = found
-        return found
+    def _may_change(self, node: Node, builder: Builder) -> bool:
+        return node.op.family == "control" or any(
+            [self.choice.rules(value, builder) for value in node.results]
+        )
 
     def _attributes(self, node: Node) -> Any:
-        if node.op.family != "control" or node.op.name == "call":
+        if node.op.name == "call":
             return node.attributes
         attributes = {
             name: self._body(item) if isinstance(item, Function) else item
@@ -248,29 +233,6 @@ class Rewriter:
         return found[1]
 
 
-@functools.lru_cache(maxsize=64)
-def _choice(
-    rules: tuple[RewriteRule, ...],
-) -> dict[tuple[Op, tuple[str, ...], frozenset[str]], tuple[RewriteRule, ...]]:
-    """Return what is known of which rules may fire, which all functions add to."""
-    return {}
-
-
-def _head(value: Value) -> str:
-    name = value.node.op.name
-    return peel(value)[0].node.op.name if name in REARRANGEMENTS else name
-
-
-def _may_fire(rule: RewriteRule, op: Op, heads: tuple[str, ...], factors: frozenset[str]) -> bool:
-    if rule.root_ops is not None and op.name not in rule.root_ops:
-        return False
-    wanted = getattr(rule, "factors", None)
-    if wanted is not None and op.name in COMPOUND and wanted.isdisjoint(factors):
-        return False
-    may_match = getattr(rule, "may_match", None)
-    return may_match is None or op.operands is None or may_match(heads)
-
-
 class _Normaliser:
     """Normal forms of values within one builder."""
 
@@ -280,12 +242,17 @@ class _Normaliser:
         self.normals: dict[Value, Value] = {}
 
     def normal(self, value: Value, lines: tuple[Location, ...]) -> Value:
-        """Return the normal form of a value, whose normalisation is attributed to these lines."""
+        """Return the normal form of a value of normal operands, which is not known yet.
+
+        Its normalisation is attributed to these lines.
+        """
         normals = self.normals
-        if value in normals:
-            return normals[value]
-        forward: dict[Value, Value] = {}
         fired: list[str] = []
+        made = self._replaced(value, lines, fired)
+        if made is value:
+            normals[value] = value
+            return value
+        forward = {value: made}
         stack = [value]
         while stack:
             top = stack[-1]
@@ -321,8 +288,17 @@ class _Normaliser:
             self.builder.here = self.builder.locations.get(node, lines)
             rebuilt = self.builder.apply(node.op, operands, node.attributes, like=node)
             return rebuilt.results[value.index]
-        for rule in self.rewriter.chosen(value):
-            self.builder.here = self.builder.locations.get(node, lines)
+        return self._replaced(value, lines, fired)
+
+    def _replaced(self, value: Value, lines: tuple[Location, ...], fired: list[str]) -> Value:
+        """Return what the first rule that fires makes of a value; the value when none does."""
+        builder = self.builder
+        rules = self.rewriter.choice.rules(value, builder)
+        if not rules:
+            return value
+        here = builder.locations.get(value.node, lines)
+        for rule in rules:
+            builder.here = here
             made = rule.apply(value)
             if made is None or made is value:
                 continue
@@ -333,8 +309,7 @@ class _Normaliser:
                 )
             fired.append(rule.name)
             if self.rewriter.log is not None:
-                at = self.builder.locations.get(node, lines)
-                self.rewriter.log(Fired(rule.name, at, value, made))
+                self.rewriter.log(Fired(rule.name, here, value, made))
             return made
         return value
 

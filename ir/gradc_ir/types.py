@@ -11,9 +11,22 @@ from gradc_ir import sizes
 from gradc_ir.errors import DTypeError
 from gradc_ir.sizes import Size
 
+_NUMPY = {
+    "f64": np.float64,
+    "f32": np.float32,
+    "i64": np.int64,
+    "i32": np.int32,
+    "bool": np.bool_,
+}
+
 
 class DType(Enum):
-    """The element types of the language; the value is the name in text."""
+    """The element types of the language; the value is the name in text.
+
+    ``is_float``: whether values are floating point, hence can be differentiated. ``is_integer``:
+    whether they are integers (bool is not). ``numpy``: the NumPy dtype of the same layout.
+    ``bytes``: the size of one element in memory.
+    """
 
     F64 = "f64"
     F32 = "f32"
@@ -21,38 +34,21 @@ class DType(Enum):
     I32 = "i32"
     BOOL = "bool"
 
+    def __init__(self, text: str) -> None:
+        # attributes, which are asked for all the time, are much faster than properties
+        self.is_float = text.startswith("f")
+        self.is_integer = text.startswith("i")
+        self.numpy: np.dtype[np.generic] = np.dtype(_NUMPY[text])
+        self.bytes = self.numpy.itemsize
+
     def __str__(self) -> str:
         return self.value
 
-    @property
-    def is_float(self) -> bool:
-        """Whether values of this dtype are floating point, hence can be differentiated."""
-        return self in (DType.F64, DType.F32)
-
-    @property
-    def is_integer(self) -> bool:
-        """Whether values of this dtype are integers (bool is not)."""
-        return self in (DType.I64, DType.I32)
-
-    @property
-    def numpy(self) -> np.dtype[np.generic]:
-        """The NumPy dtype of the same layout."""
-        return _TO_NUMPY[self]
-
-    @property
-    def bytes(self) -> int:
-        """The size of one element in memory."""
-        return _TO_NUMPY[self].itemsize
+    # that of an Enum is a Python function of the name
+    __hash__ = object.__hash__
 
 
-_TO_NUMPY: dict[DType, np.dtype[np.generic]] = {
-    DType.F64: np.dtype(np.float64),
-    DType.F32: np.dtype(np.float32),
-    DType.I64: np.dtype(np.int64),
-    DType.I32: np.dtype(np.int32),
-    DType.BOOL: np.dtype(np.bool_),
-}
-_FROM_NUMPY = {dtype: name for name, dtype in _TO_NUMPY.items()}
+_FROM_NUMPY = {dtype.numpy: dtype for dtype in DType}
 
 
 def dtype_of(dtype: npt.DTypeLike) -> DType:

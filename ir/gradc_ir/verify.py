@@ -6,7 +6,7 @@ from gradc_ir import sizes
 from gradc_ir.constant import Constant
 from gradc_ir.errors import GradcError, VerifyError
 from gradc_ir.graph import Function, Node, Value
-from gradc_ir.op import TABLE
+from gradc_ir.op import TABLE, Op
 from gradc_ir.printer import print_node
 from gradc_ir.sizes import Expr
 from gradc_ir.types import Type
@@ -27,13 +27,22 @@ class _Verifier:
 
     def __init__(self, function: Function, outer: frozenset[str]) -> None:
         self.function = function
+        # what was found right of ops without attributes, by the types they are on and make
+        self.right: set[tuple[Op, tuple[Type, ...], Type]] = set()
         self.symbols = outer | frozenset(function.size_symbols)
 
     def run(self) -> None:
         self._params()
         for node in self.function.nodes:
-            if node.op.name != "param":
+            if node.attributes or len(node.results) != 1:
+                if node.op.name != "param":
+                    self._node(node)
+                continue
+            types = tuple([operand.type for operand in node.operands])
+            looks = (node.op, types, node.results[0].type)
+            if looks not in self.right:
                 self._node(node)
+                self.right.add(looks)
 
     def _params(self) -> None:
         function = self.function

@@ -64,6 +64,7 @@ def answered(
             stack += pending
             continue
         known[top] = answer(top, [known[item] for item in needed])
+        stack.pop()
     return known[asked]
 
 

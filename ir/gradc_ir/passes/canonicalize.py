@@ -8,7 +8,7 @@ from gradc_ir import build
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.op import TABLE
 from gradc_ir.ops.linalg import parse_spec
-from gradc_ir.order import order_operands
+from gradc_ir.order import ORDER_OPERANDS, in_order
 from gradc_ir.passes.fold import FoldConstants
 from gradc_ir.rearrange import apply as rearranged
 from gradc_ir.rearrange import scalar_constant
@@ -17,7 +17,7 @@ from gradc_ir.windows import read_update
 
 _LABELS = "ijklmnopqrstuvwxyzabcdefghIJKLMNOPQRSTUVWXYZABCDEFGH"
 # A fence keeps what it is put around; a slice is not moved, since it leaves elements out.
-_FENCED = frozenset({"exactly", "stop_gradient"})
+_FENCED = frozenset({"exactly", "fence", "stop_gradient"})
 _HOISTED = frozenset({"broadcast", "reshape", "transpose"})
 
 
@@ -36,7 +36,7 @@ class Canonicalize:
 
     def __call__(self, function: Function) -> Function:
         """Return the function in its canonical spelling."""
-        return rewrite(function, [FoldConstants().rule(), *RULES, order_operands()])
+        return rewrite(function, RULES, arrange=in_order)
 
 
 def spread_constant(value: Value) -> Value | None:
@@ -116,10 +116,12 @@ def name_labels(value: Value) -> Value | None:
 _ELEMENTWISE = frozenset(name for name, op in TABLE.items() if op.is_elementwise)
 
 RULES = (
+    FoldConstants().rule(),
     FunctionRule("spread-constant", {"constant"}, spread_constant),
     FunctionRule("join-rearrangements", {*_HOISTED, "slice"}, join_rearrangements),
     FunctionRule("read-update", {"slice"}, read_update),
     FunctionRule("cast-nothing", {"cast"}, cast_nothing),
-    FunctionRule("hoist-rearrangement", _ELEMENTWISE, hoist_rearrangement),
+    FunctionRule("hoist-rearrangement", _ELEMENTWISE, hoist_rearrangement, direct=_HOISTED),
     FunctionRule("name-labels", {"contract"}, name_labels),
+    ORDER_OPERANDS,
 )
