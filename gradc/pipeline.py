@@ -22,12 +22,13 @@ from gradc.distribution import DistributeLoops
 from gradc.rules import Kind, Rule, Simplify, SkipZeros, Stabilise
 from gradc.rules.in_force import in_force
 from gradc.rules.last import Finish
-from gradc.rules.series import ExpandSeries
+from gradc.rules.series import ContinueGuards, ExpandSeries, SettleGuards
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.graph import Function
 from gradc_ir.passes import (
     Canonicalize,
     HoistInvariants,
+    RecoverFinite,
     RemoveDeadNodes,
     SimplifyControl,
     UnboundExponents,
@@ -104,7 +105,7 @@ def after(options: Options, is_whole: bool = True) -> Pipeline:
     fast: tuple[Pass, ...] = (Simplify(in_force(Kind.FAST)),) if options.fast else ()
     last: tuple[Pass, ...] = ()
     if options.stable:
-        last = (SkipZeros(), ExpandSeries(), Finish())
+        last = (SkipZeros(), SettleGuards(), ExpandSeries(), Finish())
     if is_whole:
         last = (*last, *closing(options).passes)
     return Pipeline("after", (OpenCalls(), *_simplify(options, fast), *last))
@@ -117,7 +118,7 @@ def closing(options: Options) -> Pipeline:
     """
     if options.debug_nans:
         return Pipeline("after", ())
-    formulas = (UnboundExponents(),) if options.stable else ()
+    formulas = (RecoverFinite(), UnboundExponents()) if options.stable else ()
     return Pipeline("after", (DistributeLoops(), *formulas))
 
 
@@ -169,8 +170,8 @@ def derive(
     (value_and_grad), tangents (jvp) or cotangents (vjp); gradients alone (grad); the tangent of the
     gradient (hvp); blocks as of :func:`gradc.autodiff.jacobian.jacobian` (jacobian, hessian).
 
-    ``is_whole``: the function is not to be split; else the last passes are left to its halves, since
-    a formula is not to join what one half has with what the other has.
+    ``is_whole``: the function is not to be split; else the last passes are left to its halves,
+    since a formula is not to join what one half has with what the other has.
 
     Raises ShapeError or DTypeError when a gradient is asked of a value that is not one float.
     """
@@ -191,9 +192,11 @@ def stabilise(function: Function, options: Options, watch: Watch | None = None) 
 def differentiate(function: Function, request: Request) -> Function:
     """Return the derivative a request names of a stabilised function."""
     wrt = request.wrt
+    if request.of == "value":
+        return function
+    if request.options.stable:
+        function = ContinueGuards()(function)
     match request.of:
-        case "value":
-            return function
         case "value_and_grad":
             return _value_and_grad(function, wrt)
         case "grad":

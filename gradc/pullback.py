@@ -13,7 +13,7 @@ from gradc.autodiff.partition import split
 from gradc.boundary import boundary
 from gradc.checks import check_value
 from gradc.conversion import Array, as_array
-from gradc.pipeline import Request, derive, closing
+from gradc.pipeline import Request, closing, derive
 from gradc.results import cotangent_leaves, nest_floats, unflatten_parts
 from gradc.signature import Bound, leaves_of
 from gradc.tangents import pad_tangents, push_tangents

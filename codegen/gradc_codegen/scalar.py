@@ -69,6 +69,8 @@ def lower_scalar(writer: Writer, node: Node, operands: list[str]) -> str:
         return cast(writer, operands[0], node.operands[0].type.dtype, node.attributes["dtype"])
     if word == "unbounded":
         return unbounded.lower(writer, node, operands, lower_word)
+    if word == "recover":
+        return unbounded.recover(writer, node, operands)
     return lower_word(writer, word, node.operands[0].type.dtype, operands[left_out:])
 
 

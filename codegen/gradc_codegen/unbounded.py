@@ -17,12 +17,12 @@ import numpy as np
 
 from gradc_codegen.emitter import Writer
 from gradc_codegen.indices import is_vector
-from gradc_codegen.math.formulas import MODERATE, declaration, name_of, program
+from gradc_codegen.math.formulas import declaration, name_of, program
 from gradc_codegen.module import REGISTER, literal, suffix
 from gradc_ir.constant import Constant
 from gradc_ir.graph import Node
 from gradc_ir.types import DType
-from gradc_ir.unbounded import Formulas, Operand, Step, parse_formulas
+from gradc_ir.unbounded import MODERATE, Formulas, Operand, Step, parse_formulas
 
 LowerWord = Callable[[Writer, str, DType, list[str]], str]
 
@@ -65,6 +65,54 @@ def lower(writer: Writer, node: Node, operands: list[str], lower_word: LowerWord
     return made[result]
 
 
+def recover(writer: Writer, node: Node, operands: list[str]) -> str:
+    """Write the computing anew of numbers that are not finite, of all that belong together."""
+    text: str = node.attributes["formulas"]
+    result: int = node.attributes["result"]
+    key = ("recovered", text, *operands)
+    found = writer.known((*key, result))
+    if found is not None:
+        return found
+    dtype = node.results[0].type.dtype
+    formulas = parse_formulas(text)
+    vector = any(map(is_vector, operands))
+    if vector:
+        operands = [writer.spread(operand, REGISTER[dtype]) for operand in operands]
+    count, end = len(formulas.results), len(operands) - node.attributes["guards"]
+    plain, starts, guards = operands[:count], operands[count:end], operands[end:]
+    lost = _lost(writer, plain, dtype)
+
+    def reasons() -> list[tuple[list[str], int]]:
+        flag = writer.type_of("i1", vector)
+        open_ = lost
+        for guard in guards:
+            no_number = _no_number(writer, guard, dtype)
+            open_ = writer.write(
+                vector, f"select {flag} {no_number}, {flag} {none}, {flag} {open_}"
+            )
+        return [([open_], 3)]
+
+    none = "zeroinitializer" if vector else "false"
+    made = _replaced(writer, formulas, dtype, plain, starts, [lost], reasons)
+    for place, register in enumerate(made):
+        writer.remember((*key, place), register)
+    return made[result]
+
+
+def _lost(writer: Writer, registers: list[str], dtype: DType) -> str:
+    """Write whether one of some numbers is not finite: as 0 times these is not, nor a sum of it."""
+    vector = is_vector(registers[0])
+    type_ = writer.type_of(REGISTER[dtype], vector)
+    zero = literal(0.0, dtype)
+    if vector:
+        zero = writer.spread(zero, REGISTER[dtype])
+    sum_ = ""
+    for register in dict.fromkeys(registers):
+        product = writer.write(vector, f"fmul {type_} {register}, {zero}")
+        sum_ = writer.write(vector, f"fadd {type_} {sum_}, {product}") if sum_ else product
+    return writer.write(vector, f"fcmp uno {type_} {sum_}, {zero}")
+
+
 def _mended(
     writer: Writer,
     formulas: Formulas,
@@ -77,22 +125,66 @@ def _mended(
     asked = watched(formulas.steps, len(operands), dtype)
     if not asked:
         return plain
-    vector = is_vector(plain[0])
     outer = _outside(writer, [registers[i] for i in asked if i < len(operands)], dtype)
-    inner = [_extreme(writer, registers[i], dtype) for i in asked if i >= len(operands)]
-    some, _ = _any(writer, [*outer, *inner], vector)
+    inner = _extremes(writer, [registers[i] for i in asked if i >= len(operands)], dtype)
+    reasons = [(outer, 1), (inner, 2)]
+    return _replaced(writer, formulas, dtype, plain, operands, [*outer, *inner], lambda: reasons)
+
+
+def _replaced(
+    writer: Writer,
+    formulas: Formulas,
+    dtype: DType,
+    plain: list[str],
+    operands: list[str],
+    flags: list[str],
+    reasons: Callable[[], list[tuple[list[str], int]]],
+) -> list[str]:
+    """Write what replaces plain results where a flag is set.
+
+    ``reasons`` writes the flags that count, where one is set, each with its byte of a lane.
+    """
+    vector = is_vector(plain[0])
     far, near = writer.labels("far", "near")
-    before = writer.block
-    writer.do(f"br i1 {some}, label %{far}, label %{near}")
-    writer.start(far)
-    made = _call(writer, formulas, dtype, plain, _flags(writer, outer, inner, vector), operands)
+    ways = [(writer.block, plain)]
+
+    def go_on(flags: list[str], where: str) -> None:
+        some, _ = _any(writer, flags, vector)
+        writer.do(f"br i1 {some}, label %{where}, label %{near}")
+        writer.start(where)
+
+    go_on(flags, far)
+    counted = reasons()
+    still = [flag for found, _ in counted for flag in found]
+    if still != flags:
+        ways.append((writer.block, plain))
+        (computed,) = writer.labels("computed")
+        go_on(still, computed)
+    made = _call(writer, formulas, dtype, plain, _bytes(writer, counted, vector), operands)
+    ways.append((writer.block, made))
     writer.do(f"br label %{near}")
     writer.start(near)
     type_ = writer.type_of(REGISTER[dtype], vector)
     return [
-        writer.write(vector, f"phi {type_} [ {register}, %{before} ], [ {mended}, %{far} ]")
-        for register, mended in zip(plain, made, strict=True)
+        writer.write(
+            vector,
+            f"phi {type_} " + ", ".join(f"[ {found[i]}, %{block} ]" for block, found in ways),
+        )
+        for i in range(len(plain))
     ]
+
+
+def _no_number(writer: Writer, guard: str, dtype: DType) -> str:
+    """Write whether a guard is below 0, and neither large nor small."""
+    vector = is_vector(guard)
+    type_, flag = writer.type_of(REGISTER[dtype], vector), writer.type_of("i1", vector)
+    moderate = 2.0 ** MODERATE[dtype.bytes]
+    ends = [literal(-1 / moderate, dtype), literal(-moderate, dtype)]
+    if vector:
+        ends = [f"splat ({REGISTER[dtype]} {end})" for end in ends]
+    below = writer.write(vector, f"fcmp olt {type_} {guard}, {ends[0]}")
+    above = writer.write(vector, f"fcmp ogt {type_} {guard}, {ends[1]}")
+    return writer.write(vector, f"and {flag} {below}, {above}")
 
 
 def _plain(
@@ -148,18 +240,18 @@ def _outside(writer: Writer, registers: list[str], dtype: DType) -> list[str]:
             )
         return chosen
 
-    moderate = 2.0 ** MODERATE[dtype]
+    moderate = 2.0 ** MODERATE[dtype.bytes]
     return [
         compare("olt", extremum("olt"), number(1 / moderate)),
         compare("ogt", extremum("ogt"), number(moderate)),
     ]
 
 
-def _flags(writer: Writer, outer: list[str], inner: list[str], vector: bool) -> str:
-    """Write a byte a lane: 1 where operands are far, or zero or infinite, 2 for values within."""
+def _bytes(writer: Writer, reasons: list[tuple[list[str], int]], vector: bool) -> str:
+    """Write a byte a lane: of the last reason of which a flag is set, 0 of none."""
     flag, byte = writer.type_of("i1", vector), writer.type_of("i8", vector)
     made = ""
-    for registers, code in ((outer, 1), (inner, 2)):
+    for registers, code in reasons:
         if registers:
             _, joined = _any(writer, registers, vector)
             one = f"splat (i8 {code})" if vector else str(code)
@@ -171,36 +263,53 @@ def _flags(writer: Writer, outer: list[str], inner: list[str], vector: bool) -> 
     return made
 
 
-def _extreme(writer: Writer, register: str, dtype: DType) -> str:
-    """Write whether a number is large or small, but neither infinite, nan nor zero."""
-    key = ("extreme", register, dtype)
-    found = writer.known(key)
-    if found is not None:
-        return found
-    vector = is_vector(register)
+def _extremes(writer: Writer, registers: list[str], dtype: DType) -> list[str]:
+    """Write whether one of some numbers is small, and whether one is large.
+
+    Those that are infinite, nan or zero are neither. One comparison for all: LLVM's optimiser takes
+    long over a disjunction of many.
+    """
+    if not registers:
+        return []
+    vector = is_vector(registers[0])
     bits = 8 * dtype.bytes
+    start = -(1 << bits - 1)
     word = DType.I64 if dtype is DType.F64 else DType.I32
     type_ = writer.type_of(REGISTER[word], vector)
+    given = writer.type_of(REGISTER[dtype], vector)
+    smaller = f"@llvm.smin.{suffix(word, writer.lanes if vector else 1)}"
+    writer.module.declare(f"declare {type_} {smaller}({type_}, {type_})")
 
     def number(value: int) -> str:
         # wrapped around, as the sums are
-        text = str((value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1))
+        text = str((value - start) % (1 << bits) + start)
         return f"splat ({REGISTER[word]} {text})" if vector else text
 
-    def between(low: int, high: int) -> str:
-        """Write whether the pattern is at least one number and below another, in one comparison."""
-        start = -(1 << bits - 1)
-        moved = writer.write(vector, f"add {type_} {size}, {number(start - low)}")
-        return writer.write(vector, f"icmp slt {type_} {moved}, {number(start + high - low)}")
+    def size(register: str) -> str:
+        found = writer.known(("pattern", register, dtype))
+        if found is None:
+            pattern = writer.write(vector, f"bitcast {given} {register} to {type_}")
+            found = writer.write(vector, f"and {type_} {pattern}, {number(-start - 1)}")
+            writer.remember(("pattern", register, dtype), found)
+        return found
 
-    given = writer.type_of(REGISTER[dtype], vector)
-    pattern = writer.write(vector, f"bitcast {given} {register} to {type_}")
-    size = writer.write(vector, f"and {type_} {pattern}, {number((1 << bits - 1) - 1)}")
-    moderate = 2.0 ** MODERATE[dtype]
-    small = between(1, _pattern(1 / moderate, dtype))
-    large = between(_pattern(moderate, dtype) + 1, _pattern(math.inf, dtype))
-    flag = writer.type_of("i1", vector)
-    return writer.remember(key, writer.write(vector, f"or {flag} {small}, {large}"))
+    def any_between(low: int, high: int) -> str:
+        """Write whether a pattern is at least one number and below another."""
+        moved = [
+            writer.write(vector, f"add {type_} {each}, {number(start - low)}") for each in sizes
+        ]
+        least = functools.reduce(
+            lambda x, y: writer.write(vector, f"call {type_} {smaller}({type_} {x}, {type_} {y})"),
+            moved,
+        )
+        return writer.write(vector, f"icmp slt {type_} {least}, {number(start + high - low)}")
+
+    sizes = [size(register) for register in registers]
+    moderate = 2.0 ** MODERATE[dtype.bytes]
+    return [
+        any_between(1, _pattern(1 / moderate, dtype)),
+        any_between(_pattern(moderate, dtype) + 1, _pattern(math.inf, dtype)),
+    ]
 
 
 def _pattern(number: float, dtype: DType) -> int:
@@ -235,7 +344,7 @@ def _call(
     vector = is_vector(plain[0])
     count = writer.lanes if vector else 1
     type_ = writer.type_of(REGISTER[dtype], vector)
-    steps, numbers = program(formulas, len(operands))
+    steps, numbers = program(formulas, len(operands), dtype)
     writer.module.declare(declaration(dtype))
     places = [
         writer.module.constant(Constant(np.array(steps, np.int32))),
@@ -273,11 +382,10 @@ class _Range(NamedTuple):
     unit: float
 
 
-@functools.lru_cache(maxsize=1024)
 def watched(steps: tuple[Step, ...], operands: int, dtype: DType) -> tuple[int, ...]:
     """Return the values that must be moderate for plain arithmetic to have a formula's bits."""
     format_ = _FORMATS[dtype]
-    size, digits = MODERATE[dtype], format_.digits
+    size, digits = MODERATE[dtype.bytes], format_.digits
     unknown = _Range(format_.highest, format_.lowest, format_.lowest)
     moderate = _Range(size, -size, -size - digits)
     ranges = [unknown] * operands

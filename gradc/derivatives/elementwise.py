@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gradc.autodiff.masks import Partial, Under
+from gradc.autodiff.squares import is_sum_of_squares
 from gradc.autodiff.zeros import is_number
 from gradc.derivatives.registry import nondifferentiable, partials, transpose, zero_derivative
-from gradc.derivatives.squares import is_sum_of_squares
 from gradc_ir import build, composed, ops
 from gradc_ir.graph import Value
 from gradc_ir.types import DType
@@ -349,7 +349,8 @@ def log_mixture(out: Value, x: Value, y: Value, t: Value) -> list[Partial]:
 @partials(ops.coth_sum)
 def coth_sum(out: Value, x: Value, y: Value, t: Value) -> list[Partial]:
     """t * (coth(x * t / 2) + coth(y * t / 2)) / 2, of which each operand has its own term."""
-    p, q = 0.5 * x * t, 0.5 * y * t
+    # as numbers of their own, of which functions are told from what they are multiplied with
+    p, q = build.fence(0.5 * x * t), build.fence(0.5 * y * t)
     tiny = 2.0**-60 if x.type.dtype is DType.F32 else 2.0**-500
 
     def by(argument: Value, half: Value) -> Value:
@@ -368,11 +369,21 @@ def coth_sum(out: Value, x: Value, y: Value, t: Value) -> list[Partial]:
         lost = -build.expm1(-size)
         return build.exp(-size) * (size / lost - 1) / lost
 
+    def signed(half: Value, size: Value) -> Value:
+        return build.select(build.lt(half, 0), -size, size)
+
     def by_last() -> Value:
-        opposite = build.logical_xor(build.lt(p, 0), build.lt(q, 0))
-        far = build.logical_and(opposite, build.lt(0.5, build.minimum(build.abs(p), build.abs(q))))
-        left = missing(q) - missing(p)
-        return build.select(far, build.select(build.lt(p, 0), -left, left), rate(p) + rate(q))
+        # far from 0 the halves of both are added first: they may be all that cancels
+        near = [build.lt(build.abs(half), 0.5) for half in (p, q)]
+        halves = [
+            build.select(at, 0, signed(half, build.full_like(half, 0.5)))
+            for at, half in zip(near, (p, q))
+        ]
+        rests = [
+            build.select(at, rate(half), signed(half, -missing(half)))
+            for at, half in zip(near, (p, q))
+        ]
+        return (halves[0] + halves[1]) + (rests[0] + rests[1])
 
     return [lambda: by(x, p), lambda: by(y, q), by_last]
 

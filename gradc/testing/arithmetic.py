@@ -20,7 +20,7 @@ Meaning = Callable[..., Any]
 
 # Ops that move, add and multiply elements: their references compute in any numbers.
 _MOVING = "broadcast reshape transpose concatenate slice pad set_slice gather scatter_set select"
-_ADDING = "neg add sub mul div exactly stop_gradient scatter_add recurrence contract"
+_ADDING = "neg add sub mul div exactly fence stop_gradient scatter_add recurrence contract"
 _ANY_NUMBERS = frozenset([*_MOVING.split(), *_ADDING.split()])
 
 
@@ -56,6 +56,8 @@ class Wide:
             )
         elif name == "unbounded":
             made = unbounded.interpret(operands, meanings=self._word, **attributes)
+        elif name == "recover":
+            made = operands[attributes["result"]]
         elif floats and name in self.meanings:
             with np.errstate(all="ignore"):
                 made = self.meanings[name](*operands, **attributes)

@@ -161,6 +161,7 @@ fresnel_sine, fresnel_cosine = map(_unary, ("fresnel_sine", "fresnel_cosine"))
 logical_not = _unary("logical_not")
 stop_gradient = _unary("stop_gradient")
 exactly = _unary("exactly")
+fence = _unary("fence")
 add = _binary("add")
 sub = _binary("sub")
 mul = _binary("mul")
@@ -190,6 +191,11 @@ stdtr, stdtrit = map(_binary, ("stdtr", "stdtrit"))
 bessel_j, bessel_y = map(_binary, ("bessel_j", "bessel_y"))
 bessel_i, bessel_i_scaled = map(_binary, ("bessel_i", "bessel_i_scaled"))
 bessel_k, bessel_k_scaled = map(_binary, ("bessel_k", "bessel_k_scaled"))
+
+
+def coth_sum(x: Operand, y: Operand, t: Operand) -> Value:
+    """Return the op ``coth_sum`` of x, y and t."""
+    return elementwise("coth_sum", x, y, t)
 
 
 def log_mixture(x: Operand, y: Operand, t: Operand) -> Value:

@@ -124,11 +124,45 @@ def _digamma_difference(x: Value, m: Value) -> Value:
     return build.select(positive, found, plain)
 
 
+def _decaying(v: Value) -> Value:
+    """Return ``sign(v) * (1 - exp(-abs(v)))``."""
+    lost = -build.expm1(-build.abs(v))
+    return build.select(build.lt(v, 0), -lost, lost)
+
+
+def _over_argument(v: Value) -> Value:
+    """Return ``(1 - exp(-abs(v))) / abs(v)``, 1 at 0."""
+    size = build.abs(v)
+    return build.select(build.eq(size, 0), 1, build.expm1(-size) / -size)
+
+
+def _coth_sum(x: Value, y: Value, t: Value) -> Value:
+    """``t * expm1(p + q) / (expm1(p) * expm1(q))``, all three as what decays, with what is left."""
+    p, q = x * t, y * t
+    swapped = build.lt(build.abs(y), build.abs(x))
+    low, high = build.select(swapped, y, x), build.select(swapped, x, y)
+    small, large = build.select(swapped, q, p), build.select(swapped, p, q)
+    total = x + y
+    both = total * t
+    # the products may underflow, which the numbers without t do not
+    outer = build.select(
+        build.lt(build.abs(large), 1),
+        total / high * (_over_argument(both) / _over_argument(large)),
+        _decaying(both) / _decaying(large),
+    )
+    inner = build.select(
+        build.lt(build.abs(small), 1), 1 / low / _over_argument(small), t / _decaying(small)
+    )
+    alike = build.eq(build.lt(p, 0), build.lt(q, 0))
+    return outer * build.select(alike, 1, build.exp(-build.abs(small))) * inner
+
+
 BODIES: dict[str, Callable[..., Value]] = {
     "direction_cosine": _direction_cosine,
     "log_mixture": _log_mixture,
     "log_poch": _log_poch,
     "digamma_difference": _digamma_difference,
+    "coth_sum": _coth_sum,
 }
 
 

@@ -22,7 +22,7 @@ _PER_ELEMENT = {
     **dict.fromkeys(("neg", "add", "sub", "mul", "abs", "sign", "floor", "cast", "select"), 1),
     **dict.fromkeys(("maximum", "minimum", "eq", "ne", "lt", "le"), 1),
     **dict.fromkeys(("logical_not", "logical_and", "logical_or", "logical_xor"), 1),
-    **dict.fromkeys(("stop_gradient", "exactly"), 0),
+    **dict.fromkeys(("stop_gradient", "exactly", "fence"), 0),
     **dict.fromkeys(("div", "sqrt", "floor_divide", "remainder"), _DIVISION),
 }
 _PER_ELEMENT_READ = {

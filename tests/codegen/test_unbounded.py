@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,7 +17,7 @@ from gradc_ir.builder import Builder
 from gradc_ir.graph import Function
 from gradc_ir.interpret import interpret
 from gradc_ir.types import DType, Type
-from gradc_ir.unbounded import parse_formulas
+from gradc_ir.unbounded import FUNCTIONS, compute, parse_formulas
 
 FORMULAS = [
     "mul %0 %1; div %2 %1 -> %3",
@@ -72,6 +75,77 @@ def test_products_leave_the_range_and_come_back(x: float, y: float, wanted: floa
     function = function_of(FORMULAS[0], DType.F64, ())
     (found,) = interpret(function, [np.float64(x), np.float64(y)])
     np.testing.assert_allclose(found, wanted, rtol=1e-15)
+
+
+@pytest.mark.parametrize("word", FUNCTIONS)
+@pytest.mark.parametrize("dtype", [DType.F64, DType.F32])
+def test_compiled_functions_have_the_bits_of_the_interpreter(word: str, dtype: DType) -> None:
+    names = " ".join(["%3", "%1"][: FUNCTIONS[word]])
+    text = f"mul %0 %1; {word} {names}; mul %4 %2; select %4 %5 %0; div %5 %6 -> %5 %4 %6 %7"
+    count, shape = 4, (61,)
+    with Builder() as builder:
+        params = [builder.param(i, Type(dtype, shape)) for i in range(4)]
+        results = [
+            build.apply(
+                "recover", *[params[0]] * count, *params[1:], formulas=text, result=i, guards=0
+            )
+            for i in range(count)
+        ]
+        function = builder.function("f", params, results)
+    arrays = [samples(dtype, shape, seed) for seed in (3, 4, 5)]
+    arrays = [np.where(np.isfinite(array), array, 2).astype(dtype.numpy) for array in arrays]
+    lost = np.full(shape, np.nan, dtype.numpy)
+    wanted = interpret(function, [lost, *arrays])
+    assert any(np.isfinite(each).any() for each in wanted)
+    for found, each in zip(Executable(function, False, False)([lost, *arrays]), wanted):
+        np.testing.assert_array_equal(np.asarray(found), each)
+
+
+# word, what NumPy calls it, ends of an interval
+REFERENCES: list[tuple[str, Callable[..., Any], float, float]] = [
+    *((name, getattr(np, name), -20.0, 20.0) for name in ("exp", "expm1", "exp2", "cbrt", "sinh")),
+    *((name, getattr(np, name), -20.0, 20.0) for name in ("cosh", "tanh", "arctan", "arcsinh")),
+    *((name, getattr(np, name), 0.0, 9.0) for name in ("log", "log1p", "log2", "log10", "sqrt")),
+    *((name, getattr(np, name), -1.0, 1.0) for name in ("arcsin", "arccos", "arctanh", "sign")),
+    *((name, getattr(np, name), 1.0, 9.0) for name in ("arccosh", "power", "hypot", "arctan2")),
+    *((name, getattr(np, name), -9.0, 9.0) for name in ("logaddexp", "maximum", "minimum")),
+    ("sigmoid", lambda x: 1 / (1 + np.exp(-x)), -9.0, 9.0),
+    ("sigmoid_derivative", lambda x: 1 / (2 + np.exp(-x) + np.exp(x)), -9.0, 9.0),
+    ("softplus", lambda x: np.logaddexp(0, x), -9.0, 9.0),
+    ("log1mexp", lambda x: np.log1p(-np.exp(x)), -9.0, -0.5),
+    ("exp_product", lambda x, y: np.exp(x * y), -3.0, 3.0),
+    ("direction_cosine", lambda x, y: x / np.hypot(x, y), -3.0, 3.0),
+]
+
+
+@pytest.mark.parametrize(("word", "reference", "low", "high"), REFERENCES)
+def test_functions_are_what_they_are_called(
+    word: str, reference: Callable[..., Any], low: float, high: float
+) -> None:
+    random, count = np.random.default_rng(6), FUNCTIONS.get(word, 1)
+    arrays = [random.uniform(low, high, 200) for _ in range(count)]
+    names = " ".join(f"%{i}" for i in range(count))
+    found = compute(*arrays, formulas=f"{word} {names} -> %{count}", result=0)
+    np.testing.assert_allclose(found, reference(*arrays), rtol=2e-14, atol=1e-16)
+
+
+@pytest.mark.parametrize(
+    ("text", "x", "wanted"),
+    [
+        ("exp %0; add %0 1.0; exp %2; div %1 %3 -> %4", 1e4, np.exp(-1)),
+        ("exp %0; log %1 -> %2", 1e300, 1e300),
+        # beyond 2**52 the exponent itself is rounded
+        ("exp %0; div %1 %1 -> %2", 1e300, np.nan),
+        ("exp %0; sub %1 1.0; div 1.0 %2 -> %3", 1e300, 0.0),
+        ("neg %0; exp %1; sub 1.0 %2 -> %3", 1e300, 1.0),
+        ("mul %0 %0; exp %1; mul %2 %2; log %3; sqrt %4; div %5 %0 -> %6", 1e100, np.sqrt(2)),
+        ("log %0; add %0 %1 -> %2", -1.0, np.nan),
+        ("sub %0 %0; log %1 -> %2", 3.0, -np.inf),
+    ],
+)
+def test_exponentials_of_large_numbers(text: str, x: float, wanted: float) -> None:
+    found = compute(np.array([x]), formulas=text, result=0)
+    np.testing.assert_allclose(found, [wanted], rtol=1e-12)
 
 
 def test_few_values_are_watched() -> None:

@@ -297,6 +297,11 @@ log_poch = elementwise(
     "log_poch", operands=2, reference=meaning.composed("log_poch"), scalar="math.log_poch",
     domain=(POSITIVE, POSITIVE), summary="lgamma(x + m) - lgamma(x), accurate for small m.",
 )
+coth_sum = elementwise(
+    "coth_sum", operands=3, reference=meaning.composed("coth_sum"), scalar="math.coth_sum",
+    domain=(POSITIVE, POSITIVE, POSITIVE),
+    summary="t * (coth(x * t / 2) + coth(y * t / 2)) / 2, t last, without cancellation.",
+)
 digamma_difference = elementwise(
     "digamma_difference", operands=2, reference=meaning.composed("digamma_difference"),
     scalar="math.digamma_difference", domain=(POSITIVE, POSITIVE),
@@ -394,6 +399,19 @@ exactly = declare(
         domain=(REALS,),
         linear=(0,),
         summary="x, a fence that no rewrite rule looks through.",
+    )
+)
+fence = declare(
+    Op(
+        "fence",
+        "elementwise",
+        1,
+        _infer_same,
+        _identity,
+        scalar="identity",
+        domain=(REALS,),
+        linear=(0,),
+        summary="x, a fence of rules for rules: what they made is kept, but series look through.",
     )
 )
 

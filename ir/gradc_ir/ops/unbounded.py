@@ -16,18 +16,37 @@ def _is_float(dtype: DType) -> bool:
 
 
 def _infer(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    if not types:
-        raise DTypeError("unbounded: a formula has operands")
-    same_shape("unbounded", types)
-    same_dtype("unbounded", types, _is_float)
+    return _type_of("unbounded", types, types, attributes, meaning.ARITHMETIC)
+
+
+def _infer_recover(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    formulas = meaning.parse_formulas(attributes["formulas"])
+    starts = types[len(formulas.results) : len(types) - attributes["guards"]]
+    return _type_of("recover", types, starts, attributes, frozenset(meaning.WORDS))
+
+
+def _type_of(
+    name: str,
+    types: Sequence[Type],
+    starts: Sequence[Type],
+    attributes: Attributes,
+    words: frozenset[str],
+) -> tuple[Type, ...]:
+    """Return the type of what formulas of ``words`` make of some of the operands."""
+    if not starts:
+        raise DTypeError(f"{name}: a formula has operands")
+    same_shape(name, types)
+    same_dtype(name, types, _is_float)
     steps, results = meaning.parse_formulas(attributes["formulas"])
-    count = len(types)
+    count = len(starts)
     for step in steps:
+        if step.word not in words:
+            raise DTypeError(f"{name}: no step of these formulas: {step.word}")
         if any(isinstance(each, int) and not 0 <= each < count for each in step.operands):
-            raise DTypeError(f"unbounded: {step.word} asks for a value that is not there")
+            raise DTypeError(f"{name}: {step.word} asks for a value that is not there")
         count += 1
     if not 0 <= attributes["result"] < len(results) or max(results) >= count:
-        raise DTypeError("unbounded: a result that is not there")
+        raise DTypeError(f"{name}: a result that is not there")
     return (types[0],)
 
 
@@ -41,5 +60,17 @@ unbounded = declare(
         attributes=("formulas", "result"),
         scalar="unbounded",
         summary="A formula that over- and underflows only in its result.",
+    )
+)
+recover = declare(
+    Op(
+        "recover",
+        "unbounded",
+        None,
+        _infer_recover,
+        meaning.recover,
+        attributes=("formulas", "result", "guards"),
+        scalar="recover",
+        summary="What is finite as it is; where it is not, a formula of what comes behind it.",
     )
 )

@@ -6,6 +6,7 @@ from gradc_ir.passes.cse import MergeCommonSubexpressions
 from gradc_ir.passes.dce import RemoveDeadNodes
 from gradc_ir.passes.fold import FoldConstants
 from gradc_ir.passes.hoist import HoistInvariants
+from gradc_ir.passes.recover import RecoverFinite
 from gradc_ir.passes.unbound import UnboundExponents
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "FoldConstants",
     "HoistInvariants",
     "MergeCommonSubexpressions",
+    "RecoverFinite",
     "RemoveDeadNodes",
     "SimplifyControl",
     "UnboundExponents",

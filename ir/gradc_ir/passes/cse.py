@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gradc_ir.graph import Function
-from gradc_ir.order import order_operands
+from gradc_ir.order import ORDER_OPERANDS
 from gradc_ir.rewrite import rewrite
 
 
@@ -21,4 +21,4 @@ class MergeCommonSubexpressions:
 
     def __call__(self, function: Function) -> Function:
         """Return the function with equal values merged; every result keeps its bits."""
-        return rewrite(function, [order_operands()])
+        return rewrite(function, [ORDER_OPERANDS])

@@ -17,7 +17,7 @@ from gradc_ir.rewrite import FunctionRule, rewrite
 from gradc_ir.sizes import Expr, at_least, product
 
 # A fence stays a fence; sources are constants already, or made where they are used.
-_KEPT = frozenset({"constant", "exactly", "iota", "param"})
+_KEPT = frozenset({"constant", "exactly", "fence", "iota", "param"})
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ _MOVING = frozenset(
     {
         *("param", "constant", "iota", "size"),
         *("reshape", "broadcast", "transpose", "concatenate", "slice", "pad", "set_slice"),
-        *("stop_gradient", "exactly"),
+        *("stop_gradient", "exactly", "fence"),
     }
 )
 # As much work for an element as four cheap ops is worth an array larger than what it is made of,

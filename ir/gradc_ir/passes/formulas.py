@@ -1,0 +1,169 @@
+"""Formulas of what values are made of: their steps, where these start, and the graph with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gradc_ir.builder import Builder
+from gradc_ir.graph import Function, Node, Value
+from gradc_ir.rearrange import REARRANGEMENTS, scalar_constant
+from gradc_ir.unbounded import Formulas, Operand, Step, print_formulas
+
+IsStep = Callable[[Node], bool]
+
+_MOST_STEPS = 400
+# Constants that move no product out of the range by themselves.
+_TAME = (2.0**-30, 2.0**30)
+
+
+class Group(NamedTuple):
+    """Values that formulas are made for, what these start from, and their text."""
+
+    values: tuple[Value, ...]
+    leaves: tuple[Value, ...]
+    text: str
+
+
+def is_tame(value: Value) -> bool:
+    """Whether a value is a constant that moves no product out of the range by itself."""
+    number = scalar_constant(value)
+    return number is not None and _TAME[0] <= abs(number) <= _TAME[1]
+
+
+def grouped(function: Function, chosen: Sequence[Value], is_step: IsStep) -> list[Group]:
+    """Return the formulas of values, in groups that are computed together.
+
+    Those of a group have what they start from at the same time: behind as many groups and as many
+    reductions.
+    """
+    if not chosen:
+        return []
+    cones = {value: _cone(value, is_step) for value in chosen}
+    level: dict[Value, tuple[int, int]] = {}
+    groups: dict[object, list[Value]] = {}
+    for node in function.nodes:
+        behind = [level[operand] for operand in node.operands]
+        stage = max((each[0] for each in behind), default=0)
+        waits = max((each[1] for each in behind), default=0)
+        if not (node.op.is_elementwise or node.op.name in REARRANGEMENTS):
+            waits += bool(node.operands)
+        for value in node.results:
+            if value in cones and not waits:
+                key = (stage, waits, value.type)
+                groups.setdefault(key, []).append(value)
+            level[value] = (stage, waits)
+        if not is_step(node) and any(operand in cones for operand in node.operands):
+            for value in node.results:
+                level[value] = (stage + 1, waits)
+    found = []
+    order = {value: i for i, node in enumerate(function.nodes) for value in node.results}
+    for values in groups.values():
+        whole = {each for value in values for each in cones[value]}
+        parts = [values] if len(whole) <= _MOST_STEPS else [[value] for value in values]
+        for part in parts:
+            members = {each for value in part for each in cones[value]}
+            if len(members) <= _MOST_STEPS:
+                found.append(_group(part, sorted(members, key=order.__getitem__), is_step))
+    return found
+
+
+def _group(values: Sequence[Value], members: Sequence[Value], is_step: IsStep) -> Group:
+    """Return the formulas of values that are made of members, which are in order."""
+    steps = [value for value in members if is_step(value.node)]
+    leaves = [value for value in members if not is_step(value.node)]
+    numbers = {each: i for i, each in enumerate([*leaves, *steps])}
+
+    def operand(each: Value) -> Operand:
+        number = scalar_constant(each)
+        return numbers[each] if number is None else float(number)
+
+    text = print_formulas(
+        Formulas(
+            tuple(Step(each.op.name, tuple(map(operand, each.operands))) for each in steps),
+            tuple(numbers[value] for value in values),
+        )
+    )
+    return Group(tuple(values), tuple(leaves), text)
+
+
+def _cone(value: Value, is_step: IsStep) -> set[Value]:
+    """Return the steps that make a value and what they start from; constants are neither."""
+    seen: set[Value] = set()
+    stack = [value]
+    while stack:
+        top = stack.pop()
+        if top in seen or scalar_constant(top) is not None:
+            continue
+        seen.add(top)
+        if is_step(top.node):
+            stack += top.operands
+    return seen
+
+
+def rebuilt(
+    function: Function,
+    groups: Sequence[Group],
+    bodies: Mapping[Node, Mapping[str, Any]],
+    keeps: IsStep,
+    needed: Callable[[Group], Sequence[Value]],
+    made: Callable[[Group, int, list[Value]], Value],
+) -> Function:
+    """Return the function with something else in place of values of groups.
+
+    Parameters
+    ----------
+    bodies: changed attributes of nodes.
+    keeps: which nodes go on to read what they read.
+    needed: what has to be built before a value of a group can be read.
+    made: builds what is read of a group, by its place, from what is needed.
+    """
+    found = {value: (group, i) for group in groups for i, value in enumerate(group.values)}
+    mapping: dict[Value, Value] = {}
+    replaced: dict[Value, Value] = {}
+
+    def waits_for(node: Node) -> Iterator[Value]:
+        for operand in node.operands:
+            if keeps(node) or operand not in found:
+                yield operand
+            else:
+                yield from needed(found[operand][0])
+
+    def read(value: Value) -> Value:
+        if value not in found:
+            return mapping[value]
+        if value not in replaced:
+            group, place = found[value]
+            with builder.at(function.locations.get(value.node, ())):
+                replaced[value] = made(group, place, [mapping[x] for x in needed(group)])
+        return replaced[value]
+
+    def make(node: Node) -> None:
+        lines = function.locations.get(node, ())
+        operands = tuple([mapping[x] if keeps(node) else read(x) for x in node.operands])
+        if node not in bodies and all(mapping.get(x) is y for x, y in zip(node.operands, operands)):
+            builder.copy(node, mapping, lines)
+            return
+        with builder.at(lines):
+            new = builder.apply(node.op, operands, bodies.get(node, node.attributes))
+        mapping.update(zip(node.results, new.results, strict=True))
+
+    with Builder.beyond(function.nodes) as builder:
+        for each in function.nodes:
+            stack = [each]
+            while stack:
+                node = stack[-1]
+                missing = [x.node for x in waits_for(node) if x not in mapping]
+                if missing:
+                    stack += missing
+                    continue
+                stack.pop()
+                if not node.results or node.results[0] not in mapping:
+                    make(node)
+        return builder.function(
+            function.name,
+            [mapping[param] for param in function.params],
+            [read(result) for result in function.results],
+            function.names,
+            function.location,
+        )

@@ -1,0 +1,288 @@
+"""Computes anew what is not finite, with exponents without bound, where it may well be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gradc_ir import build, knowledge
+from gradc_ir.graph import Function, Node, Value
+from gradc_ir.passes.formulas import Group, grouped, is_tame, rebuilt
+from gradc_ir.rearrange import scalar_constant
+from gradc_ir.types import DType
+from gradc_ir.unbounded import ARITHMETIC, FUNCTIONS, PRIMITIVES, parse_formulas
+
+_STEPS = frozenset({*ARITHMETIC, *FUNCTIONS, "lt", "eq", "floor", "select"})
+# Functions that may overflow, that may underflow, and whose results are of moderate size.
+_LARGE = frozenset({"power", "exp", "expm1", "exp2", "sinh", "cosh", "exp_product"})
+_TINY = frozenset({"power", "exp", "exp2", "exp_product", "sigmoid", "sigmoid_derivative",
+                   "softplus"})  # fmt: skip
+_MODERATE = frozenset({"sin", "cos", "tanh", "sigmoid", "sigmoid_derivative", "erf", "erfc",
+                       "direction_cosine", "sign"})  # fmt: skip
+# Functions that are neither large nor small where their operand is: of a large one, of a tiny one.
+_OF_LARGE = frozenset({"sqrt", "cbrt", "log", "log1p", "log2", "log10", "power", "arctan2",
+                       "hypot", "direction_cosine", "arcsinh", "arccosh"})  # fmt: skip
+_OF_TINY = frozenset({"log", "log2", "log10", "power", "arctan2"})
+# They keep what an operand may be.
+_CARRYING = frozenset({"neg", "abs", "add", "sub", "select", "maximum", "minimum", "stop_gradient",
+                       "fence", "sqrt"})  # fmt: skip
+_MOST_SOURCES = 8
+# Values of all steps are on the stack together, 16 bytes each.
+_MOST_WEIGHT, _FUNCTION_WEIGHT = 4000, 40
+_CHEAP = frozenset({"neg", "abs", "add", "sub", "mul", "select", "stop_gradient", "fence"})
+
+
+@dataclass(frozen=True)
+class RecoverFinite:
+    """Gives results that may not be finite, although the value is, a second way to be computed.
+
+    What is finite stays as it is.
+    """
+
+    name = "recover"
+    summary = "compute with unbounded exponents what is not finite otherwise"
+
+    def __call__(self, function: Function) -> Function:
+        """Return the function with formulas behind results that may be lost."""
+        groups = [
+            group
+            for group in grouped(function, _chosen(function), _is_step)
+            if _weight(group) <= _MOST_WEIGHT
+        ]
+        if not groups:
+            return function
+        guards = {group.values: _guarded(group.values) for group in groups}
+
+        def needed(group: Group) -> Sequence[Value]:
+            reads = (each for guard in guards[group.values] for each in guard.reads)
+            return (*group.values, *group.leaves, *reads)
+
+        def made(group: Group, place: int, given: list[Value]) -> Value:
+            return _recovered(group, place, given, guards[group.values])
+
+        return rebuilt(function, groups, {}, _is_step, needed, made)
+
+
+def _weight(group: Group) -> int:
+    """Return about how many steps the formulas of a group have when functions are taken apart."""
+    words = [step.word for step in parse_formulas(group.text).steps]
+    return sum(1 if word in PRIMITIVES else _FUNCTION_WEIGHT for word in words)
+
+
+def _recovered(group: Group, place: int, given: list[Value], guards: list[_Guard]) -> Value:
+    """Return a value of a group, of the plain ones, what they start from, and what is guarded."""
+    count, end = len(group.values), len(group.values) + len(group.leaves)
+    dtype = group.values[0].type.dtype
+    reads = iter(given[end:])
+    sides = [_side(guard, [next(reads) for _ in guard.reads], dtype) for guard in guards]
+    starts = [build.cast(x, dtype) for x in (*given[count:end], *sides)]
+    return build.apply(
+        "recover",
+        *given[:count],
+        *starts,
+        formulas=group.text,
+        result=place,
+        guards=len(guards),
+    )
+
+
+# Functions that are of no number outside of their domain, with what is below 0 there.
+_DOMAINS: dict[str, Callable[[Value], Value]] = {
+    **dict.fromkeys(("sqrt", "log", "log2", "log10", "power"), lambda x: x),
+    "log1p": lambda x: x + 1,
+    **dict.fromkeys(("arcsin", "arccos", "arctanh"), lambda x: 1 - build.abs(x)),
+    "arccosh": lambda x: x - 1,
+}
+_CHOICES = {"first": (1.0, -1.0), "second": (-1.0, 1.0)}
+_MOST_CHOICES = 2
+
+
+class _Guard(NamedTuple):
+    """What a function is taken of on every way to a value, if the choices are these."""
+
+    reads: tuple[Value, ...]  # what it is taken of, then conditions
+    name: str
+    choices: tuple[bool, ...]
+
+
+def _side(guard: _Guard, reads: list[Value], dtype: DType) -> Value:
+    """Return what is below 0 where a function is of no number, or such a one is chosen."""
+    x, *conditions = reads
+    if guard.name in _DOMAINS:
+        made = build.cast(_DOMAINS[guard.name](x), dtype)
+    else:
+        made = build.select(x, *(build.full(x.type.shape, c, dtype) for c in _CHOICES[guard.name]))
+    for condition, choice in zip(conditions, guard.choices, strict=True):
+        one = build.ones_like(made)
+        made = build.select(condition, *((made, one) if choice else (one, made)))
+    return made
+
+
+def _guarded(values: Sequence[Value]) -> list[_Guard]:
+    """Return the guards of some values.
+
+    Where a condition chooses what is not finite, that is a guard as well.
+    """
+    found: dict[_Guard, None] = {}
+    seen: set[Value] = set()
+    stack: list[tuple[Value, tuple[Value, ...], tuple[bool, ...]]] = [(x, (), ()) for x in values]
+    while stack:
+        value, conditions, choices = stack.pop()
+        if value in seen or not _is_step(value.node):
+            continue
+        seen.add(value)
+        name, operands = value.node.op.name, value.node.operands
+        if name == "select":
+            lost = [_is_lost(each) for each in operands[1:]]
+            if any(lost):
+                which = "first" if lost[1] else "second"
+                found[_Guard((operands[0], *conditions), which, choices)] = None
+            if len(choices) < _MOST_CHOICES:
+                more = (*conditions, operands[0])
+                stack += [(x, more, (*choices, x is operands[1])) for x in operands[1:]]
+            stack.append((operands[0], conditions, choices))
+            continue
+        known = scalar_constant(operands[0]) is not None or operands[0].op.name in ("abs", "exp")
+        if name in _DOMAINS and not (known or (name == "power" and is_whole(operands[1]))):
+            found[_Guard((operands[0], *conditions), name, choices)] = None
+        stack += [(x, conditions, choices) for x in operands]
+    return list(found)
+
+
+def _is_lost(value: Value) -> bool:
+    number = scalar_constant(value)
+    return number is not None and not math.isfinite(number)
+
+
+def is_whole(value: Value) -> bool:
+    """Whether a value is a whole number that is known."""
+    number = scalar_constant(value)
+    return number is not None and float(number).is_integer()
+
+
+def _is_step(node: Node) -> bool:
+    """Whether a node may be a step: of one float dtype, or a condition about such."""
+    if node.op.name not in _STEPS:
+        return False
+    dtypes = {operand.type.dtype for operand in node.operands} - {DType.BOOL}
+    dtypes |= {node.results[0].type.dtype} - {DType.BOOL}
+    return all(dtype.is_float for dtype in dtypes) and len(dtypes) < 2
+
+
+class _Ways(NamedTuple):
+    """What a value may be, of operands of any size.
+
+    ``large``, ``tiny``: out of the range above, or below. ``lost``: not finite although the number
+    is. ``sources``: what sums and products make it of, None where there is more to it.
+    """
+
+    large: bool = False
+    tiny: bool = False
+    lost: bool = False
+    moderate: bool = False
+    sources: frozenset[Value] | None = None
+
+
+def _chosen(function: Function) -> list[Value]:
+    """Return the values that are read as numbers of their own, and may be lost."""
+    ways: dict[Value, _Ways] = {}
+    wanted: dict[Value, None] = {}
+    for node in function.nodes:
+        if _is_step(node):
+            ways[node.results[0]] = _ways(node, [_of(x, ways) for x in node.operands])
+        else:
+            wanted.update(dict.fromkeys(node.operands))
+    wanted.update(dict.fromkeys(function.results))
+    return [x for x in wanted if x in ways and x.type.dtype.is_float and ways[x].lost]
+
+
+def _of(operand: Value, ways: Mapping[Value, _Ways]) -> _Ways:
+    known = ways.get(operand)
+    if known is not None:
+        return known
+    if scalar_constant(operand) is not None:
+        return _Ways(moderate=is_tame(operand), sources=frozenset())
+    return _Ways(moderate=operand.op.name in _MODERATE, sources=frozenset([operand]))
+
+
+def _ways(node: Node, of: list[_Ways]) -> _Ways:
+    name = node.op.name
+    made = _Ways(
+        lost=any(x.lost for x in of),
+        large=name in _CARRYING and any(x.large for x in of),
+        tiny=name in _CARRYING and any(x.tiny for x in of),
+        moderate=name in _MODERATE or (name in _CHEAP and all(x.moderate for x in of)),
+        sources=_joined(node, of),
+    )
+    if name == "mul":
+        return _product(node, made, *of)
+    if name == "div":
+        return _quotient(node, made, *of)
+    if name in _LARGE or name in _TINY:
+        shrinks = _shrinks(node)
+        made = made._replace(
+            large=name in _LARGE and not shrinks,
+            tiny=name in _TINY,
+            moderate=made.moderate or shrinks,
+        )
+    returns = (name in _OF_LARGE and any(x.large for x in of)) or (
+        name in _OF_TINY and any(x.tiny for x in of)
+    )
+    return made._replace(lost=made.lost or returns)
+
+
+def _product(node: Node, made: _Ways, x: _Ways, y: _Ways) -> _Ways:
+    large = x.large or y.large
+    if any(map(is_tame, node.operands)):
+        return made._replace(large=large, tiny=x.tiny or y.tiny)
+    lost = made.lost or _comes_back(x, y) or _comes_back(y, x)
+    return made._replace(large=large or not (x.moderate or y.moderate), tiny=True, lost=lost)
+
+
+def _quotient(node: Node, made: _Ways, x: _Ways, y: _Ways) -> _Ways:
+    if is_tame(node.operands[1]):
+        return made._replace(large=x.large, tiny=x.tiny)
+    number = scalar_constant(node.operands[0]) is not None
+    return made._replace(
+        large=x.large or y.tiny or not number,
+        tiny=x.tiny or y.large or not number,
+        lost=made.lost or x.large or y.tiny,
+    )
+
+
+def _shrinks(node: Node) -> bool:
+    """Whether a node is an exponential of what is not above 0."""
+    operands = node.operands
+    if node.op.name in ("exp", "exp2"):
+        return knowledge.interval(operands[0])[1] <= 0
+    if node.op.name != "exp_product":
+        return False
+    return any(_is_negated(x, y) for x, y in (operands, operands[::-1]))
+
+
+def _is_negated(x: Value, y: Value) -> bool:
+    """Whether a value is another one times a number below 0."""
+    if x.op.name == "neg":
+        return x.operands[0] is y
+    if x.op.name != "mul" or y not in x.operands:
+        return False
+    number = scalar_constant(x.operands[1 - x.operands.index(y)])
+    return number is not None and number < 0
+
+
+def _joined(node: Node, of: list[_Ways]) -> frozenset[Value] | None:
+    sources: frozenset[Value] = frozenset()
+    for each in of:
+        if each.sources is None or node.op.name not in _CHEAP:
+            return None
+        sources |= each.sources
+    return sources if len(sources) <= _MOST_SOURCES else None
+
+
+def _comes_back(large: _Ways, other: _Ways) -> bool:
+    """Whether a factor may bring a product back into the range: not what made it leave it."""
+    if large.sources is None or other.sources is None:
+        return large.large
+    return large.large and not other.sources <= large.sources

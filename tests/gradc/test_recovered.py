@@ -1,0 +1,105 @@
+"""What is finite comes out finite, although plain arithmetic leaves the range on the way.
+
+A table of functions and points, with the value and the gradient by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradc
+from gradc.pipeline import Request, derive
+from gradc.tracing import trace
+from gradc_ir.types import DType, Type
+
+Function = Callable[..., Any]
+INF, NAN = float("inf"), float("nan")
+
+# function, point, value, gradient
+CASES: list[tuple[Function, tuple[float, ...], float, tuple[float, ...]]] = [
+    (lambda x, y, z: x * y * z, (1e200, 1e200, 1e-250), 1e150, (1e-50, 1e-50, INF)),
+    (lambda x, y, z: x * (y * y) * z, (1e-300, 1e200, 0.0), 0.0, (0.0, 0.0, 1e100)),
+    (lambda x, y: np.sinh(x) / np.hypot(np.sinh(x), y), (800.0, 1.0), 1.0, (0.0, 0.0)),
+    (lambda x, y: np.arctan2(np.sinh(x), y), (1e5, 2.0), np.pi / 2, (0.0, 0.0)),
+    (lambda x, y: np.exp(x) * np.log(y) / np.exp(x + 1), (1e3, np.e), np.exp(-1), None),
+    (lambda x, y: np.exp(-x * x) * (x**3 * y), (1e150, 1.0), 0.0, (0.0, 0.0)),
+    (lambda x, y: np.cbrt(x / (y * y)), (1e-300, 1e-170), np.cbrt(1e40), None),
+    (lambda x, p: x**p / (1 + x**p), (2.0, 4e3), 1.0, (0.0, 0.0)),
+    (lambda x: x**2 * np.exp(-x) / (1 - np.exp(-x)) ** 2, (1e200,), 0.0, (0.0,)),
+    # no digit of these is known, and no number is made up
+    (lambda x, y: np.exp(x) / (y + np.exp(0.5 * x)) ** 2, (1e300, 1.0), NAN, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_a_value_and_its_gradient(number: int) -> None:
+    function, point, value, gradient = CASES[number]
+    whole = gradc.compile(gradc.value_and_grad(function, tuple(range(len(point)))))
+    found, slopes = whole(*point)
+    np.testing.assert_allclose(found, value, rtol=1e-13)
+    if gradient is not None:
+        np.testing.assert_allclose(slopes, gradient, rtol=1e-13)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (37,), (5, 3)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_any_shape_and_precision(shape: tuple[int, ...], dtype: type) -> None:
+    def slope(x):
+        return np.sinh(x) / np.sqrt(np.sinh(x) ** 2 + 1)
+
+    points = np.linspace(-2000, 2000, max(int(np.prod(shape)), 1)).reshape(shape).astype(dtype)
+    found = np.asarray(gradc.compile(slope)(points))
+    np.testing.assert_allclose(found, np.tanh(points), rtol=1e-5)
+    assert found.dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("function", "points", "wanted"),
+    [
+        (lambda x: np.sqrt(1 - x * x) / x, [0.5, 2.0, -3.0], [NAN, NAN]),
+        (lambda x: np.log(x / (1 - x)) * x, [0.5, 2.0, -3.0], [NAN, NAN]),
+        (lambda x: np.where(x > 0, np.log(x * x / (1 + x)), -np.inf), [1.0, -2.0, -3.0],
+         [-INF, -INF]),
+        (lambda x: x * x / (1 + x * x), [1.0, INF, NAN], [NAN, NAN]),
+    ],
+)  # fmt: skip
+def test_what_is_no_number_stays_none(
+    function: Function, points: list[float], wanted: list[float]
+) -> None:
+    found = gradc.compile(function)(np.array(points))
+    assert np.isfinite(found[0])
+    np.testing.assert_array_equal(found[1:], wanted)
+
+
+def long(x, y):
+    for i in range(120):
+        x = x * np.sinh(y + i) / (y - i)
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "count", "fires"),
+    [
+        (lambda x, y, z: x * y * z, 3, True),
+        (lambda x, y, z: x * y / z, 3, True),
+        (lambda x, y: np.exp(x) / (np.exp(x) + y), 2, True),
+        # what made a product leave the range does not bring it back
+        (lambda x, y: (1 - x) ** 2 + 100 * (y - x * x) ** 2, 2, False),
+        (lambda x, y: x * y + y, 2, False),
+        (lambda x, y: np.tanh(x) + y, 2, False),
+        (long, 2, False),
+    ],
+)
+def test_formulas_are_for_what_may_come_back(function: Function, count: int, fires: bool) -> None:
+    scalar = Type(DType.F64, ())
+    made = derive(trace(function, (scalar,) * count).function, Request("value"))
+    assert any(node.op.name == "recover" for node in made.nodes) == fires
+
+
+def test_plain_functions_have_none() -> None:
+    function = gradc.compile(lambda x, y, z: x * y * z, stable=False)
+    assert not np.isfinite(function(1e200, 1e200, 1e-250))
