@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from benchmarks.accuracy import balls, run, truth
+from benchmarks.accuracy import balls, explained, run, truth
 from benchmarks.accuracy.bits import doubles, error_bits, ordinals
 from benchmarks.accuracy.case import HELD_OUT, Case, Range, all_cases, case, positive, real, within
 from benchmarks.accuracy.engines import ENGINES, naive
@@ -227,6 +227,28 @@ def test_the_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert summary([good, bad], "gradc").failed == 1
     assert "(1 failed)" in means([good, bad])
     assert "gradc failed" in remarks([good, bad])
+
+
+def test_large_errors_are_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    found = measure(declared(softplus), ENGINES, 100)
+    why = {(found.case.suite, "softplus"): "exp overflows"}
+    monkeypatch.setattr(explained, "explanations", dict)
+    assert "| **not explained** |" in explained.table([found], "naive", "gradc")
+    assert explained.remarks([found], "naive") == [f"- not explained, {found.case.suite}: softplus"]
+    assert not explained.remarks([found], "gradc")
+    monkeypatch.setattr(explained, "explanations", lambda: why)
+    assert "| exp overflows |" in explained.table([found], "naive", "gradc")
+    assert not explained.remarks([found], "naive")
+    assert "small by now" in explained.remarks([found], "gradc")[0]
+    held_out = measure(Case(HELD_OUT, softplus, declared(softplus).ranges), ENGINES, 100)
+    assert explained.over([held_out], "naive") == []
+
+
+def test_every_explanation_is_of_a_case() -> None:
+    there = {(one.suite, one.name) for one in CASES if one.suite != HELD_OUT}
+    assert explained.explanations().keys() <= there
+    assert all(why and "\n" not in why for why in explained.explanations().values())
 
 
 def test_the_command(

@@ -15,9 +15,11 @@ from benchmarks.accuracy import audit as module
 from benchmarks.accuracy.audit import audit, effects, main, table
 from benchmarks.accuracy.case import Case, real
 
+RULE = "exp-over-two-exps"
 
-def growth(x: Any, y: Any) -> Any:
-    return np.log(np.exp(x) + np.exp(y))
+
+def share(x: Any, y: Any) -> Any:
+    return np.exp(x) / (np.exp(x) + np.exp(y))
 
 
 def line(x: Any) -> Any:
@@ -27,7 +29,7 @@ def line(x: Any) -> Any:
 @pytest.fixture
 def one_rule() -> Iterator[None]:
     """Leave out all stable rules but one, so that no other can take its place."""
-    others = [rule.name for rule in gradc.rules.STABLE if rule.name != "log-exp-plus-exp"]
+    others = [rule.name for rule in gradc.rules.STABLE if rule.name != RULE]
     with gradc.rules(without=others):
         yield
 
@@ -38,7 +40,7 @@ def a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 CASES = [
-    Case("own", growth, {"x": real(-2000, 2000), "y": real(-2000, 2000)}),
+    Case("own", share, {"x": real(-2000, 2000), "y": real(-2000, 2000)}),
     Case("own", line, {"x": real(-50, 50)}),
     Case("held_out", line, {"x": real(-50, 50)}),
 ]
@@ -47,8 +49,8 @@ CASES = [
 @pytest.mark.usefixtures("one_rule")
 def test_a_rule_that_a_case_needs_is_found() -> None:
     found = {effect.rule: effect for effect in effects(CASES[0], 60)}
-    assert found["log-exp-plus-exp"].case == "growth"
-    assert found["log-exp-plus-exp"].worse > 1
+    assert found[RULE].case == "share"
+    assert found[RULE].worse > 1
     assert not list(effects(CASES[1], 60))
 
 
@@ -57,9 +59,27 @@ def test_the_table_has_needed_and_idle_rules() -> None:
     audited = audit(CASES[:2], 60)
     assert audited[0].needed
     text = table(audited)
-    assert "| log-exp-plus-exp | logaddexp | 1 | 1 |" in text
-    assert "fire in no case (" in text
-    assert "erf-minus-one" in text
+    assert f"| {RULE} | sigmoid | 1 | 1 |" in text
+    argued, bare = text.index("but argued for ("), text.index("without an argument (")
+    assert argued < text.index("- join-power-of-two (scale, ") < bare
+    assert bare < text.index("- erf-minus-one (error_functions, fires in no case)")
+
+
+def test_every_argument_is_for_a_rule() -> None:
+    assert module.ARGUED.keys() <= {rule.name for rule in gradc.rules.STABLE}
+
+
+@pytest.mark.parametrize(("argued", "code"), [(True, 0), (False, 1)])
+def test_a_rule_that_is_neither_needed_nor_argued_for_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], argued: bool, code: int
+) -> None:
+    monkeypatch.setattr(module, "all_cases", lambda: iter(CASES[:2]))
+    monkeypatch.setattr(module, "effects", lambda case, number: iter(()))
+    names = [rule.name for rule in gradc.rules.STABLE]
+    monkeypatch.setattr(module, "ARGUED", dict.fromkeys(names if argued else names[1:], "cheaper"))
+    assert main([]) == code
+    assert (f"- {names[0]} (" in capsys.readouterr().out) is True
+    assert main(["--cases", "line"]) == 0  # others may need it
 
 
 def test_the_held_out_cases_are_not_looked_at(
@@ -73,8 +93,8 @@ def test_the_held_out_cases_are_not_looked_at(
         return []
 
     monkeypatch.setattr(module, "effects", none)
-    assert main(["--json", str(tmp_path / "audit.json")]) == 0
+    assert main(["--json", str(tmp_path / "audit.json")]) == 1  # nothing is needed
     assert [case.suite for case in looked] == ["own", "own"]
     rows = json.loads((tmp_path / "audit.json").read_text())["rules"]
-    assert {row["rule"] for row in rows} >= {"log-exp-plus-exp"}
+    assert {row["rule"] for row in rows} >= {RULE}
     assert capsys.readouterr().out.startswith("| rule | family |")

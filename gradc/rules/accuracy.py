@@ -168,9 +168,10 @@ def measure(
     points: Mapping[str, Array] | None = None,
 ) -> list[Errors]:
     """Return the errors of value and first derivatives of both sides, at points or sampled ones."""
+    given = points is not None
     points = sample(equation, domain, condition, count) if points is None else points
     if dtype is DType.F32:
-        points = _in_single_precision(points)
+        points = _in_single_precision(points, keep_zeros=not given)
     truths, labels = truth(equation, points, dtype)
     left_text, right_text = sides(equation)
     left = _computed(graph_of(left_text, equation, points, dtype), points, dtype)
@@ -191,13 +192,17 @@ def measure(
     return found
 
 
-def _in_single_precision(points: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the points rounded to single precision, without those that overflow in it."""
-    with np.errstate(over="ignore"):
+def _in_single_precision(points: Mapping[str, Array], keep_zeros: bool) -> dict[str, Array]:
+    """Return the points rounded to single precision, without those that overflow in it.
+
+    Those that become 0 are kept on demand: they may no longer be where a guard says yes.
+    """
+    with np.errstate(over="ignore", under="ignore"):
         rounded = {name: values.astype(np.float32) for name, values in points.items()}
     kept = np.ones(len(next(iter(rounded.values()))), dtype=bool)
-    for values in rounded.values():
-        kept &= np.isfinite(values.reshape(len(values), -1)).all(axis=1)
+    for name, values in rounded.items():
+        in_range = np.isfinite(values) & (keep_zeros | (values != 0) | (points[name] == 0))
+        kept &= in_range.reshape(len(values), -1).all(axis=1)
     return {name: values[kept].astype(np.float64) for name, values in rounded.items()}
 
 
@@ -325,7 +330,8 @@ def _rounded(compute: Any, numbers: list[Any], count: int, dtype: DType) -> list
         elif abs(number) < smallest / 2:
             found.append(0.0)
         elif dtype is DType.F32:
-            found.append(float(np.float32(float(number))))
+            with np.errstate(over="ignore"):  # what is too large for it is infinite
+                found.append(float(np.float32(float(number))))
         else:
             found.append(float(number))
     return found

@@ -68,8 +68,8 @@ def powers(a: Side, b: Side, delta: Product) -> Product | None:
         name, cases = parts(a.value)
         # far from one, the case of a power of one plus little is not met
         far = cases[2] if name == "select" else a.value
-        return whole(_choose(near, made, build.add(build.exactly(far), -1.0)))
-    plain = build.sub(build.exactly(a.value), build.exactly(b.value))
+        return whole(_choose(near, made, build.add(build.fence(far), -1.0)))
+    plain = build.sub(build.fence(a.value), build.fence(b.value))
     return whole(_choose(near, build.mul(b.value, made), plain))
 
 

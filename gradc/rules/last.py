@@ -18,7 +18,7 @@ from gradc.rules.forms import negated, over_axes, sum_of_exponentials
 from gradc.rules.squares import difference_of_squares
 from gradc_ir import build
 from gradc_ir.graph import Function, Node, Value
-from gradc_ir.rearrange import peel, rearrange, scalar_constant
+from gradc_ir.rearrange import REARRANGEMENTS, peel, rearrange, scalar_constant
 
 # -- sums of exponentials of which the largest is 1 ------------------------------------------------
 
@@ -211,6 +211,8 @@ def _rest_of_opposite(total: Value, part: Value) -> Value | None:
 
 
 def _are_opposite(x: Value, y: Value) -> bool:
+    while x.op.name in REARRANGEMENTS and x.op is y.op and x.node.attributes == y.node.attributes:
+        x, y = x.operands[0], y.operands[0]
     if x.op.name == y.op.name == "select" and x.operands[0] is y.operands[0]:
         pairs = zip(x.operands[1:], y.operands[1:])
         return all(negated(a, b) for a, b in pairs)
@@ -263,7 +265,10 @@ def _without_detour(value: Value) -> Value:
     ],
 )
 def exp_of_product(value: Value) -> Value | None:
-    """Hand an exponential both factors of its exponent; a power of two goes into one of them."""
+    """Hand an exponential both factors of its exponent; a power of two goes into one of them.
+
+    A product with nothing but powers of two is not rounded.
+    """
     exponent, moves = peel(value.operands[0])
     factor = 1.0
     while exponent.op.name in ("neg", "mul"):
@@ -272,7 +277,7 @@ def exp_of_product(value: Value) -> Value | None:
             continue
         left, right = exponent.operands
         number = scalar_constant(right)
-        if number is None or peel(left)[0].op.name not in ("mul", "neg") or not _is_binary(number):
+        if number is None or not _is_binary(number):
             scaled = left if factor == 1 else left * factor
             return rearrange(build.exp_product(scaled, right), moves)
         factor, exponent = factor * number, left

@@ -125,6 +125,7 @@ def real_functions() -> dict[str, Callable[..., Any]]:
         "logaddexp": lambda x, y: s.log(s.exp(x) + s.exp(y)),
         "log1mexp": log1mexp,
         "direction_cosine": lambda x, y: x / s.sqrt(s.sympify(x) ** 2 + s.sympify(y) ** 2),
+        "coth_sum": lambda x, y, t: t * (s.coth(x * t / 2) + s.coth(y * t / 2)) / 2,
         "log_mixture": lambda x, y, t: s.log(t * s.exp(x) + (1 - t) * s.exp(y)),
         "eq": s.Eq,
         "ne": s.Ne,
@@ -136,6 +137,7 @@ def real_functions() -> dict[str, Callable[..., Any]]:
         "logical_xor": s.Xor,
         "select": lambda p, x, y: s.Piecewise((x, p), (y, True)),
         "exactly": lambda x: x,
+        "fence": lambda x: x,
         "floor_divide": lambda x, y: s.floor(s.sympify(x) / y),
         "remainder": lambda x, y: x - y * s.floor(s.sympify(x) / y),
     }
@@ -147,6 +149,7 @@ def real_functions() -> dict[str, Callable[..., Any]]:
     table["logsumexp"] = lambda x: s.log(sum(s.exp(part) for part in x))
     table["E"] = s.E  # the base that power-e takes for e
     table["ROOT_TWO"] = s.sqrt(2)  # which rules for the normal take a number for
+    table["QUARTER_PI"], table["HALF_PI"] = s.pi / 4, s.pi / 2
     return table
 
 
@@ -199,6 +202,8 @@ def graph_functions(dtype: DType, length: Any) -> dict[str, Any]:
     table |= {name: reduction(name) for name in _REDUCTIONS}
     table["E"] = float(dtype.numpy.type(np.e))
     table["ROOT_TWO"] = float(dtype.numpy.type(np.sqrt(2)))
+    table["QUARTER_PI"] = float(dtype.numpy.type(np.pi / 4))
+    table["HALF_PI"] = float(dtype.numpy.type(np.pi / 2))
     return table
 
 

@@ -306,6 +306,7 @@ SYMBOLIC: dict[str, Callable[..., Any]] = {
     "cumsum": lambda x, y, i: build.cumsum(x, 0, reverse=True),
     "recurrence": lambda x, y, i: build.recurrence(x, y, 0),
     "log_mixture": lambda x, y, i: build.log_mixture(x, y, build.sigmoid(x)),
+    "coth_sum": lambda x, y, i: build.coth_sum(x, y, x),
     "betainc": lambda x, y, i: build.betainc(x, y, x),
     "betaincinv": lambda x, y, i: build.betaincinv(x, y, x),
     "iota": lambda x, y, i: build.iota(DType.F64, N),

@@ -129,12 +129,10 @@ def test_double_precision(body: str) -> None:
     backward = whole(points)
     # near 0 forward derivatives by x of what is expanded there have a second variable, the tangent
     far = (np.abs(points) > 0.1) | (body not in EINSTEIN)
-    # beyond, a square that a selection ends is infinite before the exponential makes it 0
-    near = (np.abs(points) < 1e150) | (body not in EINSTEIN)
     for found, expected, there in (
         (value, wanted[0], far | True),
         (slope, wanted[1], far),
-        (backward, wanted[1], near),
+        (backward, wanted[1], far | True),
     ):
         errors = bits_between(np.asarray(found), expected)[there & np.isfinite(expected)]
         assert errors.mean() < BITS / 2

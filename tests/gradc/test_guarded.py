@@ -85,7 +85,7 @@ ELEMENTWISE: dict[str, tuple[Function, Rows]] = {
     "log": (lambda x: np.where(x > 0, np.log(x), 0.0), [ZERO, MINUS, LOG_AT_ONE, (-INF, 0, 0, 0)]),
     "log-of-nan": (lambda x: np.where(x > 0, np.log(x), 0.0), [(NAN, 0, 0, 0)]),
     "log-twice": (guarded_twice, [ZERO, MINUS, LOG_AT_ONE]),
-    "quotient": (lambda x: np.where(x == 0, 1.0, np.sin(x) / x), [(0.0, 1, 0, 0)]),
+    "quotient": (lambda x: np.where(x == 0, 1.0, np.sin(x) / x), [(0.0, 1, 0, -1 / 3)]),
     "reciprocal": (lambda x: np.where(x != 0, 1 / x, 0.0), [ZERO, (2.0, 0.5, -0.25, 0.25)]),
     "power": (lambda x: np.where(x > 0, x**1.5, 0.0), [ZERO, MINUS, (4.0, 8, 3, 0.375)]),
     "inverse-power": (lambda x: np.where(x > 0, x**-2.5, 0.0), [ZERO, (1.0, 1, -2.5, 8.75)]),

@@ -140,7 +140,7 @@ def test_unknown_functions_are_named_with_near_ones() -> None:
         (("sin(x)", "y"), {}, "?y does not stand on the left side"),
         (("x", "x"), {}, "the left side of a rule must be an op"),
         (("log(exp(x))", "x"), {"kind": "slow"}, "no kind of rule is called 'slow'"),
-        (("log(exp(x))", "x"), {"name": "log-exp"}, "a rule called log-exp exists"),
+        (("log(exp(x))", "x"), {"name": "log-sqrt"}, "a rule called log-sqrt exists"),
         (("log(exp(x))", "x"), {"domain": {"y": (0, 1)}}, "the domain names y, no variable"),
         (("log(-exp(x))", "x"), {}, "the left side has no value at any point that was tried"),
         (("sin(x if x else 1)", "x"), {}, "a rule cannot say x if x else 1"),
@@ -256,23 +256,29 @@ def test_what_is_compiled_in_a_block_is_kept_apart() -> None:
     made = gradc.rule(SOFTPLUS, name="users-own", register=False)
     compiled = gradc.compile(naive)
     with gradc.rules(without=[one.name for one in gradc.rules() if "softplus" in one.text]):
-        assert np.isinf(compiled(np.float64(800.0)))
+        assert is_plain(compiled)
         with gradc.rules(made):
-            assert compiled(np.float64(800.0)) == 800
-        assert np.isinf(compiled(np.float64(800.0)))
+            assert not is_plain(compiled)
+        assert is_plain(compiled)
         assert len(compiled.signatures) == 2
-    assert compiled(np.float64(800.0)) == 800
+    assert not is_plain(compiled)
     assert np.isinf(calls(np.float64(800.0)))
+
+
+def is_plain(compiled: gradc.Compiled) -> bool:
+    """Call a function at a large number; return whether no rule has put softplus into it."""
+    assert compiled(np.float64(800.0)) == 800
+    return "softplus" not in {node.op.name for node in compiled.ir(np.float64(800.0)).nodes}
 
 
 def test_registering_compiles_again() -> None:
     compiled = gradc.compile(naive)
     with gradc.rules(without=[one.name for one in gradc.rules() if "softplus" in one.text]):
-        assert np.isinf(compiled(np.float64(800.0)))
+        assert is_plain(compiled)
         registered = gradc.rule(SOFTPLUS, name="users-own")
-        assert compiled(np.float64(800.0)) == 800
+        assert not is_plain(compiled)
         registered.remove()
-        assert np.isinf(compiled(np.float64(800.0)))
+        assert is_plain(compiled)
 
 
 def test_threads_and_tasks_have_blocks_of_their_own() -> None:
@@ -340,5 +346,5 @@ def test_no_block_within_a_traced_function() -> None:
 def test_own_rules_are_left_out_by_name() -> None:
     names = [one.name for one in gradc.rules.STABLE]
     with gradc.rules(without=names):
-        assert np.isinf(gradc.compile(naive)(np.float64(800.0)))
+        assert is_plain(gradc.compile(naive))
         assert not [one for one in gradc.rules() if one.kind is gradc.rules.Kind.STABLE]

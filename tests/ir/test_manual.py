@@ -30,7 +30,7 @@ TAKES = {
     **dict.fromkeys(("triangular_solve", "solve"), "float"),
     "cond": "bool, as the branches",
     "external": "as it says",
-    "unbounded": "float",
+    **dict.fromkeys(("unbounded", "recover"), "float"),
     "call": "as the body",
     "checkpoint": "as the body",
     "scan": "as the body",

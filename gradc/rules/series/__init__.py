@@ -1,5 +1,6 @@
 """Expansions near points where the closed form of a function of one value loses its digits."""
 
 from gradc.rules.series.expand import ExpandSeries
+from gradc.rules.series.guards import ContinueGuards, SettleGuards
 
-__all__ = ["ExpandSeries"]
+__all__ = ["ContinueGuards", "ExpandSeries", "SettleGuards"]

@@ -13,10 +13,12 @@ from functools import cached_property
 import numpy as np
 
 from gradc.rules.series import precise
+from gradc.rules.series.choices import are_equal, comparisons
 from gradc.rules.series.orders import Growth
 from gradc.rules.series.polynomial import BITS, Polynomial, fit
 from gradc.rules.series.precise import Context, Precise
-from gradc.rules.series.region import Point, Region
+from gradc.rules.series.region import Choices, Point, Region
+from gradc_ir.graph import Value
 from gradc_ir.reduction import Array
 from gradc_ir.types import DType
 
@@ -25,18 +27,25 @@ _PLACES = (1.0, 1.37)  # of the points that are measured, in units of the radius
 _GOOD = 1.0  # bits of error that a few roundings make
 _SLACK = 0.5
 _MOST_TERMS = 20
-# Two more places near the point, and digits for what cancels there.
-_NEAR, _DEEP, _DEEP_BITS = -60, -1000, 8000
+# Places on the way to the point, and digits for what cancels there.
+_INWARDS = (*range(-24, -61, -3), -200, -1000)
+_NEAR_BITS, _DEEP_BITS = 1600, 8000
 
 
 @dataclass(frozen=True)
 class Approximation:
-    """``h ** order * polynomial`` near a point, on both sides or on the right."""
+    """``h ** order * polynomial`` near a point, on both sides or on the right.
+
+    ``is_open``: the point itself is left to what stood there; so are all numbers for which one of
+    the conditions is not as it is said.
+    """
 
     point: Point
     order: float
     both_sides: bool
     polynomial: Polynomial
+    is_open: bool = False
+    conditions: tuple[tuple[Value, bool], ...] = ()
 
 
 class Search:
@@ -52,7 +61,8 @@ class Search:
 
     def run(self) -> Approximation | None:
         """Return the best approximation; None when none is better than the closed form."""
-        if not self.is_one_function:
+        conditions = self.conditions
+        if conditions is None:
             return None
         wanted = self._wanted()
         for exponent in reversed([one for one in _EXPONENTS if one <= wanted]):
@@ -65,31 +75,87 @@ class Search:
                 loss=min(self._error(exponent - 1), self._error(exponent)) - 1,
             )
             if found is not None and len(found.coefficients) <= _MOST_TERMS:
-                made = Approximation(self.point, self.growth.order, self.growth.both_sides, found)
+                made = Approximation(
+                    self.point,
+                    self.growth.order,
+                    self.growth.both_sides,
+                    found,
+                    self.is_open,
+                    conditions,
+                )
                 return made if self._is_better(made) else None
         return None
 
-    @property
-    def is_one_function(self) -> bool:
-        """Whether conditions leave it the same function all the way to the point, and there."""
+    @cached_property
+    def conditions(self) -> tuple[tuple[Value, bool], ...] | None:
+        """What must hold for it to be the same function on the way to the point as further off.
+
+        None where it is not known.
+        """
         names = {self.region.steps[at].name for at in self._cone}
         if "select" not in names:
-            return True
+            return ()
         if not names.isdisjoint(precise.SLOW):
+            return None
+        found: Choices = {}
+        for side in (1, -1) if self.growth.both_sides else (1,):
+            changing = self._changing(side)
+            if any(found.get(at, holds) != holds for at, holds in changing.items()):
+                return None  # another condition on the other side
+            found |= changing
+        values = {
+            parts[()]: value for value, parts in self.region.parts.items() if parts.keys() == {()}
+        }
+        if any(holds is None or at not in values for at, holds in found.items()):
+            return None
+        return tuple((values[at], bool(holds)) for at, holds in found.items())
+
+    def _changing(self, side: int) -> Choices:
+        """Return the comparisons that make another function of it nearer to the point."""
+        found: Choices = {}
+        before: Choices | None = None
+        for exponent in _INWARDS:
+            c = precise.context(_DEEP_BITS if exponent < _INWARDS[-2] else _NEAR_BITS)
+            h = c.ldexp(side, exponent)
+            free = self.region.evaluate(c, h, self._cone, is_free=True)
+            here = comparisons(self.region, free, self._cone)
+            if before is None:
+                before = here | self.region.chosen.get(side, {})
+            changed = [at for at in here if here[at] != before[at]]
+            further_off = self._under(before, h, c) if changed else None
+            made, value = {}, free[self.root]
+            for at in changed:
+                if are_equal(self.region, value, further_off):
+                    break
+                # what others compare may depend on it
+                made[at] = before[at]
+                value = self._under(found | made, h, c)
+            found |= made
+        return found
+
+    def _under(self, choices: Choices, h: Precise, c: Context) -> Precise | None:
+        chosen = self.region.chosen
+        self.region.chosen = {1: choices, -1: choices}
+        try:
+            return self.region.evaluate(c, h, self._cone)[self.root]
+        finally:
+            self.region.chosen = chosen
+
+    @cached_property
+    def is_open(self) -> bool:
+        """Whether what stands at the point itself is not the limit there, or not known to be."""
+        conditions = any(self.region.steps[at].name == "select" for at in self._cone)
+        if not conditions or self.point.is_infinite:
             return False
-        c = precise.context(_DEEP_BITS)
-        near, deep = (self._quotient(c.ldexp(1, one), c) for one in (_NEAR, _DEEP))
-        if near is None or deep is None or abs(near - deep) > c.ldexp(abs(near), _NEAR // 2):
-            return False
-        if self.point.is_infinite or not self.growth.both_sides:
+        if not self.growth.both_sides:
             return True
-        here = self._value(c.mpf(self.point.at), c)
-        limit = near if self.growth.order == 0 else c.mpf(0)
-        return (
-            here is None
-            or self.growth.order < 0
-            or bool(abs(here - limit) <= c.ldexp(1, _NEAR // 2))
-        )
+        c = precise.context(_NEAR_BITS)
+        here = self.region.evaluate(c, c.zero, self._cone, is_free=True)[self.root]
+        if here is None or self.growth.order < 0:
+            return False
+        if self.growth.order > 0:
+            return bool(abs(here) > 2.0**-48)
+        return not are_equal(self.region, here, self._quotient(c.ldexp(1, -_NEAR_BITS // 8), c))
 
     # -- the closed form ---------------------------------------------------------------------------
 
@@ -108,16 +174,16 @@ class Search:
     def _error(self, exponent: int) -> float:
         found = self._errors.get(exponent)
         if found is None:
-            variable = self._floats(2.0**exponent, _PLACES)
-            made = self.region.floats(variable)[self.root]
-            found = self._errors[exponent] = self._bits(variable, made)
+            h = self._places(2.0**exponent, _PLACES)
+            found = self._errors[exponent] = self._bits(h, self.region.floats(h)[self.root])
         return found
 
-    def _floats(self, radius: float, places: tuple[float, ...]) -> Array:
+    def _places(self, radius: float, places: tuple[float, ...]) -> Array:
+        """Return local variables near which kernels are measured."""
         h = [place * radius for place in places]
         if self.growth.both_sides:
             h += [-one for one in h]
-        return self.point.floats(np.array(h)).astype(self._dtype)
+        return np.array(h)
 
     @property
     def _dtype(self) -> np.dtype[np.generic]:
@@ -127,9 +193,10 @@ class Search:
     def _digits(self) -> int:
         return 57 if self.region.variable.type.dtype is DType.F64 else 28
 
-    def _bits(self, variable: Array, made: Array) -> float:
-        """Return the mean error of what was computed at values of the variable, in bits."""
+    def _bits(self, h: Array, made: Array) -> float:
+        """Return the mean error of what was computed at local variables, in bits."""
         total = 0.0
+        variable = self.point.floats(h).astype(self._dtype)
         for at, result in zip(variable, made):
             truth = self._truth(float(at))
             if truth is None or math.isinf(truth):
@@ -140,18 +207,18 @@ class Search:
         return total / len(variable)
 
     def _truth(self, variable: float) -> float | None:
-        found = self._value(precise.context(BITS).mpf(variable))
+        c = precise.context(BITS)
+        found = self._value(self.point.local(c, c.mpf(variable)), c)
         return None if found is None else float(found)
 
-    def _value(self, variable: Precise, c: Context | None = None) -> Precise | None:
-        c = c or precise.context(BITS)
-        return self.region.evaluate(c, variable, self._cone)[self.root]
+    def _value(self, h: Precise, c: Context) -> Precise | None:
+        return self.region.evaluate(c, h, self._cone)[self.root]
 
     # -- the polynomial ----------------------------------------------------------------------------
 
     def _quotient(self, h: Precise, c: Context | None = None) -> Precise | None:
         c = c or precise.context(BITS)
-        found = self._value(self.point.variable(c, h), c)
+        found = self._value(h, c)
         if found is None:
             return None
         order = self.growth.order
@@ -167,11 +234,11 @@ class Search:
         return right is not None and left is not None and abs(right / left - 1) < 2.0**-100
 
     def _is_better(self, made: Approximation) -> bool:
-        radius = made.polynomial.radius
-        variable = self._floats(radius, (0.4, 0.95))
-        closed = self._bits(variable, self.region.floats(variable)[self.root])
+        h = self._places(made.polynomial.radius, (0.4, 0.95))
+        closed = self._bits(h, self.region.floats(h)[self.root])
         # where it starts, the closed form may still be as good
-        return self._bits(variable, evaluate(made, variable)) < max(closed, _GOOD) + _SLACK
+        variable = self.point.floats(h).astype(self._dtype)
+        return self._bits(h, evaluate(made, variable)) < max(closed, _GOOD) + _SLACK
 
 
 def evaluate(made: Approximation, variable: Array) -> Array:

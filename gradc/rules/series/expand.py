@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from gradc.rules.engine import tell
 from gradc.rules.series.approximation import Approximation
 from gradc.rules.series.finding import Expansion, expansions
+from gradc.rules.series.region import Moves
 from gradc_ir import build
 from gradc_ir.builder import Builder
 from gradc_ir.graph import Function, Value
@@ -25,18 +26,16 @@ class ExpandSeries:
     """Replaces what cancels, or is 0/0, near a point by a polynomial there.
 
     It runs when all derivatives are taken: polynomials of its own would be differentiated into
-    ones of a lower degree, whose error nobody has measured. ``is_fenced`` says that the function
-    has fences of the user's, which it does not look through.
+    ones of a lower degree, whose error nobody has measured.
     """
 
-    is_fenced: bool = True
-    name: str = "series"
-    summary: str = "put polynomials where a function of one value cancels near a point"
+    name = "series"
+    summary = "put polynomials where a function of one value cancels near a point"
 
     def __call__(self, function: Function) -> Function:
         """Return the function with polynomials near such points."""
         bodies = changed_bodies(function, self)
-        found = expansions(function, self.is_fenced)
+        found = expansions(function)
         if not found and not bodies:
             return function
         mapping: dict[Value, Value] = {}
@@ -80,19 +79,33 @@ def _selected(mapping: Mapping[Value, Value], closed: Value, found: Expansion) -
         h = variable if point.at == 0 else variable - point.at
         h = h if point.side > 0 else -h
     if not made.both_sides:
-        after = build.lt if found.is_open else build.le
+        after = build.lt if made.is_open else build.le
         near = build.logical_and(after(build.zeros_like(h), h), build.lt(h, polynomial.radius))
     elif point.is_infinite:
         near = build.gt(build.abs(variable), 1 / polynomial.radius)
     else:
-        near = build.lt(build.abs(h), polynomial.radius)
+        size = build.abs(h)
+        near = build.lt(size, polynomial.radius)
+        if made.is_open:
+            near = build.logical_and(build.lt(build.zeros_like(h), size), near)
+    for condition, holds in made.conditions:
+        one = mapping[condition]
+        near = build.logical_and(near, one if holds else build.logical_not(one))
     value = _horner(polynomial.coefficients, h * h if polynomial.is_even else h)
+    near, value, h = (_rearranged(one, found.moves) for one in (near, value, h))
     # the monomial first: powers of what is small leave the range sooner
     for factor, exponent in found.monomial:
+        beside = _rearranged(mapping[factor.value], factor.moves)
         for _ in range(abs(exponent)):
-            value = value * mapping[factor] if exponent > 0 else value / mapping[factor]
+            value = value * beside if exponent > 0 else value / beside
     value = _times_power(value, h, made)
     return build.select(near, value, mapping[closed])
+
+
+def _rearranged(value: Value, moves: Moves) -> Value:
+    for name, attributes in moves:
+        value = build.apply(name, value, **dict(attributes))
+    return value
 
 
 def _horner(coefficients: Sequence[float], x: Value) -> Value:

@@ -9,11 +9,20 @@ from typing import NamedTuple
 
 from gradc.rules.series import precise
 from gradc.rules.series.approximation import Approximation, Search
+from gradc.rules.series.choices import choose
 from gradc.rules.series.orders import Growths, is_suspicious, rough_order
-from gradc.rules.series.region import CONSTANT, VARIABLE, Monomial, Point, Region, Surroundings
+from gradc.rules.series.region import (
+    CONSTANT,
+    VARIABLE,
+    Monomial,
+    Moves,
+    Point,
+    Region,
+    Surroundings,
+)
 from gradc.rules.series.roots import roots
 from gradc_ir.graph import Function, Node, Value
-from gradc_ir.rearrange import scalar_constant
+from gradc_ir.rearrange import REARRANGEMENTS, scalar_constant
 from gradc_ir.walk import users
 
 # What may lose digits or overflow although its operands are right.
@@ -36,15 +45,12 @@ _ZEROS = {
 
 @dataclass(frozen=True)
 class Expansion:
-    """What stands for a value near a point: ``monomial * approximation(variable)``.
-
-    ``is_open``: the point itself is left to what stood there.
-    """
+    """What stands for a value near a point: ``monomial * moves(approximation(variable))``."""
 
     variable: Value
+    moves: Moves
     monomial: Monomial
     approximation: Approximation
-    is_open: bool
 
 
 class _Place(NamedTuple):
@@ -54,15 +60,12 @@ class _Place(NamedTuple):
     at: float
 
 
-def expansions(function: Function, is_fenced: bool = True) -> dict[Value, list[Expansion]]:
-    """Return what to put near points in place of the values of a function.
-
-    ``is_fenced``: whether the function has fences of the user's.
-    """
+def expansions(function: Function) -> dict[Value, list[Expansion]]:
+    """Return what to put near points in place of the values of a function."""
     nodes = function.nodes
     if not any(_may_need_one(node) for node in nodes):
         return {}
-    finding = _Finding(function, is_fenced)
+    finding = _Finding(function)
     for node in nodes:
         for value in node.results:
             if finding.work > _MOST_WORK:
@@ -89,19 +92,23 @@ def _operands_of_functions(function: Function) -> set[Value]:
         if name == "div":
             found.add(node.operands[1])
         is_function = name in precise.FUNCTIONS and name not in precise.ARITHMETIC | {"div"}
-        if is_function or (node.op.is_elementwise and node.results[0] in found):
+        if is_function or (_is_passed(node) and node.results[0] in found):
             found.update(node.operands)
     return found
+
+
+def _is_passed(node: Node) -> bool:
+    return node.op.is_elementwise or node.op.name in REARRANGEMENTS
 
 
 class _Finding:
     """The search of one function; operands before what is made of them."""
 
-    def __init__(self, function: Function, is_fenced: bool) -> None:
+    def __init__(self, function: Function) -> None:
         self.found: dict[Value, list[Expansion]] = {}
         self._readers = users(function)
         order = {node: i for i, node in enumerate(function.nodes)}
-        self._surroundings = Surroundings(self._readers, order, is_fenced)
+        self._surroundings = Surroundings(self._readers, order)
         self._matters = _operands_of_functions(function)
         self._results = frozenset(function.results)
         # places that are looked at already, as another variable's
@@ -160,18 +167,19 @@ class _Finding:
 
     def _expand(self, region: Region) -> Growths:
         wanted = [value for value in region.values if self._is_wanted(value, region)]
+        choose(region, [step for value in wanted for step in region.parts[value].values()])
         growths = Growths(region, wanted)
         mended = [value for value, made in self.found.items() if _is_mended(made, region)]
         for value in roots(region, growths, wanted, mended):
             ((monomial, step),) = region.parts[value].items()
             growth = growths.of[step]
             made = None if growth is None else Search(region, step, growth).run()
-            if made is None:
+            if made is None or any(region.moves[one] for one, _ in made.conditions):
                 # a nearer variable may have one
                 self._covered -= _nearer(region)
                 continue
             self.found.setdefault(value, []).append(
-                Expansion(region.variable, monomial, made, region.has_conditions)
+                Expansion(region.variable, region.moves[value], monomial, made)
             )
         return growths
 

@@ -95,11 +95,10 @@ class Growths:
         beyond_algebra = [step for step in roots if region.is_transcendental[step]]
         self.fragile = frozenset(region.cone(*beyond_algebra) if region.point.can_overflow else ())
         right, *others, left = (
-            region.evaluate(c, region.point.variable(c, h), cone)
-            for h in (near, 2 * near, 4 * near, -near)
+            region.evaluate(c, h, cone) for h in (near, 2 * near, 4 * near, -near)
         )
         self.of = [_growth(*one) for one in zip(right, *others, left)]
-        deep = region.evaluate(c, region.point.variable(c, c.ldexp(1, _DEEP)), cone)
+        deep = region.evaluate(c, c.ldexp(1, _DEEP), cone, is_free=True)
         self.taken: dict[int, set[int]] = {}
         self.unsteady: set[int] = set()
         for at in cone:

@@ -33,15 +33,26 @@ def _power(c: Context, x: Precise, y: Precise) -> Precise:
     return x ** int(y) if y == int(y) else x**y
 
 
+def _total(c: Context, x: Precise, y: Precise) -> Precise:
+    """Return a sum; what only its operands' rounding leaves of it is nothing."""
+    total = x + y
+    if total and c.mag(total) < max(c.mag(x), c.mag(y)) - c.prec * _KNOWN:
+        return c.zero
+    return total
+
+
 def _cbrt(c: Context, x: Precise) -> Precise:
     return -c.cbrt(-x) if x < 0 else c.cbrt(x)
 
 
+# The part of the bits that a sum's operands are sure to have right.
+_KNOWN = 0.75
+
 # A difference costs bits, of which there are enough: no function needs to be careful.
 FUNCTIONS: dict[str, Function] = {
     "neg": lambda c, x: -x,
-    "add": lambda c, x, y: x + y,
-    "sub": lambda c, x, y: x - y,
+    "add": lambda c, x, y: _total(c, x, y),
+    "sub": lambda c, x, y: _total(c, x, -y),
     "mul": lambda c, x, y: x * y,
     "div": lambda c, x, y: x / y,
     "abs": lambda c, x: abs(x),
@@ -70,6 +81,7 @@ FUNCTIONS: dict[str, Function] = {
     "arccosh": lambda c, x: c.acosh(x),
     "arctanh": lambda c, x: c.atanh(x),
     "exp_product": lambda c, x, y: c.exp(x * y),
+    "coth_sum": lambda c, x, y, t: t * (c.coth(x * t / 2) + c.coth(y * t / 2)) / 2,
     "hypot": lambda c, x, y: c.sqrt(x * x + y * y),
     "logaddexp": lambda c, x, y: c.ln(c.exp(x) + c.exp(y)),
     "softplus": lambda c, x: c.ln(1 + c.exp(x)),
@@ -101,6 +113,8 @@ CONDITIONS: dict[str, Callable[..., bool]] = {
     "logical_and": lambda p, q: p and q,
     "logical_or": lambda p, q: p or q,
 }
+
+COMPARISONS = frozenset({"eq", "ne", "lt", "le"})
 
 # Sums of products of the variable: what a person arranged with care stays as it is.
 ARITHMETIC = frozenset({"neg", "add", "sub", "mul"})

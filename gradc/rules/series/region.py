@@ -8,11 +8,11 @@ Monomials are what gradients are multiplied with, so that the functions can be t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,12 +20,23 @@ from gradc.rules.series import precise
 from gradc.rules.series.precise import Context, Precise
 from gradc_ir.graph import Node, Value
 from gradc_ir.op import TABLE
-from gradc_ir.rearrange import scalar_constant
+from gradc_ir.rearrange import REARRANGEMENTS, peel, scalar_constant
 from gradc_ir.reduction import Array
 from gradc_ir.types import DType
 
-# Values with their exponents, in the order of their first appearance.
-Monomial: TypeAlias = tuple[tuple[Value, int], ...]
+# Rearrangements, the innermost first: the names of ops and their attributes.
+Moves: TypeAlias = tuple[tuple[str, tuple[tuple[str, Any], ...]], ...]
+
+
+class Factor(NamedTuple):
+    """A value that is free of the variable, and how it is rearranged."""
+
+    value: Value
+    moves: Moves = ()
+
+
+# Factors with their exponents, in the order of their first appearance.
+Monomial: TypeAlias = tuple[tuple[Factor, int], ...]
 Parts: TypeAlias = dict[Monomial, int]
 
 # Bounds to a region, to the parts of one value and to their factors, which keep the pass linear.
@@ -33,8 +44,15 @@ MOST_VALUES = 150
 MOST_PARTS = 4
 MOST_FACTORS = 4
 
+# Fences of rules are for rules; nothing looks through a user's, which is ``exactly``.
+_SEEN_THROUGH = frozenset({"fence", "stop_gradient"})
+# Of one operand, whose function they are.
+TRANSPARENT = REARRANGEMENTS | _SEEN_THROUGH
 _OPS = frozenset({*precise.FUNCTIONS, *precise.CONDITIONS, "select"})
 _TRANSCENDENTAL = precise.FUNCTIONS.keys() - precise.ALGEBRAIC
+
+# Whether comparisons hold, by the numbers of their steps; None where it is not known.
+Choices: TypeAlias = dict[int, bool | None]
 
 VARIABLE = "variable"
 CONSTANT = "constant"
@@ -65,6 +83,10 @@ class Point:
         """Return the variable of a local one."""
         return self.side / h if self.is_infinite else c.mpf(self.at) + self.side * h
 
+    def local(self, c: Context, variable: Precise) -> Precise:
+        """Return the local variable of a variable."""
+        return self.side / variable if self.is_infinite else self.side * (variable - self.at)
+
     def floats(self, h: Array) -> Array:
         """Return the variable of a local one, rounded."""
         return self.side / h if self.is_infinite else self.at + self.side * h
@@ -78,23 +100,23 @@ class Step(NamedTuple):
     number: float = 0.0
 
 
-class Surroundings(NamedTuple):
-    """The graph around a region: who reads a value, the places of nodes, what looks through fences.
+_ZERO = Step(CONSTANT)
 
-    ``is_fenced``: whether ``exactly`` is a user's, which nothing looks through; rules have their
-    own, which are for rules.
-    """
+
+class Surroundings(NamedTuple):
+    """The graph around a region: who reads a value, and the places of nodes."""
 
     readers: Mapping[Value, Sequence[Node]]
     order: Mapping[Node, int]
-    is_fenced: bool
 
 
 class Region:
     """All that is made of one value, the *variable*, and of values that are free of it.
 
     ``parts``: for each value of the region, the numbers of the steps that are its functions.
-    ``values``: the values of the region, operands first, the variable left out.
+    ``values``: the values of the region, operands first, the variable left out. ``moves``: for each
+    value, how it is rearranged beside the variable. ``chosen``: what comparisons are taken to say
+    on the right and on the left of the point, whatever they do.
     """
 
     def __init__(self, variable: Value, point: Point, surroundings: Surroundings) -> None:
@@ -105,14 +127,16 @@ class Region:
         # whether a step is made of functions beyond algebra
         self.is_transcendental: list[bool] = []
         self.parts: dict[Value, Parts] = {}
+        self.moves: dict[Value, Moves] = {variable: ()}
         self.values: list[Value] = []
+        self.chosen: dict[int, Choices] = {}
         self._surroundings = surroundings
         self._numbers: dict[Step, int] = {}
         self._local = point.floats(NEAR)
         self._build()
 
     def _build(self) -> None:
-        readers, order, _ = self._surroundings
+        readers, order = self._surroundings
         seen: set[Node] = set()
         queue: list[tuple[int, Node]] = []
 
@@ -129,6 +153,7 @@ class Region:
             parts = self._parts_of(node)
             if parts and max(map(len, parts)) <= MOST_FACTORS:
                 value = node.results[0]
+                self.moves[value] = self._moves_of(node)
                 self.parts[value] = parts
                 self.values.append(value)
                 follow(value)
@@ -139,7 +164,7 @@ class Region:
             return Region(self.variable, point, self._surroundings)
         made = copy(self)
         made.point = point
-        made.near = self.floats(point.floats(NEAR))
+        made.near = made.floats(NEAR)
         return made
 
     # -- building ----------------------------------------------------------------------------------
@@ -158,13 +183,15 @@ class Region:
         return found
 
     def _parts_of(self, node: Node) -> Parts | None:
-        name, type_ = node.op.name, node.results[0].type
-        if name in ("exactly", "stop_gradient"):
-            fence = name == "exactly" and self._surroundings.is_fenced
-            return None if fence else self._operand(node.operands[0])
-        if name not in _OPS or type_.shape != self.variable.type.shape:
+        name, dtype = node.op.name, node.results[0].type.dtype
+        if name in _SEEN_THROUGH:
+            return self._operand(node.operands[0])
+        if name in REARRANGEMENTS:
+            moves = _moves((node,))
+            return {_moved(key, moves): step for key, step in self.parts[node.operands[0]].items()}
+        if name not in _OPS or dtype not in (self.variable.type.dtype, DType.BOOL):
             return None
-        if type_.dtype not in (self.variable.type.dtype, DType.BOOL):
+        if len({self.moves[operand] for operand in node.operands if operand in self.parts}) > 1:
             return None
         operands = [self._operand(operand) for operand in node.operands]
         if name == "select":
@@ -192,7 +219,13 @@ class Region:
             return None
         return {(): self._step(name, *steps)}
 
+    def _moves_of(self, node: Node) -> Moves:
+        before = next(self.moves[operand] for operand in node.operands if operand in self.parts)
+        return (*before, *_moves((node,))) if node.op.name in REARRANGEMENTS else before
+
     def _operand(self, value: Value) -> Parts | None:
+        while value not in self.parts and value.op.name in _SEEN_THROUGH:
+            value = value.operands[0]
         known = self.parts.get(value)
         if known is not None:
             return known
@@ -209,6 +242,10 @@ class Region:
         number = scalar_constant(value)
         if number is not None and np.isfinite(number) and number:
             return float(number), ()
+        source, nodes = peel(value)
+        if nodes:
+            factor, monomial = self._factors(source, depth)
+            return factor, _moved(monomial, _moves(reversed(nodes)))
         name = value.op.name
         if depth and name in ("neg", "mul", "div") and self.parts.keys().isdisjoint(value.operands):
             parts = [self._factors(operand, depth - 1) for operand in value.operands]
@@ -220,10 +257,16 @@ class Region:
             # a rounded quotient of numbers would be another number
             if abs(y) == 1:
                 return x * y, _product(above, below, -1)
-        return 1.0, ((value, 1),)
+        return 1.0, ((Factor(value), 1),)
+
+    def _is_zero(self, parts: Parts | None) -> bool:
+        """Whether a value is the number 0, which is a multiple of every monomial."""
+        return parts is not None and parts.keys() == {()} and self.steps[parts[()]] == _ZERO
 
     def _sum(self, name: str, x: Parts, y: Parts) -> Parts | None:
-        made = dict(x)
+        if self._is_zero(y):
+            return x
+        made = {} if self._is_zero(x) else dict(x)
         for key, step in y.items():
             if key in made:
                 made[key] = self._step(name, made[key], step)
@@ -235,6 +278,10 @@ class Region:
         """Return the parts of a select: those of the operand that it is near the point."""
         if condition is None or condition.keys() != {()}:
             return None
+        if x and self._is_zero(y):
+            y = dict.fromkeys(x, self._step(CONSTANT))
+        elif y and self._is_zero(x):
+            x = dict.fromkeys(y, self._step(CONSTANT))
         at = condition[()]
         holds = self.near[at]
         if holds.all() or not holds.any():
@@ -271,25 +318,37 @@ class Region:
 
     # -- running -----------------------------------------------------------------------------------
 
-    def floats(self, variable: Array) -> list[Array]:
-        """Return what a kernel makes of each step, where the variable has these values."""
+    def floats(self, h: Array) -> list[Array]:
+        """Return what a kernel makes of each step, where the local variable has these values."""
+        variable = self.point.floats(h).astype(self.variable.type.dtype.numpy)
+        right, left = self.chosen.get(1, {}), self.chosen.get(-1, {})
         results: list[Array] = []
         with np.errstate(all="ignore"):
-            for step in self.steps:
-                results.append(_floats(step, variable, results))
+            for at, step in enumerate(self.steps):
+                made = _floats(step, variable, results)
+                if at in right:
+                    made = np.where(h > 0, bool(right[at]), made)
+                if at in left:
+                    made = np.where(h < 0, bool(left[at]), made)
+                results.append(made)
         return results
 
     def evaluate(
-        self, c: Context, variable: Precise, wanted: Sequence[int] | None = None
+        self, c: Context, h: Precise, wanted: Sequence[int] | None = None, *, is_free: bool = False
     ) -> list[Precise | None]:
-        """Return each step at a value of the variable, in many digits; None where there is none.
+        """Return each step at a value of the local variable, in many digits.
 
-        ``wanted``: only these, operands first.
+        It is None where there is none. ``wanted``: only these, operands first. ``is_free``:
+        conditions are what they are, not what is chosen.
         """
+        variable = self.point.variable(c, h)
+        chosen = {} if is_free else self.chosen.get(1 if h > 0 else -1, {})
         results: list[Precise | None] = [None] * len(self.steps)
         for at in range(len(self.steps)) if wanted is None else wanted:
             step = self.steps[at]
-            if step.name == VARIABLE:
+            if at in chosen:
+                results[at] = chosen[at]
+            elif step.name == VARIABLE:
                 results[at] = variable
             elif step.name == CONSTANT:
                 results[at] = precise.number(c, step.number, self.variable.type.dtype)
@@ -322,11 +381,21 @@ def _floats(step: Step, variable: Array, earlier: Sequence[Array]) -> Array:
     return made
 
 
+def _moves(nodes: Iterable[Node]) -> Moves:
+    return tuple((node.op.name, tuple(node.attributes.items())) for node in nodes)
+
+
+def _moved(monomial: Monomial, moves: Moves) -> Monomial:
+    return tuple(
+        (Factor(value, (*before, *moves)), exponent) for (value, before), exponent in monomial
+    )
+
+
 def _product(a: Monomial, b: Monomial, sign: int) -> Monomial:
     if not b:
         return a
     exponents = dict(a)
-    for value, exponent in b:
-        exponents[value] = exponents.get(value, 0) + sign * exponent
-    kept = [(value, exponent) for value, exponent in exponents.items() if exponent]
-    return tuple(sorted(kept, key=lambda item: (item[0].node.serial, item[0].index)))
+    for factor, exponent in b:
+        exponents[factor] = exponents.get(factor, 0) + sign * exponent
+    kept = [(factor, exponent) for factor, exponent in exponents.items() if exponent]
+    return tuple(sorted(kept, key=lambda item: (item[0].value.node.serial, item[0].value.index)))

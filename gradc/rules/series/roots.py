@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from gradc.rules.series import precise
 from gradc.rules.series.orders import NEVER, Errors, Growth, Growths, error
-from gradc.rules.series.region import CONSTANT, UNKNOWN, VARIABLE, Region
+from gradc.rules.series.region import CONSTANT, TRANSPARENT, UNKNOWN, VARIABLE, Region
 from gradc_ir.graph import Value
 
 _WRITTEN_WITH_CARE = (
@@ -50,8 +50,13 @@ class _Search:
         Factors, and terms that cancel nothing, are not replaced with it: what is replaced lower
         down serves others too.
         """
+        if self._is_beside_one(value) and self._is_replaceable(value):
+            self.found.append(value)
         while self._is_bad(value):
             parts = self.region.parts[value]
+            if value.op.name in TRANSPARENT and value.operands[0] in self.region.parts:
+                value = value.operands[0]
+                continue
             guilty = [one for one in dict.fromkeys(value.operands) if self._is_bad(one)]
             if len(parts) > 1:
                 before = len(self.found)
@@ -67,6 +72,22 @@ class _Search:
                     self.good.update(parts.values())
                     self.errors = Errors(self.region, self.growths, self.good)
                 return
+
+    def _is_beside_one(self, value: Value) -> bool:
+        """Whether it is the same function as a value that is replaced, times something else."""
+        parts = self.region.parts[value]
+        steps = set(parts.values())
+        if len(parts) > 1 or not any(self._steps(one) == steps for one in self.found):
+            return False
+        same: Value | None = value
+        while same is not None:
+            if same in self.found:
+                return False
+            same = next((one for one in same.operands if self._steps(one) == steps), None)
+        return True
+
+    def _steps(self, value: Value) -> set[int]:
+        return set(self.region.parts.get(value, {}).values())
 
     def _is_bad(self, value: Value) -> bool:
         return any(
@@ -109,5 +130,6 @@ class _Search:
             return False
         if sum(abs(exponent) for _, exponent in monomial) <= 1:
             return True
-        digits = Errors(self.region, self.growths, self.good, with_ranges=False)
+        good = self.good - {at}
+        digits = Errors(self.region, self.growths, good, with_ranges=False)
         return self._is_lost(at, digits.of[at])

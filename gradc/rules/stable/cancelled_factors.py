@@ -21,6 +21,7 @@ INF = float("inf")
     "a divisor that stands twice, as in the derivative of a quotient, over- or underflows on the "
     "way; one of the two cancels against the factor",
     roots=("mul", "div"),
+    divisors=(),
     domain={"y": (0.0, INF)},
     examples=[
         "mul(?y, div(div(?z, ?y), ?y)) => div(?z, ?y)",
@@ -45,6 +46,7 @@ def cancel_repeated_divisor(value: Value) -> Value | None:
     stable,
     "x / y over- or underflows; the derivative of log1p(x / y) is made so",
     roots=("div", "mul"),
+    divisors=("add",),
     domain={"x": (0.0, INF), "y": (0.0, INF)},
 )
 def divisor_times_sum_with_quotient(value: Value) -> Value | None:

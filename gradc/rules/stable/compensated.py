@@ -21,6 +21,7 @@ INF = float("inf")
     "and it is infinite where 1 + x is 1",
     roots=("mul", "div"),
     factors=("log1p",),
+    divisors=("add", "sub", "select"),
     domain={"x": (-1, INF)},
     examples=[
         "div(mul(log1p(?x), ?x), sub(add(1, ?x), 1)) => log1p(?x)",

@@ -6,7 +6,7 @@ difference of the function is an expression of it that does not cancel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from gradc.rules.apart import (
     NAMES,
@@ -20,7 +20,7 @@ from gradc.rules.apart import (
 from gradc.rules.difference_formulas import Side, logarithm_of_quotient
 from gradc.rules.engine import Interval, Rule, procedure, stable
 from gradc.rules.exact_difference import polynomial_difference
-from gradc.rules.factors import product
+from gradc.rules.factors import Product, product
 from gradc.rules.polynomial import exact_number, number, parts, polynomial
 from gradc_ir import build, knowledge
 from gradc_ir.graph import Value
@@ -47,16 +47,32 @@ def _may_overflow(value: Value, depth: int = 4) -> bool:
         return True
     if name == "mul" and any(exact_number(operand) is not None for operand in operands):
         return any(_may_overflow(operand, depth - 1) for operand in operands)
-    if name in ("add", "sub", "neg", "sqrt", "cbrt", "abs", "select", "exactly", "hypot"):
+    if name in ("add", "sub", "neg", "sqrt", "cbrt", "abs", "select", "fence", "hypot"):
         numbers = [operand for operand in operands if operand.type.dtype.is_float]
         return any(_may_overflow(operand, depth - 1) for operand in numbers)
     return True
 
 
+def _joined_terms(value: Value) -> tuple[Product, Product]:
+    """Return the two terms of a sum; one that was added before already counts twice.
+
+    The derivative by a factor that stands twice is made so.
+    """
+    first, second = terms(value)
+    before = value.operands[0]
+    if before.op.name in ("add", "sub"):
+        one, other = terms(before)
+        if (other.above, other.below) == (second.above, second.below) and second.below:
+            total = second.coefficient + other.coefficient
+            if total:
+                return one, Product(total, second.above, second.below)
+    return first, second
+
+
 def _quotients(value: Value) -> Value | None:
     if not value.type.dtype.is_float:
         return None
-    first, second = terms(value)
+    first, second = _joined_terms(value)
     made = quotients_apart(first, second)
     if made is None:
         return None
@@ -66,7 +82,7 @@ def _quotients(value: Value) -> Value | None:
     risky = [q for q in dict.fromkeys(first.below + second.below) if _may_overflow(q)]
     if not (is_single or risky):
         return apart
-    plain = build.apply(value.op.name, *(build.exactly(operand) for operand in value.operands))
+    plain = build.apply(value.op.name, *(build.fence(operand) for operand in value.operands))
     if is_single:
         apart = build.sub(apart, plain)
     if risky:
@@ -92,6 +108,7 @@ def difference_rule(
     apply: Callable[[Value], Value | None],
     names: Sequence[str] = (),
     *,
+    divisors: Iterable[str] | None = None,
     examples: Sequence[str] = (),
     domain: dict[str, Interval] | None = None,
     condition: str | None = None,
@@ -106,6 +123,7 @@ def difference_rule(
         root_ops=frozenset(("add", "sub")),
         function=apply,
         factors=_factors(names),
+        divisors=divisors,
         domain=domain,
         condition=condition,
         examples=examples,
@@ -278,7 +296,7 @@ RULES: list[Rule] = [
         "sub(mul(?p, f(?x)), mul(?q, f(?y))) => add(mul(sub(?p, ?q), f(?x)), "
         "mul(?q, sub(f(?x), f(?y))))",
         "close products cancel; the differences are exact",
-        _products, loss=2.0, domain={"x": (1e-10, INF)},
+        _products, NAMES, loss=2.0, domain={"x": (1e-10, INF)},
         examples=["sub(mul(add(?x, 1), log(add(?x, 1))), mul(?x, log(?x))) => "
                   "add(log(add(?x, 1)), mul(?x, log1p(div(1, ?x))))"],
     ),
@@ -286,7 +304,7 @@ RULES: list[Rule] = [
         "difference-of-quotients",
         "sub(div(?p, ?x), div(?q, ?y)) => div(sub(mul(?p, ?y), mul(?q, ?x)), mul(?x, ?y))",
         "close quotients cancel; where terms above the common denominator do, the rest is exact",
-        _quotients, domain=_X,
+        _quotients, domain=_X, divisors=(),
         examples=[
             "sub(div(1, add(?x, 1)), div(1, ?x)) => neg(div(div(1, add(?x, 1)), ?x))",
             "sub(div(1, sqrt(?x)), div(1, sqrt(add(?x, 1)))) => "

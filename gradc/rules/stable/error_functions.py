@@ -215,6 +215,7 @@ def _cancelled(square: Fraction, base: Value, factor: Value) -> Value | None:
     "0 / 0 from x = 27; numbers are taken as they are rounded; of negative x erfcx overflows, and "
     "the quotient stays",
     roots=("div",),
+    divisors=("erfc", "ndtr"),
     loss=2.0,
     domain={"x": (0, INF)},
     examples=[
@@ -298,13 +299,6 @@ def _complements() -> list[Rule]:
         rules += [
             rule(f"one-minus-{name}", f"sub(1, {name}(?x)) => {less}", stable, reason, loss=1.0),
             rule(f"{name}-minus-one", f"add({name}(?x), -1) => {minus}", stable, reason, loss=1.0),
-            rule(
-                f"{name}-minus-one-written",
-                f"sub({name}(?x), 1) => {minus}",
-                stable,
-                reason,
-                loss=1.0,
-            ),
         ]
         if plus:
             rules.append(rule(f"one-plus-{name}", f"add(1, {name}(?x)) => {plus}", stable, reason))

@@ -7,8 +7,6 @@ from gradc.rules.engine import rule, stable
 RULES = [
     rule("exp-minus-one", "add(exp(?x), -1) => expm1(?x)", stable,
          "the difference cancels near zero"),
-    rule("exp-minus-one-written", "sub(exp(?x), 1) => expm1(?x)", stable,
-         "the difference cancels near zero"),
     rule("one-minus-exp", "sub(1, exp(?x)) => neg(expm1(?x))", stable,
          "the difference cancels near zero"),
     rule("expm1-over-exp", "div(expm1(?x), exp(?x)) => neg(expm1(neg(?x)))", stable,

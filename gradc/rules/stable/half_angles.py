@@ -29,6 +29,7 @@ def _multiple(value: Value, base: Value) -> Fraction | None:
     "0 / 0 near zero; 1 - cos(2x) is 2 * sin(x) * sin(x)",
     roots=("div", "mul"),
     factors=("sin",),
+    divisors=("sin",),
     examples=[
         "div(mul(sin(?x), sin(?x)), sin(mul(?x, 2))) => mul(tan(?x), 0.5)",
         "div(sin(mul(?x, 2)), mul(sin(?x), sin(?x))) => div(2, tan(?x))",
@@ -68,6 +69,7 @@ def _without_squares(entire: Product) -> Product | None:
     "the upper side overflows first, and derivatives of the quotient cancel near zero",
     roots=("div", "mul"),
     factors=("expm1",),
+    divisors=("expm1",),
     examples=[
         "div(expm1(mul(?x, 2)), expm1(?x)) => add(exp(?x), 1)",
         "div(expm1(?x), expm1(mul(?x, 2))) => div(1, add(exp(?x), 1))",

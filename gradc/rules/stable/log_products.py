@@ -54,6 +54,8 @@ class Part(NamedTuple):
         "log(gamma(?w)) => lgamma(?w)",
         "log(power(?x, ?y)) => mul(?y, log(?x))",
         "log(mul(?y, mul(?x, exp(?z)))) => add(?z, log(mul(?y, ?x)))",
+        "log(div(?x, exp(?z))) => sub(log(?x), ?z)",
+        "log(exp(?z)) => ?z",
     ],
 )
 def log_of_product(value: Value) -> Value | None:
@@ -61,6 +63,8 @@ def log_of_product(value: Value) -> Value | None:
     factors = list(factors_of(value.operands[0]))
     if not value.type.dtype.is_float or not any(_is_wide(each.value) for each in factors):
         return None
+    if len(factors) == 1 and sum_of_exponentials(factors[0].value) is not None:
+        return None  # which has rules of its own
     total: Value | None = None
     rest: list[Factor] = []
     signs: list[Factor] = []
@@ -97,7 +101,7 @@ def factors_of(value: Value, above: bool = True, depth: int = _DEPTH) -> Iterato
 
 
 def _is_wide(value: Value) -> bool:
-    return peel(value)[0].op.name in _WIDE
+    return peel(value)[0].op.name in _WIDE or sum_of_exponentials(value) is not None
 
 
 def _with_term(total: Value | None, term: Value, above: bool) -> Value:

@@ -39,6 +39,7 @@ def log_sum_exp(value: Value) -> Value | None:
     "a shift by the largest exponent is what logsumexp does; its derivative does not "
     "depend on the shift, and infinite shifts are left out",
     roots=("add",),
+    among=("log",),
     loss=10.0,
 )
 def shifted_log_sum_exp(value: Value) -> Value | None:
@@ -72,6 +73,7 @@ def _same_arrangement(maximum: Value, moves: list[Node]) -> bool:
     stable,
     "inf / inf from 710, 0 / 0 from -745; far below the largest, the shift rounds",
     roots=("div",),
+    among=("reduce_sum",),
     loss=10.0,
     examples=[
         "div(exp(?x), reduce_sum(exp(?x))) => "
@@ -104,6 +106,7 @@ def softmax(value: Value) -> Value | None:
     stable,
     "the difference of two large numbers rounds; the largest exponent cancels exactly",
     roots=("sub",),
+    among=("logsumexp",),
     loss=10.0,
 )
 def log_softmax(value: Value) -> Value | None:
@@ -155,6 +158,7 @@ def _shifted_sum(exponent: Value, axes: tuple[int, ...]) -> Value:
     stable,
     "the normaliser rounds both; it cancels, as the derivative by a weight of cross entropy has it",
     roots=("sub",),
+    among=("sub",),
 )
 def log_softmax_difference(value: Value) -> Value | None:
     """Subtract two logarithms of one softmax without what they have in common."""

@@ -16,7 +16,6 @@ from gradc_ir import build
 from gradc_ir.graph import Value
 from gradc_ir.pattern import Match
 from gradc_ir.rearrange import peel, rearrange, scalar_constant
-from gradc_ir.types import DType
 
 INF = float("inf")
 _DEPTH = 5
@@ -162,6 +161,7 @@ def _with_cosines(value: Value, components: list[Component], depth: int) -> Valu
     "derivative, cancels; a sum above the line that nearly cancels rounds more, and its derivative "
     "may overflow on the way where a factor is huge",
     roots=("div",),
+    divisors=("hypot", "power"),
     loss=60.0,
     examples=[
         "div(?x, hypot(?x, ?y)) => direction_cosine(?x, ?y)",
@@ -266,16 +266,6 @@ def log_of_squares(value: Value) -> Value | None:
     return build.mul(2, build.log(norm))
 
 
-def _log1p_of_square(m: Match) -> Value:
-    """Return log(1 + x * x) with one logarithm: beyond a large bound it is 2 log(x)."""
-    x = m["x"]
-    bound = 2.0**500 if x.type.dtype is DType.F64 else 2.0**60
-    size = build.abs(x)
-    large = build.lt(bound, size)
-    chosen = build.log1p(build.select(large, size, build.mul(x, x)))
-    return build.mul(chosen, build.select(large, build.full_like(x, 2), 1))
-
-
 RULES = [
     root_of_squares_rule,
     rule("power-of-norm", "power(?s, ?c:const) => power(hypot(?x, ?y), 2 * ?c)", stable,
@@ -285,8 +275,4 @@ RULES = [
     over_norm,
     times_over_norm,
     log_of_squares,
-    rule("log1p-square", "log1p(mul(?x, ?x)) => mul(2, log(hypot(1, ?x)))", stable,
-         "the square overflows although the logarithm is moderate; only where it nearly does",
-         build=_log1p_of_square, domain={"x": (1, INF)}, loss=2.0,
-         examples=["mul(?y, log1p(mul(?x, ?x))) => mul(?y, mul(2, log(hypot(1, ?x))))"]),
 ]  # fmt: skip

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 from typing import NamedTuple
 
 from gradc.rules.engine import procedure, stable
 from gradc.rules.factors import Product, common_factors, product, whole
-from gradc.rules.polynomial import exact_number, parts
+from gradc.rules.polynomial import exact_number, parts, polynomial
 from gradc_ir import build
 from gradc_ir.graph import Value
 from gradc_ir.rearrange import scalar_constant
@@ -25,7 +26,7 @@ _START = 2.0**-10
 @procedure(
     "power-of-one-plus",
     "power(add(?x, 1), ?y) => select(lt(abs(?x), 0.125), exp(mul(?y, log1p(?x))), "
-    "power(exactly(add(?x, 1)), ?y))",
+    "power(fence(add(?x, 1)), ?y))",
     stable,
     "1 + x rounds x away near zero, and the exponent magnifies that",
     roots=("power",),
@@ -43,7 +44,7 @@ def power_of_one_plus(value: Value) -> Value | None:
         return None
     near = build.lt(build.abs(beside), _NEAR)
     through_logarithm = build.exp(build.mul(exponent, build.log1p(beside)))
-    return build.select(near, through_logarithm, build.power(build.exactly(base), exponent))
+    return build.select(near, through_logarithm, build.power(build.fence(base), exponent))
 
 
 def _beside_one(base: Value) -> Value | None:
@@ -98,7 +99,7 @@ def _through_factors(entire: Product, value: Value, inverse: bool = False) -> Va
         if found is None:
             continue
         outside = rest.without(found.line).times(rest.coefficient / found.line.coefficient)
-        near = build.exactly(found.near) if inverse else found.near
+        near = build.fence(found.near) if inverse else found.near
         cases = [whole(near) * outside, whole(found.far) * found.line * outside]
         if is_choice:
             cases.append(whole(operands[2]) * found.line * outside)
@@ -150,8 +151,8 @@ def _through_argument(factor: Value, rest: Product) -> _Quotient | None:
         if common_factors(rest, line) != Product(Fraction(1), line.above, line.below):
             continue
         # each quotient has a variable of its own, so that its derivative is told from the rest
-        far = build.exactly(operands[0])
-        size, fenced = build.exactly(far), build.exactly(argument)
+        far = build.fence(operands[0])
+        size, fenced = build.fence(far), build.fence(argument)
         quotient = _expm1_over(size)
         if inner == "log1p":
             quotient = build.mul(quotient, build.div(build.log1p(fenced), fenced))
@@ -170,6 +171,7 @@ def _through_argument(factor: Value, rest: Product) -> _Quotient | None:
     "the products may underflow, which leaves 0 / 0; what they share cancels",
     roots=("div", "mul"),
     factors=("expm1",),
+    divisors=("expm1",),
     # near zero the form that is built is a series, which a text cannot say
     domain={"x": (1.0, 50.0), "y": (1.0, 50.0), "z": (0.1, 1.0)},
     loss=10.0,
@@ -190,7 +192,7 @@ def expm1_over_expm1(value: Value) -> Value | None:
             if not (left.above or left.below) or not (right.above or right.below):
                 continue  # one is a multiple of the other
             rest = entire.without(Product(Fraction(1), (above,), (below,)))
-            x, y = build.exactly(upper), build.exactly(lower)
+            x, y = build.fence(upper), build.fence(lower)
             small = build.lt(build.maximum(build.abs(x), build.abs(y)), _START)
             line = left * right.times(q.coefficient).reciprocal
             near = whole(build.div(_start(x), _start(y))) * line
@@ -200,8 +202,57 @@ def expm1_over_expm1(value: Value) -> Value | None:
     return None
 
 
-def _expm1s(factors: tuple[Value, ...]) -> list[Value]:
-    return [factor for factor in dict.fromkeys(factors) if parts(factor)[0] == "expm1"]
+@procedure(
+    "expm1-of-sum-over-both",
+    "div(expm1(add(?x, ?y)), mul(expm1(?x), expm1(?y))) => coth_sum(?x, ?y, 1)",
+    stable,
+    "in derivatives the quotients of each factor cancel; as a sum of a function of x and one of y "
+    "it has derivatives that do not",
+    roots=("div", "mul"),
+    factors=("expm1",),
+    domain={"x": (0.1, 50.0), "y": (0.1, 50.0), "t": (0.1, 10.0)},
+    loss=10.0,
+    examples=[
+        "div(expm1(add(?x, ?y)), mul(expm1(?x), expm1(?y))) => coth_sum(?x, ?y, 1)",
+        "div(mul(?t, expm1(mul(add(?x, ?y), ?t))), mul(expm1(mul(?x, ?t)), expm1(mul(?y, ?t)))) "
+        "=> coth_sum(?x, ?y, ?t)",
+        "div(mul(expm1(?x), expm1(?y)), expm1(add(?x, ?y))) => div(1, coth_sum(?x, ?y, 1))",
+    ],
+)
+def expm1_of_sum_over_both(value: Value) -> Value | None:
+    """Take the quotient of expm1 of a sum and of expm1 of both terms as one function."""
+    if not value.type.dtype.is_float:
+        return None
+    entire = product(value)
+    made = _coth_sum(entire, value)
+    if made is None and entire.coefficient:
+        made = _coth_sum(entire.reciprocal, value)
+        made = None if made is None else made.reciprocal
+    return None if made is None else made.value(value)
 
 
-RULES = [power_of_one_plus, expm1_over_argument, expm1_over_expm1]
+def _coth_sum(entire: Product, like: Value) -> Product | None:
+    below = _expm1s(entire.below, twice=True)
+    for above in _expm1s(entire.above):
+        total = polynomial(parts(above)[1][0])
+        for first, second in combinations(below, 2):
+            p, q = parts(first)[1][0], parts(second)[1][0]
+            if (polynomial(p) + polynomial(q) - total).terms:
+                continue
+            rest = entire.without(Product(Fraction(1), (above,), (first, second)))
+            t = common_factors(rest, common_factors(product(p), product(q)))
+            x, y = (
+                product(one).without(t).times(product(one).coefficient).value(like)
+                for one in (p, q)
+            )
+            made = build.coth_sum(x, y, t.value(like))
+            return rest.without(t).times(entire.coefficient) * whole(made)
+    return None
+
+
+def _expm1s(factors: tuple[Value, ...], twice: bool = False) -> list[Value]:
+    kept = factors if twice else dict.fromkeys(factors)
+    return [factor for factor in kept if parts(factor)[0] == "expm1"]
+
+
+RULES = [power_of_one_plus, expm1_of_sum_over_both, expm1_over_argument, expm1_over_expm1]

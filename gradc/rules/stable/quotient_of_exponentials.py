@@ -213,6 +213,7 @@ def _factors(value: Value, depth: int = _DEPTH) -> list[Value]:
     "exp overflows: in a numerator with it, or in the derivative; here for positive x, while for "
     "the others nothing changes; a rounding or two more",
     roots=("div",),
+    divisors=("add", "sub", "expm1"),
     loss=2.0,
     domain={"a": (-1e3, 1e3), "x": (0, INF), "p": (0.5, 2), "b": (0.5, 2)},
     examples=[

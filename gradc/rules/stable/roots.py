@@ -81,7 +81,7 @@ def _conjugate(root: Value, square: Polynomial, beside: Product, like: Value) ->
     if delta is None:
         return None
     # what is left of the sum must not be taken for one of these again
-    root = build.exactly(_in_range(root))
+    root = build.fence(_in_range(root))
     turned = over(delta, build.sub(root, number)).value(like)
     if knowledge.is_negative(number):
         return turned
@@ -201,7 +201,7 @@ def _other_term(total: Value, term: Value) -> Value | None:
         return None
     ((root, power),) = atoms[0]
     name, operands = parts(root)
-    return operands[0] if name == "exactly" and power == 1 else None
+    return operands[0] if name == "fence" and power == 1 else None
 
 
 def _inverse_hyperbolic(x: Value, root: Value, turned: bool) -> Value | None:
@@ -234,6 +234,7 @@ def _inverse_hyperbolic(x: Value, root: Value, turned: bool) -> Value | None:
     stable,
     "the difference cancels where x is large beside y; the squares of the two cosines sum to one",
     roots=("add", "sub"),
+    factors=("direction_cosine",),
     domain={"x": (0.0, INF), "y": (0.0, INF)},
     loss=2.0,
 )
@@ -254,7 +255,7 @@ def one_minus_direction_cosine(value: Value) -> Value | None:
         sine = build.apply("direction_cosine", y, x)
         turned = limit < 0
         # what is left of the difference must not be taken for one of these again
-        fenced = build.exactly(cosine)
+        fenced = build.fence(cosine)
         total = build.sub(1.0, fenced) if turned else build.add(fenced, 1.0)
         square = build.mul(sine, build.div(sine, total))
         apart = square if turned else build.neg(square)

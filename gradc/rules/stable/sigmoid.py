@@ -130,10 +130,6 @@ def _joined(exponent: Value, factor: Value) -> Value | None:
 
 
 RULES = [
-    rule("one-over-one-plus-exp", "div(1, add(1, exp(?x))) => sigmoid(neg(?x))", stable,
-         "exp overflows in the value, and its square in the derivative"),
-    rule("exp-over-one-plus-exp", "div(exp(?x), add(1, exp(?x))) => sigmoid(?x)", stable,
-         "inf / inf from x = 710"),
     rule("over-one-plus-exp", "div(?a, add(1, exp(?x))) => mul(?a, sigmoid(neg(?x)))", stable,
          "exp overflows in the value, and its square in the derivative; one rounding more",
          loss=1.0),
@@ -148,8 +144,6 @@ RULES = [
     rule("one-minus-sigmoid", "sub(1, sigmoid(?x)) => sigmoid(neg(?x))", stable,
          "the difference cancels from x = 1 and is 0 from x = 37"),
     rule("sigmoid-minus-one", "add(sigmoid(?x), -1) => neg(sigmoid(neg(?x)))", stable,
-         "the difference cancels from x = 1 and is 0 from x = 37"),
-    rule("sigmoid-minus-one-written", "sub(sigmoid(?x), 1) => neg(sigmoid(neg(?x)))", stable,
          "the difference cancels from x = 1 and is 0 from x = 37"),
     exp_times_sigmoid,
     sigmoid_times_mirrored,

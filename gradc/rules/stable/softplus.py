@@ -8,26 +8,30 @@ from gradc_ir.graph import Value
 
 
 @procedure(
-    "scaled-softplus-difference",
+    "softplus-difference",
     "sub(mul(?a, softplus(?x)), mul(?a, softplus(neg(?x)))) => mul(?a, ?x)",
     stable,
     "the difference cancels near zero",
     roots=("sub",),
+    factors=("softplus",),
+    examples=[
+        "sub(softplus(?x), softplus(neg(?x))) => ?x",
+        "sub(mul(?a, softplus(?x)), mul(?a, softplus(neg(?x)))) => mul(?a, ?x)",
+    ],
 )
-def scaled_softplus_difference(value: Value) -> Value | None:
-    """Join two products that differ by the sign within a softplus."""
+def softplus_difference(value: Value) -> Value | None:
+    """Join two terms that differ by the sign within a softplus."""
     found = opposite_terms(value, "softplus")
     return None if found is None else found[0] * found[1]
 
 
 RULES = [
-    scaled_softplus_difference,
+    softplus_difference,
     rule("log1p-exp", "log1p(exp(?x)) => softplus(?x)", stable,
          "exp overflows at 710 although the result is about x"),
-    rule("logaddexp-zero", "logaddexp(0, ?x) => softplus(?x)", stable,
-         "the same function, with one operand less"),
-    rule("logaddexp-minus-zero", "logaddexp(-0.0, ?x) => softplus(?x)", stable,
-         "the same function, with one operand less"),
+    rule("logaddexp-zero", "logaddexp(?c:const, ?x) => softplus(?x)", stable,
+         "the same function, with one operand less; for c = 0", when=lambda m: m.number("c") == 0,
+         examples=["logaddexp(0, ?x) => softplus(?x)", "logaddexp(-0.0, ?x) => softplus(?x)"]),
     rule("log-sigmoid", "log(sigmoid(?x)) => neg(softplus(neg(?x)))", stable,
          "sigmoid underflows to 0 on the left and rounds to 1 on the right"),
     rule("log1p-neg-sigmoid", "log1p(neg(sigmoid(?x))) => neg(softplus(?x))", stable,
@@ -36,9 +40,6 @@ RULES = [
          "the difference cancels for large x"),
     rule("x-minus-softplus", "sub(?x, softplus(?x)) => neg(softplus(neg(?x)))", stable,
          "the difference cancels for large x"),
-    rule("softplus-difference", "sub(softplus(?x), softplus(?y)) => ?x", stable,
-         "the difference cancels near zero; for y = -x", when=are_negated,
-         examples=["sub(softplus(?x), softplus(neg(?x))) => ?x"]),
     rule("x-plus-softplus-neg", "add(?x, softplus(?y)) => softplus(?x)", stable,
          "the sum cancels for negative x; for y = -x", when=are_negated,
          examples=["add(?x, softplus(neg(?x))) => softplus(?x)"]),

@@ -1,0 +1,250 @@
+"""Numbers that stand for a limit at one point: what they are continued by beside it.
+
+``np.where(x == 0, 1, np.sin(x) / x)`` is a smooth function, but the number 1 has the derivative 0.
+In its place comes the Taylor polynomial of what stands around the point, whose value there is the
+same number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gradc.rules.series import precise
+from gradc.rules.series.choices import are_equal
+from gradc.rules.series.precise import Context, Precise
+from gradc.rules.series.region import Point, Region, Surroundings
+from gradc_ir import build
+from gradc_ir.builder import rebuilt
+from gradc_ir.graph import Function, Node, Value
+from gradc_ir.rearrange import scalar_constant
+from gradc_ir.rewrite import FunctionRule, rewrite
+from gradc_ir.walk import changed_bodies, users
+
+# Derivatives up to this order are right at the point.
+_ORDER = 2
+_BITS = 4000
+_STEP = -200
+
+
+@dataclass(frozen=True)
+class ContinueGuards:
+    """Puts Taylor polynomials in place of numbers that are a function's limit at a point."""
+
+    name = "guards"
+    summary = "let numbers that stand for a limit at a point have its derivatives"
+
+    def __call__(self, function: Function) -> Function:
+        """Return the function with polynomials whose values are the numbers."""
+        bodies = changed_bodies(function, self)
+        guards = [guard for node in function.nodes if (guard := _guard(node)) is not None]
+        guards = [guard for guard in guards if guard.number or not _is_part(guard, function)]
+        found: dict[Node, tuple[_Guard, list[float]]] = {}
+        if guards:
+            order = {node: i for i, node in enumerate(function.nodes)}
+            surroundings = Surroundings(users(function), order)
+            for guard in guards:
+                series = _series(guard, surroundings)
+                if series is not None:
+                    found[guard.node] = guard, series
+        if not found and not bodies:
+            return function
+
+        def make(node: Node, operands: list[Value]) -> list[Value]:
+            if node in bodies:
+                return list(build.apply_all(node.op.name, *operands, **bodies[node]))
+            guard, series = found[node]
+            condition = operands[0]
+            inner = condition.operands[guard.node.operands[0].operands.index(guard.variable)]
+            operands[guard.place] = _polynomial(inner, guard.at, series)
+            return [build.select(*operands)]
+
+        changed = {*found, *bodies}
+        return rebuilt(function, changed.__contains__, make)
+
+
+class _Guard(NamedTuple):
+    """A select of a number where the variable is at a point, and of a function elsewhere."""
+
+    node: Node
+    variable: Value
+    at: float
+    place: int
+    number: float
+    around: Value
+
+
+def _guard(node: Node) -> _Guard | None:
+    found = _at(node)
+    if found is None:
+        return None
+    variable, at, place = found
+    number = scalar_constant(node.operands[place])
+    if number is None:
+        return None
+    return _Guard(node, variable, at, place, float(number), node.operands[3 - place])
+
+
+def _is_part(guard: _Guard, function: Function) -> bool:
+    """Whether 0 may be what a term of a derivative is where another term counts."""
+    for node in function.nodes:
+        if node.op.name != "select":
+            continue
+        condition = node.operands[0]
+        if condition.op.name in ("eq", "ne"):
+            if set(condition.operands) == set(guard.node.operands[0].operands):
+                other = node.operands[2 if condition.op.name == "eq" else 1]
+                if scalar_constant(other) == 0:
+                    return True
+        elif guard.node.operands[0] in condition.operands:
+            return True
+    return False
+
+
+def _series(guard: _Guard, surroundings: Surroundings) -> list[float] | None:
+    """Return the coefficients of the function around a point, the number first."""
+    region = Region(guard.variable, Point(guard.at), surroundings)
+    parts = region.parts.get(guard.around)
+    if parts is None or parts.keys() != {()} or guard.around is guard.variable:
+        return None
+    root = parts[()]
+    cone = region.cone(root)
+    if not precise.SLOW.isdisjoint(region.steps[at].name for at in cone):
+        return None
+    c = precise.context(_BITS)
+
+    def value(h: Precise) -> Precise | None:
+        return region.evaluate(c, h, cone)[root]
+
+    places = [i * c.ldexp(1, _STEP) for i in (*range(-3, 0), *range(1, 4))]
+    values = [value(h) for h in places]
+    if any(one is None or isinstance(one, bool) for one in values):
+        return None
+    coefficients = _interpolated(c, places, values)
+    if not are_equal(region, coefficients[0], c.mpf(guard.number)):
+        return None
+    # a kink is no polynomial
+    beyond = c.ldexp(1, _STEP + 3)
+    there = value(beyond)
+    if there is None or abs(there - c.polyval(coefficients[::-1], beyond)) > c.ldexp(1, 4 * _STEP):
+        return None
+    found = [guard.number, *map(float, coefficients[1 : _ORDER + 1])]
+    return found if all(map(math.isfinite, found)) else None
+
+
+def _interpolated(c: Context, places: Sequence[Precise], values: list[Precise]) -> list[Precise]:
+    """Return the coefficients of the polynomial through points, by divided differences."""
+    divided = list(values)
+    for level in range(1, len(places)):
+        for i in range(len(places) - 1, level - 1, -1):
+            divided[i] = (divided[i] - divided[i - 1]) / (places[i] - places[i - level])
+    made = [divided[-1]]
+    for place, number in zip(places[-2::-1], divided[-2::-1], strict=True):
+        times = [c.zero, *made]
+        for i, coefficient in enumerate(made):
+            times[i] -= place * coefficient
+        times[0] += number
+        made = times
+    return made
+
+
+def _polynomial(variable: Value, at: float, coefficients: list[float]) -> Value:
+    h = variable - at if at else variable
+    value = build.full_like(h, coefficients[-1])
+    for coefficient in coefficients[-2::-1]:
+        value = value * h + coefficient
+    return value
+
+
+# -- the numbers again -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SettleGuards:
+    """Computes sums and products of a variable where a condition says which number it is.
+
+    When all derivatives are taken, what continued a guard is a number again.
+    """
+
+    name = "settle"
+    summary = "compute polynomials of what a condition says to be a number"
+
+    def __call__(self, function: Function) -> Function:
+        """Return the function with numbers in place of such polynomials."""
+        if not any(_at(node) for node in function.nodes):
+            return function
+        return rewrite(
+            function,
+            [FunctionRule(self.name, ("select",), _settled), FunctionRule("sum", ("add",), _sum)],
+        )
+
+
+def _at(node: Node) -> tuple[Value, float, int] | None:
+    """Return the variable that is a number where an operand of a select is taken, and which."""
+    if node.op.name != "select" or not node.results[0].type.dtype.is_float:
+        return None
+    condition = node.operands[0]
+    if condition.op.name not in ("eq", "ne"):
+        return None
+    for variable, point in (condition.operands, condition.operands[::-1]):
+        at = scalar_constant(point)
+        if at is not None and variable.type == node.results[0].type:
+            return variable, float(at), 1 if condition.op.name == "eq" else 2
+    return None
+
+
+def _settled(value: Value) -> Value | None:
+    found = _at(value.node)
+    if found is None:
+        return None
+    variable, at, place = found
+    if scalar_constant(value.operands[place]) is not None:
+        return None
+    number = _number(value.operands[place], variable, at)
+    if number is None:
+        return None
+    if number == 0 and at == 0:
+        # a zero has its sign from that of the variable
+        signs = [_number(value.operands[place], variable, zero) for zero in (0.0, -0.0)]
+        if str(signs[0]) != str(signs[1]):
+            return None
+    operands = list(value.operands)
+    operands[place] = build.full_like(value, number)
+    return (
+        operands[place]
+        if number == scalar_constant(operands[3 - place])
+        else build.select(*operands)
+    )
+
+
+def _number(value: Value, variable: Value, at: float, depth: int = 12) -> float | None:
+    """Return what a value is where the variable is a number, when it is made of that alone."""
+    if value is variable:
+        return at
+    number = scalar_constant(value)
+    if number is not None:
+        return float(number)
+    if not depth or value.op.name not in precise.ARITHMETIC:
+        return None
+    operands = [_number(operand, variable, at, depth - 1) for operand in value.operands]
+    if any(operand is None for operand in operands):
+        return None
+    dtype = value.type.dtype.numpy.type
+    reference = value.op.reference
+    assert reference is not None
+    return float(reference(*[dtype(operand) for operand in operands]))
+
+
+def _sum(value: Value) -> Value | None:
+    """Leave out a term that is nothing after all."""
+    for term, other in (value.operands, value.operands[::-1]):
+        found = _at(term.node)
+        if found is None:
+            continue
+        variable, at, place = found
+        rest = scalar_constant(term.operands[3 - place])
+        if rest == 0 and _number(term.operands[place], variable, at) == 0:
+            return other
+    return None
