@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.accuracy import explained
 from benchmarks.accuracy.case import HELD_OUT
 from benchmarks.accuracy.measure import Figures, Measured, Suite, summary
 
@@ -59,8 +60,8 @@ def means(measured: Sequence[Measured]) -> str:
     return "\n".join(lines)
 
 
-def remarks(measured: Iterable[Measured]) -> str:
-    """Return what else is to be said: failures, and cases in which gradc is behind."""
+def remarks(measured: Sequence[Measured]) -> str:
+    """Return what else is to be said: failures, cases in which gradc is behind, explanations."""
     lines = []
     for one in measured:
         ours, beside = one.figures.get(FIRST), one.figures.get(BESIDE)
@@ -74,7 +75,7 @@ def remarks(measured: Iterable[Measured]) -> str:
         ):
             if mine > other + BEHIND:
                 lines.append(f"- behind the naive {word}, {where}: {mine:.2f} and {other:.2f}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *explained.remarks(measured, FIRST)])
 
 
 def write_json(path: Path, measured: Iterable[Measured]) -> None:

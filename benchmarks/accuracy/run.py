@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks.accuracy import report
+from benchmarks.accuracy import explained, report
 from benchmarks.accuracy.case import Case, all_cases
 from benchmarks.accuracy.engines import ENGINES
 from benchmarks.accuracy.measure import measure
@@ -25,7 +25,10 @@ def chosen(suites: list[str], names: list[str]) -> list[Case]:
 
 
 def main(words: list[str]) -> int:
-    """Measure, print, and return 1 if gradc failed on a case."""
+    """Measure, print, and return 1 if gradc failed on a case.
+
+    The remarks at the end say, too, where an error over half a bit has no explanation.
+    """
     parser = argparse.ArgumentParser(prog="benchmarks.accuracy.run", description=__doc__)
     parser.add_argument(
         "--suites", nargs="+", default=[], metavar="NAME", help="beginnings of files in cases/"
@@ -51,6 +54,8 @@ def main(words: list[str]) -> int:
     print(report.table(measured))
     print()
     print(report.means(measured))
+    print()
+    print(explained.table(measured, report.FIRST, report.BESIDE))
     remarks = report.remarks(measured)
     if remarks:
         print(f"\n{remarks}")

@@ -154,3 +154,40 @@ def stochastic_volatility_smile(z, rho):
 def growth_over_years(r, n):
     """1 + r rounds, and the power multiplies its error."""
     return (1 + r) ** n
+
+
+@case(x=real(-2, 2))
+def discounted_gain(x):
+    """Infinity over infinity; cancels at zero."""
+    return (np.exp(x) - 1) / np.exp(x)
+
+
+@case(x=real(-1, 1))
+def log_return_of_a_simple_one(x):
+    """The exponential overflows; the difference cancels at zero."""
+    simple = np.exp(x) - 1
+    return np.log(1 + simple)
+
+
+@case(x=real(-2, 2))
+def two_payments_from_an_annuity(x):
+    """Nothing over nothing at zero; infinity over infinity."""
+    return (np.exp(2 * x) - 1) / (np.exp(x) - 1)
+
+
+@case(r=within(1e-6, 1, usual=(0.01, 0.2)), n=within(1, 50), m=within(1, 50))
+def ratio_of_annuities(r, n, m):
+    """Nothing over nothing for small rates."""
+    return (1 - np.exp(-r * n)) / (1 - np.exp(-r * m))
+
+
+@case(x=real(-1, 1))
+def logarithm_of_a_mean_growth(x):
+    """Nothing over nothing at zero; the exponential overflows."""
+    return np.log((np.exp(x) - 1) / x)
+
+
+@case(n=within(1, 50), m=within(1, 50), r=within(1e-6, 1, usual=(0.01, 0.2)))
+def annuity_over_two(n, m, r):
+    """Nothing over nothing for small rates; in the gradient, quotients of each factor cancel."""
+    return r * (np.exp((n + m) * r) - 1) / ((np.exp(n * r) - 1) * (np.exp(m * r) - 1))

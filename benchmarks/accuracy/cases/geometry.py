@@ -119,6 +119,18 @@ def mercator_with_sines(lat):
     return 0.5 * np.log((1 + np.sin(lat)) / (1 - np.sin(lat)))
 
 
+@case(lat=within(-1.57, 1.57, 0.0, 1.57))
+def conformal_colatitude(lat):
+    """The sum with a quarter of pi is rounded, and near the pole the tangent is small."""
+    return np.tan(np.pi / 4 - lat / 2)
+
+
+@case(x=real(-10, 10))
+def impedance_of_a_line(x):
+    """The sum with a quarter of pi is rounded, of which little is left for large x."""
+    return np.tan(x + np.pi / 4)
+
+
 @case(h=positive(0, 100), r=within(1, 1e8, usual=(6000, 7000)))
 def horizon_distance(h, r):
     """Squares of the radius cancel for small heights."""
@@ -154,3 +166,40 @@ def normalised_quaternion(w, x, y, z):
     """Squares over- and underflow, in an array."""
     q = np.stack([w, x, y, z])
     return q[0] / np.sqrt(np.sum(q * q, axis=0))
+
+
+@case(a=real(-10, 10), b=real(-10, 10), close=(("a", "b"),))
+def distance_on_a_line(a, b):
+    """The square over- and underflows."""
+    return np.sqrt((a - b) ** 2)
+
+
+@case(x=real(-5, 5), y=real(-5, 5))
+def component_of_a_unit_vector(x, y):
+    """Squares over- and underflow."""
+    scale = 1 / np.sqrt(x * x + y * y)
+    return x * scale
+
+
+@case(x=real(-5, 5), y=real(-5, 5))
+def square_of_a_norm(x, y):
+    """The root rounds, and has no slope at zero."""
+    return np.linalg.norm(np.stack([x, y]), axis=0) ** 2
+
+
+@case(x=within(-3.14159, 3.14159, 0.0))
+def tangent_of_half_with_a_cosine(x):
+    """Nothing over nothing at the ends."""
+    return np.sin(x) / (1 + np.cos(x))
+
+
+@case(x=real(-5, 5))
+def latitude_on_a_mercator_map(x):
+    """Cancels at the equator; the exponential overflows in the north."""
+    return 2 * (np.arctan(np.exp(x)) - np.pi / 4)
+
+
+@case(h=within(0, 2, 0.0, usual=(0, 1)))
+def angle_to_the_horizon(h):
+    """By the height, what is next to 1 is lost in a square that is subtracted."""
+    return np.arccos(1 - h)

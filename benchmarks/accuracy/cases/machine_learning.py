@@ -178,3 +178,174 @@ def weighted_cross_entropy(x, y, w):
 def squared_relu_of_log(x):
     """log(1 + x) cancels for small x."""
     return np.maximum(np.log(1 + x), 0) ** 2
+
+
+@case(x=real(-50, 50))
+def loss_of_a_positive(x):
+    """Cancels for confident scores; the exponential overflows."""
+    return np.log(1 + np.exp(x)) - x
+
+
+@case(x=real(-50, 50))
+def log_probability_by_a_difference(x):
+    """Cancels on the right, where the exponential overflows."""
+    return x - np.log(1 + np.exp(x))
+
+
+@case(x=real(-50, 50))
+def softplus_by_a_sum(x):
+    """Cancels on the left, where the exponential overflows."""
+    return x + np.log(1 + np.exp(-x))
+
+
+@case(x=real(-50, 50))
+def log1p_of_minus_a_probability(x):
+    """The probability rounds to one."""
+    return np.log1p(-1 / (1 + np.exp(-x)))
+
+
+@case(x=real(-50, 50), y=within(0, 1))
+def likelihood_of_a_soft_label(x, y):
+    """Exponentials overflow; by the label, two logarithms cancel."""
+    return np.exp(-(y * np.log(1 + np.exp(-x)) + (1 - y) * np.log(1 + np.exp(x))))
+
+
+@case(x=real(-30, 30))
+def residual_of_a_positive(x):
+    """Cancels where the probability is nearly one."""
+    return 1 / (1 + np.exp(-x)) - 1
+
+
+@case(x=real(-30, 30))
+def odds_of_a_score(x):
+    """1 - p cancels on the right."""
+    p = 1 / (1 + np.exp(-x))
+    return p / (1 - p)
+
+
+@case(x=real(-30, 30))
+def variance_of_a_label(x):
+    """1 - p cancels on the right."""
+    p = 1 / (1 + np.exp(-x))
+    return p * (1 - p)
+
+
+@case(x=real(-30, 30))
+def probability_from_a_loss(x):
+    """The exponential overflows on the right, where it is hidden by the other one."""
+    return np.exp(-np.log(1 + np.exp(x)))
+
+
+@case(x=real(-2, 2))
+def margin_of_a_score(x):
+    """Cancels at zero."""
+    return 2 / (1 + np.exp(-x)) - 1
+
+
+@case(x=real(-2, 2))
+def margin_of_the_other_class(x):
+    """Cancels at zero."""
+    return 1 - 2 / (1 + np.exp(-x))
+
+
+@case(x=real(-30, 30))
+def skewed_sigmoid(x):
+    """The exponential overflows on the left."""
+    return (1 + np.exp(-x)) ** -1.5
+
+
+@case(a=real(-30, 30), b=real(-30, 30))
+def share_by_a_reciprocal(a, b):
+    """Exponentials overflow, nothing times infinity."""
+    scale = 1 / (np.exp(a) + np.exp(b))
+    return np.exp(a) * scale
+
+
+@case(a=real(-30, 30), b=real(-30, 30))
+def log_softmax_of_two(a, b):
+    """Cancels for the larger one; exponentials overflow."""
+    return a - np.log(np.exp(a) + np.exp(b))
+
+
+@case(a=real(-30, 30), b=real(-30, 30))
+def cross_entropy_of_two(a, b):
+    """Cancels for confident scores; exponentials overflow."""
+    return np.log(np.exp(a) + np.exp(b)) - b
+
+
+@case(a=real(-30, 30), b=real(-30, 30))
+def normaliser_with_a_base_class(a, b):
+    """Exponentials overflow; small ones vanish beside one."""
+    return np.log(1 + np.exp(a) + np.exp(b))
+
+
+@case(a=real(-30, 30), b=real(-30, 30))
+def normaliser_with_log1p(a, b):
+    """Exponentials overflow."""
+    return np.log1p(np.exp(a) + np.exp(b))
+
+
+@case(a=real(-30, 30), b=real(-30, 30), c=real(-30, 30))
+def second_of_a_log_softmax(a, b, c):
+    """Cancels for the largest one; exponentials overflow."""
+    scores = np.stack([a, b, c])
+    return (scores - np.log(np.sum(np.exp(scores), axis=0)))[1]
+
+
+@case(a=real(-30, 30), b=real(-30, 30), c=real(-30, 30))
+def log_odds_of_two_classes(a, b, c):
+    """A normaliser is subtracted from both, and cancels."""
+    scores = np.stack([a, b, c])
+    logs = scores - np.log(np.sum(np.exp(scores), axis=0))
+    return logs[0] - logs[1]
+
+
+@case(a=real(-30, 30), b=real(-30, 30), c=real(-30, 30))
+def entropy_of_three_logits(a, b, c):
+    """Exponentials overflow; the entropy of a confident choice is small."""
+    scores = np.stack([a, b, c])
+    logs = scores - np.log(np.sum(np.exp(scores), axis=0))
+    return -np.sum(np.exp(logs) * logs, axis=0)
+
+
+@case(a=real(-30, 30), b=real(-30, 30), c=real(-30, 30), y=within(0, 1))
+def smoothed_cross_entropy(a, b, c, y):
+    """By the label, two normalisers cancel."""
+    total = np.log(np.sum(np.exp(np.stack([a, b, c])), axis=0))
+    return -y * (a - total) - (1 - y) * (b - total)
+
+
+@case(a=real(-30, 30), b=real(-30, 30), t=within(0.01, 100, usual=(0.1, 5)))
+def tempered_maximum(a, b, t):
+    """Exponentials overflow; by the temperature, large terms cancel."""
+    return t * np.log(np.exp(a / t) + np.exp(b / t))
+
+
+@case(x=real(-10, 10))
+def slope_of_tanh(x):
+    """Cancels on both sides."""
+    return 1 - np.tanh(x) ** 2
+
+
+@case(x=real(-10, 10))
+def smooth_step_down(x):
+    """Cancels on the right."""
+    return 0.5 * (1 - np.tanh(x))
+
+
+@case(x=real(-10, 10))
+def error_of_an_activation(x):
+    """Cancels on the right."""
+    return np.tanh(x) - 1
+
+
+@case(x=real(-30, 30))
+def tanh_of_half(x):
+    """Cancels at zero; infinity over infinity on the right."""
+    return (np.exp(x) - 1) / (np.exp(x) + 1)
+
+
+@case(x=real(-10, 10))
+def tanh_from_exponentials(x):
+    """Cancels at zero; infinity over infinity on both sides."""
+    return (np.exp(x) - np.exp(-x)) / (np.exp(x) + np.exp(-x))

@@ -189,3 +189,40 @@ def imaginary_plasma_term(x):
 def x_to_the_x(x):
     """A logarithm of zero in the gradient; the exponent is large."""
     return x**x
+
+
+@case(x=within(-1.5, 1.5, 0.0), h=within(-1, 1, 0.0, usual=(-0.01, 0.01)))
+def increment_of_a_tangent(x, h):
+    """Cancels for small steps."""
+    return np.tan(x + h) - np.tan(x)
+
+
+@case(x=real(-30, 30), h=within(-1, 1, 0.0, usual=(-0.01, 0.01)))
+def increment_of_an_angle(x, h):
+    """Cancels for small steps, and for large x."""
+    return np.arctan(x + h) - np.arctan(x)
+
+
+@case(x=within(-0.999, 1e300, 0.0, usual=(-0.5, 1)))
+def corrected_logarithm_of_one_more(x):
+    """Kahan's way: right in the value, not in the gradient of its quotient."""
+    u = 1 + x
+    return np.where(u == 1, x, np.log(u) * x / (u - 1))
+
+
+@case(x=real(-5, 5))
+def root_of_a_sixth_power(x):
+    """The power over- and underflows."""
+    return np.sqrt(x**6)
+
+
+@case(x=real(-30, 30))
+def reciprocal_of_an_exponential(x):
+    """The square of the exponential overflows in the gradient."""
+    return 1 / np.exp(x)
+
+
+@case(x=real(-30, 30), a=real(-3, 3))
+def scaled_down_and_back(x, a):
+    """The exponential over- and underflows on the way."""
+    return a / np.exp(x) * np.exp(x)

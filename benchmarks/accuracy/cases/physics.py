@@ -162,3 +162,75 @@ def velocity_addition(u, v):
 def tunnelling(k, v):
     """sinh overflows under a reciprocal."""
     return 1 / (1 + v * np.sinh(k) ** 2)
+
+
+@case(x=real(-10, 10))
+def soliton(x):
+    """The square overflows in the gradient."""
+    return 1 / np.cosh(x) ** 2
+
+
+@case(x=real(-10, 10))
+def quotient_of_hyperbolics(x):
+    """Infinity over infinity on both sides."""
+    return np.sinh(x) / np.cosh(x)
+
+
+@case(x=real(-30, 30))
+def free_energy_of_a_spin(x):
+    """The hyperbolic cosine overflows."""
+    return -np.log(2 * np.cosh(x))
+
+
+@case(x=positive(0, 30))
+def logarithm_of_a_hyperbolic_sine(x):
+    """The hyperbolic sine overflows."""
+    return np.log(np.sinh(x))
+
+
+@case(x=real(-30, 30))
+def logarithm_of_the_size_of_a_hyperbolic_sine(x):
+    """The hyperbolic sine overflows on both sides."""
+    return np.log(np.abs(np.sinh(x)))
+
+
+@case(x=real(-30, 30))
+def flow_in_a_channel(x):
+    """Infinity times nothing on both sides."""
+    return np.sinh(x) * (1 / (3 + np.cosh(x)))
+
+
+@case(energy=positive(0, 10), t=within(1e-3, 1e3, usual=(0.2, 5)))
+def logarithm_of_an_occupation(energy, t):
+    """The exponential overflows; the denominator cancels for small energies."""
+    return np.log(1 / (np.exp(energy / t) - 1))
+
+
+@case(n=positive(0, 100))
+def entropy_of_bosons(n):
+    """Two large products cancel for many bosons."""
+    return (n + 1) * np.log(n + 1) - n * np.log(n)
+
+
+@case(x=real(-30, 30))
+def logarithm_of_a_bernoulli_function(x):
+    """Nothing over nothing at zero; the exponential overflows."""
+    return np.log(x / (np.exp(x) - 1))
+
+
+@case(x=positive(0, 30))
+def logarithm_of_the_planck_spectrum(x):
+    """The cube over- and underflows; so does the exponential."""
+    return np.log(x**3 / (np.exp(x) - 1))
+
+
+@case(x=real(-5, 5), y=real(-5, 5))
+def coulomb_potential(x, y):
+    """Squares over- and underflow."""
+    return (x**2 + y**2) ** -0.5
+
+
+@case(x=real(-5, 5), y=real(-5, 5))
+def potential_of_a_line_charge(x, y):
+    """Squares over- and underflow."""
+    return np.log(x**2 + y**2)

@@ -159,3 +159,162 @@ def tsallis_entropy(p, q):
 def renyi_entropy(p, order):
     """Nothing over nothing at order 1."""
     return 1 / (1 - order) * np.log(p**order + (1 - p) ** order)
+
+
+@case(x=real(-8, 8))
+def distribution_less_one(x):
+    """Cancels on the right."""
+    return sp.ndtr(x) - 1
+
+
+@case(x=real(-6, 6))
+def error_function_less_one(x):
+    """Cancels on the right."""
+    return sp.erf(x) - 1
+
+
+@case(x=real(-6, 6))
+def distribution_as_a_sum(x):
+    """Cancels on the left."""
+    return 0.5 + 0.5 * sp.erf(x / np.sqrt(2))
+
+
+@case(x=real(-6, 6))
+def upper_tail_as_a_difference(x):
+    """Cancels on the right."""
+    return 0.5 - 0.5 * sp.erf(x / np.sqrt(2))
+
+
+@case(x=real(-6, 6))
+def distribution_from_the_other_tail(x):
+    """Cancels on the left."""
+    return 1 - 0.5 * sp.erfc(x / np.sqrt(2))
+
+
+@case(x=real(-6, 6))
+def error_function_from_its_complement(x):
+    """Cancels at zero."""
+    return 1 - sp.erfc(x)
+
+
+@case(x=real(-6, 6))
+def complement_less_one(x):
+    """Cancels at zero."""
+    return sp.erfc(x) - 1
+
+
+@case(x=real(-6, 6))
+def log1p_of_the_error_function(x):
+    """The error function rounds to minus one on the left."""
+    return np.log1p(sp.erf(x))
+
+
+@case(x=real(-6, 6))
+def log1p_of_minus_the_error_function(x):
+    """The error function rounds to one on the right."""
+    return np.log1p(-sp.erf(x))
+
+
+@case(x=real(-8, 8))
+def log1p_of_minus_the_distribution(x):
+    """The distribution function rounds to one on the right."""
+    return np.log1p(-sp.ndtr(x))
+
+
+@case(x=real(-8, 8))
+def log_distribution_from_a_tail(x):
+    """The tail underflows on the left."""
+    return np.log(0.5 * sp.erfc(-x / np.sqrt(2)))
+
+
+@case(x=real(-8, 8))
+def log_of_the_complement_of_erf(x):
+    """The tail underflows on the right."""
+    return np.log(sp.erfc(x))
+
+
+@case(x=real(-8, 8), w=within(1e-6, 10, usual=(0.1, 3)))
+def interval_probability(x, w):
+    """Cancels in the upper tail, and for narrow intervals."""
+    return sp.ndtr(x + w) - sp.ndtr(x)
+
+
+@case(x=within(-50, 8, usual=(-40, 8)), w=within(1e-6, 10, usual=(0.1, 3)))
+def log_interval_probability(x, w):
+    """Both underflow on the left; they cancel on the right, and for narrow intervals."""
+    return np.log(sp.ndtr(x + w) - sp.ndtr(x))
+
+
+@case(x=within(-3000, 7, -745.0, 0.0, usual=(-20, 5)))
+def complementary_log_log(x):
+    """The inner exponential underflows on the left, where the result is x."""
+    return np.log(1 - np.exp(-np.exp(x)))
+
+
+@case(x=within(-1e308, 0, 0.0, usual=(-20, 0)))
+def log_survival_from_a_log_distribution(x):
+    """The exponential rounds to one near zero."""
+    return np.log1p(-np.exp(x))
+
+
+@case(x=within(-1e308, 0, 0.0, usual=(-20, 0)))
+def log_survival_and_back(x):
+    """One of the two logarithms has no digits, on either side."""
+    survival = np.log(1 - np.exp(x))
+    return np.log(1 - np.exp(survival))
+
+
+@case(a=real(-30, 30), b=real(-30, 30), given=lambda a, b: b < a, close=(("a", "b"),))
+def log_difference_of_probabilities(a, b):
+    """Exponentials overflow, and cancel."""
+    return np.log(np.exp(a) - np.exp(b))
+
+
+@case(x=real(-50, 50))
+def log_of_a_signal_and_a_background(x):
+    """The exponential overflows."""
+    return np.log(1e-6 + np.exp(x))
+
+
+@case(a=positive(0.1, 10), b=positive(0.1, 10), x=real(-30, 30), y=real(-30, 30))
+def log_density_of_two_components(a, b, x, y):
+    """Exponentials over- and underflow."""
+    return np.log(a * np.exp(x) + b * np.exp(y))
+
+
+@case(x=real(-30, 30), y=real(-30, 30), z=real(-30, 30), w=within(1e-3, 1e3, usual=(0.1, 10)))
+def log_density_of_an_array_of_components(x, y, z, w):
+    """Exponentials over- and underflow, in an array."""
+    weights = np.stack([w, 2 * w, np.sqrt(w)])
+    return np.log(np.sum(weights * np.exp(np.stack([x, y, z])), axis=0))
+
+
+@case(x=positive(0.1, 10), k=within(0.1, 300, usual=(0.5, 20)))
+def log_of_a_gamma_density(x, k):
+    """Powers, exponentials and gamma functions over- and underflow under the logarithm."""
+    return np.log(x ** (k - 1) * np.exp(-x) / sp.gamma(k))
+
+
+@case(x=real(-5, 5), t=real(-5, 5))
+def normal_log_density_with_log_variance(x, t):
+    """The exponential over- and underflows."""
+    s = np.sqrt(np.exp(t))
+    return -0.5 * x**2 / s**2 - np.log(s)
+
+
+@case(x=real(-5, 5))
+def cauchy_loss(x):
+    """Small squares vanish beside one; large ones overflow."""
+    return np.log(1 + x**2)
+
+
+@case(p=within(0, 1, 0.0, 1.0))
+def surprisal(p):
+    """The reciprocal overflows, and rounds near one."""
+    return np.log(1 / p)
+
+
+@case(v=positive(0.1, 10, 1.0))
+def log_of_a_deviation(v):
+    """The root rounds near one."""
+    return np.log(np.sqrt(v))
