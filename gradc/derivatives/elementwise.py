@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradc.autodiff.masks import Partial, Under
-from gradc.autodiff.squares import is_sum_of_squares
+from gradc.autodiff.squares import where_squares_vanish
 from gradc.autodiff.zeros import is_number
 from gradc.derivatives.registry import nondifferentiable, partials, transpose, zero_derivative
 from gradc_ir import build, composed, ops
@@ -122,7 +122,8 @@ def _extremum(out: Value, second: Value, first: Value, tie: Value) -> list[Parti
 def sqrt(out: Value, x: Value) -> list[Partial]:
     """The square root; where squares are summed to zero the slope of the norm is zero."""
     partial = 0.5 / out
-    return [Under(build.eq(x, 0), partial, holds=False) if is_sum_of_squares(x) else partial]
+    zero = where_squares_vanish(x)
+    return [partial if zero is None else Under(zero, partial, holds=False)]
 
 
 @partials(ops.exp)

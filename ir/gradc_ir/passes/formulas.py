@@ -88,10 +88,13 @@ def _group(values: Sequence[Value], members: Sequence[Value], is_step: IsStep) -
 
 
 def _cone(value: Value, is_step: IsStep) -> set[Value]:
-    """Return the steps that make a value and what they start from; constants are neither."""
+    """Return the steps that make a value and what they start from; constants are neither.
+
+    Of more than a formula may have there are some.
+    """
     seen: set[Value] = set()
     stack = [value]
-    while stack:
+    while stack and len(seen) <= _MOST_STEPS:
         top = stack.pop()
         if top in seen or scalar_constant(top) is not None:
             continue
