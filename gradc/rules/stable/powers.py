@@ -47,6 +47,40 @@ def power_of_one_plus(value: Value) -> Value | None:
     return build.select(near, through_logarithm, build.power(build.fence(base), exponent))
 
 
+@procedure(
+    "power-less-one",
+    "sub(power(?x, ?y), 1) => select(lt(abs(mul(?y, log(?x))), 1), expm1(mul(?y, log(?x))), "
+    "sub(fence(power(?x, ?y)), 1))",
+    stable,
+    "a power near one, of a small exponent or of a base near one, rounds away what is left of it",
+    roots=("add", "sub"),
+    direct=("power", "neg"),
+    domain={"x": (0.0, INF)},
+    loss=10.0,
+)
+def power_less_one(value: Value) -> Value | None:
+    """Take what a power is beside one from the logarithm of its base."""
+    if not value.type.dtype.is_float:
+        return None
+    name, operands = parts(value)
+    if name not in ("add", "sub"):
+        return None
+    for power, one in (operands, operands[::-1]):
+        inner, of = parts(power)
+        if inner != "power" or exact_number(of[1]) is not None:
+            continue
+        if exact_number(one) != (1 if name == "sub" else -1):
+            continue
+        base, exponent = of
+        through_logarithm = build.mul(exponent, build.log(base))
+        # the logarithm of a number below zero is none
+        near = build.lt(build.abs(through_logarithm), 1.0)
+        plain = build.sub(build.fence(power), 1.0)
+        made = build.select(near, build.expm1(through_logarithm), plain)
+        return made if name == "add" or power is operands[0] else build.neg(made)
+    return None
+
+
 def _beside_one(base: Value) -> Value | None:
     """Return x when a value is 1 + x, x no constant."""
     name, operands = parts(base)
@@ -255,4 +289,10 @@ def _expm1s(factors: tuple[Value, ...], twice: bool = False) -> list[Value]:
     return [factor for factor in kept if parts(factor)[0] == "expm1"]
 
 
-RULES = [power_of_one_plus, expm1_of_sum_over_both, expm1_over_argument, expm1_over_expm1]
+RULES = [
+    power_less_one,
+    power_of_one_plus,
+    expm1_of_sum_over_both,
+    expm1_over_argument,
+    expm1_over_expm1,
+]
