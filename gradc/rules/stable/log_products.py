@@ -68,6 +68,8 @@ def log_of_product(value: Value) -> Value | None:
     total: Value | None = None
     rest: list[Factor] = []
     signs: list[Factor] = []
+    # logarithms of powers and of gammas are the largest terms, and cancel each other first
+    factors.sort(key=lambda each: peel(each.value)[0].op.name == "exp")
     for each in factors:
         part = _part(each.value)
         if part is None:
