@@ -306,10 +306,12 @@ def _multiply(value: Value, partial: Value) -> Value:
     """
     if zeros.is_number(value, 1):
         return partial
-    quotients = [partial, value, *(value.operands if value.op.name == "mul" else ())]
-    for quotient in quotients:
-        if quotient.op.name == "div":
-            found = _cancelled(value, partial, quotient)
+    own = _factors(value)
+    factors = [*own, *_factors(partial)]
+    places = range(len(own)) if partial.op.name == "mul" else (len(own), *range(len(own)))
+    for place in places:
+        if factors[place].op.name == "div":
+            found = _cancelled(factors[place], [*factors[:place], *factors[place + 1 :]])
             if found is not None:
                 return found
     if partial.op.name == "div" and zeros.is_number(partial.operands[0], 1):
@@ -317,14 +319,13 @@ def _multiply(value: Value, partial: Value) -> Value:
     return build.mul(value, partial)
 
 
-def _cancelled(value: Value, partial: Value, quotient: Value) -> Value | None:
-    """Return a product of factors one of which is a quotient, if its divisor cancels."""
+def _cancelled(quotient: Value, others: list[Value]) -> Value | None:
+    """Return the product of a quotient and other factors, if its divisor cancels against one."""
     above, divisor = quotient.operands
-    factors = [x for each in (value, partial) for x in _factors(each) if x is not quotient]
-    for i, factor in enumerate(factors):
+    for i, factor in enumerate(others):
         is_root = divisor.op.name == "sqrt" and factor is divisor.operands[0]
         if factor is divisor or is_root:
-            rest = [*factors[:i], *factors[i + 1 :], *([divisor] if is_root else ())]
+            rest = [*others[:i], *others[i + 1 :], *([divisor] if is_root else ())]
             return functools.reduce(build.mul, rest, above)
     return None
 

@@ -35,6 +35,30 @@ def test_curvatures(function: Any, x: float, _: float, curve: float) -> None:
     assert gradc.grad(gradc.grad(function))(x) == curve
 
 
+REPEATED: dict[str, tuple[Any, float]] = {
+    "quotient and divisor": (lambda x: ((1 / x) * x) * np.log(x), 0.5),
+    "on the other side": (lambda x: np.log(x) * (x * (1 / x)), 0.5),
+    "quotient twice": (lambda x: (1 / x) * (1 / x) * np.log(x), (1 - 2 * math.log(2)) / 8),
+    "both twice": (lambda x: ((1 / x) * x) * ((1 / x) * x) * np.log(x), 0.5),
+    "root and what it is of": (lambda x: (0.5 / np.sqrt(x)) * x * np.sqrt(x), 0.5),
+}
+
+
+@pytest.mark.parametrize("stable", [True, False])
+@pytest.mark.parametrize(("function", "slope"), REPEATED.values(), ids=REPEATED.keys())
+def test_a_quotient_cancels_one_divisor_and_itself_once(
+    function: Any, slope: float, stable: bool
+) -> None:
+    """The user's quotient is the node that differentiation makes as well."""
+
+    def forward(x: Any) -> Any:
+        return gradc.jvp(function, (x,), (1.0,))[1]
+
+    for derivative in (gradc.grad(function), forward):
+        found = gradc.compile(derivative, stable=stable)(2.0)
+        assert found == pytest.approx(slope, rel=1e-14)
+
+
 def test_nothing_is_divided_where_it_cancels() -> None:
     compiled = gradc.compile(gradc.grad(lambda x: np.sum(x * np.log(x))))
     assert "div" not in {node.op.name for node in compiled.ir(np.ones(3)).nodes}
