@@ -57,9 +57,10 @@ def _by_columns(
 ) -> dict[tuple[int, int], Value]:
     blocks: dict[tuple[int, int], Value] = {}
     for w in wrt:
-        pushed = _keep(jvp(function, [w], units=True), len(function.results))
         seeds = unit_seeds(function.param_types[w])
         count: Size = seeds.type.shape[0]
+        # the one seed of a number has no zeros
+        pushed = _keep(jvp(function, [w], units=count != 1), len(function.results))
         wide = batch(pushed, [False] * len(params) + [True], count)
         for r, tangents in zip(results, builder.inline(wide, [*params, seeds])):
             rank = tangents.type.rank
@@ -79,9 +80,9 @@ def _by_rows(
 ) -> dict[tuple[int, int], Value]:
     blocks: dict[tuple[int, int], Value] = {}
     for r in results:
-        pulled = _keep(vjp(function, list(wrt), [r], units=True), len(function.results))
         seeds = unit_seeds(function.result_types[r])
         count: Size = seeds.type.shape[0]
+        pulled = _keep(vjp(function, list(wrt), [r], units=count != 1), len(function.results))
         wide = batch(pulled, [False] * len(params) + [True], count)
         for w, rows in zip(wrt, builder.inline(wide, [*params, seeds])):
             shape = function.result_types[r].shape + function.param_types[w].shape
