@@ -44,59 +44,63 @@ _FORMATS = {
 
 def lower(writer: Writer, node: Node, operands: list[str], lower_word: LowerWord) -> str:
     """Write formulas on operands in registers, all that belong together; returns one result."""
-    text: str = node.attributes["formulas"]
-    result: int = node.attributes["result"]
-    key = ("formulas", text, *operands)
-    found = writer.known((*key, result))
-    if found is not None:
-        return found
-    dtype = node.results[0].type.dtype
-    formulas = parse_formulas(text)
-    vector = any(map(is_vector, operands))
-    if vector:
-        operands = [writer.spread(operand, REGISTER[dtype]) for operand in operands]
-    registers = list(operands)
-    for step in formulas.steps:
-        registers.append(_plain(writer, step, dtype, registers, lower_word))
-    plain = [registers[i] for i in formulas.results]
-    made = _mended(writer, formulas, dtype, operands, registers, plain)
-    for place, register in enumerate(made):
-        writer.remember((*key, place), register)
-    return made[result]
+
+    def written(formulas: Formulas, dtype: DType, operands: list[str]) -> list[str]:
+        registers = list(operands)
+        for step in formulas.steps:
+            registers.append(_plain(writer, step, dtype, registers, lower_word))
+        plain = [registers[i] for i in formulas.results]
+        return _mended(writer, formulas, dtype, operands, registers, plain)
+
+    return _together(writer, node, operands, written)
 
 
 def recover(writer: Writer, node: Node, operands: list[str]) -> str:
     """Write the computing anew of numbers that are not finite, of all that belong together."""
+
+    def written(formulas: Formulas, dtype: DType, operands: list[str]) -> list[str]:
+        count, end = len(formulas.results), len(operands) - node.attributes["guards"]
+        plain, starts, guards = operands[:count], operands[count:end], operands[end:]
+        vector = is_vector(plain[0])
+        lost = _lost(writer, plain, dtype)
+
+        def reasons() -> list[tuple[list[str], int]]:
+            flag = writer.type_of("i1", vector)
+            none = "zeroinitializer" if vector else "false"
+            open_ = lost
+            for guard in guards:
+                no_number = _no_number(writer, guard, dtype)
+                open_ = writer.write(
+                    vector, f"select {flag} {no_number}, {flag} {none}, {flag} {open_}"
+                )
+            return [([open_], 3)]
+
+        return _replaced(writer, formulas, dtype, plain, starts, [lost], reasons)
+
+    return _together(writer, node, operands, written)
+
+
+def _together(
+    writer: Writer,
+    node: Node,
+    operands: list[str],
+    written: Callable[[Formulas, DType, list[str]], list[str]],
+) -> str:
+    """Return the result of a node; what is written for one result is there for the others."""
     text: str = node.attributes["formulas"]
     result: int = node.attributes["result"]
-    key = ("recovered", text, *operands)
+    key = (node.op.name, text, *operands)
     found = writer.known((*key, result))
     if found is not None:
         return found
     dtype = node.results[0].type.dtype
-    formulas = parse_formulas(text)
-    vector = any(map(is_vector, operands))
-    if vector:
+    if any(map(is_vector, operands)):
         operands = [writer.spread(operand, REGISTER[dtype]) for operand in operands]
-    count, end = len(formulas.results), len(operands) - node.attributes["guards"]
-    plain, starts, guards = operands[:count], operands[count:end], operands[end:]
-    lost = _lost(writer, plain, dtype)
-
-    def reasons() -> list[tuple[list[str], int]]:
-        flag = writer.type_of("i1", vector)
-        open_ = lost
-        for guard in guards:
-            no_number = _no_number(writer, guard, dtype)
-            open_ = writer.write(
-                vector, f"select {flag} {no_number}, {flag} {none}, {flag} {open_}"
-            )
-        return [([open_], 3)]
-
-    none = "zeroinitializer" if vector else "false"
-    made = _replaced(writer, formulas, dtype, plain, starts, [lost], reasons)
-    for place, register in enumerate(made):
+    for place, register in enumerate(written(parse_formulas(text), dtype, operands)):
         writer.remember((*key, place), register)
-    return made[result]
+    made = writer.known((*key, result))
+    assert made is not None
+    return made
 
 
 def _lost(writer: Writer, registers: list[str], dtype: DType) -> str:

@@ -7,6 +7,8 @@ hold no recurrence, the odd ones do. A stage reads what stages before it have ma
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -179,10 +181,7 @@ def _runs_anywhere(node: Node) -> bool:
 
 
 def _union(masks: Iterable[int]) -> int:
-    found = 0
-    for mask in masks:
-        found |= mask
-    return found
+    return functools.reduce(operator.or_, masks, 0)
 
 
 def _bits(places: Iterable[int]) -> int:

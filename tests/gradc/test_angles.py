@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
 import gradc
 from gradc.rules.accuracy import bits_between
-
-mpmath = pytest.importorskip("mpmath")
 
 NAMES = ("tan", "log", "exp", "sqrt", "sin", "cos")
 NUMPY: dict[str, Any] = {name: getattr(np, name) for name in NAMES} | {

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import mpmath
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -17,7 +18,6 @@ from gradc.rules.accuracy import bits_between
 
 pytestmark = pytest.mark.slow
 
-mpmath = pytest.importorskip("mpmath")
 
 Array = npt.NDArray[Any]
 

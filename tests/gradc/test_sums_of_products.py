@@ -43,8 +43,7 @@ def reversed_rows(w: Any, u: Any, xs: Any) -> Any:
 
 
 def batches(w: Any, u: Any, xs: Any) -> Any:
-    step: Any = lambda h, x: (np.tanh(w @ h + u @ x), None)  # noqa: E731
-    return gradc.scan(step, np.zeros((9, 3)), xs)[0]
+    return gradc.scan(lambda h, x: (np.tanh(w @ h + u @ x), None), np.zeros((9, 3)), xs)[0]
 
 
 def used_outside(w: Any, u: Any, xs: Any) -> Any:

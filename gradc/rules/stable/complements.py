@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 from gradc.rules.engine import procedure, stable
 from gradc.rules.factors import product
@@ -44,22 +45,37 @@ _COMPLEMENTS: dict[str, Callable[[Value], Value]] = {
 )
 def complement(value: Value) -> Value | None:
     """Write a right angle less an angle as the inverse of the other function."""
+    found = beside_angle(value, math.pi / 2)
+    if found is None or found.angle.op.name not in _COMPLEMENTS:
+        return None
+    made = _COMPLEMENTS[found.angle.op.name](found.angle.operands[0])
+    return build.mul(made, -found.factor)
+
+
+class Beside(NamedTuple):
+    """``factor * (angle - constant)``."""
+
+    angle: Value
+    factor: float
+
+
+def beside_angle(value: Value, constant: float) -> Beside | None:
+    """Return the angle that a constant one, or a multiple of both, is taken from or added to."""
     for one, other in (value.operands, value.operands[::-1]):
         number = scalar_constant(other)
         if number is None:
             continue
-        is_first = one is value.operands[0]
         whole = product(one)
-        if len(whole.above) != 1 or whole.below or whole.above[0].op.name not in _COMPLEMENTS:
+        if len(whole.above) != 1 or whole.below:
             return None
-        factor = whole.coefficient if is_first or value.op.name == "add" else -whole.coefficient
+        is_first = one is value.operands[0]
+        factor = float(
+            whole.coefficient if is_first or value.op.name == "add" else -whole.coefficient
+        )
         added = -number if is_first and value.op.name == "sub" else number
         round_ = value.type.dtype.numpy.type
-        if round_(-float(factor) * (math.pi / 2)) != round_(added):
-            return None
-        (angle,) = whole.above
-        made = _COMPLEMENTS[angle.op.name](angle.operands[0])
-        return build.mul(made, -float(factor))
+        is_constant = round_(-factor * constant) == round_(added)
+        return Beside(whole.above[0], factor) if is_constant else None
     return None
 
 

@@ -6,8 +6,8 @@ import math
 from typing import NamedTuple
 
 from gradc.rules.engine import procedure, stable
-from gradc.rules.factors import product
 from gradc.rules.forms import operand_of
+from gradc.rules.stable.complements import beside_angle
 from gradc_ir import build
 from gradc_ir.graph import Value
 from gradc_ir.rearrange import scalar_constant
@@ -84,23 +84,12 @@ def tan_beside_quarter(value: Value) -> Value | None:
 )
 def gudermannian(value: Value) -> Value | None:
     """Write an arctangent of an exponential less its value at 0 as one of a tangent."""
-    for one, other in (value.operands, value.operands[::-1]):
-        number = scalar_constant(other)
-        if number is None:
-            continue
-        whole = product(one)
-        if len(whole.above) != 1 or whole.below:
-            return None
-        angle = operand_of(whole.above[0], "arctan")
-        exponent = angle and operand_of(angle, "exp")
-        is_first = one is value.operands[0]
-        factor = whole.coefficient if is_first or value.op.name == "add" else -whole.coefficient
-        less = -number if is_first and value.op.name == "sub" else number
-        round_ = value.type.dtype.numpy.type
-        if exponent is None or round_(-float(factor) * _QUARTER_PI) != round_(less):
-            return None
-        return build.mul(build.arctan(build.tanh(build.mul(exponent, 0.5))), float(factor))
-    return None
+    found = beside_angle(value, _QUARTER_PI)
+    angle = found and operand_of(found.angle, "arctan")
+    exponent = angle and operand_of(angle, "exp")
+    if found is None or exponent is None:
+        return None
+    return build.mul(build.arctan(build.tanh(build.mul(exponent, 0.5))), found.factor)
 
 
 RULES = [tan_beside_quarter, gudermannian]
