@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from gradc_codegen.blas import is_choice
 from gradc_codegen.copies import with_copies
+from gradc_codegen.dividing import divide
 from gradc_codegen.overwriting import Links, overwriting, root
 from gradc_codegen.prepare import prepare
 from gradc_ir.graph import Function, Node
@@ -35,7 +36,7 @@ def draft(function: Function, blas: bool = False) -> Draft:
 
     ``blas``: whether contractions that are bound by arithmetic go to BLAS.
     """
-    made = Draft(with_copies(prepare(function, blas)))
+    made = Draft(with_copies(divide(prepare(function, blas))))
     for node in made.function.nodes:
         if node.op.family == "control":
             inner = blas and not is_choice(node)

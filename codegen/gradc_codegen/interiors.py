@@ -13,7 +13,7 @@ from gradc_codegen.axes import Windowed
 from gradc_codegen.elements import Elements
 from gradc_codegen.indices import Lane
 from gradc_codegen.lanes import dim_of
-from gradc_codegen.loops import Loop, Statement, statements_of
+from gradc_codegen.loops import Kind, Loop, Statement, statements_of
 from gradc_codegen.whole import is_whole
 from gradc_ir.graph import Node, Value
 from gradc_ir.sizes import Size
@@ -27,8 +27,8 @@ def with_interior(
     elements: Elements,
     loop: Loop,
     is_stored: Callable[[Value], bool],
-    body: Callable[[Lane], None],
-) -> Callable[[Lane], None]:
+    body: Callable[[str], None],
+) -> Callable[[str], None]:
     """Return what writes one block of a loop, by itself where it is inside of all windows.
 
     Parameters
@@ -44,10 +44,11 @@ def with_interior(
         return body
     writer = elements.writer
 
-    def block(index: Lane) -> None:
+    def block(index: str) -> None:
         if writer.mask is not None:
             body(index)
             return
+        assert isinstance(index, Lane)
         conditions = []
         for start, size in sorted(windows, key=str):
             last = writer.subtract(writer.size(start + size), str(writer.lanes))
@@ -75,7 +76,12 @@ def _windows(
 ) -> Iterator[tuple[Size, Size]]:
     """Yield start and size of the windows that are asked of the loop's own index."""
     seen: set[tuple[Node, int]] = set()
-    stack = [(statement.node, dim_of(statement, loop)) for statement in statements]
+    stack = []
+    for statement in statements:
+        # a piece runs over the dims of what it writes
+        is_piece = statement.kind is Kind.PIECE
+        node = statement.node.operands[statement.operand].node if is_piece else statement.node
+        stack.append((node, dim_of(statement, loop)))
     while stack:
         node, dim = stack.pop()
         if (node, dim) in seen or is_whole(node):

@@ -249,11 +249,12 @@ class FunctionLowering:
             return
         folds.flush()
         inner = inner_of(loop, self._plan) if writer.lanes > 1 and not grouped else None
+        stored = self._plan.storage.__contains__
+        block = with_interior(self.elements, loop, stored, alone) if loop.block > 1 else alone
         if grouped:
-            write_groups(writer, loop, grouped, end, alone)
+            write_groups(writer, loop, grouped, end, block)
         elif loop.block > 1:
-            stored = self._plan.storage.__contains__
-            writer.lane_loop(end, loop.block, with_interior(self.elements, loop, stored, alone))
+            writer.lane_loop(end, loop.block, block)
         elif inner is not None and self._module.machine.is_wide:
             writer.loop(write_tiles(self, loop, inner), end, alone)
         else:

@@ -39,6 +39,7 @@ class StatementBuilder:
         self._labels = Labels(nodes if has_arrays else ())
         self._runs = find_runs(function, overwriting.overwrites)
         self._in_runs = {node for run in self._runs.values() for node in run}
+        self._read = {operand for node in nodes for operand in node.operands}
         # what is read whole must be in memory whole
         self._read_whole = {array for node in nodes if is_whole(node) for array in read_whole(node)}
         for node in nodes:
@@ -66,12 +67,16 @@ class StatementBuilder:
         elif node in self._in_runs:
             if node in self._runs:
                 self._add_run(self._runs[node])
-        elif name == "concatenate" and len(node.operands) > MOST_PIECES_RECOMPUTED:
+        elif name == "concatenate" and self._is_in_pieces(node):
             self._add_pieces(node)
         elif is_whole(node):
             self._add_whole(node)
         elif not self._is_recomputed(node):
             self._add_statement(node)
+
+    def _is_in_pieces(self, node: Node) -> bool:
+        """Whether each piece of a concatenation is written by itself: of many, and of a result."""
+        return len(node.operands) > MOST_PIECES_RECOMPUTED or node.results[0] not in self._read
 
     def _is_recomputed(self, node: Node) -> bool:
         """Whether readers recompute a node; what is overwritten is read while it is there."""
