@@ -268,7 +268,7 @@ def _place_values(kernel: Kernel, made: Plan) -> list[Buffer]:
                 here.buffer.last = max(here.buffer.last, here.last)
                 continue
             alone = not statement.others and not here.read and value not in kernel.shares
-            if statement.kind is Kind.WHOLE and alone:
+            if alone and (statement.kind is Kind.WHOLE or value.op.name == "concatenate"):
                 continue
             count = product(shape[axis] for axis in here.kept) * here.lanes
             here.buffer = Buffer(count * value.type.dtype.bytes, here.first, here.last)
