@@ -12,6 +12,10 @@ from gradc_codegen.math.emitted.rare import sometimes
 
 Sum = tuple[Float, Float]
 
+# The slope of log((1 + s) / (1 - s)) by s, 2 / (1 - s²), is nearly 2 and so many times
+# (2/3 + 2/5 s²) s²: within 1.3e-4 for all s that occur.
+_SLOPE = 3.0285
+
 
 def product(x: Sum, y: Sum) -> Sum:
     """Return the product of two numbers of twice the precision."""
@@ -33,14 +37,14 @@ def log_as_sum(negative: Float, f: Float) -> Sum:
 
     square = s * s
     two_thirds, *others = coefficients.LOG_LONGER[dtype]
-    series = paired(square, others)
+    series = fma(square, paired(square, others[1:]), others[0])
     u = fma(square, series, two_thirds)
     u_low = fma(square, series, two_thirds - u)
     v = square * u
     v_low = fma(square, u_low, fma(fma(s, s, -square), u, fma(square, u, -v)))
     w = s * v
     w_low = fma(s, v_low, fma(s, v, -w))
-    rest = fma(s_low, fma(v, v.number(3.0), 2.0), w_low)
+    rest = fma(s_low, fma(v, v.number(_SLOPE), 2.0), w_low)
 
     high, low = coefficients.LOG_2[dtype]
     twice = s + s
