@@ -129,10 +129,14 @@ def _mended(
     asked = watched(formulas.steps, len(operands), dtype)
     if not asked:
         return plain
-    outer = _outside(writer, [registers[i] for i in asked if i < len(operands)], dtype)
+    outer = [registers[i] for i in asked if i < len(operands)]
+    outside = _outside(writer, outer, dtype)
     inner = _extremes(writer, [registers[i] for i in asked if i >= len(operands)], dtype)
-    reasons = [(outer, 1), (inner, 2)]
-    return _replaced(writer, formulas, dtype, plain, operands, [*outer, *inner], lambda: reasons)
+
+    def reasons() -> list[tuple[list[str], int]]:
+        return [([*_extremes(writer, outer, dtype), *inner], 2)]
+
+    return _replaced(writer, formulas, dtype, plain, operands, [*outside, *inner], reasons)
 
 
 def _replaced(
@@ -158,6 +162,7 @@ def _replaced(
         writer.start(where)
 
     go_on(flags, far)
+    writer.open()  # what is written from here on is not known behind it
     counted = reasons()
     still = [flag for found, _ in counted for flag in found]
     if still != flags:
@@ -166,6 +171,7 @@ def _replaced(
         go_on(still, computed)
     made = _call(writer, formulas, dtype, plain, _bytes(writer, counted, vector), operands)
     ways.append((writer.block, made))
+    writer.close()
     writer.do(f"br label %{near}")
     writer.start(near)
     type_ = writer.type_of(REGISTER[dtype], vector)
@@ -208,9 +214,10 @@ def _plain(
 
 
 def _outside(writer: Writer, registers: list[str], dtype: DType) -> list[str]:
-    """Write whether the smallest of some numbers is small, or the largest large; zeros are small.
+    """Write whether the smallest of some numbers is small, or the largest large.
 
-    This takes the fewest instructions; whether it is a zero is asked where it matters.
+    Zeros are small here and infinities large: this takes the fewest instructions, and where one is
+    found :func:`_extremes` is asked.
     """
     if not registers:
         return []
