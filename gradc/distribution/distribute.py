@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gradc.autodiff.batching import batch
-from gradc.distribution.stages import Stages, is_worth_a_stage
+from gradc.distribution.stages import Stages, is_product, is_worth_a_stage
 from gradc_ir import build, cost, walk
 from gradc_ir.builder import rebuilt
 from gradc_ir.closing import closed
@@ -67,19 +67,31 @@ class DistributeLoops:
 def _worthwhile(node: Node, body: Function) -> Stages | None:
     """Return the stages of a loop, None where it is better left as it is."""
     given = node.attributes
-    consts, carries, length = given["consts"], given["carries"], given["length"]
-    if given["counted"] or given["checkpoint"] is not None or not carries:
+    length = given["length"]
+    if given["counted"] or given["checkpoint"] is not None or not given["carries"]:
         return None
     if isinstance(length, int) and length < _FEWEST_STEPS:
         return None
-    if not any(map(is_worth_a_stage, body.body)):
+    # with a product of all rows go functions of all widths; without, only those of few numbers
+    if any(map(is_product, body.body)):
+        found = _stages(node, body, _WIDEST)
+        if found is not None:
+            return found
+    return _stages(node, body, _LANES)
+
+
+def _stages(node: Node, body: Function, widest: int) -> Stages | None:
+    """Return the stages of a loop in which functions of so many numbers leave it."""
+    given = node.attributes
+    consts, carries, length = given["consts"], given["carries"], given["length"]
+    if not any(is_worth_a_stage(each, widest) for each in body.body):
         return None
-    stages = Stages.find(body, consts, carries)
-    moved = [n for n in body.body if stages.of.get(n, 1) % 2 == 0 and is_worth_a_stage(n)]
+    stages = Stages.find(body, consts, carries, widest)
+    moved = [n for n in body.body if stages.of.get(n, 1) % 2 == 0 and is_worth_a_stage(n, widest)]
     if not moved or any(result.node not in stages.of for result in body.results[carries:]):
         return None
-    widest = max(cost.elements(result) for n in moved for result in n.results)
-    most = _WIDEST if any(n.op.name == "contract" for n in moved) else _LANES
+    if widest > _LANES and not any(map(is_product, moved)):
+        return None
     kept = {
         operand
         for n, stage in stages.of.items()
@@ -89,9 +101,7 @@ def _worthwhile(node: Node, body: Function) -> Stages | None:
     rows = {*body.params[consts + carries :], *body.results[carries:]}
     more = sum(cost.elements(value) for value in kept - rows)
     is_little = more <= _BESIDE_ROWS * sum(map(cost.elements, rows))
-    if widest > most or not (is_little or more * cost.number(length) <= _CACHED):
-        return None
-    return stages
+    return stages if is_little or more * cost.number(length) <= _CACHED else None
 
 
 class _Distribution:

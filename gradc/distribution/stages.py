@@ -19,6 +19,8 @@ from gradc_ir.graph import Function, Node, Value
 from gradc_ir.ops.linalg import contracted
 from gradc_ir.rearrange import REARRANGEMENTS
 
+# So many terms of a sum take as long as a function.
+_MANY_TERMS = 8
 _MOVING = REARRANGEMENTS | {"concatenate", "pad", "set_slice"}
 
 
@@ -33,13 +35,17 @@ class Stages:
     recurrences: Sequence[int]
 
     @classmethod
-    def find(cls, body: Function, consts: int, carries: int) -> Stages:
-        """Return the stages of a body: consts, carries and rows to carries and rows."""
-        return _Finding(body, consts, carries).stages()
+    def find(cls, body: Function, consts: int, carries: int, widest: int) -> Stages:
+        """Return the stages of a body: consts, carries and rows to carries and rows.
+
+        Functions of more than ``widest`` numbers stay where they are.
+        """
+        return _Finding(body, consts, carries, widest).stages()
 
 
 class _Finding:
-    def __init__(self, body: Function, consts: int, carries: int) -> None:
+    def __init__(self, body: Function, consts: int, carries: int, widest: int) -> None:
+        self.widest = widest
         self.nodes = tuple(body.body)
         self.results = body.results
         self.steady = body.params[:consts]
@@ -123,11 +129,11 @@ class _Finding:
             stage = max(before)
             if node in self.group:
                 stage = max(stage, begin[self.group[node]])
-            elif is_worth_a_stage(node):
+            elif is_worth_a_stage(node, self.widest):
                 # beside what it has its dearest part in common with, it costs next to nothing
                 part = shared_part(node)
                 stage = parts.get(part, stage + stage % 2) if part else stage + stage % 2
-            elif not _runs_anywhere(node):
+            elif not _runs_anywhere(node) or cost.work(node) >= cost.GREAT:
                 stage = stage if stage % 2 else stage + 1
             of[node] = stage
         return of
@@ -152,7 +158,7 @@ class _Finding:
                 stages.append(first[node])
             stage = of[node]
             wanted = min(stages, default=stage)
-            is_bound = node in ends or node in self.group or is_worth_a_stage(node)
+            is_bound = node in self.group or is_worth_a_stage(node, self.widest)
             if wanted > stage and not is_bound and _runs_anywhere(node):
                 needed = {
                     operand
@@ -161,17 +167,28 @@ class _Finding:
                     and operand.node not in kept
                     and operand not in self.rows
                 }
-                if sum(map(cost.elements, needed)) <= sum(map(cost.elements, node.results)):
+                # a row of the loop is kept in any case
+                spared = () if node in ends else node.results
+                if sum(map(cost.elements, needed)) <= sum(map(cost.elements, spared)):
                     of[node] = stage = wanted
             for operand in node.operands:
                 if of.get(operand.node, stage) < stage:
                     kept.add(operand.node)
 
 
-def is_worth_a_stage(node: Node) -> bool:
+def is_product(node: Node) -> bool:
+    """Whether a node sums products of two arrays."""
+    return node.op.name == "contract" and bool(contracted(node.attributes["spec"]))
+
+
+def is_worth_a_stage(node: Node, widest: int) -> bool:
     """Whether a node takes so long that it pays to run it for all rows at once."""
-    if node.op.name == "contract":
-        return bool(contracted(node.attributes["spec"]))
+    if is_product(node):
+        return True
+    if cost.elements(node.results[0]) > widest:
+        return False
+    if node.op.family == "reduce":  # each term waits for the one before
+        return sum(map(cost.elements, node.operands)) >= _MANY_TERMS
     return node.op.is_elementwise and cost.work(node) >= cost.GREAT
 
 

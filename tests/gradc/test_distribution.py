@@ -89,6 +89,16 @@ def inner_loop(p: Any, rows: Any) -> Any:
     return gradc.scan(outer, 0.0, rows)[0]
 
 
+def scored(p: Any, rows: Any) -> Any:
+    """A step on more numbers than lanes: its functions fill them, the score's do not."""
+
+    def step(state: Any, x: Any) -> Any:
+        state = np.tanh(p[0] * state + np.sin(x[0] * p[1:]))
+        return state, np.sum(x * (state - np.log(np.sum(np.exp(state)) + 2)))
+
+    return np.sum(gradc.scan(step, p[1:], rows)[1])
+
+
 PARAMETERS = np.array([0.3, 0.2, 0.4])
 # the function, its arguments, and which functions leave the loops of its value
 PROGRAMS: dict[str, tuple[Callable[..., Any], Sequence[Any], set[str]]] = {
@@ -98,6 +108,11 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Sequence[Any], set[str]]] = {
     "delayed": (delayed, (PARAMETERS, NUMBERS), {"exp_product", "sin"}),
     "swapped": (swapped, (PARAMETERS, NUMBERS), {"exp_product", "cos"}),
     "backwards": (backwards, (PARAMETERS, NUMBERS), {"exp_product", "log"}),
+    "scored": (
+        scored,
+        (np.linspace(-1, 1, 13), RANDOM.normal(size=(ROWS, 12))),
+        {"log", "reduce_sum"},
+    ),
     "inner loop": (inner_loop, (PARAMETERS, NUMBERS[:9]), {"exp_product"}),
 }
 each_program = pytest.mark.parametrize(
@@ -137,6 +152,11 @@ def test_what_no_step_needs_of_another_leaves_the_loop(
     apart = DistributeLoops()(whole)
     assert leaves.isdisjoint(in_loops(apart))
     assert apart is not whole
+
+
+def test_wide_functions_stay() -> None:
+    function, arguments, _ = PROGRAMS["scored"]
+    assert {"tanh", "sin"} <= in_loops(DistributeLoops()(made(function, arguments)))
 
 
 def test_products_of_a_matrix_with_each_row_become_one() -> None:
