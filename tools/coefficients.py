@@ -56,6 +56,11 @@ def _log_of_quotient(z: Any) -> Any:
     return (2 * mpmath.atanh(s) / s - 2) / z
 
 
+def _root_of_two(_: str) -> tuple[Any, Any]:
+    root = mpmath.sqrt(2)
+    return 1 / root - mpf("1.00001"), root - mpf("0.99999")
+
+
 def _right_angle(format_: str) -> tuple[Any, Any]:
     # the number of right angles is rounded from a product that is rounded
     return mpf(0), (mpmath.pi / 4 * mpf({"F64": "1.0001", "F32": "1.005"}[format_])) ** 2
@@ -63,6 +68,10 @@ def _right_angle(format_: str) -> tuple[Any, Any]:
 
 def _erfcx(x: Any) -> Any:
     return mpmath.exp(x * x) * mpmath.erfc(x)
+
+
+def _logarithm_of_erfc(x: Any) -> Any:
+    return -mpmath.log(mpmath.erfc(x)) / x - 1
 
 
 APPROXIMATIONS = {
@@ -136,7 +145,14 @@ APPROXIMATIONS = {
         lambda z: (2 + z * _log_of_quotient(z)) / mpmath.log(2) - mpf("2.8125"),
         lambda z: mpmath.log(2) / (2 + z * _log_of_quotient(z)),
         _tangent,
-        {"F64": 8, "F32": 4},
+        {"F64": 8},
+    ),
+    "LOG2_ALONE": Approximation(
+        "log2(1 + f) / f - 1.453125, √½ <= 1 + f <= √2; error relative to the logarithm",
+        lambda f: mpmath.log1p(f) / mpmath.log(2) / f - mpf("1.453125"),
+        lambda f: f * mpmath.log(2) / mpmath.log1p(f),
+        _root_of_two,
+        {"F32": 10},
     ),
     "LOG10": Approximation(
         "log10((1 + s) / (1 - s)) / s - 2 * 0.421875, a polynomial in z = s², s as for LOG; error "
@@ -144,7 +160,14 @@ APPROXIMATIONS = {
         lambda z: (2 + z * _log_of_quotient(z)) / mpmath.log(10) - mpf("0.84375"),
         lambda z: mpmath.log(10) / (2 + z * _log_of_quotient(z)),
         _tangent,
-        {"F64": 8, "F32": 4},
+        {"F64": 8},
+    ),
+    "LOG10_ALONE": Approximation(
+        "log10(1 + f) / f - 0.4375, √½ <= 1 + f <= √2; error relative to the logarithm",
+        lambda f: mpmath.log1p(f) / mpmath.log(10) / f - mpf("0.4375"),
+        lambda f: f * mpmath.log(10) / mpmath.log1p(f),
+        _root_of_two,
+        {"F32": 9},
     ),
     "ATAN": Approximation(
         "(atan(t) - t) / t³, a polynomial in z = t², |t| <= 1; error relative to atan(t)",
@@ -168,13 +191,6 @@ APPROXIMATIONS = {
         _right_angle,
         {"F64": 6, "F32": 3},
     ),
-    "COS": Approximation(
-        "(cos(t) - 1 + t² / 2) / t⁴, a polynomial in z = t², |t| <= π/4; error relative to cos(t)",
-        lambda z: (mpmath.cos(mpmath.sqrt(z)) - 1 + z / 2) / z**2,
-        lambda z: z**2 / mpmath.cos(mpmath.sqrt(z)),
-        _right_angle,
-        {"F64": 6, "F32": 3},
-    ),
     "INVERSE_CBRT": Approximation(
         "(1 / ∛(1 - e) - 1) / e, |e| <= 0.1023; error relative to 1 / ∛(1 - e)",
         lambda e: (1 / mpmath.cbrt(1 - e) - 1) / e,
@@ -190,11 +206,11 @@ APPROXIMATIONS = {
         {"F64": 5, "F32": 2},
     ),
     "ERF": Approximation(
-        "erf(x) / x - 1, a polynomial in z = x², |x| <= 0.85; error relative to erf(x)",
-        lambda z: mpmath.erf(mpmath.sqrt(z)) / mpmath.sqrt(z) - 1,
-        lambda z: mpmath.sqrt(z) / mpmath.erf(mpmath.sqrt(z)),
-        lambda _: (mpf(0), mpf("0.7226")),
-        {"F64": 11, "F32": 6},
+        "-log(erfc(x)) / x - 1, 0 <= x <= 3.95; error of erf(x) relative to it",
+        _logarithm_of_erfc,
+        lambda x: mpmath.erfc(x) * x / mpmath.erf(x),
+        lambda _: (mpf(2) ** -40, mpf("3.95")),
+        {"F32": 9},
     ),
     **special_approximations.APPROXIMATIONS,
 }
@@ -217,13 +233,6 @@ QUOTIENTS = {
         {"F64": (11, 11), "F32": (6, 6)},
         lambda: mpmath.sqrt(mpmath.pi),
         0.8125,
-    ),
-    "ERFC_AWAY": Quotient(
-        "exp(x²) erfc(x), 0.84 <= x <= 6 (F32: 4); error of erfc(x) relative to erf(x)",
-        _erfcx,
-        lambda x: mpmath.exp(-x * x) / mpmath.erf(x),
-        lambda format_: (mpf("0.84"), mpf({"F64": 6, "F32": 4}[format_])),
-        {"F64": (6, 6), "F32": (3, 3)},
     ),
 }
 
@@ -257,6 +266,18 @@ CONSTANTS: dict[str, tuple[str, Callable[[], Any], tuple[dict[str, int], ...]]] 
 # many words there are behind the point.
 WORDS: dict[str, tuple[str, Callable[[], Any], int]] = {
     "INVERSE_HALF_PI_WORDS": ("2 / π", lambda: 2 / mpmath.pi, 19),
+}
+
+
+# Pairs of functions at multiples of a step, in F64: name of file and table -> what they are, their
+# values, one over the step, and how many there are.
+STEPS: dict[str, tuple[str, Callable[[Any], tuple[Any, Any]], int, int]] = {
+    "error_function_steps": (
+        "The error function and its derivative at multiples of 1/64",
+        lambda x: (mpmath.erf(x), 2 / mpmath.sqrt(mpmath.pi) * mpmath.exp(-x * x)),
+        64,
+        385,
+    ),
 }
 
 
@@ -338,11 +359,23 @@ Table = dict[DType, tuple[float, ...]]
 '''
 
 
+def steps(name: str) -> str:
+    """Return a file with the values of a pair of functions."""
+    about, values, steps_in_one, count = STEPS[name]
+    with mpmath.workprec(256):
+        pairs = [values(mpf(k) / steps_in_one) for k in range(count)]
+    rows = "".join(f"    {tuple(rounded(x, PRECISION['F64']) for x in pair)},\n" for pair in pairs)
+    head = f'"""{about}; `make coefficients` writes them."""'
+    return f"{head}\n\n# fmt: off\n{name.upper()} = (\n{rows})\n"
+
+
 def main(names: list[str]) -> None:
     """Print the tables of these names, or write all of them."""
     if names:
-        print("\n\n".join(map(entry, names)))
+        print("\n\n".join(steps(name) if name in STEPS else entry(name) for name in names))
         return
+    for name in STEPS:
+        (FOLDER / f"{name}.py").write_text(steps(name), encoding="utf-8")
     special = special_approximations.CONSTANTS.keys() | special_approximations.APPROXIMATIONS.keys()
     for file, functions in (("", "functions"), ("special_", "special functions")):
         tables = []

@@ -78,6 +78,8 @@ FUNCTIONS: dict[str, Measured] = {
     "pow": Measured(lambda x, y: x**y, (0.0, 1.0), 1e3),
     "sin": Measured(lambda x: x.sin(), (0.0,), 1e3),
     "cos": Measured(lambda x: x.cos(), (0.0,), 1e3),
+    "sin_beside_cos": Measured(lambda x: x.sin(), (0.0,), 1e3),
+    "cos_beside_sin": Measured(lambda x: x.cos(), (0.0,), 1e3),
     "tan": Measured(lambda x: x.tan(), (0.0,), 1e3),
     "fmod": Measured(_remainder, (0.0, 1.0), 1e3),
     "cbrt": Measured(lambda x: x.root(3) if x > 0 else -((-x).root(3)), (0.0,), 1e3),
@@ -119,7 +121,8 @@ OPS: dict[str, Measured] = {
 MEASURED = FUNCTIONS | OPS
 
 _WITHIN_ONE_UNIT = {
-    "exp", "exp2", "expm1", "log", "log1p", "log2", "sqrt", "sin", "cos", "tanh", "sigmoid",
+    "exp", "exp2", "expm1", "log", "log1p", "log2", "sqrt", "sin", "cos",
+    "sin_beside_cos", "cos_beside_sin", "tanh", "sigmoid",
     "sigmoid_of_double",    "softplus", "pow",
 }  # fmt: skip
 
@@ -179,6 +182,7 @@ def _at_borders(name: str, *operands: float) -> float:
     references = {(op.scalar or "").removeprefix("math."): op.reference for op in TABLE.values()}
     if name.endswith("_of_double"):
         name, operands = name.removesuffix("_of_double"), tuple(2 * x for x in operands)
+    name = name.partition("_beside_")[0]
     function = getattr(np, NUMPY.get(name, name), None) or references[name]
     with np.errstate(all="ignore"):
         return float(function(*map(np.float64, operands)))

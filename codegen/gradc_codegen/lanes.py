@@ -37,6 +37,7 @@ _VECTOR = 8
 # Functions that are mostly made of the same where their operands are.
 _MADE_OF = {
     **dict.fromkeys(("sigmoid", "sigmoid_derivative"), "sigmoid"),
+    **dict.fromkeys(("sin_beside_cos", "cos_beside_sin"), "sin"),
     **dict.fromkeys(("tanh", "sigmoid_of_double", "sigmoid_derivative_of_double"), "tanh"),
 }
 

@@ -48,10 +48,13 @@ class Machine:
     is_wide: whether there are 32 registers of 64 bytes.
     splits: whether contractions round a product before they add it, to be faster where the machine
         has no fused multiply-add.
+    permutes: whether an instruction permutes the numbers of a register of 32 bytes, each by an
+        index of its own.
     """
 
     is_wide: bool = False
     splits: bool = False
+    permutes: bool = False
 
 
 ANY_MACHINE = Machine()

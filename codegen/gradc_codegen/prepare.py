@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from gradc_codegen.blas import by_blas
@@ -12,6 +13,7 @@ from gradc_ir.builder import rebuilt
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.matrices import solution_by_lu
 from gradc_ir.op import Op
+from gradc_ir.ops import TABLE
 from gradc_ir.ops.linalg import condition_of, contracted, parse_spec, print_spec
 from gradc_ir.rearrange import scalar_constant
 from gradc_ir.sizes import product
@@ -38,6 +40,15 @@ _OF_DOUBLE = {
 }
 
 
+def _beside(name: str, other: str) -> Op:
+    op = TABLE[name]
+    return replace(op, name=f"{name}_beside_{other}", scalar=f"{op.scalar}_beside_{other}")
+
+
+# Of one number both share what they are made of.
+_BESIDE = {"sin": _beside("sin", "cos"), "cos": _beside("cos", "sin")}
+
+
 def prepare(function: Function, blas: bool = False) -> Function:
     """Return an equal function, to the bit, of ops the schedule knows.
 
@@ -50,7 +61,14 @@ def prepare(function: Function, blas: bool = False) -> Function:
     With ``blas`` contractions that are bound by arithmetic go to BLAS, whose bits are its own.
     """
     function = sample(function)
-    if not any(_is_composite(node, blas) for node in function.nodes):
+    both = _with_sine_and_cosine(function)
+
+    def is_other(node: Node) -> bool:
+        if node.op.name in _BESIDE:
+            return node.operands[0] in both
+        return _is_composite(node, blas)
+
+    if not any(map(is_other, function.nodes)):
         return function
 
     def make(node: Node, operands: list[Value]) -> list[Value]:
@@ -59,7 +77,15 @@ def prepare(function: Function, blas: bool = False) -> Function:
             made = by_blas(function, node, operands)
         return [_expand(node, operands) if made is None else made]
 
-    return rebuilt(function, lambda node: _is_composite(node, blas), make)
+    return rebuilt(function, is_other, make)
+
+
+def _with_sine_and_cosine(function: Function) -> set[Value]:
+    """Return the arrays whose elements' sines and cosines are both computed."""
+    sines, cosines = (
+        {node.operands[0] for node in function.nodes if node.op.name == name} for name in _BESIDE
+    )
+    return {x for x in sines & cosines if x.type.rank}
 
 
 def _is_composite(node: Node, blas: bool) -> bool:
@@ -81,6 +107,8 @@ def _expand(node: Node, operands: list[Value]) -> Value:
     name = node.op.name
     if node.op.scalar == "identity":
         return operands[0]
+    if name in _BESIDE:
+        return build.active().apply(_BESIDE[name], (operands[0],), {}).results[0]
     if name in _OF_DOUBLE:
         return build.active().apply(_OF_DOUBLE[name], (_half(operands[0]),), {}).results[0]
     if name == "logsumexp":

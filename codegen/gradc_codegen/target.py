@@ -70,12 +70,16 @@ class Target:
         """The first part of the triple."""
         return self.triple.partition("-")[0]
 
+    @functools.cached_property
+    def layout(self) -> str:
+        """LLVM's text of how wide and how aligned data is."""
+        with LOCK:
+            return str(self.machine().target_data)
+
     @property
     def pointer_bits(self) -> int:
         """How wide a pointer is, and with it C's ``size_t``."""
-        with LOCK:
-            layout = str(self.machine().target_data)
-        return 32 if re.search(r"(?:^|-)p:32:", layout) else 64
+        return 32 if re.search(r"(?:^|-)p:32:", self.layout) else 64
 
     def machine(self, level: int = 2) -> llvm.TargetMachine:
         """Return a fresh target machine that makes position-independent code.
@@ -183,7 +187,8 @@ def has_instruction(target: Target, name: str, operands: int, dtype: DType) -> b
 def machine_of(target: Target, splits: bool = False) -> Machine:
     """Return what the text of a module for a target, and for a choice of ``splits``, depends on."""
     is_wide = "+avx512vl" in target.features or target.cpu == "x86-64-v4"
-    return Machine(is_wide, splits)
+    permutes = "+avx2" in target.features or target.cpu in ("x86-64-v3", "x86-64-v4")
+    return Machine(is_wide, splits, permutes)
 
 
 @functools.cache

@@ -14,7 +14,7 @@ from gradc_codegen.math.emitted.table import DEFINITIONS
 from gradc_codegen.object import emit_assembly
 from gradc_ir.types import DType
 from tests.comparing import assert_same_bits
-from tools.coefficients import CONSTANTS, WORDS, constant, polynomial, words
+from tools.coefficients import CONSTANTS, FOLDER, STEPS, WORDS, constant, polynomial, steps, words
 from tools.math_errors import (
     FUNCTIONS,
     MEASURED,
@@ -115,6 +115,8 @@ SPECIAL: dict[str, Sequence[tuple[float, ...]]] = {
     "pow": POWERS,
     "sin": [*ODD, (INF, NAN), (-INF, NAN)],
     "cos": [(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN), (NAN, NAN)],
+    "sin_beside_cos": [*ODD, (INF, NAN), (-INF, NAN)],
+    "cos_beside_sin": [(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN), (NAN, NAN)],
     "tan": [*ODD, (INF, NAN), (-INF, NAN)],
     "atan": ODD,
     "asin": [*ODD, (1.5, NAN), (-1.5, NAN), (INF, NAN), (-INF, NAN)],
@@ -227,7 +229,7 @@ def test_vectors_call_nothing_but_what_is_rare(name: str, dtype: DType) -> None:
     text = emitted_text(f"math.{name}", dtype, 8)
     assembly = emit_assembly(text, "x86-64-v3", "x86_64-unknown-linux-gnu")
     called = set(re.findall(r"\bcall\w*\s+(\S+)", assembly))
-    assert all(re.fullmatch(r"\S*function\.\w+_of_\w+(\.lanes|\.wide)?", to) for to in called)
+    assert all(re.fullmatch(r"\S*function(\.\w+_of_\w+)+(\.lanes|\.wide)?", to) for to in called)
     packed = "p" + ("d" if dtype is DType.F64 else "s")
     assert re.search(rf"vfn?m\w+{packed}\s.*ymm", assembly)
 
@@ -241,6 +243,11 @@ def test_constants_are_what_the_tool_computes(name: str) -> None:
 @pytest.mark.parametrize("name", WORDS)
 def test_words_are_what_the_tool_computes(name: str) -> None:
     assert getattr(coefficients, name) == words(name)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_are_what_the_tool_computes(name: str) -> None:
+    assert (FOLDER / f"{name}.py").read_text(encoding="utf-8") == steps(name)
 
 
 @each_dtype

@@ -46,3 +46,18 @@ def test_a_known_first_operand_may_leave_a_function_of_the_second(
     called = set(re.findall(r"call double @([\w.]+)\(double", lower(function, "f")))
     assert f"gradc.{word}.f64" in called
     assert not any("zeta" in function or "scipy" in function for function in called)
+
+
+def test_a_sine_and_a_cosine_of_the_same_numbers_share_what_they_are_made_of() -> None:
+    with Builder() as builder:
+        x = builder.param(0, Type(DType.F64, (64,)))
+        results = [build.sin(x), build.cos(x)]
+        function = builder.function("f", [x], results, ["x"])
+        alone = builder.function("g", [x], results[:1], ["x"])
+    assert {"gradc.sin_beside_cos", "gradc.cos_beside_sin"} <= words_of(lower(function, "f"))
+    assert "gradc.sin" in words_of(lower(alone, "g"))
+
+
+def words_of(text: str) -> set[str]:
+    """Return the names of the math functions that a module calls."""
+    return set(re.findall(r"@(gradc\.\w+)\.v\d+f64\(", text))

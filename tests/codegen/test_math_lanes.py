@@ -45,6 +45,32 @@ def test_lanes_have_the_bits_of_one_number(word: str, dtype: DType) -> None:
         assert_same_bits(apply(word, *operands, lanes=lanes), alone)
 
 
+@pytest.mark.parametrize("name", ["sin", "cos"])
+@each_dtype
+@pytest.mark.parametrize("lanes", [1, 8, 16])
+def test_a_sine_beside_a_cosine_has_the_bits_of_one_alone(
+    name: str, dtype: DType, lanes: int
+) -> None:
+    (x,) = arguments(f"math.{name}", dtype)
+    multiples = np.arange(-400, 400) * (np.pi / 4)
+    x = np.concatenate([x, multiples.astype(dtype.numpy), (x * 1e4).astype(dtype.numpy)])
+    beside = {"sin": "math.sin_beside_cos", "cos": "math.cos_beside_sin"}[name]
+    assert_same_bits(apply(beside, x, lanes=lanes), apply(f"math.{name}", x, lanes=lanes))
+
+
+@each_dtype
+@pytest.mark.parametrize(("wide", "permutes"), [(False, False), (False, True), (True, True)])
+def test_constants_of_a_quadrant_are_permuted_where_a_machine_does(
+    dtype: DType, wide: bool, permutes: bool
+) -> None:
+    machine = Machine(is_wide=wide, permutes=permutes)
+    for lanes in (1, 16):
+        text, _ = text_of("@f", DEFINITIONS["math.sin"], dtype, 1, lanes, machine)
+        own = text.rpartition("define ")[2]
+        assert ("vpermilvar" in own or "permvar" in own) == (permutes and lanes > 1)
+        assert ("x86.avx512" in own) == (wide and lanes > 1)
+
+
 @each_word
 def test_branches_depend_on_settled_numbers_only(word: str) -> None:
     text, _ = text_of("@f", DEFINITIONS[word], DType.F64, operands_of(word), lanes=8)

@@ -1,7 +1,8 @@
 """The text of the function that computes formulas whose exponents have no bound.
 
-A value is a significand of magnitude 1/2 to 1 and an exponent; 0, inf and nan have exponent 0. A
-significand of magnitude 1 stands for one that is not known, of a number whose exponent is rounded.
+A value is a significand of magnitude 1/2 to 1, an exponent of 2 and one of e: a power and a rank,
+which is how often 2**1000 is a factor of it. Of 0, inf and nan all are 0. A significand of size
+1 stands for one that is not known.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 
+from gradc_codegen.math.formula_numbers import NUMBERS
 from gradc_codegen.module import REGISTER, literal, suffix
 from gradc_ir.types import DType
 from gradc_ir.unbounded import MODERATE
@@ -32,15 +34,18 @@ def text(dtype: DType, define: str, name: str) -> str:
         "NAN": literal(math.nan, dtype),
         "HALF": literal(0.5, dtype),
         "LARGEST": literal(2.0**1000, DType.F64),
-        "LEAST": literal(-(2.0**1000), DType.F64),
+        "POWERS": literal(2.0**1002, DType.F64),
+        "PER_RANK": literal(2.0**1003, DType.F64),
         "KNOWN": literal(2.0**52, DType.F64),
-        "UNKNOWN": literal(-(2.0**52), DType.F64),
+        "INFINITE": literal(math.inf, DType.F64),
+        "NOTHING": literal(-(2.0**40), DType.F64),
+        "PER_POWER": literal(1 / math.log(2), DType.F64),
         "SMALL": literal(2.0 ** -MODERATE[dtype.bytes], dtype),
         "LARGE": literal(2.0 ** MODERATE[dtype.bytes], dtype),
         "LIFT": literal(2.0 ** int(_FORMATS[dtype]["lift"]), dtype),
         "TINY": literal(2.0 ** -int(_FORMATS[dtype]["far"]), dtype),
     }
-    made = _TEXT
+    made = _TEXT.replace("{NUMBERS}", NUMBERS.strip())
     for blank, filling in blanks.items():
         made = made.replace("{" + blank + "}", filling)
     head, body = made.split("\n\n", 1)
@@ -53,11 +58,13 @@ _FORMATS = {
     DType.F64: {"I": "i64", "digits": "52", "ones": "2047", "half": "1022", "bias": "1023",
                 "far": "1000", "lift": "64", "WIDE": "add i64 0, %field",
                 "NARROW": "add i64 %biased, 0", "LONG": "fadd double 0.0, %y.value",
-                "SHORT": "fadd double 0.0, %xe"},
+                "SIGNIFICAND": "fadd double 0.0, %xm",
+                "SHORT": "fadd double 0.0, %x.size"},
     DType.F32: {"I": "i32", "digits": "23", "ones": "255", "half": "126", "bias": "127",
                 "far": "100", "lift": "32", "WIDE": "zext i32 %field to i64",
                 "NARROW": "trunc i64 %biased to i32", "LONG": "fpext float %y.value to double",
-                "SHORT": "fptrunc double %xe to float"},
+                "SIGNIFICAND": "fpext float %xm to double",
+                "SHORT": "fptrunc double %x.size to float"},
 }  # fmt: skip
 
 _TEXT = """
@@ -66,90 +73,10 @@ declare {T} @llvm.sqrt.{F}({T})
 declare {T} @llvm.floor.{F}({T})
 declare {T} @llvm.copysign.{F}({T}, {T})
 declare double @llvm.fabs.f64(double)
+declare double @llvm.copysign.f64(double, double)
 declare double @llvm.floor.f64(double)
 
-define internal i1 @gradc.unknown.{F}({T} %m) {
-  %size = call {T} @llvm.fabs.{F}({T} %m)
-  %r = fcmp oeq {T} %size, {ONE}
-  ret i1 %r
-}
-
-define internal void @gradc.put.{F}(ptr %to, {T} %x, double %e, i1 %unknown) {
-  %bits = bitcast {T} %x to {I}
-  %shifted = lshr {I} %bits, {digits}
-  %field = and {I} %shifted, {ones}
-  %zero = icmp eq {I} %field, 0
-  %special = icmp eq {I} %field, {ones}
-  %kept = or i1 %zero, %special
-  %mask = shl {I} {ones}, {digits}
-  %inverse = xor {I} %mask, -1
-  %rest = and {I} %bits, %inverse
-  %half = shl {I} {half}, {digits}
-  %new = or {I} %rest, %half
-  %significand = bitcast {I} %new to {T}
-  %wide = {WIDE}
-  %above = sub i64 %wide, {half}
-  %more = sitofp i64 %above to double
-  %sum = fadd double %e, %more
-  %low = fcmp olt double %sum, {LEAST}
-  %high = fcmp ogt double %sum, {LARGEST}
-  %raised = select i1 %low, double {LEAST}, double %sum
-  %limited = select i1 %high, double {LARGEST}, double %raised
-  %size = call double @llvm.fabs.f64(double %limited)
-  %far = fcmp ogt double %size, {KNOWN}
-  %lost = or i1 %far, %unknown
-  %one = call {T} @llvm.copysign.{F}({T} {ONE}, {T} %x)
-  %inside = select i1 %lost, {T} %one, {T} %significand
-  %m = select i1 %kept, {T} %x, {T} %inside
-  %n = select i1 %kept, double 0.0, double %limited
-  store {T} %m, ptr %to
-  %behind = getelementptr inbounds i8, ptr %to, i64 8
-  store double %n, ptr %behind
-  ret void
-}
-
-define internal void @gradc.enter.{F}(ptr %to, {T} %x) {
-  %size = call {T} @llvm.fabs.{F}({T} %x)
-  %small = fcmp olt {T} %size, {TINY}
-  %lifted = fmul {T} %x, {LIFT}
-  %y = select i1 %small, {T} %lifted, {T} %x
-  %e = select i1 %small, double -{lift}.0, double 0.0
-  call void @gradc.put.{F}(ptr %to, {T} %y, double %e, i1 false)
-  ret void
-}
-
-define internal i64 @gradc.within.{F}(double %x, double %low, double %high) {
-  %below = fcmp olt double %x, %low
-  %above = fcmp ogt double %x, %high
-  %least = select i1 %below, double %low, double %x
-  %most = select i1 %above, double %high, double %least
-  %r = fptosi double %most to i64
-  ret i64 %r
-}
-
-define internal {T} @gradc.scaled.{F}({T} %x, double %e, double %low, double %high) {
-  %whole = call i64 @gradc.within.{F}(double %e, double %low, double %high)
-  %biased = add i64 %whole, {bias}
-  %narrow = {NARROW}
-  %bits = shl {I} %narrow, {digits}
-  %scale = bitcast {I} %bits to {T}
-  %r = fmul {T} %x, %scale
-  ret {T} %r
-}
-
-define internal {T} @gradc.leave.{F}({T} %m, double %e) {
-  %once = call {T} @gradc.scaled.{F}({T} %m, double %e, double -{far}.0, double {far}.0)
-  %first = call i64 @gradc.within.{F}(double %e, double -{far}.0, double {far}.0)
-  %done = sitofp i64 %first to double
-  %left = fsub double %e, %done
-  %twice = call {T} @gradc.scaled.{F}({T} %once, double %left, double -{far}.0, double {far}.0)
-  %unknown = call i1 @gradc.unknown.{F}({T} %m)
-  %size = call double @llvm.fabs.f64(double %e)
-  %near = fcmp olt double %size, 2000.0
-  %hidden = and i1 %unknown, %near
-  %r = select i1 %hidden, {T} {NAN}, {T} %twice
-  ret {T} %r
-}
+{NUMBERS}
 
 {DEFINE} void @{NAME}({PARAMETERS}) {
 entry:
@@ -169,7 +96,7 @@ entry:
   %outputs.at = getelementptr inbounds i32, ptr %steps.at, i64 %steps.length
   %given = add i64 %inputs, %numbers
   %count = add i64 %given, %steps
-  %values = alloca [2 x i64], i64 %count, align 16
+  %values = alloca [4 x i64], i64 %count, align 16
   %has.numbers = icmp ne i64 %numbers, 0
   br i1 %has.numbers, label %number, label %start
 number:
@@ -177,7 +104,7 @@ number:
   %c.from = getelementptr inbounds {T}, ptr %constants, i64 %c
   %c.x = load {T}, ptr %c.from
   %c.place = add i64 %inputs, %c
-  %c.to = getelementptr inbounds [2 x i64], ptr %values, i64 %c.place
+  %c.to = getelementptr inbounds [4 x i64], ptr %values, i64 %c.place
   call void @gradc.enter.{F}(ptr %c.to, {T} %c.x)
   %c.next = add i64 %c, 1
   %c.more = icmp ult i64 %c.next, %numbers
@@ -202,7 +129,7 @@ operand:
   %o.place = add i64 %o.row, %i
   %o.from = getelementptr inbounds {T}, ptr %operands, i64 %o.place
   %o.x = load {T}, ptr %o.from
-  %o.to = getelementptr inbounds [2 x i64], ptr %values, i64 %o
+  %o.to = getelementptr inbounds [4 x i64], ptr %values, i64 %o
   call void @gradc.enter.{F}(ptr %o.to, {T} %o.x)
   %o.size = call {T} @llvm.fabs.{F}({T} %o.x)
   %o.small = fcmp olt {T} %o.size, {SMALL}
@@ -234,18 +161,31 @@ step:
   %x.wide = zext i32 %x.index to i64
   %y.wide = zext i32 %y.index to i64
   %z.wide = zext i32 %z.index to i64
-  %x.at = getelementptr inbounds [2 x i64], ptr %values, i64 %x.wide
-  %y.at = getelementptr inbounds [2 x i64], ptr %values, i64 %y.wide
-  %z.at = getelementptr inbounds [2 x i64], ptr %values, i64 %z.wide
+  %x.at = getelementptr inbounds [4 x i64], ptr %values, i64 %x.wide
+  %y.at = getelementptr inbounds [4 x i64], ptr %values, i64 %y.wide
+  %z.at = getelementptr inbounds [4 x i64], ptr %values, i64 %z.wide
   %x.e.at = getelementptr inbounds i8, ptr %x.at, i64 8
   %y.e.at = getelementptr inbounds i8, ptr %y.at, i64 8
+  %x.p.at = getelementptr inbounds i8, ptr %x.at, i64 16
+  %y.p.at = getelementptr inbounds i8, ptr %y.at, i64 16
+  %x.q.at = getelementptr inbounds i8, ptr %x.at, i64 24
+  %y.q.at = getelementptr inbounds i8, ptr %y.at, i64 24
   %xm = load {T}, ptr %x.at
   %ym = load {T}, ptr %y.at
   %xe = load double, ptr %x.e.at
   %ye = load double, ptr %y.e.at
+  %xp = load double, ptr %x.p.at
+  %yp = load double, ptr %y.p.at
+  %xq = load double, ptr %x.q.at
+  %yq = load double, ptr %y.q.at
   %x.unknown = call i1 @gradc.unknown.{F}({T} %xm)
   %y.unknown = call i1 @gradc.unknown.{F}({T} %ym)
   %unknown = or i1 %x.unknown, %y.unknown
+  %x.size = call double @gradc.size.{F}(double %xe, double %xp, double %xq)
+  %one.rank = fcmp oeq double %xq, %yq
+  %equal.p = fcmp oeq double %xp, %yp
+  %same.p = and i1 %one.rank, %equal.p
+  %y.size = call double @gradc.size.{F}(double %ye, double %yp, double %yq)
   switch i32 %code, label %choice [
     i32 0, label %sum
     i32 1, label %difference
@@ -260,6 +200,7 @@ step:
     i32 10, label %scale
     i32 11, label %exponent
     i32 12, label %significand
+    i32 14, label %grown
   ]
 difference:
   %turned = fneg {T} %ym
@@ -267,46 +208,89 @@ difference:
 sum:
   %zm = phi {T} [ %ym, %step ], [ %turned, %difference ]
   %x.zero = fcmp oeq {T} %xm, {ZERO}
-  %y.zero = fcmp oeq {T} %zm, {ZERO}
-  %x.larger = fcmp ogt double %xe, %ye
-  %larger = select i1 %x.larger, double %xe, double %ye
-  %other = select i1 %y.zero, double %xe, double %larger
-  %sum.e = select i1 %x.zero, double %ye, double %other
-  %x.below = fsub double %xe, %sum.e
-  %y.below = fsub double %ye, %sum.e
+  %x.level = call double @gradc.level.{F}(double %xe, double %xp)
+  %y.level = call double @gradc.level.{F}(double %ye, double %yp)
+  %x.ranked = select i1 %one.rank, double %x.level, double %x.size
+  %y.ranked = select i1 %one.rank, double %y.level, double %y.size
+  %of.x = select i1 %same.p, double %xe, double %x.ranked
+  %of.y = select i1 %same.p, double %ye, double %y.ranked
+  %not.larger = fcmp ole double %of.x, %of.y
+  %y.counts = fcmp une {T} %zm, {ZERO}
+  %y.leads = and i1 %not.larger, %y.counts
+  %is.y = or i1 %x.zero, %y.leads
+  %larger = select i1 %is.y, double %of.y, double %of.x
+  %sum.e = select i1 %is.y, double %ye, double %xe
+  %sum.p = select i1 %is.y, double %yp, double %xp
+  %sum.q = select i1 %is.y, double %yq, double %xq
+  %sum.size = select i1 %is.y, double %y.size, double %x.size
+  %x.below = fsub double %of.x, %larger
+  %y.below = fsub double %of.y, %larger
   %x.aligned = call {T} @gradc.scaled.{F}({T} %xm, double %x.below, double -100.0, double 0.0)
   %y.aligned = call {T} @gradc.scaled.{F}({T} %zm, double %y.below, double -100.0, double 0.0)
   %x.matters = fcmp ogt double %x.below, -100.0
   %y.matters = fcmp ogt double %y.below, -100.0
+  %both = and i1 %x.matters, %y.matters
   %x.hidden = and i1 %x.unknown, %x.matters
   %y.hidden = and i1 %y.unknown, %y.matters
-  %sum.unknown = or i1 %x.hidden, %y.hidden
+  %either.hidden = or i1 %x.hidden, %y.hidden
+  %x.counts = fcmp une {T} %xm, {ZERO}
+  %both.count = and i1 %x.counts, %y.counts
+  %of.two = xor i1 %same.p, true
+  %of.two.powers = and i1 %of.two, %both.count
+  %between = and i1 %of.two.powers, %both
+  %sum.unknown = or i1 %either.hidden, %between
   %sign = fmul {T} %x.aligned, %y.aligned
   %against = fcmp olt {T} %sign, {ZERO}
-  %both = and i1 %x.matters, %y.matters
   %both.against = and i1 %both, %against
   %no.sign = and i1 %sum.unknown, %both.against
   %sum.known = fadd {T} %x.aligned, %y.aligned
-  %negligible = fcmp olt double %sum.e, {UNKNOWN}
+  %negligible = fcmp olt double %sum.size, {NOTHING}
   %nothing = select i1 %negligible, {T} {ZERO}, {T} {NAN}
   %sum.value = select i1 %no.sign, {T} %nothing, {T} %sum.known
-  %less = fcmp olt {T} %sum.value, {ZERO}
-  %no.truth = fcmp uno {T} %sum.value, {ZERO}
-  %decided = select i1 %less, {T} {ONE}, {T} {ZERO}
+  %below = fcmp olt {T} %sum.value, {ZERO}
+  %less.x = fneg {T} %zm
+  %same.x = fcmp oeq {T} %xm, %less.x
+  %x.size.m = call {T} @llvm.fabs.{F}({T} %xm)
+  %x.infinite = fcmp oeq {T} %x.size.m, {INFINITY}
+  %same.infinite = and i1 %same.x, %x.infinite
+  %sum.nan = fcmp uno {T} %sum.value, {ZERO}
+  %other.number = xor i1 %same.infinite, true
+  %no.truth = and i1 %sum.nan, %other.number
+  %decided = select i1 %below, {T} {ONE}, {T} {ZERO}
   %truth = select i1 %no.truth, {T} %sum.value, {T} %decided
   %compared = icmp eq i32 %code, 2
   %different = icmp ne i32 %code, 2
   %sum.u = and i1 %sum.unknown, %different
   %sum.m = select i1 %compared, {T} %truth, {T} %sum.value
   %sum.n = select i1 %compared, double 0.0, double %sum.e
+  %sum.r = select i1 %compared, double 0.0, double %sum.p
   br label %made
 product:
   %product.m = fmul {T} %xm, %ym
   %product.e = fadd double %xe, %ye
-  br label %made
+  br label %powers
 quotient:
   %quotient.m = fdiv {T} %xm, %ym
   %quotient.e = fsub double %xe, %ye
+  %minus.p = fneg double %yp
+  br label %powers
+powers:
+  %other.p = phi double [ %yp, %product ], [ %minus.p, %quotient ]
+  %factor.m = phi {T} [ %product.m, %product ], [ %quotient.m, %quotient ]
+  %factor.e = phi double [ %product.e, %product ], [ %quotient.e, %quotient ]
+  %x.above = fcmp ogt double %xq, %yq
+  %y.above = fcmp ogt double %yq, %xq
+  %factor.q = select i1 %x.above, double %xq, double %yq
+  %first.p = select i1 %y.above, double 0.0, double %xp
+  %second.p = select i1 %x.above, double 0.0, double %other.p
+  %factor.p = fadd double %first.p, %second.p
+  %back.x = fsub double %factor.p, %second.p
+  %back.y = fsub double %factor.p, %first.p
+  %exact.x = fcmp oeq double %back.x, %xp
+  %exact.y = fcmp oeq double %back.y, %other.p
+  %exact = and i1 %exact.x, %exact.y
+  %inexact = xor i1 %exact, true
+  %factor.u = or i1 %unknown, %inexact
   br label %made
 minus:
   %minus.m = fneg {T} %xm
@@ -320,23 +304,26 @@ root:
   %even = fadd double %root.e, %root.e
   %odd = fsub double %xe, %even
   %doubled = call {T} @gradc.scaled.{F}({T} %xm, double %odd, double 0.0, double 1.0)
+  %root.p = fmul double %xp, 0.5
   %root.m = call {T} @llvm.sqrt.{F}({T} %doubled)
   br label %made
 equal:
   %same.m = fcmp oeq {T} %xm, %ym
   %same.e = fcmp oeq double %xe, %ye
-  %same = and i1 %same.m, %same.e
+  %same.both = and i1 %same.m, %same.e
+  %same = and i1 %same.both, %same.p
   %equal.m = select i1 %same, {T} {ONE}, {T} {ZERO}
   br label %made
 floor:
-  %parted = call {T} @gradc.scaled.{F}({T} %xm, double %xe, double 0.0, double 60.0)
+  %parted = call {T} @gradc.scaled.{F}({T} %xm, double %x.size, double 0.0, double 60.0)
   %lower = call {T} @llvm.floor.{F}({T} %parted)
-  %is.whole = fcmp ogt double %xe, 60.0
+  %is.whole = fcmp ogt double %x.size, 60.0
   %floor.m = select i1 %is.whole, {T} %xm, {T} %lower
   %floor.e = select i1 %is.whole, double %xe, double 0.0
+  %floor.p = select i1 %is.whole, double %xp, double 0.0
   br label %made
 scale:
-  %y.value = call {T} @gradc.leave.{F}({T} %ym, double %ye)
+  %y.value = call {T} @gradc.leave.{F}({T} %ym, double %ye, double %yp, double %yq)
   %y.double = {LONG}
   %no.scale = fcmp uno {T} %y.value, %y.value
   %scale.m = select i1 %no.scale, {T} %y.value, {T} %xm
@@ -349,32 +336,67 @@ significand:
   %half.m = call {T} @llvm.copysign.{F}({T} {HALF}, {T} %xm)
   %significand.m = select i1 %x.unknown, {T} %half.m, {T} %xm
   br label %made
+grown:
+  %plain.p = fcmp oeq double %xp, 0.0
+  %whole.e = fcmp olt double %xe, {KNOWN}
+  %plain.e = and i1 %plain.p, %whole.e
+  %x.known = xor i1 %x.unknown, true
+  %is.known = and i1 %plain.e, %x.known
+  %ranks = fdiv double %xe, 1000.0
+  %full = call double @llvm.floor.f64(double %ranks)
+  %up = fcmp ogt double %full, 0.0
+  %ranked = and i1 %up, %is.known
+  %grown.q = select i1 %ranked, double %full, double 0.0
+  %less = fmul double %grown.q, 1000.0
+  %rest.e = fsub double %xe, %less
+  %x.double = {SIGNIFICAND}
+  %known.p = call double @gradc.raised.{F}(double %x.double, double %rest.e)
+  %is.tiny = fcmp olt double %x.size, 0.0
+  %infinite = call double @llvm.copysign.f64(double {INFINITE}, double %x.double)
+  %no.p = select i1 %is.tiny, double 0.0, double %infinite
+  %any.p = select i1 %is.known, double %known.p, double %no.p
+  %no.number = fcmp uno {T} %xm, %xm
+  %grown.p = select i1 %no.number, double 0.0, double %any.p
+  %grown.m = select i1 %no.number, {T} %xm, {T} {ONE}
+  br label %made
 choice:
   %first = fcmp one {T} %xm, {ZERO}
   %no.choice = fcmp uno {T} %xm, {ZERO}
   %either.at = select i1 %first, ptr %y.at, ptr %z.at
   %chosen.at = select i1 %no.choice, ptr %x.at, ptr %either.at
   %chosen.e.at = getelementptr inbounds i8, ptr %chosen.at, i64 8
+  %chosen.p.at = getelementptr inbounds i8, ptr %chosen.at, i64 16
+  %chosen.q.at = getelementptr inbounds i8, ptr %chosen.at, i64 24
   %chosen.m = load {T}, ptr %chosen.at
   %chosen.e = load double, ptr %chosen.e.at
+  %chosen.p = load double, ptr %chosen.p.at
+  %chosen.q = load double, ptr %chosen.q.at
   %chosen.unknown = call i1 @gradc.unknown.{F}({T} %chosen.m)
   br label %made
 made:
-  %m = phi {T} [ %sum.m, %sum ], [ %product.m, %product ], [ %quotient.m, %quotient ],
-    [ %minus.m, %minus ], [ %size.m, %size ], [ %root.m, %root ], [ %equal.m, %equal ],
-    [ %floor.m, %floor ], [ %scale.m, %scale ], [ %exponent.m, %exponent ],
-    [ %significand.m, %significand ], [ %chosen.m, %choice ]
-  %e = phi double [ %sum.n, %sum ], [ %product.e, %product ], [ %quotient.e, %quotient ],
-    [ %xe, %minus ], [ %xe, %size ], [ %root.e, %root ], [ 0.0, %equal ],
-    [ %floor.e, %floor ], [ %scale.e, %scale ], [ 0.0, %exponent ],
-    [ 0.0, %significand ], [ %chosen.e, %choice ]
-  %u = phi i1 [ %sum.u, %sum ], [ %unknown, %product ], [ %unknown, %quotient ],
-    [ %x.unknown, %minus ], [ %x.unknown, %size ], [ %x.unknown, %root ], [ false, %equal ],
-    [ %x.unknown, %floor ], [ %x.unknown, %scale ], [ false, %exponent ],
-    [ false, %significand ], [ %chosen.unknown, %choice ]
+  %m = phi {T} [ %sum.m, %sum ], [ %factor.m, %powers ], [ %minus.m, %minus ],
+    [ %size.m, %size ], [ %root.m, %root ], [ %equal.m, %equal ], [ %floor.m, %floor ],
+    [ %scale.m, %scale ], [ %exponent.m, %exponent ], [ %significand.m, %significand ],
+    [ %grown.m, %grown ], [ %chosen.m, %choice ]
+  %e = phi double [ %sum.n, %sum ], [ %factor.e, %powers ], [ %xe, %minus ],
+    [ %xe, %size ], [ %root.e, %root ], [ 0.0, %equal ], [ %floor.e, %floor ],
+    [ %scale.e, %scale ], [ 0.0, %exponent ], [ 0.0, %significand ],
+    [ 0.0, %grown ], [ %chosen.e, %choice ]
+  %p = phi double [ %sum.r, %sum ], [ %factor.p, %powers ], [ %xp, %minus ],
+    [ %xp, %size ], [ %root.p, %root ], [ 0.0, %equal ], [ %floor.p, %floor ],
+    [ %xp, %scale ], [ 0.0, %exponent ], [ 0.0, %significand ],
+    [ %grown.p, %grown ], [ %chosen.p, %choice ]
+  %q = phi double [ %sum.q, %sum ], [ %factor.q, %powers ], [ %xq, %minus ],
+    [ %xq, %size ], [ %xq, %root ], [ 0.0, %equal ], [ %xq, %floor ],
+    [ %xq, %scale ], [ 0.0, %exponent ], [ 0.0, %significand ],
+    [ %grown.q, %grown ], [ %chosen.q, %choice ]
+  %u = phi i1 [ %sum.u, %sum ], [ %factor.u, %powers ], [ %x.unknown, %minus ],
+    [ %x.unknown, %size ], [ %x.unknown, %root ], [ false, %equal ], [ %x.unknown, %floor ],
+    [ %x.unknown, %scale ], [ false, %exponent ], [ false, %significand ],
+    [ false, %grown ], [ %chosen.unknown, %choice ]
   %s.place = add i64 %given, %s
-  %s.to = getelementptr inbounds [2 x i64], ptr %values, i64 %s.place
-  call void @gradc.put.{F}(ptr %s.to, {T} %m, double %e, i1 %u)
+  %s.to = getelementptr inbounds [4 x i64], ptr %values, i64 %s.place
+  call void @gradc.put.{F}(ptr %s.to, {T} %m, double %e, double %p, double %q, i1 %u)
   %s.next = add i64 %s, 1
   %s.more = icmp ult i64 %s.next, %steps
   br i1 %s.more, label %step, label %result
@@ -383,18 +405,24 @@ result:
   %k.at = getelementptr inbounds i32, ptr %outputs.at, i64 %k
   %k.32 = load i32, ptr %k.at
   %k.place = zext i32 %k.32 to i64
-  %r.at = getelementptr inbounds [2 x i64], ptr %values, i64 %k.place
+  %r.at = getelementptr inbounds [4 x i64], ptr %values, i64 %k.place
   %r.e.at = getelementptr inbounds i8, ptr %r.at, i64 8
+  %r.p.at = getelementptr inbounds i8, ptr %r.at, i64 16
   %rm = load {T}, ptr %r.at
   %re = load double, ptr %r.e.at
-  %r = call {T} @gradc.leave.{F}({T} %rm, double %re)
+  %rp = load double, ptr %r.p.at
+  %r.q.at = getelementptr inbounds i8, ptr %r.at, i64 24
+  %rq = load double, ptr %r.q.at
+  %r = call {T} @gradc.leave.{F}({T} %rm, double %re, double %rp, double %rq)
   %r.row = mul i64 %k, %lanes
   %r.index = add i64 %r.row, %i
   %r.to = getelementptr inbounds {T}, ptr %results, i64 %r.index
   %r.plain = load {T}, ptr %r.to
   %r.size = call {T} @llvm.fabs.{F}({T} %r.plain)
   %r.finite = fcmp one {T} %r.size, {INFINITY}
-  %r.stays = and i1 %lost, %r.finite
+  %r.nan = fcmp uno {T} %r, {ZERO}
+  %r.plainly = or i1 %r.finite, %r.nan
+  %r.stays = and i1 %lost, %r.plainly
   %r.new = select i1 %r.stays, {T} %r.plain, {T} %r
   store {T} %r.new, ptr %r.to
   %k.next = add i64 %k, 1

@@ -4,8 +4,8 @@ It is called where plain arithmetic may over- or underflow, or did, so it is sma
 one function a dtype, compiled once a process; an exported object has one of its own. A program is
 i32 numbers: how many operands, constants, steps and results, then of each step a code and three
 places, then the places of the results. Operands come first, an array of lanes each, then constants,
-then the results of steps. A value is a significand of magnitude 1/2 to 1 and an exponent, a whole
-number in double precision; 0, inf and nan have exponent 0.
+then the results of steps. A value is a significand of magnitude 1/2 to 1, an exponent of 2, a whole
+number in double precision, and an exponent of e; of 0, inf and nan both are 0.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _WORDS = (
     *("add", "sub", "lt", "mul", "div", "neg", "abs", "sqrt", "eq", "floor", "scale"),
-    *("exponent", "significand", "select"),
+    *("exponent", "significand", "select", "grown"),
 )
 CODES = {word: code for code, word in enumerate(_WORDS)}
 _NAME = re.compile(rb"gradc_formula_f(?:64|32)\b")

@@ -1,9 +1,9 @@
-"""Angles less a multiple of π/2, for numbers of any size, as a sum of two floats.
+"""Angles less a multiple of π/2, for numbers of any size.
 
-Up to a million (f32: a hundred thousand) three parts of π/2 are taken off one after another, as in
-S. Boldo, M. Daumas, R.-C. Li, *Formally verified argument reduction with a fused multiply-add*,
-2009. Beyond, the number is multiplied by those bits of 2/π that count: M. Payne, R. Hanek, *Radian
-reduction for trigonometric functions*, 1983.
+Two parts of π/2 are taken off nearly always. Next to a multiple of π/2, where these tell too
+little, a third one is, as in S. Boldo, M. Daumas, R.-C. Li, *Formally verified argument reduction
+with a fused multiply-add*, 2009, and of larger numbers those bits of 2/π that count are multiplied:
+M. Payne, R. Hanek, *Radian reduction for trigonometric functions*, 1983.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from gradc_ir.types import DType
 # double precision, and their errors small enough in single precision.
 _LIMIT = {DType.F64: 1e6, DType.F32: 1e5}
 _WORD = 64
+# An angle is as many times as large as the second parts of right angles, at least, or doubtful.
+DISTINCT = {DType.F64: 2.0**10, DType.F32: 2.0**6}
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,15 @@ class Angle:
     Parameters
     ----------
     quadrant: bits whose lowest two hold the number of right angles.
-    high, excess: the angle, rounded, and what that added: of a zero of either sign, a positive one.
+    base, excess, unit: the angle is base - excess * unit; of a zero the product is a zero.
+    high: the angle, rounded.
     """
 
     quadrant: Bits
-    high: Float
+    base: Float
     excess: Float
+    unit: float
+    high: Float
 
 
 def is_huge(size: Float) -> Truth:
@@ -42,20 +47,49 @@ def is_huge(size: Float) -> Truth:
     return size > _LIMIT[size.format.dtype]
 
 
+def nearly_reduced(x: Float) -> Angle:
+    """Return the angle of a number, unless :func:`is_doubtful` tells that it may be wrong."""
+    first, second = coefficients.HALF_PI[x.format.dtype]
+    moved, n = _right_angles(x)
+    rest = fma(n, -first, x)  # exact, or the number is so large that the angle is doubtful
+    return Angle(moved.bits, rest, n, second, fma(n, -second, rest))
+
+
+def is_doubtful(square: Float, excess: Float) -> Truth:
+    """Whether two parts of π/2 tell too little of an angle.
+
+    Parameters
+    ----------
+    square: of the angle.
+    excess: :data:`DISTINCT` times what the second parts add up to. Where that is smaller than the
+        angle, the third parts are too small to count, and rounding of the number of right angles
+        keeps the angle near π/4 or below.
+    """
+    # without the highest bit of the exponent it is the same up to 2, and beyond not infinite
+    format_ = square.format
+    limited = (square.bits & ~(1 << (format_.width - 2))).number
+    return fma(-excess, excess, limited).bits.is_negative
+
+
+def _right_angles(x: Float) -> tuple[Float, Float]:
+    """Return how many there are in a number, in the lowest bits of a float, and as one."""
+    shift = x.format.unit_shift
+    moved = fma(x, coefficients.INVERSE_HALF_PI[x.format.dtype][0], shift)
+    return moved, moved - shift
+
+
 def reduced(x: Float) -> Angle:
-    """Return the angle of a number that is not huge."""
+    """Return the angle of a number that is not huge, to twice the precision."""
     dtype = x.format.dtype
     first, second, third = coefficients.HALF_PI_PARTS[dtype]
-    shift = x.format.unit_shift
-    moved = fma(x, coefficients.INVERSE_HALF_PI[dtype][0], shift)
-    n = moved - shift
+    moved, n = _right_angles(x)
     rest = fma(n, -first, x)  # exact
     # In double precision the product with the second part is exact. In single precision it is
     # rounded here so that the difference is a multiple of its last place, and high - rest exact.
     # That it is positive keeps the sign of zeros.
     high = fma(n, -second, rest) if dtype is DType.F64 else rest - n * second
-    excess = fma(n, second, high - rest)
-    return Angle(moved.bits, high, fma(n, third, excess))
+    excess = fma(n, third, fma(n, second, high - rest))
+    return Angle(moved.bits, high, excess, 1.0, high - excess)
 
 
 def reduced_huge(size: Float) -> Angle:
@@ -91,7 +125,7 @@ def reduced_huge(size: Float) -> Angle:
     product = high * half_pi
     lost = fma(high, half_pi, -product) + fma(high, rest, low * half_pi)
     high, low = fast_sum(product, lost)
-    return Angle(quadrant, high, -low)
+    return Angle(quadrant, high, -low, 1.0, high)
 
 
 def _as_sum(first: Float, second: Float, third: Float, fourth: Float) -> tuple[Float, Float]:

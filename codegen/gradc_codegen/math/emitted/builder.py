@@ -305,7 +305,7 @@ class Truth:
         body, signs = self.body, self.signs
         if body.lanes == 1:
             return self.text
-        if signs is None:
+        if signs is None or body.machine.is_wide:
             return self._joined(self.text, body.truth, "i1")
         # the signs of lanes are tested together where truth values have to be packed first
         whole = self._joined(signs.text, signs.type, f"i{signs.width}")
@@ -386,6 +386,15 @@ def paired(x: Float, coefficients: Sequence[float]) -> Float:
     for pair in reversed(pairs[:-1]):
         result = fma(square, result, pair)
     return result
+
+
+def even_and_odd(x: Float, coefficients: Sequence[float]) -> Float:
+    """Return the polynomial with these coefficients as one in x² and x times another.
+
+    It is as long as :func:`paired`, waits a little longer, and copies fewer constants.
+    """
+    square = x * x
+    return fma(x, horner(square, coefficients[1::2]), horner(square, coefficients[::2]))
 
 
 def fast_sum(larger: float | Float, smaller: Float) -> tuple[Float, Float]:

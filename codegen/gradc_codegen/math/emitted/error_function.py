@@ -1,4 +1,4 @@
-"""erf: a polynomial near zero, beyond it 1 less erfc; erfc: exp(-x²) times a quotient.
+"""erf: a series from the next of many steps on; in f32 1 - exp(…). erfc: exp(-x²) times a quotient.
 
 Quotients for erfc are those of W. Cody, *Rational Chebyshev approximations for the error function*,
 1969, with one for all numbers.
@@ -6,13 +6,17 @@ Quotients for erfc are those of W. Cody, *Rational Chebyshev approximations for 
 
 from __future__ import annotations
 
+from math import factorial
+
 from gradc_codegen.math.emitted import coefficients
 from gradc_codegen.math.emitted.builder import Bits, Float, fma, horner, paired
+from gradc_codegen.math.emitted.error_function_steps import ERROR_FUNCTION_STEPS
 from gradc_codegen.math.emitted.exponential import (
     added_to_exponent,
     rounded_quotient,
     scaled,
 )
+from gradc_codegen.math.emitted.lookup import pairs
 from gradc_codegen.math.emitted.rare import sometimes
 from gradc_ir.types import DType
 
@@ -21,24 +25,58 @@ _SATURATED = {DType.F64: 6.0, DType.F32: 4.0}
 _VANISHED = {DType.F64: 27.3, DType.F32: 10.2}
 # Up to here erfc is surely a normal number.
 _NORMAL = {DType.F64: 26.0, DType.F32: 9.0}
-# From here on erf is 1 less erfc, whose error counts little.
-_FAR = 0.85
+
+_STEPS = 64
+# the step that a NaN is on may be any
+_TABLE = [*ERROR_FUNCTION_STEPS, *[(1.0, 0.0)] * (512 - len(ERROR_FUNCTION_STEPS))]
+# How many powers of r d count beside each power of d², from the constant on.
+_TERMS = (6, 4, 2, 1)
 
 
 def erf(x: Float) -> Float:
     """Return the error function."""
     dtype = x.format.dtype
-    size = abs(x).at_most(_SATURATED[dtype])
-    square = size * size
-    near = fma(size, paired(square, coefficients.ERF[dtype]), size)
-    n, bits = rounded_quotient(-square, x.format.bias)
-    over = horner(size, coefficients.ERFC_AWAY_ABOVE[dtype])
-    over = over * (bits << x.format.fraction).number
+    size = abs(x.settled).at_most(_SATURATED[dtype])
+    found = _erf_between_steps(size) if dtype is DType.F64 else _erf_by_exponential(size)
+    return found.with_sign_of(x)
+
+
+def _erf_between_steps(size: Float) -> Float:
+    """Return erf(r) + erf'(r) d (1 - r d + …), where r is the nearest step and d what is beyond.
+
+    The series is the integral of exp(-2 r d t - d² t²) for t from 0 to 1.
+    """
+    shift = size.format.unit_shift / _STEPS
+    moved = size + shift
+    step = moved - shift
+    beyond = size - step
+    value, slope = pairs("steps", _TABLE, moved.bits)
+    product, square = step * beyond, beyond * beyond
+    *others, last = (
+        horner(product, [_term(k, power) for k in range(count)])
+        for power, count in enumerate(_TERMS)
+    )
+    for series in reversed(others):
+        last = fma(square, last, series)
+    return fma(slope * beyond, last, value)
+
+
+def _term(k: int, power: int) -> float:
+    """Return what stands before (r d)**k (d²)**power."""
+    sign = -1.0 if (k + power) % 2 else 1.0
+    return sign * (1 << k) / (factorial(k) * factorial(power) * (k + 2 * power + 1))
+
+
+def _erf_by_exponential(size: Float) -> Float:
+    """Return 1 - exp(log(erfc(x))), by way of what the exponential is less than 1."""
+    dtype = size.format.dtype
+    negative = -fma(size, horner(size, coefficients.ERF[dtype]), size)
+    n, bits = rounded_quotient(negative, size.format.bias)
     # what a log(2) in one float loses is small beside 2**n
-    r = fma(n, -coefficients.LOG_2_NEAREST[dtype][0], -square)
-    grown = fma(over, _exponential_less_one(r), over)
-    far = 1.0 - grown / horner(size, coefficients.ERFC_AWAY_BELOW[dtype])
-    return (size > _FAR).select(far, near).with_sign_of(x)
+    r = fma(n, -coefficients.LOG_2_NEAREST[dtype][0], negative)
+    less_one = fma(r * r, horner(r, coefficients.EXPM1[dtype]), r)
+    power = (bits << size.format.fraction).number
+    return fma(-power, less_one, 1.0 - power)
 
 
 def _exponential_less_one(r: Float) -> Float:
@@ -52,7 +90,7 @@ def erfc(x: Float) -> Float:
     size = abs(x)
     part, n = _erfc_as_product(size)
     usual = _reflected(x, added_to_exponent(part, n))
-    large = x.number(_NORMAL[x.format.dtype]).is_not_at_least(size)
+    large = (x.number(_NORMAL[x.format.dtype]).bits - size.bits).is_negative
     return sometimes(large, _erfc_of_large, [x], usual)
 
 
@@ -63,7 +101,7 @@ def _erfc_of_large(x: Float) -> Float:
 
 def _reflected(x: Float, of_size: Float) -> Float:
     """Return erfc(x), where that of the size of x is known."""
-    return (x < 0.0).select(2.0 - of_size, of_size)
+    return x.bits.is_negative.select(2.0 - of_size, of_size)
 
 
 def _erfc_as_product(size: Float) -> tuple[Float, Bits]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gradc_codegen.math.emitted import coefficients, wide
-from gradc_codegen.math.emitted.builder import Bits, Float, fast_sum, fma, horner
+from gradc_codegen.math.emitted.builder import Bits, Float, fast_sum, fma, horner, paired
 from gradc_codegen.math.emitted.rare import otherwise
 from gradc_ir.types import DType
 
@@ -219,11 +219,12 @@ def expm1(x: Float) -> Float:
     """Return e to the power x, minus 1."""
     x = x.settled
     if wide.is_wide(x.body):
-        found = _wide_expm1(x)
+        # it is NaN where 2**-n is infinite, and the result -1
+        found, least = _wide_expm1(x), x.at_least(-1.0)
     else:
-        found = unless_large(x, normal_limit(x), _usual_expm1, _expm1_of_any)
+        found, least = unless_large(x, normal_limit(x), _usual_expm1, _expm1_of_any), x
     # it is never less than x, which it is for subnormal numbers and zeros
-    return (found > x).select(found, x)
+    return (found > least).select(found, least)
 
 
 def _usual_expm1(x: Float) -> Float:
@@ -235,7 +236,7 @@ def _usual_expm1(x: Float) -> Float:
 
 
 def _wide_expm1(x: Float) -> Float:
-    limited = _limited_where_less_one(x)
+    limited = wide.within(x, limits(x)[1])
     n, _ = rounded_quotient(limited)
     return wide.scaled(_less_inverse(limited, n, wide.scaled(x.number(1.0), -n)), n)
 
@@ -254,13 +255,17 @@ def _limited_where_less_one(x: Float) -> Float:
 
 def _less_inverse(x: Float, n: Float, inverse: Float) -> Float:
     """Return e**r - 2**-n, whose second term is the inverse; expm1 is 2**n times that."""
-    high, low = coefficients.LOG_2[x.format.dtype]
-    first, small = fma(n, -high, x), n * -low  # the first is exact
-    r = first + small
-    small = fma(small - (r - first), r, small)  # e**r grows by r times what is lost of r
-    less = inverse - 1.0
-    lost = inverse - (less + 1.0)
-    total = first - less
-    rest = first - (total + less)
-    series = horner(r, coefficients.EXPM1[r.format.dtype])
-    return total + fma(r * r, series, small + (rest - lost))
+    format_ = x.format
+    high, low = coefficients.LOG_2_NEAREST[format_.dtype]
+    first = fma(n, -high, x)  # exact
+    less = 1.0 - inverse
+    total = less + first
+    rest = fma(n, -low, (less - total) + first)
+    # from here on 1 - 2**-n is rounded to 1
+    rest = (n > format_.fraction + 1.5).select(rest - inverse, rest)
+    r, table = fma(n, -low, first), coefficients.EXPM1[format_.dtype]
+    if format_.width == 32:
+        return total + fma(r * r, horner(r, table), rest)
+    # e**r - 1 - r counts where it is nearly as large as the result, and there what r is rounded by
+    square = first * fma(n, -2 * low, first)
+    return total + fma(square, paired(r, table), rest)

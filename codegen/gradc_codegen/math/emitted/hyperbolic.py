@@ -1,11 +1,11 @@
-"""sinh and cosh: argument = n log(2) + r, and polynomials in r that keep what they lose."""
+"""sinh and cosh: argument = n log(2) + r, and polynomials in r."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from gradc_codegen.math.emitted import coefficients
-from gradc_codegen.math.emitted.builder import Float, fast_sum, fma, horner
+from gradc_codegen.math.emitted.builder import Float, fma, horner
 from gradc_codegen.math.emitted.exponential import LOG_2, remainder, rounded_quotient
 
 
@@ -47,10 +47,9 @@ def _halves(x: Float) -> Halves:
 def sinh(x: Float) -> Float:
     """Return the hyperbolic sine: sinh(n log(2)) cosh(r) + cosh(n log(2)) sinh(r)."""
     of = _halves(x)
-    sine, lost = fast_sum(of.half, -of.inverse)
-    cosine = of.half + of.inverse
+    sine, cosine = of.half - of.inverse, of.half + of.inverse
     series = fma(cosine * of.r, of.sine, sine * of.cosine)
-    result = fma(cosine, of.r, sine) + fma(of.square, series, lost)
+    result = fma(of.square, series, fma(cosine, of.r, sine))
     # half of a subnormal number may be none
     is_own_sine = abs(x) < 2.0 ** -(x.format.fraction // 2 + 1)
     return is_own_sine.select(x, (result + result).with_sign_of(x))

@@ -1,8 +1,9 @@
 """log, log1p, log2 and log10: x = 2**k (1 + f), then s = f / (2 + f) and a polynomial in s².
 
 log(1 + f) = f - s (f - s² P(s²)), as in *fdlibm* by K. C. Ng of Sun Microsystems, 1993. For another
-base f is multiplied by a number c close to the logarithm of e: c f + s (Q(s²) - c f), whose second
-term is small. Numbers that are not positive and normal are computed behind a branch.
+base f is multiplied by a number c close to the logarithm of e: c f + s (Q(s²) - c f), or in f32 for
+want of a division c f + f Q(f), whose second term is small. Numbers that are not positive and
+normal are computed behind a branch.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from gradc_codegen.math.emitted.builder import (
     Bits,
     Float,
     Truth,
+    even_and_odd,
     fast_sum,
     fma,
     horner,
@@ -23,13 +25,15 @@ from gradc_codegen.math.emitted.builder import (
 )
 from gradc_codegen.math.emitted.formats import Format
 from gradc_codegen.math.emitted.rare import sometimes
+from gradc_ir.types import DType
 
 # 1 + f is at least this, and less than twice as much
 ROOT = math.sqrt(0.5)
 # For log1p, so that f is exact.
 THREE_QUARTERS = 0.75
 # numbers close to the logarithms of e
-_SLOPE_2, _SLOPE_10 = 1.40625, 0.421875
+_SLOPES_2 = {DType.F64: 1.40625, DType.F32: 1.453125}
+_SLOPES_10 = {DType.F64: 0.421875, DType.F32: 0.4375}
 # terms that are not worth an instruction more
 _SHORT = 4
 
@@ -170,9 +174,20 @@ def log2(x: Float) -> Float:
 
 
 def _binary(negative: Float, f: Float) -> Float:
+    slope = _SLOPES_2[f.format.dtype]
+    rest = _rest(f, slope, coefficients.LOG2, coefficients.LOG2_ALONE)
+    return fma(f, slope, rest) - negative
+
+
+def _rest(
+    f: Float, slope: float, table: coefficients.Table, table_alone: coefficients.Table
+) -> Float:
+    """Return a logarithm of 1 + f less a slope times f; the tables are of s² and of f alone."""
+    dtype = f.format.dtype
+    if dtype in table_alone:
+        return f * even_and_odd(f, table_alone[dtype])
     s = f / (f + 2.0)
-    series = series_of(s * s, coefficients.LOG2[f.format.dtype])
-    return fma(f, _SLOPE_2, s * fma(f, -_SLOPE_2, series)) - negative
+    return s * fma(f, -slope, series_of(s * s, table[dtype]))
 
 
 def _log2_of_extremes(x: Float) -> Float:
@@ -186,12 +201,12 @@ def log10(x: Float) -> Float:
 
 def _decimal(negative: Float, f: Float) -> Float:
     dtype = f.format.dtype
-    s = f / (f + 2.0)
-    rest = s * fma(f, -_SLOPE_10, series_of(s * s, coefficients.LOG10[dtype]))
+    slope = _SLOPES_10[dtype]
+    rest = _rest(f, slope, coefficients.LOG10, coefficients.LOG10_ALONE)
     high, low = coefficients.LOG10_2[dtype]
     if abs(low) > high * 2.0 ** -(f.format.fraction + 4):
         rest = fma(negative, -low, rest)
-    return fma(negative, -high, fma(f, _SLOPE_10, rest))
+    return fma(negative, -high, fma(f, slope, rest))
 
 
 def _log10_of_extremes(x: Float) -> Float:

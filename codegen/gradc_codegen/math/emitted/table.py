@@ -46,6 +46,8 @@ DEFINITIONS: dict[str, Callable[..., Float]] = {
     "math.log1mexp": logistic.log1mexp,
     "math.sin": trigonometric.sin,
     "math.cos": trigonometric.cos,
+    "math.sin_beside_cos": trigonometric.sin_beside_cos,
+    "math.cos_beside_sin": trigonometric.cos_beside_sin,
     "math.tan": trigonometric.tan,
     "math.fmod": remainder.fmod,
     "math.cbrt": roots.cbrt,

@@ -1,8 +1,8 @@
 """tanh, and the logistic function and its derivative: one polynomial and one reciprocal for all.
 
-With half = n log(2) / 2 + r and p = (e**(2 r) - 1) / 2 all are quotients of what is called below
-here, (1 + e**(-2 half)) / 2 times e**(2 r): in loops with more than one of them at the same number
-LLVM finds what they share.
+With x = n s + r, where s = log(2) / times, all are quotients of what is called below here,
+(2**-n + e**(times r)) / times: in loops with more than one of them at the same number LLVM finds
+what they share. What its rounding loses is known, and corrects the quotients.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gradc_codegen.math.emitted import coefficients, wide
-from gradc_codegen.math.emitted.builder import Float, fast_sum, fma, horner
+from gradc_codegen.math.emitted.builder import Float, fma, polynomial
 from gradc_codegen.math.emitted.exponential import (
     LOG_2,
     power_of_two,
@@ -19,6 +19,12 @@ from gradc_codegen.math.emitted.exponential import (
     unless_large,
 )
 
+# times -> log(2) / times as a sum, and ((e**(times r) - 1) / times - r) / r²
+_TABLES = {
+    1: (coefficients.LOG_2_NEAREST, coefficients.EXP),
+    2: (coefficients.HALF_LOG_2, coefficients.TANH),
+}
+
 
 @dataclass(frozen=True)
 class Parts:
@@ -26,89 +32,97 @@ class Parts:
 
     Parameters
     ----------
-    n: half / (log(2) / 2), rounded.
-    inverse: 2**-n.
-    small: what r is off by.
-    p, p_low: (e**(2 r) - 1) / 2 as a sum, where n is small.
-    base: (1 + 2**-n) / 2.
-    below, below_low: base + p as a sum.
+    negative: -n.
+    power: 2**-n.
+    below: (2**-n + e**(times r)) / times, rounded.
+    below_low: what that loses, but for the share of ``step``.
     reciprocal: of below.
+    step: by what s is more than the number that r is computed with.
     """
 
-    n: Float
-    inverse: Float
-    small: Float
-    p: Float
-    p_low: Float
-    base: Float
+    negative: Float
+    power: Float
     below: Float
     below_low: Float
     reciprocal: Float
+    step: float
 
 
-def _parts(half: Float, limit: float, any_size: bool = False) -> Parts:
-    format_ = half.format
+def _parts(x: Float, times: int, of_one: bool = False, any_size: bool = False) -> Parts:
+    """Return the parts for a size; ``of_one`` where 2**-n counts although 1 + 2**-n is rounded."""
+    format_ = x.format
     dtype = format_.dtype
-    half = half.at_most(limit)
-    n, bits = rounded_quotient(half, -format_.bias, 2)
-    if wide.is_wide(half.body):
-        inverse = wide.scaled(half.number(1.0), -n)
-    elif any_size:
-        inverse = power_of_two(-n.at_most(format_.bias - 1.0))
+    negative, bits = rounded_quotient(x, 0 if any_size else format_.bias, -times)
+    if not any_size:
+        power = (bits << format_.fraction).number
+    elif wide.is_wide(x.body):
+        power = wide.scaled(x.number(1.0), negative)
     else:
-        inverse = ((bits.of(0) - bits) << format_.fraction).number
-    high, low = coefficients.HALF_LOG_2[dtype]
-    r = fma(n, -high, half)  # exact
-    small = n * -low
-    p, p_low = fast_sum(r, fma(r * r, horner(r, coefficients.TANH[dtype]), small))
-    base = fma(inverse, 0.5, 0.5)
-    below, below_low = fast_sum(base, p)
-    return Parts(n, inverse, small, p, p_low, base, below, below_low, 1.0 / below)
+        power = power_of_two(negative.at_least(1.0 - format_.bias))
+    parts_of_log, table = _TABLES[times]
+    high, low = parts_of_log[dtype]
+    r = fma(negative, high, x)  # exact
+    square, series = r * r, polynomial(r, table[dtype])
+    share = 1 / times
+    base = fma(power, share, share)
+    below = fma(square, series, base + r)
+    # both differences and the sum with r are exact
+    rest = fma(power, share, share - below) if of_one else base - below
+    return Parts(negative, power, below, fma(square, series, rest + r), 1.0 / below, low)
 
 
-def _moderate(half: Float) -> float:
-    """Return the number up to which e**(-2 half) is surely a normal number."""
-    return float(int((half.format.bias - 3) * LOG_2 / 2))
+def _moderate(x: Float, times: int) -> float:
+    """Return the number up to which e**(-times x) is surely a normal number."""
+    return float(int((x.format.bias - 3) * LOG_2 / times))
 
 
-def _largest(half: Float) -> float:
-    """Return a number beyond which e**(-2 half) is surely 0."""
-    return float(int((half.format.bias + half.format.fraction + 3) * LOG_2 / 2))
+def _largest(x: Float, times: int) -> float:
+    """Return a number beyond which e**(-times x) is surely 0."""
+    return float(int((x.format.bias + x.format.fraction + 3) * LOG_2 / times))
 
 
 def tanh(x: Float) -> Float:
-    """Return the hyperbolic tangent: (base - 2**-n + p) / below; near 0 n is 0, and p decides."""
+    """Return the hyperbolic tangent: 1 - 2**-n / below, of which for n < 2 nothing is rounded."""
     x = x.settled  # as in the others, with which it shares what follows
     size = abs(x)
-    of = _parts(size, _largest(size) if wide.is_wide(x.body) else _moderate(size))
-    # what is lost of the base is lost above and below, and matters little
-    above, above_low = fast_sum(of.base - of.inverse, of.p)
-    quotient = above * of.reciprocal
-    missing = fma(-quotient, of.below, above) + (above_low + of.p_low)
-    missing = fma(-quotient, of.below_low, missing)
-    return fma(missing, of.reciprocal, quotient).with_sign_of(x)
+    of = _parts_of_wide(size, 2) if wide.is_wide(x.body) else _moderate_parts(size, 2)
+    lost = of.below_low
+    if abs(of.step) > 2.0 ** -(x.format.fraction + 5):
+        lost = fma(of.negative, of.step, lost)
+    near = fma(-of.power, of.reciprocal, 1.0)
+    rest = 1.0 - near  # exact
+    missing = fma(rest, lost, fma(rest, of.below, -of.power))
+    # tiny numbers are their own tangents, of which the correction has the square too
+    return _smaller(fma(missing, of.reciprocal, near), x, size)
+
+
+def _smaller(found: Float, x: Float, size: Float) -> Float:
+    """Return a size, or that of x where it is smaller, with the sign of x."""
+    if wide.is_wide(x.body):
+        return wide.smaller(x, found)
+    return (found < size).select(found, size).with_sign_of(x)
 
 
 def sigmoid(x: Float) -> Float:
     """Return 1 / (1 + e**-x)."""
     x = x.settled
-    return _sigmoid(x, _lower_sigmoid(abs(x) * 0.5))
+    return _sigmoid(x, _lower_sigmoid(abs(x), 1, of_one=True))
 
 
 def sigmoid_of_double(x: Float) -> Float:
     """Return 1 / (1 + e**(-2 x))."""
     x = x.settled
-    return _sigmoid(x, _lower_sigmoid(abs(x)))
+    return _sigmoid(x, _lower_sigmoid(abs(x), 2, of_one=True))
 
 
 def sigmoid_derivative(x: Float) -> Float:
     """Return e**x / (1 + e**x)**2."""
-    return _derivative(_lower_sigmoid(abs(x.settled) * 0.5))
+    return _derivative(_lower_sigmoid(abs(x.settled), 1, of_one=True))
 
 
 def sigmoid_derivative_of_double(x: Float) -> Float:
     """Return e**(2 x) / (1 + e**(2 x))**2, a quarter of the derivative of tanh."""
-    return _derivative(_lower_sigmoid(abs(x.settled)))
+    return _derivative(_lower_sigmoid(abs(x.settled), 2))
 
 
 def _sigmoid(x: Float, lower: Float) -> Float:
@@ -120,29 +134,37 @@ def _derivative(lower: Float) -> Float:
     return fma(-lower, lower, lower)
 
 
-def _lower_sigmoid(half: Float) -> Float:
-    """Return 1 / (1 + e**(2 half)) of a number that is not negative."""
-    if wide.is_wide(half.body):
-        of = _parts(half, _largest(half))
-        return wide.scaled(_fraction(of), -of.n)
+def _lower_sigmoid(x: Float, times: int, of_one: bool = False) -> Float:
+    """Return 1 / (1 + e**(times x)) of a number that is not negative."""
 
-    def usual(half: Float) -> Float:
-        of = _parts(half, _moderate(half))
-        return _fraction(of) * of.inverse
+    def usual(x: Float) -> Float:
+        of = _moderate_parts(x, times, of_one)
+        return _fraction(of, times) * of.power
 
-    return unless_large(half, _moderate(half), usual, _lower_of_any)
+    def lower_of_any(x: Float) -> Float:
+        of = _parts(x.at_most(_largest(x, times)), times, of_one, any_size=True)
+        shift = x.format.unit_shift + 2 * x.format.bias
+        return scaled(_fraction(of, times), (of.negative + shift).bits)
+
+    if wide.is_wide(x.body):
+        of = _parts_of_wide(x, times, of_one)
+        return wide.scaled(_fraction(of, times), of.negative)
+    return unless_large(x, _moderate(x, times), usual, lower_of_any)
 
 
-def _lower_of_any(half: Float) -> Float:
-    of = _parts(half, _largest(half), any_size=True)
-    shift = half.format.unit_shift + 2 * half.format.bias
-    return scaled(_fraction(of), (shift - of.n).bits)
+def _moderate_parts(x: Float, times: int, of_one: bool = False) -> Parts:
+    limited = x.at_most(_moderate(x, times)) if times > 1 else x
+    return _parts(limited, times, of_one)
 
 
-def _fraction(of: Parts) -> Float:
+def _parts_of_wide(x: Float, times: int, of_one: bool = False) -> Parts:
+    return _parts(x.at_most(_largest(x, times)), times, of_one, any_size=True)
+
+
+def _fraction(of: Parts, times: int) -> Float:
     """Return the lower sigmoid times 2**n."""
-    # what the base was rounded by, and what p lacks where n is large
-    lost = fma(of.small + of.small, of.p, fma(of.inverse, 0.5, 0.5 - of.base))
-    lost = lost + (of.below_low + of.p_low)
+    # where n is large, below has the factor that e**(times r) lacks
+    lost = fma(of.negative * (times * of.step), of.below, of.below_low)
     missing = fma(-lost, of.reciprocal, fma(-of.reciprocal, of.below, 1.0))
-    return fma(missing, of.reciprocal, of.reciprocal) * 0.5
+    fraction = fma(missing, of.reciprocal, of.reciprocal)
+    return fraction * (1 / times) if times > 1 else fraction

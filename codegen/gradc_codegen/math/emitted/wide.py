@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc_codegen.math.emitted.builder import Body, Float
+from gradc_codegen.math.emitted.registers import by_registers
 from gradc_codegen.module import REGISTER
 
 _BITS = 512
@@ -32,39 +33,20 @@ def exponent_of(power: Float) -> Float:
 
 def within(y: Float, bound: float) -> Float:
     """Return the number with its size at most the bound; the bound itself for NaN."""
-    return _instruction("range", [y, y.number(bound)], _SMALLER_IN_SIZE)
+    return smaller(y, y.number(bound))
+
+
+def smaller(x: Float, y: Float) -> Float:
+    """Return the size of the smaller number with the sign of the first; NaN if both are."""
+    return _instruction("range", [x, y], _SMALLER_IN_SIZE)
 
 
 def _instruction(name: str, operands: Sequence[Float], *immediate: str) -> Float:
     """Write an intrinsic, once for each register that the lanes fill."""
     body = operands[0].body
     count = _BITS // body.format.width
-    parts = [
-        _on_register(body, name, [_part(x, start, count) for x in operands], count, immediate)
-        for start in range(0, body.lanes, count)
-    ]
-    while len(parts) > 1:
-        parts = [_joined(body, *pair, count) for pair in zip(parts[::2], parts[1::2])]
-        count *= 2
-    return Float(body, parts[0])
-
-
-def _part(x: Float, start: int, count: int) -> str:
-    """Return some lanes of a number; a literal is the same in all."""
-    body = x.body
-    if body.lanes == count or not x.text.startswith("%"):
-        return x.text
-    lanes = ", ".join(f"i32 {start + lane}" for lane in range(count))
-    return body.emit(
-        f"shufflevector {body.type} {x.text}, {body.type} poison, <{count} x i32> <{lanes}>"
-    )
-
-
-def _joined(body: Body, first: str, second: str, count: int) -> str:
-    type_ = f"<{count} x {REGISTER[body.format.dtype]}>"
-    lanes = ", ".join(f"i32 {lane}" for lane in range(2 * count))
-    return body.emit(
-        f"shufflevector {type_} {first}, {type_} {second}, <{2 * count} x i32> <{lanes}>"
+    return by_registers(
+        operands, count, lambda given: _on_register(body, name, given, count, immediate)
     )
 
 

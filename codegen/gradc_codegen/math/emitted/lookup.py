@@ -1,0 +1,84 @@
+"""Pairs of numbers of a table, for each lane those at an index of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+from gradc_codegen.math.emitted.builder import Bits, Body, Float
+from gradc_codegen.math.emitted.wide import is_wide
+from gradc_codegen.module import REGISTER, literal
+
+
+def pairs(name: str, table: Sequence[tuple[float, float]], index: Bits) -> tuple[Float, Float]:
+    """Return the first and the second numbers of pairs.
+
+    The table is a constant of the module, its length a power of two; lowest bits of an index count.
+    The index must come from settled numbers: whatever it is, it is one of the table.
+    """
+    body = index.body
+    full = _constant(body, name, table)
+    within = index & (len(table) - 1)
+    if body.lanes > 1 and not is_wide(body):
+        return _by_lanes(body, full, within)
+    places = within + within
+    return _read(body, full, places), _read(body, full, places + 1)
+
+
+def _constant(body: Body, name: str, table: Sequence[tuple[float, float]]) -> str:
+    full, dtype = f"{body.name}.{name}", body.format.dtype
+    element = REGISTER[dtype]
+    numbers = ", ".join(
+        f"{element} {literal(dtype.numpy.type(x), dtype)}" for x in chain.from_iterable(table)
+    )
+    body.definitions[full] = (
+        f"{full} = private unnamed_addr constant [{2 * len(table)} x {element}] [{numbers}], "
+        f"align {2 * dtype.bytes}"
+    )
+    return full
+
+
+def _read(body: Body, table: str, places: Bits) -> Float:
+    """Return the numbers at places, which wide machines gather in one instruction."""
+    element = REGISTER[body.format.dtype]
+    pointers = "ptr" if body.lanes == 1 else f"<{body.lanes} x ptr>"
+    at = body.emit(f"getelementptr inbounds {element}, ptr {table}, {places.type} {places.text}")
+    if body.lanes == 1:
+        return Float(body, body.emit(f"load {body.type}, ptr {at}"))
+    name = f"@llvm.masked.gather.{body.suffix}.v{body.lanes}p0"
+    types = (pointers, "i32", body.truth, body.type)
+    body.declarations[f"declare {body.type} {name}({', '.join(types)})"] = None
+    values = (at, str(body.format.width // 8), "splat (i1 true)", "poison")
+    given = ", ".join(f"{type_} {value}" for type_, value in zip(types, values))
+    return Float(body, body.emit(f"call {body.type} {name}({given})"))
+
+
+def _by_lanes(body: Body, table: str, index: Bits) -> tuple[Float, Float]:
+    """Return both, of pairs that are read one by one: a register each, joined and parted again."""
+    element = REGISTER[body.format.dtype]
+    parts = []
+    for lane in range(body.lanes):
+        one = body.emit(f"extractelement {index.type} {index.text}, i32 {lane}")
+        at = body.emit(f"getelementptr inbounds <2 x {element}>, ptr {table}, i{index.width} {one}")
+        parts.append(body.emit(f"load <2 x {element}>, ptr {at}"))
+    size = 2
+    while len(parts) > 1:
+        joined = _shuffled(range(2 * size))
+        type_ = f"<{size} x {element}>"
+        parts = [
+            body.emit(f"shufflevector {type_} {first}, {type_} {second}, {joined}")
+            for first, second in zip(parts[::2], parts[1::2])
+        ]
+        size *= 2
+    type_ = f"<{size} x {element}>"
+    first, second = (
+        body.emit(
+            f"shufflevector {type_} {parts[0]}, {type_} poison, {_shuffled(range(k, size, 2))}"
+        )
+        for k in (0, 1)
+    )
+    return Float(body, first), Float(body, second)
+
+
+def _shuffled(lanes: range) -> str:
+    return f"<{len(lanes)} x i32> <{', '.join(f'i32 {lane}' for lane in lanes)}>"
