@@ -38,8 +38,9 @@ def dump(
         return str(schedule(final, request.options.blas))
     if stage in ("llvm", "asm"):
         from gradc_codegen.lower import lower
+        from gradc_codegen.target import machine_of, target
 
-        text = lower(final, final.name, request.options.blas)
+        text = lower(final, final.name, request.options.blas, machine_of(target(cpu)))
         if stage == "llvm":
             return text
         from gradc_codegen.object import emit_assembly

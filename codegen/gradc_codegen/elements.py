@@ -158,9 +158,13 @@ class Elements:
         return self.load(self.place(value, index), value.type.dtype, mask)
 
     def keep(self, value: Value, index: tuple[str, ...], register: str) -> None:
-        """Write an element of a value that lives in memory."""
-        mask = self._plan.storage[value].lanes == 1
-        self.store(self.place(value, index), value.type.dtype, register, mask)
+        """Write an element of a value that lives in memory; not in an output nobody wants."""
+        storage, dtype = self._plan.storage[value], value.type.dtype
+        flag = self.wanted(storage.output) if storage.is_output_only else "true"
+        if flag == "true":
+            self.store(self.place(value, index), dtype, register, storage.lanes == 1)
+        else:
+            self.writer.where(flag, lambda: self.store(self.place(value, index), dtype, register))
 
     def in_memory(self, value: Value) -> bool:
         """Whether a statement's value lives in memory."""

@@ -431,9 +431,7 @@ class FunctionLowering:
             start = sum((operand.type.shape[axis] for operand in before), start=0)
             index = list(own)
             index[axis] = writer.add(writer.size(start), own[axis])
-        storage = self._plan.storage[statement.value]
-        wanted = self.elements.wanted(storage.output) if storage.is_output_only else "true"
-        writer.where(wanted, lambda: self.elements.keep(statement.value, tuple(index), register))
+        self.elements.keep(statement.value, tuple(index), register)
 
     def _scatter(self, statement: Statement, own: list[str]) -> None:
         node, elements = statement.node, self.elements

@@ -21,9 +21,10 @@ from gradc_ir.errors import VerifyError
 FUNCTION_ATTRIBUTES = 'nounwind "no-builtins"'
 
 # Attributes are added to the text: llvmlite 0.47 puts those added to a function on its result.
-_DEFINITION = re.compile(r"^(define [^\n]*?)[ \t]*\{[ \t]*(?:;[^\n]*)?$", re.MULTILINE)
+# A literal beginning is found at once, the beginnings of all lines one by one.
+_DEFINITION = re.compile(r"\n(define [^\n]*?)[ \t]*\{[ \t]*(?:;[^\n]*)?$", re.MULTILINE)
 _DECLARATION = re.compile(
-    r"^(declare [^\n;@]*@(?!\"?llvm\.)[^\n;]*?)[ \t]*(?:;[^\n]*)?$", re.MULTILINE
+    r"\n(declare [^\n;@]*@(?!\"?llvm\.)[^\n;]*?)[ \t]*(?:;[^\n]*)?$", re.MULTILINE
 )
 
 # Modules of more lines than this are compiled with less effort and their internal functions are
@@ -60,12 +61,17 @@ class Effort:
 USUAL = Effort(
     pipeline=2, generator=2, vectorize=True, unroll=True, reduce_strength=True, keep_apart=False
 )
+# Code without loops is nearly as it should be when it is written: more than LLVM's first level, and
+# vectors of two or three neighbouring numbers, take a third of its time and gain nothing.
+STRAIGHT = replace(USUAL, pipeline=1, vectorize=False)
 STRIDED = replace(USUAL, reduce_strength=False)
 MEDIUM = replace(STRIDED, unroll=False)
 LARGE = Effort(
     pipeline=1, generator=1, vectorize=False, unroll=False, reduce_strength=False, keep_apart=True
 )
-HUGE = replace(LARGE, pipeline=0, generator=0)
+# Without loops the machine code is the same, to a few bytes, when nothing looks at it before.
+LONG = replace(LARGE, pipeline=0)
+HUGE = replace(LONG, generator=0)
 _BY_LEVEL = (HUGE, LARGE, USUAL)
 
 
@@ -74,11 +80,15 @@ def effort(texts: Sequence[str], level: int | None = None) -> Effort:
     if level is not None:
         return _BY_LEVEL[level]
     lines = sum(text.count("\n") for text in texts)
+    loops = sum(text.count(" = phi i64 ") for text in texts)
+    if lines > _HUGE_MODULE:
+        return HUGE
     if lines > _LARGE_MODULE:
-        return LARGE if lines <= _HUGE_MODULE else HUGE
+        return LARGE if loops else LONG
     if sum(text.count(", null\n") for text in texts) > _MANY_OUTPUTS:
         return LARGE
-    loops = sum(text.count(" = phi i64 ") for text in texts)
+    if not loops:
+        return STRAIGHT
     if loops > _MANY_LOOPS:
         return MEDIUM
     strides = sum(len(_STRIDE.findall(text)) for text in texts)
@@ -97,7 +107,6 @@ def parse(texts: Sequence[str], target: Target, how: Effort) -> llvm.ModuleRef:
     """
     with LOCK:
         context = llvm.create_context()
-        layout = str(target.machine().target_data)
         modules = []
         for text in texts:
             try:
@@ -105,7 +114,7 @@ def parse(texts: Sequence[str], target: Target, how: Effort) -> llvm.ModuleRef:
                 module.verify()
             except RuntimeError as error:
                 raise VerifyError("LLVM refuses the text of a module", found=str(error)) from None
-            module.triple, module.data_layout = target.triple, layout
+            module.triple, module.data_layout = target.triple, target.layout
             modules.append(module)
         for other in modules[1:]:
             modules[0].link_in(other)
@@ -117,12 +126,12 @@ def _with_attributes(text: str, how: Effort) -> str:
         head = match[1]
         apart = how.keep_apart and head.startswith("define internal ")
         noinline = " noinline" if apart and "alwaysinline" not in head else ""
-        return f"{head} {FUNCTION_ATTRIBUTES}{noinline} {{"
+        return f"\n{head} {FUNCTION_ATTRIBUTES}{noinline} {{"
 
     if how.keep_apart:
         text = text.replace(") alwaysinline\n", ")\n")
     # nobuiltin: or calls of constants are computed here, with the libm LLVM was built with
-    return _DECLARATION.sub(r"\1 nobuiltin", _DEFINITION.sub(define, text))
+    return _DECLARATION.sub(r"\n\1 nobuiltin", _DEFINITION.sub(define, f"\n{text}"))[1:]
 
 
 @dataclass(frozen=True)

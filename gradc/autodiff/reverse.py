@@ -200,7 +200,7 @@ class _Reverse:
         if derivative.accumulates:
             lent = self.sums.lend(node.operands)
         site = site._replace(
-            results=tuple(self.new[result] for result in node.results),
+            results=tuple([self.new[result] for result in node.results]),
             kept=self.kept.get(node),
             in_place=self.sums.in_place,
             totals=lent,
@@ -212,8 +212,8 @@ class _Reverse:
         return Site(
             node.op,
             (),
-            tuple(self.new[operand] for operand in node.operands),
+            tuple([self.new[operand] for operand in node.operands]),
             node.attributes,
-            tuple(self.sums.wants(operand) for operand in node.operands),
-            tuple(result in self.active for result in node.results),
+            tuple([self.sums.wants(operand) for operand in node.operands]),
+            tuple([result in self.active for result in node.results]),
         )

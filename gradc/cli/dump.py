@@ -25,7 +25,7 @@ from gradc.dump import STAGES
 @click.option("--stage", type=click.Choice(STAGES), default="final", help="How far on its way.")
 @click.option("--after", default=None, metavar="PASS", help="After this pass, or 'all' of them.")
 @click.option("--no-locations", is_flag=True, help="Leave out the user's lines.")
-@click.option("--cpu", default="native", help="The CPU whose code --stage asm shows.")
+@click.option("--cpu", default="native", help="The CPU of --stage llvm and asm.")
 @output_option("A file to write to.")
 def dump(
     target: str,

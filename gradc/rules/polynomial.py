@@ -26,13 +26,17 @@ class Polynomial:
     __slots__ = ("terms",)
 
     def __init__(self, terms: dict[Monomial, Fraction]) -> None:
-        self.terms = {monomial: number for monomial, number in terms.items() if number}
+        self.terms = terms
 
     def __add__(self, other: Polynomial) -> Polynomial:
         terms = dict(self.terms)
         for monomial, number in other.terms.items():
             before = terms.get(monomial)
-            terms[monomial] = number if before is None else before + number
+            total = number if before is None else before + number
+            if total:
+                terms[monomial] = total
+            else:
+                del terms[monomial]
         return Polynomial(terms)
 
     def __sub__(self, other: Polynomial) -> Polynomial:
@@ -49,10 +53,14 @@ class Polynomial:
                 before = terms.get(monomial)
                 product = multiplied(number, factor)
                 terms[monomial] = product if before is None else before + product
+        if len(terms) < len(self.terms) * len(other.terms):  # some may be zero
+            terms = {monomial: number for monomial, number in terms.items() if number}
         return Polynomial(terms)
 
     def times(self, factor: Fraction) -> Polynomial:
         """Return the polynomial times a number."""
+        if not factor:
+            return Polynomial({})
         return Polynomial({m: multiplied(number, factor) for m, number in self.terms.items()})
 
     @property
@@ -69,13 +77,13 @@ class Polynomial:
     def is_small(self) -> bool:
         """Whether there are few enough terms and factors to go on with."""
         return len(self.terms) <= _MOST_TERMS and all(
-            degree(monomial) <= _MOST_FACTORS for monomial in self.terms
+            [degree(monomial) <= _MOST_FACTORS for monomial in self.terms]
         )
 
 
 def number(value: Fraction | int) -> Polynomial:
     """Return a constant polynomial."""
-    return Polynomial({_EMPTY: Fraction(value)})
+    return Polynomial({_EMPTY: Fraction(value)} if value else {})
 
 
 def atom(value: Value) -> Polynomial:
@@ -164,10 +172,12 @@ def _expanded(value: Value, depth: int) -> Polynomial | None:
 
 def degree(monomial: Monomial) -> int:
     """Return how many factors a monomial has."""
-    return sum(power for _, power in monomial)
+    return sum([power for _, power in monomial])
 
 
 def _joined(first: Monomial, second: Monomial) -> Monomial:
+    if not (first and second):
+        return first or second
     powers: dict[Value, int] = dict(first)
     for value, power in second:
         powers[value] = powers.get(value, 0) + power

@@ -56,8 +56,7 @@ def constant(array: Any, dtype: DType | None = None) -> Value:
 
 def full(shape: tuple[Size, ...], value: Any, dtype: DType) -> Value:
     """Return a value of this shape filled with one number."""
-    number = apply("constant", value=Constant(np.asarray(value, dtype=dtype.numpy)))
-    return broadcast_to(number, shape)
+    return broadcast_to(apply("constant", value=Constant.of_number(value, dtype)), shape)
 
 
 def full_like(x: Value, value: Any) -> Value:
@@ -91,9 +90,14 @@ def size_value(size: Size, dtype: DType = DType.I64) -> Value:
 
 
 def _values(*operands: Operand) -> tuple[Value, ...]:
-    like = next(operand for operand in operands if isinstance(operand, Value))
+    values = [operand for operand in operands if isinstance(operand, Value)]
+    if len(values) == len(operands):
+        return tuple(values)
     return tuple(
-        operand if isinstance(operand, Value) else full_like(like, operand) for operand in operands
+        [
+            operand if isinstance(operand, Value) else full_like(values[0], operand)
+            for operand in operands
+        ]
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gradc_ir.types import Type, dtype_of
+from gradc_ir.types import DType, Type, dtype_of
 
 
 class Constant:
@@ -23,6 +24,14 @@ class Constant:
         self.type = Type(dtype_of(copied.dtype), copied.shape)
         self._key = (copied.dtype.str, copied.shape, copied.tobytes())
 
+    @staticmethod
+    def of_number(value: Any, dtype: DType) -> Constant:
+        """Return a number as a constant of a dtype."""
+        # derivatives are made with a few numbers again and again; zeros of two signs are equal
+        if type(value) in (int, float) and value:
+            return _of_number(value, dtype)
+        return Constant(np.asarray(value, dtype=dtype.numpy))
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Constant) and self._key == other._key
 
@@ -31,3 +40,8 @@ class Constant:
 
     def __repr__(self) -> str:
         return f"Constant({self.array!r})"
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _of_number(value: float, dtype: DType) -> Constant:
+    return Constant(np.asarray(value, dtype=dtype.numpy))

@@ -62,7 +62,10 @@ class Node:
         self.operands = operands
         self.attributes = attributes
         self.serial = serial
-        self.results = tuple([Value(self, i, type_) for i, type_ in enumerate(types)])
+        if len(types) == 1:  # as nearly all have it
+            self.results: tuple[Value, ...] = (Value(self, 0, types[0]),)
+        else:
+            self.results = tuple([Value(self, i, type_) for i, type_ in enumerate(types)])
 
     def __repr__(self) -> str:
         return f"<node {self.op.name}: {', '.join(str(value.type) for value in self.results)}>"

@@ -49,14 +49,7 @@ def factor_heads(value: Value, builder: Builder) -> tuple[int, int]:
 
 def _of_factors(value: Value, known: dict[Value, int]) -> int:
     found = known.get(value)
-    if found is None:
-        factors = _factors(value)
-        of = [known[factor] for factor in factors if factor in known]
-        if len(of) == len(factors):
-            found = known[value] = _joined(value, of)
-        else:
-            found = answered(value, known, _factors, _joined)
-    return found
+    return answered(value, known, _factors, _joined) if found is None else found
 
 
 def _source(value: Value) -> Value:

@@ -142,18 +142,21 @@ class _Program:
         count, high, low = self.format.exponential, self.format.high, self.format.low
         n = self.one("floor", self.add(self.mul(x, 1 / math.log(2)), 0.5))
         rest = self.sub(self.sub(x, self.mul(n, high)), self.mul(n, low))
-        # of a larger number no digit of the rest is known
-        rest = self.choice(self.below(self.one("abs", x), self.format.far), rest, 0.0)
         series = [1 / math.factorial(k) for k in range(1, count)]
         return self.mul(rest, self.polynomial(rest, series)), n
 
     def exp(self, x: Operand) -> int:
         small, n = self._parts(x)
-        return self.scaled(self.add(small, 1.0), n)
+        return self._grown(x, self.scaled(self.add(small, 1.0), n))
+
+    def _grown(self, x: Operand, otherwise: int) -> int:
+        """Write an exponential, of which otherwise hardly a digit were known for large x."""
+        moderate = self.below(self.one("abs", x), self.format.far)
+        return self.choice(moderate, otherwise, self.one("grown", x))
 
     def expm1(self, x: Operand) -> int:
         small, n = self._parts(x)
-        large = self.sub(self.scaled(self.add(small, 1.0), n), 1.0)
+        large = self.sub(self.exp(x), 1.0)
         return self.choice(self.apply("eq", (n, 0.0)), small, large)
 
     def _near_one(self, f: Operand) -> int:

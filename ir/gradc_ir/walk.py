@@ -20,19 +20,19 @@ def topological(params: Iterable[Value], results: Iterable[Value]) -> tuple[Node
     """
     order: dict[Node, None] = {param.node: None for param in params}
     for result in results:
-        stack: list[tuple[Node, int]] = [(result.node, 0)]
+        if result.node in order:
+            continue
+        stack = [(result.node, iter(result.node.operands))]
         while stack:
-            node, position = stack.pop()
-            if node in order:
-                continue
-            operands = node.operands
-            while position < len(operands) and operands[position].node in order:
-                position += 1
-            if position < len(operands):
-                stack.append((node, position))
-                stack.append((operands[position].node, 0))
+            node, rest = stack[-1]
+            for operand in rest:
+                below = operand.node
+                if below not in order:
+                    stack.append((below, iter(below.operands)))
+                    break
             else:
                 order[node] = None
+                stack.pop()
     return tuple(order)
 
 
@@ -59,11 +59,11 @@ def answered(
             stack.pop()
             continue
         needed = before(top)
-        pending = [item for item in needed if item not in known]
-        if pending:
-            stack += pending
+        of = [known[item] for item in needed if item in known]
+        if len(of) < len(needed):
+            stack += [item for item in needed if item not in known]
             continue
-        known[top] = answer(top, [known[item] for item in needed])
+        known[top] = answer(top, of)
         stack.pop()
     return known[asked]
 

@@ -15,7 +15,16 @@ import pytest
 
 from gradc_codegen.jit import compile_module, load_object
 from gradc_codegen.object import emit_assembly, optimized_ir
-from gradc_codegen.optimize import LARGE, STRIDED, USUAL, effort, optimize, parse
+from gradc_codegen.optimize import (
+    LARGE,
+    LONG,
+    STRAIGHT,
+    STRIDED,
+    USUAL,
+    effort,
+    optimize,
+    parse,
+)
 from gradc_codegen.target import host, target
 from gradc_ir.errors import ExportError, VerifyError
 
@@ -226,8 +235,14 @@ def test_threads_compile_at_once() -> None:
 
 def test_long_straight_line_code_compiles_fast() -> None:
     text = straight_line(40_000, 4_000)
-    assert effort([text]) == LARGE
+    assert effort([text]) == LONG
     compile_module(text)
+
+
+def test_code_without_loops_gets_less_effort() -> None:
+    text = UNARY.format(call="sin")
+    assert effort([text]) == STRAIGHT
+    assert effort([text, strided(1)]) == USUAL
 
 
 def test_very_many_optional_outputs_compile_fast() -> None:

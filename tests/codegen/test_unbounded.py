@@ -134,8 +134,13 @@ def test_functions_are_what_they_are_called(
     [
         ("exp %0; add %0 1.0; exp %2; div %1 %3 -> %4", 1e4, np.exp(-1)),
         ("exp %0; log %1 -> %2", 1e300, 1e300),
-        # beyond 2**52 the exponent itself is rounded
-        ("exp %0; div %1 %1 -> %2", 1e300, np.nan),
+        # of a rounded product of large exponentials there is no digit
+        ("exp %0; exp 1e30; div %1 %2; mul %3 %2; div %4 %1 -> %5", 1e300, np.nan),
+        ("exp %0; div %1 %1 -> %2", 1e300, 1.0),
+        ("mul %0 -3.0; exp %0; exp %1; mul %2 %0; add %4 %3; div %5 %2 -> %6", 1e200, 1e200),
+        ("mul %0 %0; exp %0; exp %1; add %2 %3; div %2 %4; div %3 %4; sub %6 %5 -> %7", 1e300, 1.0),
+        ("mul %0 %0; neg %1; exp %2; mul %3 3.0; mul %3 2.0; div %4 %5 -> %6", 1e300, 1.5),
+        ("exp %0; exp 1e30; sqrt %1; mul %3 %3; lt %2 %4; div %4 %1; mul %5 %6 -> %7", 1e300, 1.0),
         ("exp %0; sub %1 1.0; div 1.0 %2 -> %3", 1e300, 0.0),
         ("neg %0; exp %1; sub 1.0 %2 -> %3", 1e300, 1.0),
         ("mul %0 %0; exp %1; mul %2 %2; log %3; sqrt %4; div %5 %0 -> %6", 1e100, np.sqrt(2)),

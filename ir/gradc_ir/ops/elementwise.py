@@ -20,8 +20,9 @@ from gradc_ir.types import DType, Type
 
 def same_shape(name: str, operands: Sequence[Type]) -> None:
     """Raise ShapeError unless all operands have one shape."""
-    for operand in operands[1:]:
-        if operand.shape != operands[0].shape:
+    first = operands[0]
+    for operand in operands:
+        if operand is not first and operand.shape != first.shape:
             raise ShapeError(
                 f"{name}: operands of different shapes", found=" and ".join(map(str, operands))
             )
@@ -30,7 +31,7 @@ def same_shape(name: str, operands: Sequence[Type]) -> None:
 def same_dtype(name: str, operands: Sequence[Type], allowed: Callable[[DType], bool]) -> DType:
     """Return the operands' common dtype; raise DTypeError when none is common or allowed."""
     dtype = operands[0].dtype
-    if any(operand.dtype != dtype for operand in operands) or not allowed(dtype):
+    if any([operand.dtype is not dtype for operand in operands]) or not allowed(dtype):
         raise DTypeError(
             f"{name}: operand dtypes do not fit", found=" and ".join(map(str, operands))
         )
@@ -73,7 +74,9 @@ def elementwise(
     def infer(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
         same_shape(name, types)
         dtype = same_dtype(name, types, allowed)
-        return (Type(result or dtype, types[0].shape),)
+        if result is None or result is dtype:
+            return (types[0],)  # no new one: there are few types and many values
+        return (Type(result, types[0].shape),)
 
     def compute(*arrays: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -347,7 +350,8 @@ logical_xor = elementwise(
 def _infer_select(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
     same_shape("select", types)
     same_dtype("select", types[:1], _bools)
-    return (Type(same_dtype("select", types[1:], _anything), types[0].shape),)
+    same_dtype("select", types[1:], _anything)
+    return (types[1],)
 
 
 select = declare(

@@ -166,9 +166,15 @@ def _is_step(node: Node) -> bool:
     """Whether a node may be a step: of one float dtype, or a condition about such."""
     if node.op.name not in _STEPS:
         return False
-    dtypes = {operand.type.dtype for operand in node.operands} - {DType.BOOL}
-    dtypes |= {node.results[0].type.dtype} - {DType.BOOL}
-    return all(dtype.is_float for dtype in dtypes) and len(dtypes) < 2
+    found: DType | None = None
+    for value in (*node.operands, node.results[0]):
+        dtype = value.type.dtype
+        if dtype is found or dtype is DType.BOOL:
+            continue
+        if found is not None or not dtype.is_float:
+            return False
+        found = dtype
+    return True
 
 
 class _Ways(NamedTuple):
@@ -209,47 +215,43 @@ def _of(operand: Value, ways: Mapping[Value, _Ways]) -> _Ways:
 
 def _ways(node: Node, of: list[_Ways]) -> _Ways:
     name = node.op.name
-    made = _Ways(
-        lost=any(x.lost for x in of),
-        large=name in _CARRYING and any(x.large for x in of),
-        tiny=name in _CARRYING and any(x.tiny for x in of),
-        moderate=name in _MODERATE or (name in _CHEAP and all(x.moderate for x in of)),
-        sources=_joined(node, of),
-    )
-    if name == "mul":
-        return _product(node, made, *of)
-    if name == "div":
-        return _quotient(node, made, *of)
-    if name in _LARGE or name in _TINY:
+    lost = any([x.lost for x in of])
+    moderate = name in _MODERATE or (name in _CHEAP and all([x.moderate for x in of]))
+    large = tiny = False
+    if name in _CARRYING:
+        large, tiny = any([x.large for x in of]), any([x.tiny for x in of])
+    elif name == "mul":
+        large, tiny, comes_back = _product(node, *of)
+        lost = lost or comes_back
+    elif name == "div":
+        large, tiny, comes_back = _quotient(node, *of)
+        lost = lost or comes_back
+    elif name in _LARGE or name in _TINY:
         shrinks = _shrinks(node)
-        made = made._replace(
-            large=name in _LARGE and not shrinks,
-            tiny=name in _TINY,
-            moderate=made.moderate or shrinks,
-        )
-    returns = (name in _OF_LARGE and any(x.large for x in of)) or (
-        name in _OF_TINY and any(x.tiny for x in of)
-    )
-    return made._replace(lost=made.lost or returns)
+        large, tiny = name in _LARGE and not shrinks, name in _TINY
+        moderate = moderate or shrinks
+    if name in _OF_LARGE:
+        lost = lost or any([x.large for x in of])
+    if name in _OF_TINY:
+        lost = lost or any([x.tiny for x in of])
+    return _Ways(large, tiny, lost, moderate, _joined(node, of))
 
 
-def _product(node: Node, made: _Ways, x: _Ways, y: _Ways) -> _Ways:
+def _product(node: Node, x: _Ways, y: _Ways) -> tuple[bool, bool, bool]:
+    """Return whether a product is large, tiny, lost."""
     large = x.large or y.large
     if any(map(is_tame, node.operands)):
-        return made._replace(large=large, tiny=x.tiny or y.tiny)
-    lost = made.lost or _comes_back(x, y) or _comes_back(y, x)
-    return made._replace(large=large or not (x.moderate or y.moderate), tiny=True, lost=lost)
+        return large, x.tiny or y.tiny, False
+    return large or not (x.moderate or y.moderate), True, _comes_back(x, y) or _comes_back(y, x)
 
 
-def _quotient(node: Node, made: _Ways, x: _Ways, y: _Ways) -> _Ways:
+def _quotient(node: Node, x: _Ways, y: _Ways) -> tuple[bool, bool, bool]:
+    """Return whether a quotient is large, tiny, lost."""
     if is_tame(node.operands[1]):
-        return made._replace(large=x.large, tiny=x.tiny)
-    number = scalar_constant(node.operands[0]) is not None
-    return made._replace(
-        large=x.large or y.tiny or not number,
-        tiny=x.tiny or y.large or not number,
-        lost=made.lost or x.large or y.tiny,
-    )
+        return x.large, x.tiny, False
+    is_number = scalar_constant(node.operands[0]) is not None
+    lost = x.large or y.tiny
+    return lost or not is_number, x.tiny or y.large or not is_number, lost
 
 
 def _shrinks(node: Node) -> bool:

@@ -74,14 +74,14 @@ def _chosen(function: Function) -> list[Value]:
         value = node.results[0]
         name = node.op.name
         tame = [is_tame(operand) for operand in node.operands]
-        deepest = max(depth.get(operand, 0) for operand in node.operands)
+        deepest = max([depth.get(operand, 0) for operand in node.operands])
         multiplies = name in ("div", "power") or (name == "mul" and not any(tame))
         depth[value] = deepest + (multiplies and not (name == "div" and tame[1]))
         divides[value] = (name == "sqrt" or (name == "div" and not tame[1])) or any(
-            divides.get(operand, False) for operand in node.operands
+            [divides.get(operand, False) for operand in node.operands]
         )
         needs[value] = ((multiplies or name == "sqrt") and deepest > 0) or any(
-            needs.get(operand, False) for operand in node.operands
+            [needs.get(operand, False) for operand in node.operands]
         )
     wanted.update(dict.fromkeys(function.results))
     return [x for x in wanted if needs.get(x, False) and divides[x]]
