@@ -21,9 +21,9 @@ SAME = {"log1p": "log", "hypot": "sqrt"}
 @remembered
 def terms(value: Value) -> tuple[Product, Product]:
     """Return the two terms of a sum or difference as products."""
-    left, right = value.operands
+    name, (left, right) = parts(value)
     second = product(right)
-    return product(left), second if value.op.name == "add" else second.negated
+    return product(left), second if name == "add" else second.negated
 
 
 def power_parts(value: Value) -> tuple[Value, Value] | None:
@@ -74,14 +74,15 @@ def constant_side(name: str, size: Fraction, like: Side) -> Side | None:
 
 def functions_apart(first: Product, second: Product, names: Sequence[str]) -> Product | None:
     """Return the sum of two products that is a multiple of f(a) - f(b), without cancellation."""
+    more = len(first.above) - len(second.above)
+    if abs(more) > 1 or (not more and first.coefficient != -second.coefficient):
+        return None  # whatever they share
     shared = common_factors(first, second)
     one, other = first.without(shared), second.without(shared)
     if one.below or other.below or not first.coefficient * second.coefficient:
         return None
     scale = Product(first.coefficient, shared.above, shared.below)
     if len(one.above) == 1 and len(other.above) == 1:
-        if first.coefficient != -second.coefficient:
-            return None
         made = _of_sides(one.above[0], other.above[0], names)
         return None if made is None else made * scale
     for known, constant in ((one, other), (other, one)):
@@ -107,9 +108,11 @@ def functions_apart(first: Product, second: Product, names: Sequence[str]) -> Pr
 
 def squares_apart(first: Product, second: Product) -> Product | None:
     """Return a multiple of ``a*a - b*b``, or of ``a*a - 1``, as ``(a - b) * (a + b)``."""
+    if first.coefficient != -second.coefficient:
+        return None
     shared = common_factors(first, second)
     one, other = first.without(shared), second.without(shared)
-    if one.below or other.below or first.coefficient != -second.coefficient:
+    if one.below or other.below:
         return None
     bases = [_base(one), _base(other)]
     if bases == [None, None]:
@@ -198,7 +201,9 @@ def products_apart(first: Product, second: Product, names: Sequence[str]) -> Pro
     kinds = [_kind(g) for g in other.above]
     for f in one.above:
         kind = _kind(f)
-        for g in (g for g, its in zip(other.above, kinds, strict=True) if its == kind in names):
+        if kind not in kinds or kind not in names:
+            continue
+        for g in (g for g, its in zip(other.above, kinds, strict=True) if its == kind):
             moved = _of_sides(f, g, names)
             if moved is None:
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from gradc.rules.factors import Product
-from gradc.rules.polynomial import Monomial, Polynomial
+from gradc.rules.polynomial import Monomial, Polynomial, degree
 from gradc_ir import build, knowledge
 from gradc_ir.graph import Value
 
@@ -39,8 +39,10 @@ def polynomial_difference(left: Polynomial, right: Polynomial) -> Product | None
 
 
 def _is_lighter(rest: Polynomial, left: Polynomial, right: Polynomial) -> bool:
-    """Whether, in one of the atoms, the highest or the lowest power of both sides is gone."""
+    """Whether, in one of the atoms or in all, the highest or the lowest power of both is gone."""
     monomials = [*left.terms, *right.terms]
+    if min(map(degree, rest.terms)) > min(map(degree, monomials)):
+        return True
     for atom in dict.fromkeys(value for monomial in monomials for value, _ in monomial):
         before = [dict(monomial).get(atom, 0) for monomial in monomials]
         after = [dict(monomial).get(atom, 0) for monomial in rest.terms]

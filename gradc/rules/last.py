@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from gradc.rules import close, intervals, tiny_arguments
 from gradc.rules.engine import Rule, apply_rules, procedure, stable
 from gradc.rules.factors import Product, product
 from gradc.rules.forms import negated, over_axes, sum_of_exponentials
@@ -294,6 +295,9 @@ RULES: list[Rule] = [
     weight_minus_share,
     exp_of_product,
     difference_of_squares,
+    *close.RULES,
+    *intervals.RULES,
+    *tiny_arguments.RULES,
 ]
 
 

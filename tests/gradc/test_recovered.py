@@ -30,8 +30,13 @@ CASES: list[tuple[Function, tuple[float, ...], float, tuple[float, ...]]] = [
     (lambda x, y: np.cbrt(x / (y * y)), (1e-300, 1e-170), np.cbrt(1e40), None),
     (lambda x, p: x**p / (1 + x**p), (2.0, 4e3), 1.0, (0.0, 0.0)),
     (lambda x: x**2 * np.exp(-x) / (1 - np.exp(-x)) ** 2, (1e200,), 0.0, (0.0,)),
+    (lambda x, y: np.exp(x) / (y + np.exp(0.5 * x)) ** 2, (1e300, 1.0), 1.0, (0.0, 0.0)),
+    (lambda x, y: (x * np.exp(x) + y * np.exp(y)) / (np.exp(x) + np.exp(y)), (1e300, 1e299), 1e300,
+     (1.0, 0.0)),
+    (lambda x, y: np.exp(x / y) / (1 + np.exp(x / y) + np.exp(1 / y)), (2.0, 1e-320), 1.0,
+     (0.0, 0.0)),
     # no digit of these is known, and no number is made up
-    (lambda x, y: np.exp(x) / (y + np.exp(0.5 * x)) ** 2, (1e300, 1.0), NAN, None),
+    (lambda x, y: np.exp(x) * np.sinh(y) / np.cosh(x), (1e300, 1e30), NAN, None),
 ]  # fmt: skip
 
 
@@ -103,3 +108,20 @@ def test_formulas_are_for_what_may_come_back(function: Function, count: int, fir
 def test_plain_functions_have_none() -> None:
     function = gradc.compile(lambda x, y, z: x * y * z, stable=False)
     assert not np.isfinite(function(1e200, 1e200, 1e-250))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: np.log2(np.sin(x) / y),
+        lambda x, y: np.log(np.exp(x) / y),
+        lambda x, y: np.sqrt(np.exp(x) / y) + np.log10(x * x / y),
+        lambda x, y: np.log1p(np.cosh(x) / y) * x / (1 + y),
+    ],
+)
+def test_infinities_that_are_meant_stay(function: Function) -> None:
+    with np.errstate(all="ignore"):
+        wanted = function(np.float64(1.0), np.float64(0.0))
+    np.testing.assert_array_equal(gradc.compile(function)(1.0, 0.0), wanted)
+    found = gradc.compile(function)(np.ones(9), np.zeros(9))
+    np.testing.assert_array_equal(found, np.full(9, wanted))

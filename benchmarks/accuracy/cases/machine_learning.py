@@ -349,3 +349,23 @@ def tanh_of_half(x):
 def tanh_from_exponentials(x):
     """Cancels at zero; infinity over infinity on both sides."""
     return (np.exp(x) - np.exp(-x)) / (np.exp(x) + np.exp(-x))
+
+
+@case(a=real(-20, 20), b=real(-20, 20), c=real(-20, 20))
+def smooth_maximum_of_an_array(a, b, c):
+    """Exponentials overflow in numerator and denominator."""
+    scores = np.stack([a, b, c])
+    weights = np.exp(scores)
+    return np.sum(scores * weights, axis=0) / np.sum(weights, axis=0)
+
+
+@case(a=real(-20, 20), b=real(-20, 20), c=real(-20, 20))
+def log_average_likelihood(a, b, c):
+    """Small exponents are rounded away before the logarithm of their number is taken off."""
+    return np.log(np.sum(np.exp(np.stack([a, b, c])), axis=0)) - np.log(3)
+
+
+@case(x=real(-10, 10), k=positive(0.1, 10))
+def soft_clipping(x, k):
+    """The quotient underflows where the result is x."""
+    return k * np.tanh(x / k)

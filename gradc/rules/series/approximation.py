@@ -15,9 +15,10 @@ import numpy as np
 from gradc.rules.series import precise
 from gradc.rules.series.choices import are_equal, comparisons
 from gradc.rules.series.orders import Growth
+from gradc.rules.series.point import Point
 from gradc.rules.series.polynomial import BITS, Polynomial, fit
 from gradc.rules.series.precise import Context, Precise
-from gradc.rules.series.region import Choices, Point, Region
+from gradc.rules.series.region import Choices, Region
 from gradc_ir.graph import Value
 from gradc_ir.reduction import Array
 from gradc_ir.types import DType
@@ -175,8 +176,12 @@ class Search:
         found = self._errors.get(exponent)
         if found is None:
             h = self._places(2.0**exponent, _PLACES)
-            found = self._errors[exponent] = self._bits(h, self.region.floats(h)[self.root])
+            found = self._errors[exponent] = self._bits(h, self._closed(h))
         return found
+
+    def _closed(self, h: Array) -> Array:
+        """Return what a kernel makes of the closed form at local variables."""
+        return self.region.floats(h, self._cone)[self.root]
 
     def _places(self, radius: float, places: tuple[float, ...]) -> Array:
         """Return local variables near which kernels are measured."""
@@ -235,7 +240,7 @@ class Search:
 
     def _is_better(self, made: Approximation) -> bool:
         h = self._places(made.polynomial.radius, (0.4, 0.95))
-        closed = self._bits(h, self.region.floats(h)[self.root])
+        closed = self._bits(h, self._closed(h))
         # where it starts, the closed form may still be as good
         variable = self.point.floats(h).astype(self._dtype)
         return self._bits(h, evaluate(made, variable)) < max(closed, _GOOD) + _SLACK

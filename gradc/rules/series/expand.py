@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from gradc.rules.engine import tell
 from gradc.rules.series.approximation import Approximation
 from gradc.rules.series.finding import Expansion, expansions
-from gradc.rules.series.region import Moves
+from gradc.rules.series.monomials import Moves
 from gradc_ir import build
 from gradc_ir.builder import Builder
 from gradc_ir.graph import Function, Value

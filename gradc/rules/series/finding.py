@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from gradc.rules.series import precise
 from gradc.rules.series.approximation import Approximation, Search
 from gradc.rules.series.choices import choose
+from gradc.rules.series.monomials import Monomial, Moves
 from gradc.rules.series.orders import Growths, is_suspicious, rough_order
+from gradc.rules.series.point import Point
 from gradc.rules.series.region import (
     CONSTANT,
     VARIABLE,
-    Monomial,
-    Moves,
-    Point,
     Region,
     Surroundings,
 )
@@ -174,6 +173,9 @@ class _Finding:
             ((monomial, step),) = region.parts[value].items()
             growth = growths.of[step]
             made = None if growth is None else Search(region, step, growth).run()
+            if made is None and growth is not None and growth.both_sides and not growths.are_even:
+                # what begins alike on both sides need not go on alike
+                made = Search(region, step, replace(growth, both_sides=False)).run()
             if made is None or any(region.moves[one] for one, _ in made.conditions):
                 # a nearer variable may have one
                 self._covered -= _nearer(region)

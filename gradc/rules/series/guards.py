@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from gradc.rules.series import precise
 from gradc.rules.series.choices import are_equal
+from gradc.rules.series.point import Point
 from gradc.rules.series.precise import Context, Precise
-from gradc.rules.series.region import Point, Region, Surroundings
+from gradc.rules.series.region import Region, Surroundings
 from gradc_ir import build
 from gradc_ir.builder import rebuilt
 from gradc_ir.graph import Function, Node, Value

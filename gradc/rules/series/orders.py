@@ -30,18 +30,19 @@ _CANCELS = 2.0**-4
 
 def is_suspicious(region: Region) -> bool:
     """Whether something cancels or over- or underflows near the point; yes when in doubt."""
-    return any(_is_trouble(region, at) for at in range(len(region.steps)))
+    sizes = np.abs(np.array(region.near)[:, :3])  # on the right
+    known = np.flatnonzero(np.isfinite(sizes).all(axis=1))
+    return any(_is_trouble(region, at, sizes) for at in known.tolist())
 
 
-def _is_trouble(region: Region, at: int) -> bool:
-    step, near = region.steps[at], region.near
-    if not step.operands or step.name == "select" or near[at].dtype == bool:
+def _is_trouble(region: Region, at: int, near: Array) -> bool:
+    step = region.steps[at]
+    if not step.operands or step.name == "select" or step.name in precise.CONDITIONS:
         return False
-    # on the right
-    sizes = [np.abs(near[operand][:3]) for operand in step.operands]
-    size = np.abs(near[at][:3])
-    if not (np.isfinite(size).all() and size[-1] > 0):
-        return False
+    size, sizes = near[at], [near[operand] for operand in step.operands]
+    if size[-1] == 0:
+        # what cancels wholly on paper, and at powers of 2, leaves roundings elsewhere
+        return step.name in ("add", "sub") and bool(sizes[0][-1] > 0)
     if step.name in ("mul", "div"):
         if not region.is_transcendental[at] or not region.point.can_overflow:
             return False
@@ -66,7 +67,7 @@ def rough_order(near: Array) -> float:
 _EXPONENT = -32
 _BITS = 512
 _DEEP = -1000
-_VANISHING = 2.0**-64  # from 2 h to h: less than any power
+_VANISHING = -64  # bits from 2 h to h: less than any power
 _QUARTERS = 4  # orders of square roots, and of roots of these
 
 
@@ -124,7 +125,7 @@ def _growth(
         return Growth(math.inf, not left)
     if not (near and twice and four):
         return None
-    if abs(near) < abs(twice) * _VANISHING and abs(twice) < abs(four) * _VANISHING:
+    if _vanishes(near, twice) and _vanishes(twice, four):
         return Growth(math.inf, False)
     order = _log2(twice / near)
     if order is None or order != _log2(four / twice):
@@ -136,10 +137,16 @@ def _growth(
     return Growth(order, both)
 
 
+def _vanishes(near: Precise, twice: Precise) -> bool:
+    bits = precise.magnitude(near) - precise.magnitude(twice)
+    return bits <= _VANISHING + 1 and bool(abs(near) < abs(twice) * 2.0**_VANISHING)
+
+
 def _log2(ratio: Precise) -> float | None:
-    if not 2.0**-64 < ratio < 2.0**64:
+    number = float(ratio)
+    if not 2.0**-64 < number < 2.0**64:
         return None
-    order = math.log2(float(ratio))
+    order = math.log2(number)
     nearest = round(order * _QUARTERS) / _QUARTERS
     return nearest if abs(order - nearest) < 1e-3 else None
 
@@ -180,7 +187,7 @@ def error(
     overflows: bool,
 ) -> float | None:
     """Return the order of a step's error from its operands' orders and errors."""
-    if step.name in (VARIABLE, CONSTANT) or order == math.inf:
+    if step.name in (VARIABLE, CONSTANT) or (order == math.inf and step.name not in ("add", "sub")):
         return NEVER
     known = [(growth.order, own) for growth, own in operands if growth and own is not None]
     if len(known) < len(operands):

@@ -33,10 +33,22 @@ def _power(c: Context, x: Precise, y: Precise) -> Precise:
     return x ** int(y) if y == int(y) else x**y
 
 
+def magnitude(x: Precise) -> int:
+    """Return mpmath's ``mag`` of a finite number that is not 0: about its binary logarithm."""
+    # asking mpmath takes longer than most of its sums and products
+    _, _, exponent, bits = x._mpf_
+    return int(exponent + bits)
+
+
+def _is_finite(x: Precise) -> bool:
+    _, mantissa, exponent, _ = x._mpf_
+    return bool(mantissa or not exponent)
+
+
 def _total(c: Context, x: Precise, y: Precise) -> Precise:
     """Return a sum; what only its operands' rounding leaves of it is nothing."""
     total = x + y
-    if total and c.mag(total) < max(c.mag(x), c.mag(y)) - c.prec * _KNOWN:
+    if x and y and total and magnitude(total) < max(magnitude(x), magnitude(y)) - c.prec * _KNOWN:
         return c.zero
     return total
 
@@ -56,6 +68,7 @@ FUNCTIONS: dict[str, Function] = {
     "mul": lambda c, x, y: x * y,
     "div": lambda c, x, y: x / y,
     "abs": lambda c, x: abs(x),
+    "sign": lambda c, x: c.mpf(c.sign(x)),
     "maximum": lambda c, x, y: max(x, y),
     "minimum": lambda c, x, y: min(x, y),
     "power": _power,
@@ -83,6 +96,8 @@ FUNCTIONS: dict[str, Function] = {
     "exp_product": lambda c, x, y: c.exp(x * y),
     "coth_sum": lambda c, x, y, t: t * (c.coth(x * t / 2) + c.coth(y * t / 2)) / 2,
     "hypot": lambda c, x, y: c.sqrt(x * x + y * y),
+    "direction_cosine": lambda c, x, y: x / c.sqrt(x * x + y * y),
+    "log_mixture": lambda c, x, y, t: c.ln(t * c.exp(x) + (1 - t) * c.exp(y)),
     "logaddexp": lambda c, x, y: c.ln(c.exp(x) + c.exp(y)),
     "softplus": lambda c, x: c.ln(1 + c.exp(x)),
     "sigmoid": _sigmoid,
@@ -119,7 +134,8 @@ COMPARISONS = frozenset({"eq", "ne", "lt", "le"})
 # Sums of products of the variable: what a person arranged with care stays as it is.
 ARITHMETIC = frozenset({"neg", "add", "sub", "mul"})
 # Functions whose products and quotients may be arranged otherwise, so that none overflows.
-ALGEBRAIC = ARITHMETIC | {"div", "power", "sqrt", "cbrt", "hypot", "abs", "maximum", "minimum"}
+ALGEBRAIC = ARITHMETIC | {"div", "power", "sqrt", "cbrt", "hypot", "direction_cosine", "abs",
+                          "sign", "maximum", "minimum"}  # fmt: skip
 
 
 # Defined for numbers as large as they may get here; of the others they would take for ever.
@@ -164,7 +180,9 @@ def apply(c: Context, name: str, operands: list[Precise]) -> Precise | None:
     """Return the real, finite result of an op; None when there is none, or none in a short time."""
     if name in CONDITIONS:
         return CONDITIONS[name](*operands)
-    if name not in _ANY_SIZE and any(c.mag(one) > _LARGEST_EXPONENT for one in operands if one):
+    if name not in _ANY_SIZE and any(
+        [magnitude(one) > _LARGEST_EXPONENT for one in operands if one]
+    ):
         if not (name in _SETTLED or (name in _SETTLING and operands[0] < 0)):
             return None
         operands = [c.ldexp(c.sign(operands[0]), _LARGEST_EXPONENT)]
@@ -174,4 +192,4 @@ def apply(c: Context, name: str, operands: list[Precise]) -> Precise | None:
         made = FUNCTIONS[name](c, *operands)
     except (ValueError, ZeroDivisionError, OverflowError, NotImplementedError):
         return None
-    return made if isinstance(made, c.mpf) and c.isfinite(made) else None
+    return made if isinstance(made, c.mpf) and _is_finite(made) else None

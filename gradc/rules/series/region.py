@@ -7,16 +7,26 @@ Monomials are what gradients are multiplied with, so that the functions can be t
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from gradc.rules.series import precise
+from gradc.rules.series.monomials import (
+    Elimination,
+    Factor,
+    Monomial,
+    Moves,
+    elimination,
+    monomial_of,
+    moved,
+    moves_of,
+    product,
+)
+from gradc.rules.series.point import Point
 from gradc.rules.series.precise import Context, Precise
 from gradc_ir.graph import Node, Value
 from gradc_ir.op import TABLE
@@ -24,19 +34,6 @@ from gradc_ir.rearrange import REARRANGEMENTS, peel, scalar_constant
 from gradc_ir.reduction import Array
 from gradc_ir.types import DType
 
-# Rearrangements, the innermost first: the names of ops and their attributes.
-Moves: TypeAlias = tuple[tuple[str, tuple[tuple[str, Any], ...]], ...]
-
-
-class Factor(NamedTuple):
-    """A value that is free of the variable, and how it is rearranged."""
-
-    value: Value
-    moves: Moves = ()
-
-
-# Factors with their exponents, in the order of their first appearance.
-Monomial: TypeAlias = tuple[tuple[Factor, int], ...]
 Parts: TypeAlias = dict[Monomial, int]
 
 # Bounds to a region, to the parts of one value and to their factors, which keep the pass linear.
@@ -60,36 +57,6 @@ UNKNOWN = "unknown"  # the operand of a select that it is not near the point
 
 # Where a first look is taken, as local variables.
 NEAR = np.array([2.0**-8, 2.0**-9, 2.0**-10, -(2.0**-10)])
-
-
-@dataclass(frozen=True)
-class Point:
-    """Where to expand: at a number, or at infinity; the local variable is positive on its side."""
-
-    at: float
-    side: int = 1
-
-    @property
-    def is_infinite(self) -> bool:
-        """Whether the local variable is one over the variable."""
-        return math.isinf(self.at)
-
-    @property
-    def can_overflow(self) -> bool:
-        """Whether numbers over- or underflow near it: no float is that close to another one."""
-        return self.at == 0 or self.is_infinite
-
-    def variable(self, c: Context, h: Precise) -> Precise:
-        """Return the variable of a local one."""
-        return self.side / h if self.is_infinite else c.mpf(self.at) + self.side * h
-
-    def local(self, c: Context, variable: Precise) -> Precise:
-        """Return the local variable of a variable."""
-        return self.side / variable if self.is_infinite else self.side * (variable - self.at)
-
-    def floats(self, h: Array) -> Array:
-        """Return the variable of a local one, rounded."""
-        return self.side / h if self.is_infinite else self.at + self.side * h
 
 
 class Step(NamedTuple):
@@ -133,7 +100,13 @@ class Region:
         self._surroundings = surroundings
         self._numbers: dict[Step, int] = {}
         self._local = point.floats(NEAR)
+        self._elimination: Elimination | None = None
+        self._sums: dict[Value, Parts | None] = {}
+        # whether sums have terms with different monomials
+        self._is_divided = False
         self._build()
+        if self._is_divided and variable.op.name in ("mul", "div"):
+            self._build_anew()
 
     def _build(self) -> None:
         readers, order = self._surroundings
@@ -148,6 +121,11 @@ class Region:
 
         self.parts[self.variable] = {(): self._step(VARIABLE)}
         follow(self.variable)
+        for mirrored in self._mirrored():
+            self.moves[mirrored] = ()
+            self.parts[mirrored] = {(): self._step("neg", self._step(VARIABLE))}
+            seen.add(mirrored.node)
+            follow(mirrored)
         while queue and len(self.values) < MOST_VALUES:
             node = heappop(queue)[1]
             parts = self._parts_of(node)
@@ -157,6 +135,25 @@ class Region:
                 self.parts[value] = parts
                 self.values.append(value)
                 follow(value)
+
+    def _mirrored(self) -> Iterator[Value]:
+        """Yield what is minus the variable although it is written otherwise: y - x for x - y."""
+        readers, order = self._surroundings
+        if self.variable.op.name == "sub":
+            x, y = self.variable.operands
+            for node in readers.get(x, ()):
+                if node.op.name == "sub" and node.operands == (y, x):
+                    yield from node.results if order[node] > order[self.variable.node] else ()
+
+    def _build_anew(self) -> None:
+        """Build it with one value less beside the variable, if the variable is a product."""
+        itself = self.parts.pop(self.variable)
+        self._elimination = elimination(*self._factors(self.variable), self._factors)
+        self.parts[self.variable] = itself
+        if self._elimination is not None:
+            self.steps, self.near, self.is_transcendental, self.values = [], [], [], []
+            self.parts, self.moves, self._numbers = {}, {self.variable: ()}, {}
+            self._build()
 
     def moved(self, point: Point) -> Region:
         """Return the region of the same variable at another point."""
@@ -187,8 +184,8 @@ class Region:
         if name in _SEEN_THROUGH:
             return self._operand(node.operands[0])
         if name in REARRANGEMENTS:
-            moves = _moves((node,))
-            return {_moved(key, moves): step for key, step in self.parts[node.operands[0]].items()}
+            moves = moves_of((node,))
+            return {moved(key, moves): step for key, step in self.parts[node.operands[0]].items()}
         if name not in _OPS or dtype not in (self.variable.type.dtype, DType.BOOL):
             return None
         if len({self.moves[operand] for operand in node.operands if operand in self.parts}) > 1:
@@ -196,6 +193,8 @@ class Region:
         operands = [self._operand(operand) for operand in node.operands]
         if name == "select":
             return self._select(*operands)
+        if name in ("logical_and", "logical_or"):
+            operands = self._decided(name, operands)
         if any(operand is None for operand in operands):
             return None
         x, y = operands[0], operands[-1]
@@ -219,9 +218,18 @@ class Region:
             return None
         return {(): self._step(name, *steps)}
 
+    def _decided(self, name: str, operands: list[Parts | None]) -> list[Parts | None]:
+        """Return one of two conditions twice where it decides about both near the point."""
+        for one in operands:
+            if one is not None and one.keys() == {()}:
+                holds = self.near[one[()]]
+                if holds.all() if name == "logical_or" else not holds.any():
+                    return [one, one] if None in operands else operands
+        return operands
+
     def _moves_of(self, node: Node) -> Moves:
         before = next(self.moves[operand] for operand in node.operands if operand in self.parts)
-        return (*before, *_moves((node,))) if node.op.name in REARRANGEMENTS else before
+        return (*before, *moves_of((node,))) if node.op.name in REARRANGEMENTS else before
 
     def _operand(self, value: Value) -> Parts | None:
         while value not in self.parts and value.op.name in _SEEN_THROUGH:
@@ -235,7 +243,45 @@ class Region:
         if not value.type.dtype.is_float:
             return None
         factor, monomial = self._factors(value)
-        return {monomial: self._step(CONSTANT, number=factor)}
+        made = self._step(CONSTANT, number=factor)
+        if self._elimination is None:
+            return {monomial: made}
+        return self._eliminated(self._elimination, made, monomial)
+
+    def _eliminated(self, elimination: Elimination, made: int, monomial: Monomial) -> Parts:
+        """Return a step times a monomial without the factor that the variable takes along."""
+        rest: dict[Factor, int] = {}
+        beside: Monomial = ()
+        for factor, exponent in monomial:
+            found = self._homogeneous(factor)
+            if found is None:
+                rest[factor] = exponent
+                continue
+            ((key, step),) = found.items()
+            beside = product(beside, key, exponent)
+            made = self._powered(made, step, exponent)
+        exponents, power, numbers = elimination.applied(rest)
+        for number, exponent in numbers:
+            made = self._powered(made, self._step(CONSTANT, number=number), exponent)
+        unit = self._step(CONSTANT, number=elimination.number)
+        unit = self._powered(self._step(VARIABLE), unit, -1 if elimination.number != 1 else 0)
+        return {product(monomial_of(exponents), beside, 1): self._powered(made, unit, power)}
+
+    def _powered(self, made: int, step: int, exponent: int) -> int:
+        for _ in range(abs(exponent)):
+            made = self._times(made, step) if exponent > 0 else self._step("div", made, step)
+        return made
+
+    def _homogeneous(self, factor: Factor) -> Parts | None:
+        """Return a sum as one monomial times a function of the variable, if it is one."""
+        value = factor.value
+        if value.op.name not in ("add", "sub") or factor.moves:
+            return None
+        if value not in self._sums:
+            x, y = map(self._operand, value.operands)
+            total = None if x is None or y is None else self._sum(value.op.name, x, y)
+            self._sums[value] = total if total is not None and len(total) == 1 else None
+        return self._sums[value]
 
     def _factors(self, value: Value, depth: int = 4) -> tuple[float, Monomial]:
         """Return a value that is free of the variable as a number and powers of other values."""
@@ -245,7 +291,7 @@ class Region:
         source, nodes = peel(value)
         if nodes:
             factor, monomial = self._factors(source, depth)
-            return factor, _moved(monomial, _moves(reversed(nodes)))
+            return factor, moved(monomial, moves_of(reversed(nodes)))
         name = value.op.name
         if depth and name in ("neg", "mul", "div") and self.parts.keys().isdisjoint(value.operands):
             parts = [self._factors(operand, depth - 1) for operand in value.operands]
@@ -253,10 +299,10 @@ class Region:
             if name == "neg":
                 return -x, above
             if name == "mul":
-                return x * y, _product(above, below, 1)
+                return x * y, product(above, below, 1)
             # a rounded quotient of numbers would be another number
             if abs(y) == 1:
-                return x * y, _product(above, below, -1)
+                return x * y, product(above, below, -1)
         return 1.0, ((Factor(value), 1),)
 
     def _is_zero(self, parts: Parts | None) -> bool:
@@ -272,7 +318,26 @@ class Region:
                 made[key] = self._step(name, made[key], step)
             else:
                 made[key] = step if name == "add" else self._step("neg", step)
+        if len(made) > 1:
+            self._is_divided = True
+            made = self._without_nothing(made)
         return made if len(made) <= MOST_PARTS else None
+
+    def _without_nothing(self, parts: Parts) -> Parts:
+        """Return parts of which none is 0 near the point, where a condition says so."""
+        nothing = [key for key, step in parts.items() if self._is_nothing(step)]
+        if not nothing or len(nothing) == len(parts):
+            return parts
+        made = {key: step for key, step in parts.items() if key not in nothing}
+        beside, zero, unknown = next(iter(made)), self._step(CONSTANT), self._step(UNKNOWN)
+        for key in nothing:
+            still = self._step("eq", parts[key], zero)
+            term = self._step("select", still, zero, unknown)
+            made[beside] = self._step("add", made[beside], term)
+        return made
+
+    def _is_nothing(self, step: int) -> bool:
+        return self.steps[step].name != CONSTANT and not self.near[step].any()
 
     def _select(self, condition: Parts | None, x: Parts | None, y: Parts | None) -> Parts | None:
         """Return the parts of a select: those of the operand that it is near the point."""
@@ -297,7 +362,7 @@ class Region:
         return {key: self._step("select", at, x[key], y[key]) for key in x}
 
     def _product(self, x: Parts, y: Parts) -> Parts:
-        return {_product(a, b, 1): self._times(p, q) for a, p in x.items() for b, q in y.items()}
+        return {product(a, b, 1): self._times(p, q) for a, p in x.items() for b, q in y.items()}
 
     @property
     def has_conditions(self) -> bool:
@@ -313,24 +378,27 @@ class Region:
     def _quotient(self, x: Parts, y: Parts) -> Parts:
         ((below, q),) = y.items()
         if self.steps[q] == Step(CONSTANT, (), 1.0):
-            return {_product(a, below, -1): p for a, p in x.items()}
-        return {_product(a, below, -1): self._step("div", p, q) for a, p in x.items()}
+            return {product(a, below, -1): p for a, p in x.items()}
+        return {product(a, below, -1): self._step("div", p, q) for a, p in x.items()}
 
     # -- running -----------------------------------------------------------------------------------
 
-    def floats(self, h: Array) -> list[Array]:
-        """Return what a kernel makes of each step, where the local variable has these values."""
+    def floats(self, h: Array, wanted: Sequence[int] | None = None) -> list[Array]:
+        """Return what a kernel makes of each step, where the local variable has these values.
+
+        ``wanted``: only of these, operands first.
+        """
         variable = self.point.floats(h).astype(self.variable.type.dtype.numpy)
         right, left = self.chosen.get(1, {}), self.chosen.get(-1, {})
-        results: list[Array] = []
+        results = [variable] * len(self.steps)
         with np.errstate(all="ignore"):
-            for at, step in enumerate(self.steps):
-                made = _floats(step, variable, results)
+            for at in range(len(self.steps)) if wanted is None else wanted:
+                made = _floats(self.steps[at], variable, results)
                 if at in right:
                     made = np.where(h > 0, bool(right[at]), made)
                 if at in left:
                     made = np.where(h < 0, bool(left[at]), made)
-                results.append(made)
+                results[at] = made
         return results
 
     def evaluate(
@@ -356,7 +424,7 @@ class Region:
                 operands = [results[operand] for operand in step.operands]
                 if step.name == "select" and operands[0] is not None:
                     results[at] = operands[1] if operands[0] else operands[2]
-                elif step.name != UNKNOWN and not any(operand is None for operand in operands):
+                elif step.name != UNKNOWN and not any([operand is None for operand in operands]):
                     results[at] = precise.apply(c, step.name, operands)
         return results
 
@@ -379,23 +447,3 @@ def _floats(step: Step, variable: Array, earlier: Sequence[Array]) -> Array:
     assert reference is not None
     made: Array = reference(*[earlier[at] for at in step.operands])
     return made
-
-
-def _moves(nodes: Iterable[Node]) -> Moves:
-    return tuple((node.op.name, tuple(node.attributes.items())) for node in nodes)
-
-
-def _moved(monomial: Monomial, moves: Moves) -> Monomial:
-    return tuple(
-        (Factor(value, (*before, *moves)), exponent) for (value, before), exponent in monomial
-    )
-
-
-def _product(a: Monomial, b: Monomial, sign: int) -> Monomial:
-    if not b:
-        return a
-    exponents = dict(a)
-    for factor, exponent in b:
-        exponents[factor] = exponents.get(factor, 0) + sign * exponent
-    kept = [(factor, exponent) for factor, exponent in exponents.items() if exponent]
-    return tuple(sorted(kept, key=lambda item: (item[0].value.node.serial, item[0].value.index)))

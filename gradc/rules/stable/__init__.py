@@ -2,6 +2,7 @@
 
 from gradc.rules.engine import Rule
 from gradc.rules.stable import (
+    arcs,
     cancelled_factors,
     compensated,
     complements,
@@ -19,6 +20,8 @@ from gradc.rules.stable import (
     log_products,
     logaddexp,
     logsumexp,
+    means,
+    means_of_exponentials,
     mixtures,
     norms,
     powers,
@@ -28,6 +31,7 @@ from gradc.rules.stable import (
     scale,
     sigmoid,
     sines,
+    softmax_slopes,
     softplus,
     square_roots,
     tangents,
@@ -38,10 +42,12 @@ from gradc.rules.stable import (
 RULES: list[Rule] = [
     *softplus.RULES,
     *log1mexp.RULES,
+    *means_of_exponentials.RULES,
     *mixtures.RULES,
     *log1p.RULES,
     *logaddexp.RULES,
     *logsumexp.RULES,
+    *softmax_slopes.RULES,
     *tanh.RULES,
     *sigmoid.RULES,
     *expm1.RULES,
@@ -50,7 +56,9 @@ RULES: list[Rule] = [
     *half_angles.RULES,
     *tangents.RULES,
     *sines.RULES,
+    *arcs.RULES,
     *complements.RULES,
+    *means.RULES,
     *powers.RULES,
     *quotient_of_exponentials.RULES,
     *differences.RULES,

@@ -59,13 +59,19 @@ def _joined_terms(value: Value) -> tuple[Product, Product]:
     The derivative by a factor that stands twice is made so.
     """
     first, second = terms(value)
-    before = value.operands[0]
-    if before.op.name in ("add", "sub"):
-        one, other = terms(before)
-        if (other.above, other.below) == (second.above, second.below) and second.below:
-            total = second.coefficient + other.coefficient
-            if total:
-                return one, Product(total, second.above, second.below)
+    left, right = value.operands
+    for total, term, sign in (
+        (left, second, 1),
+        (right, first, -1 if value.op.name == "sub" else 1),
+    ):
+        if total.op.name not in ("add", "sub") or not term.below:
+            continue
+        one, other = (each.times(sign) for each in terms(total))
+        for kept, joined in ((one, other), (other, one)):
+            if (joined.above, joined.below) == (term.above, term.below):
+                count = term.coefficient + joined.coefficient
+                if count:
+                    return kept, Product(count, term.above, term.below)
     return first, second
 
 

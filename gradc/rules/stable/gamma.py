@@ -6,11 +6,14 @@ the one nearest to it make the difference ``log_poch``, which cancels nowhere.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gradc.rules.apart import terms
 from gradc.rules.engine import procedure, stable
 from gradc.rules.exact_difference import as_product
+from gradc.rules.factors import Product, whole
 from gradc.rules.polynomial import Polynomial, exact_number, polynomial
 from gradc_ir import build
 from gradc_ir.graph import Value
@@ -166,4 +169,49 @@ def _sum(terms: list[Signed], joined: list[Signed], made: Value, plus: bool) -> 
     return total
 
 
-RULES = [log_gamma_difference]
+@procedure(
+    "digamma-difference",
+    "sub(mul(?a, digamma(add(?x, ?y))), mul(?a, digamma(?x))) => "
+    "mul(?a, digamma_difference(?x, ?y))",
+    stable,
+    "the difference cancels where the step is small beside the argument; derivatives of quotients "
+    "of gamma functions are such differences",
+    roots=("sub", "add"),
+    factors=("digamma",),
+    domain={"x": (0, INF), "y": (0, INF)},
+    loss=4.0,
+    examples=[
+        "sub(mul(?a, digamma(add(?x, ?y))), mul(?a, digamma(?x))) => "
+        "mul(?a, digamma_difference(?x, ?y))",
+        "sub(digamma(add(?x, 0.5)), digamma(?x)) => digamma_difference(?x, 0.5)",
+    ],
+)
+def digamma_difference(value: Value) -> Value | None:
+    """Join two digamma functions that are multiplied with the same."""
+    if not value.type.dtype.is_float:
+        return None
+    first, second = terms(value)
+    if first.coefficient != -second.coefficient:
+        return None
+    for one in dict.fromkeys(first.above):
+        for other in dict.fromkeys(second.above):
+            x, y = _operands(one, "digamma"), _operands(other, "digamma")
+            if x is None or y is None or one is other:
+                continue
+            rest = first.without(whole(one))
+            beside = second.without(whole(other))
+            if _counted(rest) != _counted(beside):
+                continue
+            for base, top, sign in ((y[0], x[0], 1), (x[0], y[0], -1)):
+                step = _difference(polynomial(top), base)
+                if step is not None:
+                    found = whole(build.digamma_difference(base, step)) * rest
+                    return found.times(sign * first.coefficient).value(value)
+    return None
+
+
+def _counted(entire: Product) -> tuple[Counter[Value], Counter[Value]]:
+    return Counter(entire.above), Counter(entire.below)
+
+
+RULES = [log_gamma_difference, digamma_difference]

@@ -9,8 +9,10 @@ from gradc.rules.forms import (
     operand_of,
     over_axes,
     replace_factor,
+    replace_in_terms,
     sum_of_exponentials,
 )
+from gradc.rules.stable.means_of_exponentials import unscaled
 from gradc_ir import build
 from gradc_ir.graph import Node, Value
 from gradc_ir.rearrange import peel, rearrange, scalar_constant
@@ -100,6 +102,49 @@ def softmax(value: Value) -> Value | None:
 
 
 @procedure(
+    "softmax-mean",
+    "div(reduce_sum(mul(?w, exp(?x))), reduce_sum(exp(?x))) => "
+    "div(reduce_sum(mul(?w, exp(sub(?x, reduce_max(?x))))), "
+    "reduce_sum(exp(sub(?x, reduce_max(?x)))))",
+    stable,
+    "inf / inf from 710, 0 / 0 from -745; far below the largest, the shift rounds",
+    roots=("div",),
+    among=("reduce_sum",),
+    loss=10.0,
+    examples=[
+        "div(reduce_sum(mul(?w, exp(?x))), reduce_sum(exp(?x))) => "
+        "div(reduce_sum(mul(?w, exp(sub(?x, reduce_max(?x))))), "
+        "reduce_sum(exp(sub(?x, reduce_max(?x)))))"
+    ],
+)
+def softmax_mean(value: Value) -> Value | None:
+    """Shift the exponents of two sums along the same axes by the largest one."""
+    above, below = value.operands
+    found = sum_of_exponentials(below)
+    if found is None or found.is_shifted:
+        return None
+    exponent, axes = found.exponent, found.axes
+
+    def shifted(factor: Value) -> Value | None:
+        if operand_of(factor, "exp") is not exponent:
+            return None
+        shift = over_axes(largest(exponent, axes), exponent, axes)
+        return build.exp(build.sub(exponent, shift))
+
+    def summed(factor: Value) -> Value | None:
+        source, moves = peel(factor)
+        if source.op.name != "reduce_sum" or source.node.attributes["axes"] != axes:
+            return None
+        inner = replace_in_terms(source.operands[0], shifted)
+        return None if inner is None else rearrange(build.reduce_sum(inner, axes), moves)
+
+    numerator = replace_factor(above, summed)
+    if numerator is None:
+        return None
+    return build.div(numerator, rearrange(_shifted_sum(exponent, axes), found.moves))
+
+
+@procedure(
     "log-softmax",
     "sub(?x, logsumexp(?x)) => "
     "sub(sub(?x, reduce_max(?x)), log(reduce_sum(exp(sub(?x, reduce_max(?x))))))",
@@ -158,22 +203,52 @@ def _shifted_sum(exponent: Value, axes: tuple[int, ...]) -> Value:
     stable,
     "the normaliser rounds both; it cancels, as the derivative by a weight of cross entropy has it",
     roots=("sub",),
-    among=("sub",),
+    among=("sub", "slice"),
 )
 def log_softmax_difference(value: Value) -> Value | None:
     """Subtract two logarithms of one softmax without what they have in common."""
-    left, right = value.operands
+    (left, moves), (right, other_moves) = map(peel, value.operands)
     if left.op.name != "sub" or right.op.name != "sub":
         return None
     (x, shared), (y, other) = left.operands, right.operands
     if shared is not other or not _is_normaliser(shared):
         return None
-    return build.sub(x, y)
+    if not _are_alike(moves, other_moves, shared):
+        return None
+    return build.sub(rearrange(x, moves), rearrange(y, other_moves))
+
+
+def _are_alike(moves: list[Node], other: list[Node], shared: Value) -> bool:
+    """Whether a value is the same in two slices: it is spread over what they differ in."""
+    if len(moves) != len(other):
+        return False
+    differing = [(one, two) for one, two in zip(moves, other) if not _is_same_step(one, two)]
+    if not differing:
+        return True
+    one, two = differing[0]
+    if len(differing) > 1 or one is not moves[-1] or {one.op.name, two.op.name} != {"slice"}:
+        return False
+    if shared.op.name != "broadcast" or one.results[0].type != two.results[0].type:
+        return False
+    kept = shared.node.attributes["axes"]
+    return one.attributes["steps"] == two.attributes["steps"] and all(
+        one.attributes["starts"][axis] == two.attributes["starts"][axis] for axis in kept
+    )
+
+
+def _is_same_step(one: Node, other: Node) -> bool:
+    return (
+        one.op is other.op
+        and one.attributes == other.attributes
+        and (one.results[0].type == other.results[0].type)
+    )
 
 
 def _is_normaliser(value: Value) -> bool:
     """Whether a value is subtracted by log-softmax: the logarithm of the sum, or the shift."""
     source, _ = peel(value)
+    if source.op.name in ("logsumexp", "logaddexp", "softplus"):
+        return True
     if source.op.name == "log":
         found = sum_of_exponentials(source.operands[0])
         return found is not None and found.is_shifted
@@ -181,6 +256,46 @@ def _is_normaliser(value: Value) -> bool:
         source, _ = peel(source.operands[0])
         return source.op.name == "select" and peel(source.operands[1])[0].op.name == "reduce_max"
     return False
+
+
+@procedure(
+    "softmax-entropy",
+    "reduce_sum(mul(sub(?x, log(reduce_sum(exp(?x)))), div(exp(?x), reduce_sum(exp(?x))))) => "
+    "sub(reduce_sum(mul(?x, div(exp(?x), reduce_sum(exp(?x))))), log(reduce_sum(exp(?x))))",
+    stable,
+    "the weights sum to 1, so the normaliser need not be among what is weighted: by an exponent, "
+    "its weighted mean cancels for exponents that are nearly equal; before the slopes' own rule, "
+    "that of the normaliser cancels instead",
+    roots=("reduce_sum",),
+    among=("mul",),
+    loss=10.0,
+    examples=[
+        "reduce_sum(mul(sub(sub(?x, reduce_max(?x)), log(reduce_sum(exp(sub(?x, "
+        "reduce_max(?x)))))), div(exp(sub(?x, reduce_max(?x))), reduce_sum(exp(sub(?x, "
+        "reduce_max(?x))))))) => sub(reduce_sum(mul(sub(?x, reduce_max(?x)), div(exp(sub(?x, "
+        "reduce_max(?x))), reduce_sum(exp(sub(?x, reduce_max(?x))))))), "
+        "log(reduce_sum(exp(sub(?x, reduce_max(?x))))))"
+    ],
+)
+def softmax_entropy(value: Value) -> Value | None:
+    """Take the normaliser out of the weighted sum of a log-softmax."""
+    axes, source = value.node.attributes["axes"], value.operands[0]
+    if source.op.name != "mul":
+        return None
+    for logs, weights in (source.operands, source.operands[::-1]):
+        if logs.op.name != "sub" or weights.op.name != "div":
+            continue
+        (x, normaliser), (powers, total) = logs.operands, weights.operands
+        found = sum_of_exponentials(total)
+        if found is None or not found.is_shifted or found.axes != axes:
+            continue
+        inner = operand_of(normaliser, "log")
+        if operand_of(powers, "exp") is not x or found.exponent is not x or inner is not total:
+            continue
+        plain = peel(normaliser)[0]
+        if plain.type == value.type:
+            return build.sub(build.reduce_sum(build.mul(x, weights), axes), plain)
+    return None
 
 
 @procedure(
@@ -217,34 +332,23 @@ def _less_largest(inner: str, scale: Value, logarithm: Value, whole: Value) -> V
     source, moves = peel(logarithm)
     if source.op.name not in ("logaddexp", "logsumexp") or scalar_constant(scale) is not None:
         return None
-    unscaled = []
-    for operand in source.operands:
-        if operand.op.name != inner:
-            return None
-        x, spread = operand.operands
-        if inner == "mul" and _is_spread(x, scale, moves):
-            x, spread = spread, x
-        if not _is_spread(spread, scale, moves) or _is_shifted(x):
-            return None
-        unscaled.append((x, spread))
+    found = [unscaled(operand, inner, scale) for operand in source.operands]
+    first, last = found[0], found[-1]
+    if first is None or last is None or _is_shifted(first.x) or _is_shifted(last.x):
+        return None
     if source.op.name == "logsumexp":
         axes = source.node.attributes["axes"]
-        (x, spread) = unscaled[0]
+        x, spread = first
         shift = largest(x, axes)
         shifted = build.apply(inner, x - over_axes(shift, x, axes), spread)
         rest = build.logsumexp(shifted, axes)
     else:
-        shift = _finite_larger(unscaled[0][0], unscaled[1][0])
-        parts = [build.apply(inner, x - shift, spread) for x, spread in unscaled]
-        rest = build.logaddexp(parts[0], parts[1])
+        shift = _finite_larger(first.x, last.x)
+        parts = [build.apply(inner, x - shift, spread) for x, spread in (first, last)]
+        rest = build.logaddexp(*parts)
     rest = rearrange(rest, moves)
     scaled = rest * scale if whole.op.name == "mul" else rest / scale
     return build.add(rearrange(shift, moves), scaled)
-
-
-def _is_spread(value: Value, scale: Value, moves: list[Node]) -> bool:
-    """Whether a value is the scale, spread over what is reduced."""
-    return value is scale or peel(value)[0] is peel(scale)[0]
 
 
 def _is_shifted(x: Value) -> bool:
@@ -262,8 +366,10 @@ RULES = [
     log_sum_exp,
     shifted_log_sum_exp,
     softmax,
+    softmax_mean,
     log_softmax,
     exp_log_softmax,
     log_softmax_difference,
+    softmax_entropy,
     scaled_logaddexp,
 ]

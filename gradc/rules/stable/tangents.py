@@ -6,13 +6,16 @@ import math
 from typing import NamedTuple
 
 from gradc.rules.engine import procedure, stable
+from gradc.rules.factors import product
 from gradc.rules.forms import operand_of
+from gradc.rules.polynomial import parts
 from gradc.rules.stable.complements import beside_angle
 from gradc_ir import build
 from gradc_ir.graph import Value
 from gradc_ir.rearrange import scalar_constant
 
 _QUARTER_PI = math.pi / 4
+_HALF_PI_LACKS = 6.123233995736766e-17  # what the double lacks to half of pi
 
 
 class _Turned(NamedTuple):
@@ -51,9 +54,10 @@ def _beside(value: Value, constant: float) -> _Turned | None:
     "tan-beside-quarter",
     "tan(add(?x, QUARTER_PI)) => div(add(1, tan(?x)), sub(1, tan(?x)))",
     stable,
-    "the sum rounds the angle: one that is small is lost, of one that is large nothing is left",
-    roots=("tan",),
-    direct=("add", "sub", "mul", "div"),
+    "the sum rounds the angle: one that is small is lost, of one that is large nothing is left; "
+    "of two quarters the difference is exact",
+    roots=("tan", "log"),
+    among=("add", "sub", "mul", "div", "select"),
     examples=[
         "tan(add(?x, QUARTER_PI)) => div(add(1, tan(?x)), sub(1, tan(?x)))",
         "tan(sub(QUARTER_PI, ?x)) => div(sub(1, tan(?x)), add(1, tan(?x)))",
@@ -61,13 +65,58 @@ def _beside(value: Value, constant: float) -> _Turned | None:
     loss=2.0,
 )
 def tan_beside_quarter(value: Value) -> Value | None:
-    """Write the tangent of a sum with the tangent of the angle beside the constant."""
+    """Write the tangent of a sum with the tangent of the angle beside the constant.
+
+    Where that is about a quarter too, with either sign, the tangent is that of what is left of
+    one quarter, or one over it. A logarithm would magnify the rounding next to one.
+    """
+    if value.op.name == "log":
+        return _logarithm(value)
     turned = _turned(value.operands[0])
     if turned is None:
         return None
-    tangent = build.tan(turned.angle)
+    x = turned.angle
+    size = build.abs(x)
+    is_quarter = build.logical_and(build.lt(_QUARTER_PI / 2, size), build.lt(size, 2 * _QUARTER_PI))
+    cancels = build.lt(x, 0.0) if turned.is_added else build.lt(0.0, x)
+    rest = build.add(
+        build.sub(_QUARTER_PI, size), build.select(cancels, build.zeros_like(x), _beside_pole(x))
+    )
+    tangent = build.tan(build.select(is_quarter, rest, x))
     more, less = build.add(tangent, 1.0), build.sub(1.0, tangent)
-    return more / less if turned.is_added else less / more
+    if not turned.is_added:
+        more, less = less, more
+    left = build.select(cancels, tangent, build.div(1.0, tangent))
+    return build.select(is_quarter, left, build.div(more, less))
+
+
+def _beside_pole(like: Value) -> float:
+    """Return what twice the constant lacks to the right angle, as the dtype rounds them."""
+    quarter = float(like.type.dtype.numpy.type(_QUARTER_PI))
+    return 2 * (_QUARTER_PI - quarter) + _HALF_PI_LACKS
+
+
+def _logarithm(value: Value) -> Value | None:
+    """Take the logarithm of the tangent of a sum through the tangent of the angle there."""
+    entire = product(value.operands[0])
+    if entire.coefficient != 1 or len(entire.above + entire.below) != 1:
+        return None
+    name, cases = parts(*entire.above, *entire.below)
+    if name != "select":
+        return None
+    name, sides = parts(cases[2])
+    if name != "div":
+        return None
+    (more, first), (less, second) = map(parts, sides)
+    if {more, less} != {"add", "sub"}:
+        return None
+    tangent = second[1] if less == "sub" else first[1]
+    angle = operand_of(tangent, "tan")
+    name, choices = parts(angle) if angle is not None else ("", ())
+    if name != "select" or choices[0] is not cases[0]:
+        return None
+    is_positive = (less == "sub") == bool(entire.above)
+    return build.mul(build.arctanh(build.tan(choices[2])), 2 if is_positive else -2)
 
 
 @procedure(

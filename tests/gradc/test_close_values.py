@@ -1,0 +1,98 @@
+"""Differences of values that share no term: their bits of error where the values are close."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import gradc
+from gradc.rules.accuracy import bits_between
+from gradc.rules.close import RULES
+from gradc.rules.engine import Rule
+from gradc.rules.proof import prove
+from gradc.rules.squares import difference_of_squares
+
+NAMES = ("exp", "log", "log1p", "log2", "log10", "sqrt")
+NUMPY = {name: getattr(np, name) for name in NAMES}
+WIDE: dict[str, Any] = {
+    "exp": mpmath.exp, "log": mpmath.log, "sqrt": mpmath.sqrt, "log10": mpmath.log10,
+    "log1p": lambda x: mpmath.log(1 + x), "log2": lambda x: mpmath.log(x) / mpmath.log(2),
+}  # fmt: skip
+
+BODIES = [
+    "y / x - 1",
+    "1 - y / x",
+    "100 * (x / y) - 100",
+    "log(y / x)",
+    "2 * log(-3 * x / (-3 * y))",
+    "log2(x / y)",
+    "log10(x / y)",
+    "log(x) - log(y)",
+    "log1p(x) - log1p(y)",
+    "sqrt(x) - sqrt(y)",
+    "exp(x) - exp(y)",
+    "exp(-x) - exp(-y)",
+    "1 / (1 + exp(-x)) - 1 / (1 + exp(-y))",
+    "1 / x - 1 / y",
+    "1 / (1 / x - 1 / y)",
+    "3 / x**2 - 3 / y**2",
+    "x * x - y * y",
+    "0.5 * 3 * (y**2 - x**2)",
+    "x**3 - y**3",
+    "x**4 - y**4",
+    "x**2 - 4 * (y / 2)**2",
+    "1 - (x / y)**2",
+    "1 - x * x / (y * y)",
+    "(x / y)**2 - 1",
+    "(x - y) / (log(x) - log(y))",
+    "(y - x) / log(y / x)",
+]
+WIDTHS = [0.0, 1e-15, 1e-9, 1e-3, 0.3, 30.0]
+
+
+def function_of(body: str, names: dict[str, Any]) -> Callable[..., Any]:
+    made: Callable[..., Any] = eval(f"lambda x, y: {body}", dict(names))
+    return made
+
+
+def truth(body: str, x: float, y: float) -> float:
+    with mpmath.workprec(400):
+        return float(function_of(body, WIDE)(mpmath.mpf(x), mpmath.mpf(y)))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("body", BODIES)
+def test_close_values_lose_no_digits(body: str, dtype: Any) -> None:
+    is_nothing_over_nothing = "/ log" in body or "/ (log" in body or "/ (" in body[:5]
+    widths = WIDTHS[1:] if dtype == np.float64 else WIDTHS[3:]
+    widths = widths if is_nothing_over_nothing else [0.0, *widths]
+    near = np.array([1.7, 0.3, 2.9], dtype=dtype)
+    x = np.repeat(near, len(widths))
+    y = x + np.tile(np.array(widths, dtype=dtype), len(near)) * x
+    x, y = np.concatenate([x, y]), np.concatenate([y, x])
+    expected = np.array([truth(body, float(a), float(b)) for a, b in zip(x, y)]).astype(dtype)
+    computed = gradc.compile(function_of(body, NUMPY))(x, y)
+    assert bits_between(computed, expected).max() < 3.2
+
+
+@pytest.mark.parametrize("rule", [*RULES, difference_of_squares], ids=str)
+def test_rules_are_proved(rule: Rule) -> None:
+    prove(rule)
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("x", [0.0, 2.0, -2.0, np.inf])
+@pytest.mark.parametrize("y", [0.0, 3.0, -3.0, np.inf])
+def test_special_values_are_those_of_the_plain_difference(body: str, x: float, y: float) -> None:
+    function = function_of(body, NUMPY)
+    if "log2" in body or "log10" in body:
+        y = y or 1.0  # these of a quotient by zero are no numbers
+    with np.errstate(all="ignore"):
+        expected = function(np.float64(x), np.float64(y))
+    if np.isnan(expected) or (min(x, y) < 0 and not 0 < abs(x * y) < np.inf):
+        return  # which a closed form may have a number for, and logarithms of minus zero
+    np.testing.assert_allclose(gradc.compile(function)(x, y), expected, rtol=1e-13)
