@@ -29,6 +29,13 @@ MATTERS = 0.1
 
 # Why a rule is kept that no case needs. Times are of kernels of value and gradient.
 ARGUED = {
+    "log-mean-exp": "means along an axis, too, where formulas without bounds end",
+    "exp-times-over-two-exps": "one function for two exponentials and a quotient",
+    "over-exp-times-exp": "an exponential and a quotient less",
+    "log-reciprocal": "a quotient less",
+    "one-minus-erfc": "cheaper than a series",
+    "erfc-minus-one": "cheaper than a series",
+    "log-difference-of-normals": "far out both are 0, which no point of a case is",
     "softplus-difference": "cotangents of gradc.vjp leave no series, and the derivative of a loss "
     "by its label is 0 where the score is nearly 0",
     "logaddexp-zero": "np.logaddexp(0, x) is softplus: cheaper, one operand and its weight less",

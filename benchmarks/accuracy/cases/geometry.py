@@ -35,6 +35,30 @@ def angle_with_the_first_axis(x, y):
     return np.arccos(x / np.sqrt(x**2 + y**2))
 
 
+@case(a=real(-10, 10), b=real(-10, 10), c=real(-10, 10), d=real(-10, 10), close=(("a", "c"),))
+def angle_between_two_vectors(a, b, c, d):
+    """The inverse cosine has no digits for small angles; squares overflow."""
+    return np.arccos((a * c + b * d) / (np.sqrt(a**2 + b**2) * np.sqrt(c**2 + d**2)))
+
+
+@case(h=positive(1e-3, 1), r=positive(1, 10))
+def angle_of_a_cap(h, r):
+    """Of low caps the cosine is 1."""
+    return np.arccos(1 - h / r)
+
+
+@case(c=within(-1, 1))
+def half_an_angle_from_its_cosine(c):
+    """Near a cosine of 1 the root has half of its digits."""
+    return np.arcsin(np.sqrt((1 - c) / 2))
+
+
+@case(d=positive(0.1, 10), r=positive(0.1, 10))
+def solid_angle_of_a_disk(d, r):
+    """Far away the cosine is 1."""
+    return 2 * np.pi * (1 - d / np.sqrt(d**2 + r**2))
+
+
 @case(x=real(-10, 10), y=real(-10, 10))
 def azimuth(x, y):
     """Squares in the gradient over- and underflow."""
