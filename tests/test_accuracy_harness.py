@@ -271,6 +271,7 @@ def test_the_cases_are_many() -> None:
     assert len({one.name for one in CASES}) == len(CASES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", [pytest.param(one, id=one.name) for one in CASES])
 def test_each_case_has_points_and_a_truth(one: Case) -> None:
     assert one.hard

@@ -145,6 +145,7 @@ def test_squares_that_are_turned(dtype: DType) -> None:
         assert_compiled_same(function, *cases)
 
 
+@pytest.mark.slow
 def test_sums_that_run_side_by_side() -> None:
     """Register tiles: whole ones, and the sum that has no neighbour."""
     n = symbol("n")
@@ -169,6 +170,7 @@ def test_sums_that_run_side_by_side() -> None:
                     assert_same_bits(found, want)
 
 
+@pytest.mark.slow
 def test_many_folds_at_once() -> None:
     n = symbol("n")
 

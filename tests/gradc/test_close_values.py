@@ -85,14 +85,14 @@ def test_rules_are_proved(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("body", BODIES)
-@pytest.mark.parametrize("x", [0.0, 2.0, -2.0, np.inf])
-@pytest.mark.parametrize("y", [0.0, 3.0, -3.0, np.inf])
-def test_special_values_are_those_of_the_plain_difference(body: str, x: float, y: float) -> None:
+def test_special_values_are_those_of_the_plain_difference(body: str) -> None:
     function = function_of(body, NUMPY)
-    if "log2" in body or "log10" in body:
-        y = y or 1.0  # these of a quotient by zero are no numbers
-    with np.errstate(all="ignore"):
-        expected = function(np.float64(x), np.float64(y))
-    if np.isnan(expected) or (min(x, y) < 0 and not 0 < abs(x * y) < np.inf):
-        return  # which a closed form may have a number for, and logarithms of minus zero
-    np.testing.assert_allclose(gradc.compile(function)(x, y), expected, rtol=1e-13)
+    compiled = gradc.compile(function)
+    for x in (0.0, 2.0, -2.0, np.inf):
+        for y in (0.0, 3.0, -3.0, np.inf):
+            with np.errstate(all="ignore"):
+                expected = function(np.float64(x), np.float64(y))
+            # which a closed form may have a number for, and logarithms of minus zero
+            if np.isnan(expected) or (min(x, y) < 0 and not 0 < abs(x * y) < np.inf):
+                continue
+            np.testing.assert_allclose(compiled(x, y), expected, rtol=1e-13)

@@ -47,9 +47,11 @@ FLOAT_USES = [(op, dtype) for op, dtype in USES if dtype in FLOATS]
 EPSILON = {DType.F64: np.finfo(np.float64).eps, DType.F32: np.finfo(np.float32).eps}
 
 
-def each(uses: Sequence[tuple[Op, DType]]) -> pytest.MarkDecorator:
+def each(uses: Sequence[tuple[Op, DType]], slow: DType | None = None) -> pytest.MarkDecorator:
+    marks = {slow: pytest.mark.slow}
     return pytest.mark.parametrize(
-        ("op", "dtype"), [pytest.param(op, d, id=f"{op.name}-{d}") for op, d in uses]
+        ("op", "dtype"),
+        [pytest.param(op, d, id=f"{op.name}-{d}", marks=marks.get(d, ())) for op, d in uses],
     )
 
 
@@ -149,7 +151,7 @@ def floats_like(types: Sequence[Type], seed: int) -> list[Array]:
     ]
 
 
-@each(FLOAT_USES)
+@each(FLOAT_USES, slow=DType.F32)
 def test_forward_reverse_and_numeric_derivatives_agree(op: Op, dtype: DType) -> None:
     function, arrays = function_of(cases(op, dtype), op.name)
     if DERIVATIVES[op.name].kind == "none":

@@ -27,6 +27,7 @@ ALL_EQUATIONS = STABLE_EQUATIONS + [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [*STABLE, *FAST], ids=str)
 def test_sides_are_equal_over_the_reals(rule: Rule) -> None:
     prove(rule)

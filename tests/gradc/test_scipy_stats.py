@@ -57,6 +57,7 @@ def test_value(name: str, method: str) -> None:
         np.testing.assert_allclose(found, want, rtol=1e-13, atol=1e-16)
 
 
+@pytest.mark.slow
 @EACH
 def test_gradients(name: str, method: str) -> None:
     """By the point, place and scale, and by the shapes where those have a derivative."""
