@@ -36,15 +36,15 @@ from gradc_ir.types import DType
 
 Parts: TypeAlias = dict[Monomial, int]
 
-# Bounds to a region, to the parts of one value and to their factors, which keep the pass linear.
+# Bounds to a region and to what belongs to it, which keep the pass linear.
 MOST_VALUES = 150
+MOST_SUMS = 16
 MOST_PARTS = 4
 MOST_FACTORS = 4
 
 # Fences of rules are for rules; nothing looks through a user's, which is ``exactly``.
 _SEEN_THROUGH = frozenset({"fence", "stop_gradient"})
-# Of one operand, whose function they are.
-TRANSPARENT = REARRANGEMENTS | _SEEN_THROUGH
+TRANSPARENT = REARRANGEMENTS | _SEEN_THROUGH  # of one operand, whose function they are
 _OPS = frozenset({*precise.FUNCTIONS, *precise.CONDITIONS, "select"})
 _TRANSCENDENTAL = precise.FUNCTIONS.keys() - precise.ALGEBRAIC
 
@@ -277,11 +277,12 @@ class Region:
         value = factor.value
         if value.op.name not in ("add", "sub") or factor.moves:
             return None
-        if value not in self._sums:
+        if value not in self._sums and len(self._sums) < MOST_SUMS:
+            self._sums[value] = None  # it counts while it is looked into
             x, y = map(self._operand, value.operands)
             total = None if x is None or y is None else self._sum(value.op.name, x, y)
             self._sums[value] = total if total is not None and len(total) == 1 else None
-        return self._sums[value]
+        return self._sums.get(value)
 
     def _factors(self, value: Value, depth: int = 4) -> tuple[float, Monomial]:
         """Return a value that is free of the variable as a number and powers of other values."""
