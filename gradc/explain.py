@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gradc.formula import change
 from gradc.rules.engine import Kind, Rule, watch_firings
+from gradc.rules.last import RULES as LAST
 from gradc_ir.errors import GradcError, RuleError
 from gradc_ir.graph import Function
 from gradc_ir.location import Location
@@ -54,7 +55,7 @@ def firings(function: Function, request: Request) -> list[Firing]:
     # parameters of bodies have other names
     names = final.names if all(owner is final for owner, _ in nested(final)) else ()
     known = _passes(request)
-    known |= {one.name: one for one in [*all_rules(), *request.options.rules]}
+    known |= {one.name: one for one in [*LAST, *all_rules(), *request.options.rules]}
     made = [
         Firing(
             location,

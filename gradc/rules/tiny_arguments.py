@@ -47,6 +47,8 @@ def function_of_tiny_quotient(value: Value) -> Value | None:
             continue
         argument = function.operands[0]
         inner = product(argument)
+        if len(inner.above) + len(inner.below) < 2:
+            continue
         if {*inner.below}.isdisjoint(whole.above) and {*inner.above}.isdisjoint(whole.below):
             continue
         joined = Product(whole.coefficient, (), whole.below)

@@ -157,3 +157,8 @@ def test_formulas() -> None:
         inner = build.exp(build.sin(x) * build.cos(y) + build.sin(y) * build.cos(x))
         text = change(build.log(one + inner), build.log1p(inner), ["x", "y"])
         assert text.startswith("log(1 + a) -> log1p(a), a = exp(")
+
+
+def test_explain_tells_of_the_last_rules() -> None:
+    text = gradc.compile(lambda x, y: x * x - y * y).explain(spec="x: f64, y: f64", of="value")
+    assert "difference-of-squares" in text

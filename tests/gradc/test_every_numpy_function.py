@@ -181,6 +181,7 @@ DIFFERENTIABLE = sorted(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_derivatives(name: str) -> None:
     for call, arrays in cases(name, np.float64):

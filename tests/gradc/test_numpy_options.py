@@ -174,6 +174,7 @@ def test_like_numpy(name: str) -> None:
         np.testing.assert_allclose(have, want, rtol=1e-6 if have.dtype == F32 else 1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(CALLS))
 def test_gradients(name: str) -> None:
     check_grads(CALLS[name], (X,), order=2, rtol=1e-5, atol=1e-5)
