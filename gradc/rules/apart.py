@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 from gradc.rules.difference_formulas import FORMULAS, MINUS_ONE, Side
 from gradc.rules.exact_difference import polynomial_difference
@@ -24,6 +25,34 @@ def terms(value: Value) -> tuple[Product, Product]:
     name, (left, right) = parts(value)
     second = product(right)
     return product(left), second if name == "add" else second.negated
+
+
+class Difference(NamedTuple):
+    """``scale * (one - other)``; what both have in common is in the scale."""
+
+    one: Product
+    other: Product
+    scale: Product
+
+
+def difference(first: Product, second: Product) -> Difference | None:
+    """Return the sum of two terms as a difference, when their numbers are opposite."""
+    if not first.coefficient or first.coefficient != -second.coefficient:
+        return None
+    shared = common_factors(first, second)
+    scale = Product(first.coefficient, shared.above, shared.below)
+    return Difference(first.without(shared), second.without(shared), scale)
+
+
+def difference_of_functions(value: Value) -> tuple[Value, Value, Product] | None:
+    """Return f, g and p of ``p * (f - g)``, when both are one function of something."""
+    found = difference(*terms(value))
+    if found is None or found.one.below or found.other.below:
+        return None
+    if len(found.one.above) != 1 or len(found.other.above) != 1:
+        return None
+    f, g = found.one.above[0], found.other.above[0]
+    return (f, g, found.scale) if parts(f)[0] == parts(g)[0] else None
 
 
 def power_parts(value: Value) -> tuple[Value, Value] | None:
@@ -108,12 +137,10 @@ def functions_apart(first: Product, second: Product, names: Sequence[str]) -> Pr
 
 def squares_apart(first: Product, second: Product) -> Product | None:
     """Return a multiple of ``a*a - b*b``, or of ``a*a - 1``, as ``(a - b) * (a + b)``."""
-    if first.coefficient != -second.coefficient:
+    found = difference(first, second)
+    if found is None or found.one.below or found.other.below:
         return None
-    shared = common_factors(first, second)
-    one, other = first.without(shared), second.without(shared)
-    if one.below or other.below:
-        return None
+    one, other, scale = found
     bases = [_base(one), _base(other)]
     if bases == [None, None]:
         return None
@@ -122,10 +149,7 @@ def squares_apart(first: Product, second: Product) -> Product | None:
     like = next(base for base in bases if base is not None)
     a, b = (build.ones_like(like) if base is None else base for base in bases)
     delta = polynomial_difference(polynomial(a), polynomial(b))
-    if delta is None:
-        return None
-    scale = Product(first.coefficient, shared.above, shared.below)
-    return delta * whole(build.add(a, b)) * scale
+    return None if delta is None else delta * whole(build.add(a, b)) * scale
 
 
 def _base(one: Product) -> Value | None:

@@ -12,10 +12,10 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from gradc.rules.apart import terms
+from gradc.rules.apart import difference, difference_of_functions, terms
 from gradc.rules.engine import Rule, procedure, stable
 from gradc.rules.exact_difference import as_product
-from gradc.rules.factors import Product, common_factors, whole
+from gradc.rules.factors import whole
 from gradc.rules.polynomial import exact_number, parts, polynomial
 from gradc_ir import build
 from gradc_ir.graph import Value
@@ -144,11 +144,10 @@ def difference_of_reciprocals(value: Value) -> Value | None:
     """Take close reciprocals, or their squares, from each other at once."""
     if not value.type.dtype.is_float:
         return None
-    first, second = terms(value)
-    if not first.coefficient or first.coefficient != -second.coefficient:
+    found = difference(*terms(value))
+    if found is None:
         return None
-    shared = common_factors(first, second)
-    one, other = first.without(shared), second.without(shared)
+    one, other, scale = found
     count = len(one.below)
     if one.above or other.above or not 1 <= count == len(other.below) <= 2:
         return None
@@ -162,7 +161,7 @@ def difference_of_reciprocals(value: Value) -> Value | None:
     made = whole(build.select(is_close, over_y, build.sub(over_x, over_y)))
     if count == 2:
         made = made * whole(build.add(build.div(1.0, x), build.div(1.0, y)))
-    return (made * Product(first.coefficient, shared.above, shared.below)).value(value)
+    return (made * scale).value(value)
 
 
 # -- logarithms ------------------------------------------------------------------------------------
@@ -302,16 +301,12 @@ def difference_of_close_functions(value: Value) -> Value | None:
     """Take a function of two values that are given apart through their difference."""
     if not value.type.dtype.is_float:
         return None
-    first, second = terms(value)
-    if not first.coefficient or first.coefficient != -second.coefficient:
+    found = difference_of_functions(value)
+    if found is None:
         return None
-    shared = common_factors(first, second)
-    one, other = first.without(shared), second.without(shared)
-    if one.below or other.below or len(one.above) != 1 or len(other.above) != 1:
-        return None
-    f, g = one.above[0], other.above[0]
-    (name, of_f), (same, of_g) = parts(f), parts(g)
-    if name != same or name not in _APART:
+    f, g, scale = found
+    (name, of_f), (_, of_g) = parts(f), parts(g)
+    if name not in _APART:
         return None
     if name == "exp_product":
         x, y = build.mul(*of_f), build.mul(*of_g)
@@ -320,8 +315,7 @@ def difference_of_close_functions(value: Value) -> Value | None:
     is_fit = _is_monomial if name in ("exp", "exp_product") else _is_given
     if x is y or not (is_fit(x) and is_fit(y)):
         return None
-    made = whole(_APART[name](f, g, x, y))
-    return (made * Product(first.coefficient, shared.above, shared.below)).value(value)
+    return (whole(_APART[name](f, g, x, y)) * scale).value(value)
 
 
 def _is_monomial(value: Value) -> bool:

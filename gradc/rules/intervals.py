@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from gradc.rules.apart import terms
+from gradc.rules.apart import difference_of_functions
 from gradc.rules.engine import Rule, procedure, stable
 from gradc.rules.exact_difference import as_product
-from gradc.rules.factors import Product, common_factors, whole
+from gradc.rules.factors import whole
 from gradc.rules.polynomial import parts, polynomial
 from gradc_ir import build
 from gradc_ir.graph import Value
@@ -54,21 +54,16 @@ def narrow_interval(value: Value) -> Value | None:
     """Take the probability of a narrow interval from the density."""
     if not value.type.dtype.is_float:
         return None
-    first, second = terms(value)
-    if not first.coefficient or first.coefficient != -second.coefficient:
+    found = difference_of_functions(value)
+    if found is None:
         return None
-    shared = common_factors(first, second)
-    one, other = first.without(shared), second.without(shared)
-    if one.below or other.below or len(one.above) != 1 or len(other.above) != 1:
-        return None
-    f, g = one.above[0], other.above[0]
-    (name, of_f), (same, of_g) = parts(f), parts(g)
-    if name != same or name not in _KINDS or of_f[0] is of_g[0]:
+    f, g, scale = found
+    (name, of_f), (_, of_g) = parts(f), parts(g)
+    if name not in _KINDS or of_f[0] is of_g[0]:
         return None
     is_narrow, made = _integral(_KINDS[name], of_f[0], of_g[0])
     plain = build.sub(build.fence(f), build.fence(g))
-    chosen = whole(build.select(is_narrow, made, plain))
-    return (chosen * Product(first.coefficient, shared.above, shared.below)).value(value)
+    return (whole(build.select(is_narrow, made, plain)) * scale).value(value)
 
 
 def _integral(kind: _Kind, x: Value, y: Value) -> tuple[Value, Value]:

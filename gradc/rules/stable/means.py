@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from gradc.rules.apart import terms
+from gradc.rules.apart import difference_of_functions
 from gradc.rules.engine import procedure, stable
 from gradc.rules.factors import Product, product, whole
 from gradc.rules.polynomial import Polynomial, parts, polynomial
@@ -68,15 +68,14 @@ def _logarithms(value: Value) -> tuple[Value, Value, Fraction] | None:
         return (sides[0], sides[1], Fraction(1)) if name == "div" else None
     if name not in ("add", "sub"):
         return None
-    first, second = terms(value)
-    if first.coefficient != -second.coefficient or first.below or second.below:
+    found = difference_of_functions(value)
+    if found is None:
         return None
-    if len(first.above) != 1 or len(second.above) != 1:
+    f, g, scale = found
+    (name, of_f), (_, of_g) = parts(f), parts(g)
+    if name != "log" or scale.above or scale.below:
         return None
-    (name, of_first), (other, of_second) = parts(first.above[0]), parts(second.above[0])
-    if name != "log" or other != "log":
-        return None
-    return of_first[0], of_second[0], first.coefficient
+    return of_f[0], of_g[0], scale.coefficient
 
 
 def _ratio(one: Polynomial, other: Polynomial) -> Fraction | None:
