@@ -120,9 +120,11 @@ class Elements:
         storage = self._plan.storage[value]
         shape = value.type.shape
         kept = storage.kept
-        position = self.writer.linear(
-            [index[axis] for axis in kept], [shape[axis] for axis in kept]
-        )
+        position = "0"
+        if kept:
+            position = self.writer.linear(
+                [index[axis] for axis in kept], [shape[axis] for axis in kept]
+            )
         if storage.lanes > 1:
             position = self.in_scratch(position, storage.lanes)
         return Place(self.base(value, storage), position)

@@ -218,7 +218,7 @@ class FunctionLowering:
             self.running.pop(made.statement, None)
             total = made.end()
             if total is not None:
-                self._finished(made.statement, total)
+                self._finished(made.statement, total, self._own(made.statement))
 
     def _loop(self, loop: Loop) -> None:
         writer, folds = self.writer, self.elements.folds
@@ -279,7 +279,7 @@ class FunctionLowering:
             elements = self.elements
             known = elements.registers
             operands = [known.get(x) or elements.element(x, ()) for x in node.operands]
-            self._finished(statement, lower_scalar(self.writer, node, operands))
+            self._finished(statement, lower_scalar(self.writer, node, operands), [])
             return
         if statement.kind is Kind.WHOLE:
             self._whole(statement)
@@ -333,20 +333,19 @@ class FunctionLowering:
             return self._value(statement, own)
         return self._pair(node, own)[0]
 
-    def _finished(self, statement: Statement, register: str, own: list[str] | None = None) -> None:
+    def _finished(self, statement: Statement, register: str, own: list[str]) -> None:
         """Put one finished element of a statement's value where it lives, and into outputs."""
         value = statement.value
         storage = self._plan.storage[value]
         if not storage.memory:
             self.elements.registers[value] = register
             if statement.outputs:
-                self._write_outputs(
-                    statement, self._own(statement) if own is None else own, register
-                )
+                self._write_outputs(statement, own, register)
             return
-        own = self._own(statement) if own is None else own
         index = tuple(own[dim] if dim >= 0 else "0" for dim in statement.axis_dims)
         self.elements.keep(value, index, register)
+        if not statement.dims:
+            self.writer.remember((value, index), register)
 
     def _write_outputs(self, statement: Statement, own: list[str], register: str) -> None:
         """Store an element into the outputs that are wanted."""

@@ -10,7 +10,7 @@ from functools import partial
 from gradc.rules.engine import Rule, procedure, stable
 from gradc.rules.factors import Product, cancelled, product
 from gradc.rules.forms import replace_factor
-from gradc.rules.polynomial import ONE
+from gradc.rules.polynomial import ONE, parts
 from gradc_ir import build
 from gradc_ir.graph import Value
 from gradc_ir.types import DType
@@ -46,6 +46,8 @@ def function_of_tiny_quotient(value: Value) -> Value | None:
         if function.op.name not in _NAMES or function.type != value.type:
             continue
         argument = function.operands[0]
+        if parts(argument)[0] not in ("mul", "div", "neg"):
+            continue
         inner = product(argument)
         if len(inner.above) + len(inner.below) < 2:
             continue

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Iterable
 from typing import Protocol, TypeAlias
 
-from gradc_ir.builder import Builder
 from gradc_ir.graph import Node, Value
 from gradc_ir.heads import COMPOUND, bits, factor_heads
 from gradc_ir.rearrange import REARRANGEMENTS, peel
@@ -55,10 +54,10 @@ class Choice:
         self._by_root: dict[str, Rules] = {}
         self._sieves: dict[_Looks, _Sieve] = {}
 
-    def rules(self, value: Value, builder: Builder) -> Rules:
-        """Return the rules that may fire on a value of the builder, in their order."""
+    def rules(self, value: Value) -> Rules:
+        """Return the rules that may fire on a value, in their order."""
         sieve = self._sieve(value.node)
-        return sieve.rules(value, builder) if sieve.is_fine else sieve.all
+        return sieve.rules(value) if sieve.is_fine else sieve.all
 
     def _sieve(self, node: Node) -> _Sieve:
         op = node.op
@@ -105,9 +104,9 @@ class _Sieve:
         self._divisors = _union(divisors for _, divisors in self._wanted)
         self._kept: dict[tuple[int, int, bool], Rules] = {}
 
-    def rules(self, value: Value, builder: Builder) -> Rules:
+    def rules(self, value: Value) -> Rules:
         """Return the rules that may fire on a product or sum."""
-        factors, divisors = factor_heads(value, builder)
+        factors, divisors = factor_heads(value)
         key = (factors & self._factors, divisors & self._divisors, divisors != 0)
         found = self._kept.get(key)
         if found is None:

@@ -20,16 +20,18 @@ if TYPE_CHECKING:
 class Value(Operators):
     """One result of a node. Identity is equality: equal nodes of a trace are one node.
 
-    ``known`` is its range, once :mod:`gradc_ir.ranges` has found it.
+    ``known`` is its range, once :mod:`gradc_ir.ranges` has found it; ``heads`` what makes its
+    factors, once :mod:`gradc_ir.heads` has.
     """
 
-    __slots__ = ("index", "known", "node", "type")
+    __slots__ = ("heads", "index", "known", "node", "type")
 
     def __init__(self, node: Node, index: int, type: Type) -> None:
         self.node = node
         self.index = index
         self.type = type
         self.known: Range | None = None
+        self.heads: int | None = None
 
     @property
     def op(self) -> Op:

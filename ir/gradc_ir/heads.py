@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from gradc_ir.rearrange import REARRANGEMENTS, peel
-from gradc_ir.walk import answered
 
 if TYPE_CHECKING:
-    from gradc_ir.builder import Builder
     from gradc_ir.graph import Value
 
 _PRODUCTS: Final = frozenset({"mul", "div", "neg"})
@@ -27,44 +25,55 @@ def bits(names: Iterable[str]) -> int:
     """Return a set of ops, given by their names, as a number."""
     made = 0
     for name in names:
-        made |= _BITS.setdefault(name, 1 << len(_BITS))
+        made |= _bit(name)
     return made
 
 
-def factor_heads(value: Value, builder: Builder) -> tuple[int, int]:
+def _bit(name: str) -> int:
+    found = _BITS.get(name)
+    return _BITS.setdefault(name, 1 << len(_BITS)) if found is None else found
+
+
+def factor_heads(value: Value) -> tuple[int, int]:
     """Return the sets of ops that make the factors of a product or quotient: all, and the divisors.
 
-    Of a sum, those of its terms. Answers are kept in the builder that made the value.
+    Of a sum, those of its terms.
     """
-    known: dict[Value, int] = builder.answers.setdefault(factor_heads, {})
     node = value.node
     if node.op.name in SUMS:
         left, right = node.operands
-        found = _of_factors(left, known) | _of_factors(right, known)
+        found = _of_factors(left) | _of_factors(right)
     else:
-        found = _of_factors(value, known)
+        found = _of_factors(value)
     below = found >> _BELOW
     return (found & _ABOVE) | below, below
 
 
-def _of_factors(value: Value, known: dict[Value, int]) -> int:
-    found = known.get(value)
-    return answered(value, known, _factors, _joined) if found is None else found
+def _of_factors(value: Value) -> int:
+    """Return the ops of the factors, of those below the line ``_BELOW`` bits higher.
 
-
-def _source(value: Value) -> Value:
-    return peel(value)[0] if value.node.op.name in REARRANGEMENTS else value
-
-
-def _factors(value: Value) -> tuple[Value, ...]:
-    node = _source(value).node
-    return node.operands if node.op.name in _PRODUCTS else ()
-
-
-def _joined(value: Value, of: list[int]) -> int:
-    name = _source(value).node.op.name
-    if not of:
-        return bits((name,))
-    if name == "div":
-        return of[0] | (of[1] >> _BELOW) | (of[1] & _ABOVE) << _BELOW
-    return of[0] | of[-1]
+    It is kept in the value, which never changes. No recursion: products are as long as programs.
+    """
+    if value.heads is not None:
+        return value.heads
+    stack = [value]
+    while stack:
+        top = stack[-1]
+        node = top.node
+        if node.op.name in REARRANGEMENTS:
+            node = peel(top)[0].node
+        name = node.op.name
+        if name in _PRODUCTS:
+            left, right = node.operands[0], node.operands[-1]
+            one, other = left.heads, right.heads
+            if one is None or other is None:
+                stack += [left] if one is None else [right]
+                continue
+            if name == "div":
+                other = (other >> _BELOW) | (other & _ABOVE) << _BELOW
+            top.heads = one | other
+        else:
+            top.heads = _bit(name)
+        stack.pop()
+    assert value.heads is not None
+    return value.heads

@@ -177,7 +177,7 @@ class Rewriter:
         Nodes stay the same as long as their operands do, so a pass that finds little costs little.
         """
         with Builder.beyond(function.nodes) as builder:
-            if not any(self._may_change(node, builder) for node in function.nodes):
+            if not any(self._may_change(node) for node in function.nodes):
                 return function
             builder.arrange = self.arrange
             # from values of the function to normal ones
@@ -210,9 +210,9 @@ class Rewriter:
                 function.name, params, results, function.names, function.location
             )
 
-    def _may_change(self, node: Node, builder: Builder) -> bool:
+    def _may_change(self, node: Node) -> bool:
         return node.op.family == "control" or any(
-            [self.choice.rules(value, builder) for value in node.results]
+            [self.choice.rules(value) for value in node.results]
         )
 
     def _attributes(self, node: Node) -> Any:
@@ -293,7 +293,7 @@ class _Normaliser:
     def _replaced(self, value: Value, lines: tuple[Location, ...], fired: list[str]) -> Value:
         """Return what the first rule that fires makes of a value; the value when none does."""
         builder = self.builder
-        rules = self.rewriter.choice.rules(value, builder)
+        rules = self.rewriter.choice.rules(value)
         if not rules:
             return value
         here = builder.locations.get(value.node, lines)

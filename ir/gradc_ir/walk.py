@@ -53,19 +53,19 @@ def answered(
     No recursion: a straight-line program is as deep as it is long.
     """
     stack = [asked]
-    while stack:
+    while True:
         top = stack[-1]
-        if top in known:
-            stack.pop()
-            continue
         needed = before(top)
         of = [known[item] for item in needed if item in known]
         if len(of) < len(needed):
             stack += [item for item in needed if item not in known]
             continue
         known[top] = answer(top, of)
-        stack.pop()
-    return known[asked]
+        # what two items need is on the stack twice
+        while stack and stack[-1] in known:
+            stack.pop()
+        if not stack:
+            return known[asked]
 
 
 def users(function: Function) -> dict[Value, list[Node]]:

@@ -41,8 +41,8 @@ class Asking(FunctionRule):
 
 
 def is_tried(rule: FunctionRule | PatternRule, value: Value) -> bool:
-    with Builder.beyond(FUNCTION.nodes) as builder:
-        return choice((rule,)).rules(value, builder) == (rule,)
+    with Builder.beyond(FUNCTION.nodes):
+        return choice((rule,)).rules(value) == (rule,)
 
 
 @pytest.mark.parametrize("place", ["div0", "mul0", "neg0", "add0"])
