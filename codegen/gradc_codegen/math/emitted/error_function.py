@@ -95,8 +95,10 @@ def erfc(x: Float) -> Float:
 
 
 def _erfc_of_large(x: Float) -> Float:
-    part, n = _erfc_as_product(abs(x).at_most(_VANISHED[x.format.dtype]))
-    return _reflected(x, scaled(part, n + 2 * x.format.bias))
+    size = abs(x)
+    vanishes = size > _VANISHED[x.format.dtype]
+    part, n = _erfc_as_product(vanishes.select(0.0, size))
+    return _reflected(x, vanishes.select(0.0, scaled(part, n + 2 * x.format.bias)))
 
 
 def _reflected(x: Float, of_size: Float) -> Float:

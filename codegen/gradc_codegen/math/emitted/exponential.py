@@ -7,11 +7,12 @@ normal numbers n is added to the exponent; vectors with other arguments go a way
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from gradc_codegen.math.emitted import coefficients, wide
-from gradc_codegen.math.emitted.builder import Bits, Float, fast_sum, fma, horner, paired
+from gradc_codegen.math.emitted.builder import Bits, Float, Truth, fast_sum, fma, horner, paired
 from gradc_codegen.math.emitted.rare import otherwise
 from gradc_ir.types import DType
 
@@ -22,6 +23,35 @@ def limits(x: Float) -> tuple[float, float]:
     """Return arguments beyond which the exponential is surely 0 or infinite, n in its range."""
     bias = x.format.bias
     return -(bias + x.format.fraction + 1) * LOG_2, (bias + 2) * LOG_2
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """An argument within limits, 0 where the exponential is: that must not be found by underflow.
+
+    A product that underflows takes a hundred cycles.
+
+    Parameters
+    ----------
+    argument: within the limits.
+    vanishes: whether it was below them.
+    """
+
+    argument: Float
+    vanishes: Truth
+
+    def exponential(self, found: Float) -> Float:
+        """Return what was found for the argument, or 0."""
+        return self.vanishes.select(0.0, found)
+
+
+def bounded(x: Float, lowest: float | None = None, highest: float | None = None) -> Bounded:
+    """Return an argument of the exponential within :func:`limits`, or others; infinity is none."""
+    least, most = limits(x)
+    vanishes = x < (least if lowest is None else lowest)
+    most = most if highest is None else highest
+    limited = x.at_most(most) if most < math.inf else x
+    return Bounded(vanishes.select(0.0, limited), vanishes)
 
 
 def rounded_quotient(x: Float, offset: int = 0, times: int = 1) -> tuple[Float, Bits]:
@@ -119,7 +149,7 @@ def exp(x: Float) -> Float:
     if wide.is_wide(x.body):
         n, _ = rounded_quotient(x)
         # of arguments beyond all limits, infinities and NaN n says all
-        return wide.scaled(_series(wide.within(remainder(x, n), 1.0)), n)
+        return wide.scaled_or_zero(_series(wide.within(remainder(x, n), 1.0)), n)
     return unless_large(x.settled, normal_limit(x), exp_of_moderate, _exp_of_any)
 
 
@@ -130,11 +160,9 @@ def exp_of_moderate(x: Float) -> Float:
 
 
 def _exp_of_any(x: Float) -> Float:
-    lowest, highest = limits(x)
-    vanishing = x < lowest  # a product that underflows would take a hundred cycles
-    limited = vanishing.select(0.0, x.at_most(highest))
-    n, bits = rounded_quotient(limited, 2 * x.format.bias)
-    return vanishing.select(0.0, scaled(_series(remainder(limited, n)), bits))
+    limited = bounded(x)
+    n, bits = rounded_quotient(limited.argument, 2 * x.format.bias)
+    return limited.exponential(scaled(_series(remainder(limited.argument, n)), bits))
 
 
 def exp_product(x: Float, y: Float) -> Float:
@@ -144,7 +172,7 @@ def exp_product(x: Float, y: Float) -> Float:
     if wide.is_wide(x.body):
         n, _ = rounded_quotient(product)
         r = _remainder_and(product, n, fma(x, y, -product))
-        return wide.scaled(_series(wide.within(r, 1.0)), n)
+        return wide.scaled_or_zero(_series(wide.within(r, 1.0)), n)
     if x.body.lanes == 1:
         return _exp_product_of_any(x, y)
     n, bits = rounded_quotient(product)
@@ -155,12 +183,11 @@ def exp_product(x: Float, y: Float) -> Float:
 
 def _exp_product_of_any(x: Float, y: Float) -> Float:
     product = x * y
-    lowest, highest = limits(x)
-    vanishing = product < lowest
-    limited = vanishing.select(0.0, product.at_most(highest))
-    n, bits = rounded_quotient(limited, 2 * x.format.bias)
-    lost = limited.equals(product).select(fma(x, y, -product), 0.0)
-    return vanishing.select(0.0, scaled(_series(_remainder_and(limited, n, lost)), bits))
+    limited = bounded(product)
+    argument = limited.argument
+    n, bits = rounded_quotient(argument, 2 * x.format.bias)
+    lost = argument.equals(product).select(fma(x, y, -product), 0.0)
+    return limited.exponential(scaled(_series(_remainder_and(argument, n, lost)), bits))
 
 
 def _remainder_and(x: Float, n: Float, lost: Float) -> Float:
@@ -186,7 +213,7 @@ def exp2(x: Float) -> Float:
     """Return 2 to the power x."""
     if wide.is_wide(x.body):
         n, _ = _rounded(x)
-        return wide.scaled(_series_of_two(wide.within(x - n, 1.0)), n)
+        return wide.scaled_or_zero(_series_of_two(wide.within(x - n, 1.0)), n)
     return unless_large(x.settled, x.format.bias - 1.0, _usual_exp2, _exp2_of_any)
 
 
@@ -197,9 +224,9 @@ def _usual_exp2(x: Float) -> Float:
 
 def _exp2_of_any(x: Float) -> Float:
     format_ = x.format
-    limited = x.at_most(format_.bias + 1.0).at_least(-(format_.bias + format_.fraction + 1.0))
-    n, bits = _rounded(limited, 2 * format_.bias)
-    return scaled(_series_of_two(limited - n), bits)
+    limited = bounded(x, -(format_.bias + format_.fraction + 1.0), format_.bias + 1.0)
+    n, bits = _rounded(limited.argument, 2 * format_.bias)
+    return limited.exponential(scaled(_series_of_two(limited.argument - n), bits))
 
 
 def _rounded(x: Float, offset: int = 0) -> tuple[Float, Bits]:
@@ -238,7 +265,8 @@ def _usual_expm1(x: Float) -> Float:
 def _wide_expm1(x: Float) -> Float:
     limited = wide.within(x, limits(x)[1])
     n, _ = rounded_quotient(limited)
-    return wide.scaled(_less_inverse(limited, n, wide.scaled(x.number(1.0), -n)), n)
+    inverse = wide.scaled_or_zero(x.number(1.0), -n, 2 - x.format.bias)
+    return wide.scaled(_less_inverse(limited, n, inverse), n)
 
 
 def _expm1_of_any(x: Float) -> Float:

@@ -11,7 +11,7 @@ from gradc_codegen.math.emitted import coefficients
 from gradc_codegen.math.emitted.builder import Float, exact_sum, fast_sum, fma, horner
 from gradc_codegen.math.emitted.exponential import (
     LOG_2,
-    limits,
+    bounded,
     normal_limit,
     power_of_two,
     reduced,
@@ -37,10 +37,10 @@ def _of_moderate(size: Float) -> tuple[Float, Float]:
 
 def _of_any(size: Float) -> tuple[Float, Float]:
     """Return e**-size, of any size, as :func:`_of_moderate` does."""
-    limited = (-size).at_least(limits(size)[0])
-    n, bits = rounded_quotient(limited, 2 * size.format.bias)
-    high, low = _exp_of_remainder(limited, n)
-    return scaled(high, bits), scaled(low, bits)
+    limited = bounded(-size, highest=math.inf)
+    n, bits = rounded_quotient(limited.argument, 2 * size.format.bias)
+    high, low = _exp_of_remainder(limited.argument, n)
+    return limited.exponential(scaled(high, bits)), limited.exponential(scaled(low, bits))
 
 
 def _exp_of_remainder(x: Float, n: Float) -> tuple[Float, Float]:

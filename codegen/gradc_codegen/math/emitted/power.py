@@ -6,7 +6,7 @@ import math
 
 from gradc_codegen.math.emitted import coefficients
 from gradc_codegen.math.emitted.builder import Bits, Float, fast_sum, fma, paired
-from gradc_codegen.math.emitted.exponential import limits, scaled
+from gradc_codegen.math.emitted.exponential import bounded, scaled
 from gradc_codegen.math.emitted.logarithm import ROOT, exponent, made_usual, unusual
 from gradc_codegen.math.emitted.rare import sometimes
 
@@ -101,10 +101,10 @@ def _pow_of_extremes(x: Float, y: Float) -> Float:
     # beyond, a power is 0, 1 or infinite
     limit = 2.0 ** (format_.fraction + 13)
     high, low = _multiple((logarithm, rest), y.at_most(limit).at_least(-limit))
-    lowest, highest = limits(x)
-    limited = high.at_most(highest).at_least(lowest)
-    found, n = _exponential(limited, limited.equals(high).select(low, 0.0))
-    found = scaled(found, n + 2 * format_.bias)
+    limited = bounded(high)
+    argument = limited.argument
+    found, n = _exponential(argument, argument.equals(high).select(low, 0.0))
+    found = limited.exponential(scaled(found, n + 2 * format_.bias))
 
     half = y * 0.5
     fractional = y.floor.differs_from(y)

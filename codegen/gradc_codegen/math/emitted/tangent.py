@@ -7,12 +7,14 @@ what they share. What its rounding loses is known, and corrects the quotients.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from gradc_codegen.math.emitted import coefficients, wide
 from gradc_codegen.math.emitted.builder import Float, fma, polynomial
 from gradc_codegen.math.emitted.exponential import (
     LOG_2,
+    bounded,
     power_of_two,
     rounded_quotient,
     scaled,
@@ -56,7 +58,7 @@ def _parts(x: Float, times: int, of_one: bool = False, any_size: bool = False) -
     if not any_size:
         power = (bits << format_.fraction).number
     elif wide.is_wide(x.body):
-        power = wide.scaled(x.number(1.0), negative)
+        power = wide.scaled_or_zero(x.number(1.0), negative, 1 - format_.bias)
     else:
         power = power_of_two(negative.at_least(1.0 - format_.bias))
     parts_of_log, table = _TABLES[times]
@@ -142,13 +144,15 @@ def _lower_sigmoid(x: Float, times: int, of_one: bool = False) -> Float:
         return _fraction(of, times) * of.power
 
     def lower_of_any(x: Float) -> Float:
-        of = _parts(x.at_most(_largest(x, times)), times, of_one, any_size=True)
+        limited = bounded(-x, -_largest(x, times), math.inf)
+        of = _parts(-limited.argument, times, of_one, any_size=True)
         shift = x.format.unit_shift + 2 * x.format.bias
-        return scaled(_fraction(of, times), (of.negative + shift).bits)
+        found = scaled(_fraction(of, times), (of.negative + shift).bits)
+        return limited.exponential(found)
 
     if wide.is_wide(x.body):
         of = _parts_of_wide(x, times, of_one)
-        return wide.scaled(_fraction(of, times), of.negative)
+        return wide.scaled_or_zero(_fraction(of, times), of.negative)
     return unless_large(x, _moderate(x, times), usual, lower_of_any)
 
 

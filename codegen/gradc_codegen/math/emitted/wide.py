@@ -26,6 +26,17 @@ def scaled(y: Float, n: Float) -> Float:
     return _instruction("scalef", [y, n])
 
 
+def scaled_or_zero(y: Float, n: Float, least: int | None = None) -> Float:
+    """Return y * 2**n of y below 2, and 0 at once where n is less than some exponent.
+
+    That is ``least``, or one from which all is rounded to 0: what underflows takes a hundred
+    cycles.
+    """
+    format_ = y.format
+    bound = y.number(-float(format_.bias + format_.fraction + 1) if least is None else least)
+    return _instruction("scalef", [y, n], at_least=(n, bound))
+
+
 def exponent_of(power: Float) -> Float:
     """Return the exponent of a power of two."""
     return _instruction("getexp", [power])
@@ -41,23 +52,45 @@ def smaller(x: Float, y: Float) -> Float:
     return _instruction("range", [x, y], _SMALLER_IN_SIZE)
 
 
-def _instruction(name: str, operands: Sequence[Float], *immediate: str) -> Float:
-    """Write an intrinsic, once for each register that the lanes fill."""
+def _instruction(
+    name: str,
+    operands: Sequence[Float],
+    *immediate: str,
+    at_least: tuple[Float, Float] | None = None,
+) -> Float:
+    """Write an intrinsic, once for each register that the lanes fill.
+
+    ``at_least``: it is 0 in lanes in which the first number is less than the second.
+    """
     body = operands[0].body
     count = _BITS // body.format.width
-    return by_registers(
-        operands, count, lambda given: _on_register(body, name, given, count, immediate)
-    )
+
+    def on_register(given: Sequence[str]) -> str:
+        mask = _mask(body, given[len(operands) :], count) if at_least else "-1"
+        return _on_register(body, name, given[: len(operands)], count, immediate, mask)
+
+    return by_registers([*operands, *(at_least or ())], count, on_register)
+
+
+def _mask(body: Body, pair: Sequence[str], count: int) -> str:
+    type_ = f"<{count} x {REGISTER[body.format.dtype]}>"
+    truth = body.emit(f"fcmp uge {type_} {', '.join(pair)}")
+    return body.emit(f"bitcast <{count} x i1> {truth} to i{count}")
 
 
 def _on_register(
-    body: Body, name: str, operands: Sequence[str], count: int, immediate: Sequence[str]
+    body: Body,
+    name: str,
+    operands: Sequence[str],
+    count: int,
+    immediate: Sequence[str],
+    mask: str,
 ) -> str:
     """Write an intrinsic of operands, the value of lanes that are left out, and their mask."""
     type_ = f"<{count} x {REGISTER[body.format.dtype]}>"
     given = [(type_, operand) for operand in operands]
     given += [("i32", value) for value in immediate]
-    given += [(type_, "zeroinitializer"), (f"i{max(8, count)}", "-1"), ("i32", _AS_ROUNDED)]
+    given += [(type_, "zeroinitializer"), (f"i{count}", mask), ("i32", _AS_ROUNDED)]
     elements = "pd" if body.format.width == 64 else "ps"
     full = f"@llvm.x86.avx512.mask.{name}.{elements}.{_BITS}"
     types = ", ".join(type_ for type_, _ in given)
