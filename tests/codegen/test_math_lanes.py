@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import platform
 import re
 
 import numpy as np
@@ -11,9 +13,10 @@ from gradc_codegen.math.emitted.builder import text_of
 from gradc_codegen.math.emitted.table import DEFINITIONS, operands_of
 from gradc_codegen.math.functions import reference
 from gradc_codegen.module import Machine, Module
+from gradc_codegen.target import target
 from gradc_ir.types import DType
 from tests.comparing import assert_same_bits
-from tools.math_loops import apply
+from tools.math_loops import apply, emitted_loop, run
 
 each_word = pytest.mark.parametrize("word", DEFINITIONS)
 each_dtype = pytest.mark.parametrize("dtype", [DType.F64, DType.F32])
@@ -43,6 +46,29 @@ def test_lanes_have_the_bits_of_one_number(word: str, dtype: DType) -> None:
     alone = apply(word, *operands, lanes=1)
     for lanes in (8, 16):
         assert_same_bits(apply(word, *operands, lanes=lanes), alone)
+
+
+FE_UNDERFLOW = {"x86_64": 0x10, "aarch64": 0x08}
+
+
+@pytest.mark.skipif(platform.machine() not in FE_UNDERFLOW, reason="names its flags otherwise")
+@pytest.mark.parametrize("cpu", ["native", None], ids=["native", "baseline"])
+@each_dtype
+@pytest.mark.parametrize(
+    "name",
+    ["exp", "exp2", "expm1", "pow", "exp_product", "sigmoid", "sigmoid_derivative", "tanh",
+     "softplus", "logaddexp", "log1mexp", "erfc", "ndtr"],
+)  # fmt: skip
+def test_what_vanishes_does_not_underflow(name: str, dtype: DType, cpu: str | None) -> None:
+    # arithmetic that underflows takes a hundred cycles
+    x = np.repeat([-np.inf, -1e30, -3000.0, 0.0, 3000.0, 1e30, np.inf], 16).astype(dtype.numpy)
+    operands = {"pow": [abs(x), np.ones_like(x)], "logaddexp": [x, np.ones_like(x)],
+                "exp_product": [x, np.ones_like(x)], "log1mexp": [-abs(x)]}  # fmt: skip
+    code = emitted_loop(f"math.{name}", dtype, 16, cpu or str(target().cpu))
+    library = ctypes.CDLL(None)
+    library.feclearexcept(FE_UNDERFLOW[platform.machine()])
+    run(code, *operands.get(name, [x]), lanes=16)
+    assert library.fetestexcept(FE_UNDERFLOW[platform.machine()]) == 0
 
 
 @pytest.mark.parametrize("name", ["sin", "cos"])
