@@ -50,7 +50,11 @@ def lower(writer: Writer, node: Node, operands: list[str], lower_word: LowerWord
         for step in formulas.steps:
             registers.append(_plain(writer, step, dtype, registers, lower_word))
         plain = [registers[i] for i in formulas.results]
-        return _mended(writer, formulas, dtype, operands, registers, plain)
+        asked = [registers[i] for i in watched(formulas.steps, len(operands), dtype)]
+        if not asked:
+            return plain
+        flag = _extreme(writer, asked, dtype)
+        return _replaced(writer, formulas, dtype, plain, operands, flag, lambda: flag, 2)
 
     return _together(writer, node, operands, written)
 
@@ -61,21 +65,20 @@ def recover(writer: Writer, node: Node, operands: list[str]) -> str:
     def written(formulas: Formulas, dtype: DType, operands: list[str]) -> list[str]:
         count, end = len(formulas.results), len(operands) - node.attributes["guards"]
         plain, starts, guards = operands[:count], operands[count:end], operands[end:]
-        vector = is_vector(plain[0])
         lost = _lost(writer, plain, dtype)
 
-        def reasons() -> list[tuple[list[str], int]]:
-            flag = writer.type_of("i1", vector)
-            none = "zeroinitializer" if vector else "false"
+        def surely() -> str:
+            flag = writer.type_of("i1", is_vector(lost))
+            none = "zeroinitializer" if is_vector(lost) else "false"
             open_ = lost
             for guard in guards:
                 no_number = _no_number(writer, guard, dtype)
                 open_ = writer.write(
-                    vector, f"select {flag} {no_number}, {flag} {none}, {flag} {open_}"
+                    is_vector(lost), f"select {flag} {no_number}, {flag} {none}, {flag} {open_}"
                 )
-            return [([open_], 3)]
+            return open_
 
-        return _replaced(writer, formulas, dtype, plain, starts, [lost], reasons)
+        return _replaced(writer, formulas, dtype, plain, starts, lost, surely, 3)
 
     return _together(writer, node, operands, written)
 
@@ -117,59 +120,31 @@ def _lost(writer: Writer, registers: list[str], dtype: DType) -> str:
     return writer.write(vector, f"fcmp uno {type_} {sum_}, {zero}")
 
 
-def _mended(
-    writer: Writer,
-    formulas: Formulas,
-    dtype: DType,
-    operands: list[str],
-    registers: list[str],
-    plain: list[str],
-) -> list[str]:
-    """Write the computing anew of lanes in which a number is too large or too small."""
-    asked = watched(formulas.steps, len(operands), dtype)
-    if not asked:
-        return plain
-    outer = [registers[i] for i in asked if i < len(operands)]
-    outside = _outside(writer, outer, dtype)
-    inner = _extremes(writer, [registers[i] for i in asked if i >= len(operands)], dtype)
-
-    def reasons() -> list[tuple[list[str], int]]:
-        return [([*_extremes(writer, outer, dtype), *inner], 2)]
-
-    return _replaced(writer, formulas, dtype, plain, operands, [*outside, *inner], reasons)
-
-
 def _replaced(
     writer: Writer,
     formulas: Formulas,
     dtype: DType,
     plain: list[str],
     operands: list[str],
-    flags: list[str],
-    reasons: Callable[[], list[tuple[list[str], int]]],
+    flag: str,
+    surely: Callable[[], str],
+    code: int,
 ) -> list[str]:
-    """Write what replaces plain results where a flag is set.
+    """Write what replaces plain results in lanes with a flag.
 
-    ``reasons`` writes the flags that count, where one is set, each with its byte of a lane.
+    ``surely`` writes which lanes count where one has the flag; ``code`` is the byte of these.
     """
     vector = is_vector(plain[0])
     far, near = writer.labels("far", "near")
     ways = [(writer.block, plain)]
-
-    def go_on(flags: list[str], where: str) -> None:
-        some, _ = _any(writer, flags, vector)
-        writer.do(f"br i1 {some}, label %{where}, label %{near}")
-        writer.start(where)
-
-    go_on(flags, far)
+    _go_on(writer, flag, far, near)
     writer.open()  # what is written from here on is not known behind it
-    counted = reasons()
-    still = [flag for found, _ in counted for flag in found]
-    if still != flags:
+    sure = surely()
+    if sure != flag:
         ways.append((writer.block, plain))
         (computed,) = writer.labels("computed")
-        go_on(still, computed)
-    made = _call(writer, formulas, dtype, plain, _bytes(writer, counted, vector), operands)
+        sure = _go_on(writer, sure, computed, near)
+    made = _call(writer, formulas, dtype, plain, operands, sure, code)
     ways.append((writer.block, made))
     writer.close()
     writer.do(f"br label %{near}")
@@ -182,6 +157,21 @@ def _replaced(
         )
         for i in range(len(plain))
     ]
+
+
+def _go_on(writer: Writer, flag: str, where: str, otherwise: str) -> str:
+    """Write a branch that is taken where a lane that counts has a flag; returns the flags."""
+    some = flag
+    if is_vector(flag):
+        type_ = writer.type_of("i1", True)
+        if writer.mask is not None:
+            flag = writer.emit_vector(f"and {type_} {flag}, {writer.mask}")
+        name = f"@llvm.vector.reduce.or.v{writer.lanes}i1"
+        writer.module.declare(f"declare i1 {name}({type_})")
+        some = writer.emit(f"call i1 {name}({type_} {flag})")
+    writer.do(f"br i1 {some}, label %{where}, label %{otherwise}")
+    writer.start(where)
+    return flag
 
 
 def _no_number(writer: Writer, guard: str, dtype: DType) -> str:
@@ -213,75 +203,12 @@ def _plain(
     return found
 
 
-def _outside(writer: Writer, registers: list[str], dtype: DType) -> list[str]:
-    """Write whether the smallest of some numbers is small, or the largest large.
+def _extreme(writer: Writer, registers: Sequence[str], dtype: DType) -> str:
+    """Write whether one of some numbers is small, or is large.
 
-    Zeros are small here and infinities large: this takes the fewest instructions, and where one is
-    found :func:`_extremes` is asked.
+    Those that are infinite, nan or zero are neither: there is nothing to compute anew. One
+    comparison for all: LLVM's optimiser takes long over a disjunction of many.
     """
-    if not registers:
-        return []
-    vector = is_vector(registers[0])
-    type_ = writer.type_of(REGISTER[dtype], vector)
-    flag = writer.type_of("i1", vector)
-    sizes = []
-    for register in registers:
-        key = ("size", register, dtype)
-        found = writer.known(key)
-        if found is None:
-            name = f"@llvm.fabs.{suffix(dtype, writer.lanes if vector else 1)}"
-            writer.module.declare(f"declare {type_} {name}({type_})")
-            size = writer.write(vector, f"call {type_} {name}({type_} {register})")
-            found = writer.remember(key, size)
-        sizes.append(found)
-
-    def compare(how: str, left: str, right: str) -> str:
-        return writer.write(vector, f"fcmp {how} {type_} {left}, {right}")
-
-    def number(value: float) -> str:
-        text = literal(value, dtype)
-        return f"splat ({REGISTER[dtype]} {text})" if vector else text
-
-    def extremum(how: str) -> str:
-        chosen = number(1.0)  # a nan first would stay
-        for size in sizes:
-            better = compare(how, size, chosen)
-            chosen = writer.write(
-                vector, f"select {flag} {better}, {type_} {size}, {type_} {chosen}"
-            )
-        return chosen
-
-    moderate = 2.0 ** MODERATE[dtype.bytes]
-    return [
-        compare("olt", extremum("olt"), number(1 / moderate)),
-        compare("ogt", extremum("ogt"), number(moderate)),
-    ]
-
-
-def _bytes(writer: Writer, reasons: list[tuple[list[str], int]], vector: bool) -> str:
-    """Write a byte a lane: of the last reason of which a flag is set, 0 of none."""
-    flag, byte = writer.type_of("i1", vector), writer.type_of("i8", vector)
-    made = ""
-    for registers, code in reasons:
-        if registers:
-            _, joined = _any(writer, registers, vector)
-            one = f"splat (i8 {code})" if vector else str(code)
-            none = "zeroinitializer" if vector else "0"
-            chosen = writer.write(
-                vector, f"select {flag} {joined}, {byte} {one}, {byte} {made or none}"
-            )
-            made = chosen
-    return made
-
-
-def _extremes(writer: Writer, registers: list[str], dtype: DType) -> list[str]:
-    """Write whether one of some numbers is small, and whether one is large.
-
-    Those that are infinite, nan or zero are neither. One comparison for all: LLVM's optimiser takes
-    long over a disjunction of many.
-    """
-    if not registers:
-        return []
     vector = is_vector(registers[0])
     bits = 8 * dtype.bytes
     start = -(1 << bits - 1)
@@ -315,12 +242,11 @@ def _extremes(writer: Writer, registers: list[str], dtype: DType) -> list[str]:
         )
         return writer.write(vector, f"icmp slt {type_} {least}, {number(start + high - low)}")
 
-    sizes = [size(register) for register in registers]
+    sizes = [size(register) for register in dict.fromkeys(registers)]
     moderate = 2.0 ** MODERATE[dtype.bytes]
-    return [
-        any_between(1, _pattern(1 / moderate, dtype)),
-        any_between(_pattern(moderate, dtype) + 1, _pattern(math.inf, dtype)),
-    ]
+    small = any_between(1, _pattern(1 / moderate, dtype))
+    large = any_between(_pattern(moderate, dtype) + 1, _pattern(math.inf, dtype))
+    return writer.write(vector, f"or {writer.type_of('i1', vector)} {small}, {large}")
 
 
 def _pattern(number: float, dtype: DType) -> int:
@@ -328,28 +254,14 @@ def _pattern(number: float, dtype: DType) -> int:
     return int(struct.unpack(code[0] + code[2], struct.pack(code[:2], number))[0])
 
 
-def _any(writer: Writer, flags: Sequence[str], vector: bool) -> tuple[str, str]:
-    """Write whether one of the flags is set in a lane that counts, and in which lanes."""
-    type_ = writer.type_of("i1", vector)
-    joined = functools.reduce(
-        lambda left, right: writer.write(vector, f"or {type_} {left}, {right}"), flags
-    )
-    if not vector:
-        return joined, joined
-    if writer.mask is not None:
-        joined = writer.emit_vector(f"and {type_} {joined}, {writer.mask}")
-    name = f"@llvm.vector.reduce.or.v{writer.lanes}i1"
-    writer.module.declare(f"declare i1 {name}({type_})")
-    return writer.emit(f"call i1 {name}({type_} {joined})"), joined
-
-
 def _call(
     writer: Writer,
     formulas: Formulas,
     dtype: DType,
     plain: list[str],
-    flags: str,
     operands: list[str],
+    flag: str,
+    code: int,
 ) -> list[str]:
     """Write the call of the function that computes formulas, for the lanes that need it."""
     vector = is_vector(plain[0])
@@ -361,7 +273,12 @@ def _call(
         writer.module.constant(Constant(np.array(steps, np.int32))),
         writer.module.constant(Constant(np.array(numbers or [0.0], dtype.numpy))),
     ]
-    stored = [(type_, operands), (type_, plain), (writer.type_of("i8", vector), [flags])]
+    byte = writer.type_of("i8", vector)
+    one, none = (f"splat (i8 {code})", "zeroinitializer") if vector else (str(code), "0")
+    flags = writer.write(
+        vector, f"select {writer.type_of('i1', vector)} {flag}, {byte} {one}, {byte} {none}"
+    )
+    stored = [(type_, operands), (type_, plain), (byte, [flags])]
     slots = []
     for one, registers in stored:
         array = f"[{len(registers)} x {one}]"

@@ -90,9 +90,12 @@ def logaddexp(x: Float, y: Float) -> Float:
 def _plus_log_of_one_and(x: Float, power: tuple[Float, Float]) -> Float:
     """Return x + log(1 + a power)."""
     high, low = power
-    total, rest = log_of_one_and_as_sum(high, high + 1.0, low)
+    # of a tiny power, which log(1 + …) is, the series would underflow
+    tiny = high < 2.0 ** -(x.format.fraction + 8)
+    usual = tiny.select(0.0, high)
+    total, rest = log_of_one_and_as_sum(usual, usual + 1.0, low)
     found, lost = exact_sum(x, total)
-    return found + (lost + rest)
+    return tiny.select(x + high, found + (lost + rest))
 
 
 def log1mexp(x: Float) -> Float:

@@ -56,7 +56,8 @@ def log_ndtr(x: Float) -> Float:
     negative = x < 0.0
     size = abs(x).at_most(2.0 ** (format_.bias // 2 + 3))
     found = _scaled_tail(size)
-    high, low = _tail(size.at_most(_VANISHED[format_.dtype]), found)
+    vanishes = negative | (size > _VANISHED[format_.dtype])
+    high, low = (vanishes.select(0.0, x) for x in _tail(vanishes.select(0.0, size), found))
     rest, lost = fast_sum(1.0, -high)
     logarithm = log_of_sum(negative.select(found[0], rest), negative.select(found[1], lost - low))
     # log(exp(-x² / 2) t)

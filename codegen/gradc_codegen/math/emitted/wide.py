@@ -33,7 +33,7 @@ def scaled_or_zero(y: Float, n: Float, least: int | None = None) -> Float:
     cycles.
     """
     format_ = y.format
-    bound = y.number(-float(format_.bias + format_.fraction + 1) if least is None else least)
+    bound = y.number(-float(format_.bias + format_.fraction) if least is None else least)
     return _instruction("scalef", [y, n], at_least=(n, bound))
 
 
