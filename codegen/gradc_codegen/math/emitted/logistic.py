@@ -46,8 +46,10 @@ def _of_any(size: Float) -> tuple[Float, Float]:
 def _exp_of_remainder(x: Float, n: Float) -> tuple[Float, Float]:
     """Return e to the power x - n log(2)."""
     r = remainder(x, n)
-    series = horner(r, coefficients.EXP[r.format.dtype])
-    return fast_sum(1.0, fma(r * r, series, r))
+    square, series = r * r, horner(r, coefficients.EXP[r.format.dtype])
+    less_one = fma(square, series, r)
+    high, low = fast_sum(1.0, less_one)
+    return high, low + fma(square, series, r - less_one)
 
 
 def _exp_less_one(x: Float) -> tuple[Float, Float]:
@@ -95,7 +97,7 @@ def _plus_log_of_one_and(x: Float, power: tuple[Float, Float]) -> Float:
     usual = tiny.select(0.0, high)
     total, rest = log_of_one_and_as_sum(usual, usual + 1.0, low)
     found, lost = exact_sum(x, total)
-    return tiny.select(x + high, found + (lost + rest))
+    return tiny.select(x + (high + low), found + (lost + rest))
 
 
 def log1mexp(x: Float) -> Float:
