@@ -117,14 +117,11 @@ class Elements:
 
     def place(self, value: Value, index: tuple[str, ...]) -> Place:
         """Return where an element of a value in memory is."""
-        storage = self._plan.storage[value]
-        shape = value.type.shape
-        kept = storage.kept
-        position = "0"
+        storage, position = self._plan.storage[value], "0"
+        kept, shape = storage.kept, value.type.shape
         if kept:
-            position = self.writer.linear(
-                [index[axis] for axis in kept], [shape[axis] for axis in kept]
-            )
+            sizes = [shape[axis] for axis in kept]
+            position = self.writer.linear([index[axis] for axis in kept], sizes)
         if storage.lanes > 1:
             position = self.in_scratch(position, storage.lanes)
         return Place(self.base(value, storage), position)

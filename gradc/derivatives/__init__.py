@@ -1,6 +1,7 @@
 """Derivatives of the ops, in files of the same names; importing this package fills the table."""
 
 from gradc.derivatives import (
+    composed,
     control,
     elementwise,
     factor,
@@ -29,7 +30,8 @@ from gradc.derivatives.registry import (
 )
 
 FAMILIES = (
-    elementwise, special, unbounded, reduce, shape, index, order, linalg, factor, foreign, control
+    *(elementwise, composed, special, unbounded, reduce, shape, index, order, linalg, factor),
+    *(foreign, control),
 )  # fmt: skip
 
 __all__ = [

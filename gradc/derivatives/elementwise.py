@@ -6,7 +6,7 @@ from gradc.autodiff.masks import Partial, Under
 from gradc.autodiff.squares import where_squares_vanish
 from gradc.autodiff.zeros import is_number
 from gradc.derivatives.registry import nondifferentiable, partials, transpose, zero_derivative
-from gradc_ir import build, composed, ops
+from gradc_ir import build, ops
 from gradc_ir.graph import Value
 from gradc_ir.types import DType
 
@@ -330,76 +330,6 @@ def logaddexp(out: Value, x: Value, y: Value) -> list[Partial]:
 def log1mexp(out: Value, x: Value) -> list[Partial]:
     """log(1 - exp(x)); neither factor overflows for negative x, nor do their derivatives."""
     return [build.exp(x) / build.expm1(x)]
-
-
-@partials(ops.log_mixture)
-def log_mixture(out: Value, x: Value, y: Value, t: Value) -> list[Partial]:
-    """log(t * exp(x) + (1 - t) * exp(y)): shares of a sum without its larger exponential."""
-    found = composed.mixture(x, y, t)
-    first = build.select(found.above, found.least, found.most)
-    second = build.select(found.above, found.most, found.least) * found.below
-    # whether x is the larger exponent
-    larger = build.logical_xor(found.light, build.logical_not(found.above))
-    return [
-        lambda: build.select(larger, first, second) / found.total,
-        lambda: build.select(larger, second, first) / found.total,
-        lambda: build.select(larger, -found.lost, found.lost) / found.total,
-    ]
-
-
-@partials(ops.coth_sum)
-def coth_sum(out: Value, x: Value, y: Value, t: Value) -> list[Partial]:
-    """t * (coth(x * t / 2) + coth(y * t / 2)) / 2, of which each operand has its own term."""
-    # as numbers of their own, of which functions are told from what they are multiplied with
-    p, q = build.fence(0.5 * x * t), build.fence(0.5 * y * t)
-    tiny = 2.0**-60 if x.type.dtype is DType.F32 else 2.0**-500
-
-    def by(argument: Value, half: Value) -> Value:
-        shrunk = build.lt(build.abs(half), tiny)
-        near = build.select(shrunk, 1, half / build.sinh(half)) / argument
-        far = 0.5 * t / build.sinh(half)
-        root = build.select(build.lt(build.abs(half), 0.5), near, far)
-        return -(root * root)
-
-    def rate(half: Value) -> Value:
-        return 0.5 / build.tanh(half) - 0.5 * half / build.power(build.sinh(half), 2.0)
-
-    def missing(half: Value) -> Value:
-        """What the rate has less than 1/2 in size."""
-        size = 2 * build.abs(half)
-        lost = -build.expm1(-size)
-        return build.exp(-size) * (size / lost - 1) / lost
-
-    def signed(half: Value, size: Value) -> Value:
-        return build.select(build.lt(half, 0), -size, size)
-
-    def by_last() -> Value:
-        # far from 0 the halves of both are added first: they may be all that cancels
-        near = [build.lt(build.abs(half), 0.5) for half in (p, q)]
-        halves = [
-            build.select(at, 0, signed(half, build.full_like(half, 0.5)))
-            for at, half in zip(near, (p, q))
-        ]
-        rests = [
-            build.select(at, rate(half), signed(half, -missing(half)))
-            for at, half in zip(near, (p, q))
-        ]
-        return (halves[0] + halves[1]) + (rests[0] + rests[1])
-
-    return [lambda: by(x, p), lambda: by(y, q), by_last]
-
-
-@partials(ops.log_poch)
-def log_poch(out: Value, x: Value, m: Value) -> list[Partial]:
-    """lgamma(x + m) - lgamma(x)."""
-    return [lambda: build.digamma_difference(x, m), lambda: build.digamma(x + m)]
-
-
-@partials(ops.digamma_difference)
-def digamma_difference(out: Value, x: Value, m: Value) -> list[Partial]:
-    """digamma(x + m) - digamma(x)."""
-    slope = build.zeta(2, x + m)
-    return [lambda: slope - build.zeta(2, x), lambda: slope]
 
 
 # -- comparisons and logic ------------------------------------------------------------------------

@@ -126,6 +126,10 @@ def real_functions() -> dict[str, Callable[..., Any]]:
         "log1mexp": log1mexp,
         "direction_cosine": lambda x, y: x / s.sqrt(s.sympify(x) ** 2 + s.sympify(y) ** 2),
         "coth_sum": lambda x, y, t: t * (s.coth(x * t / 2) + s.coth(y * t / 2)) / 2,
+        "geometric_sum": lambda x, y: ((1 + x) ** y - 1) / x,
+        "power_mean": lambda x, y, p, w, c: (
+            (c * (w * s.sympify(x) ** p + (1 - w) * s.sympify(y) ** p)) ** (1 / p)
+        ),
         "log_mixture": lambda x, y, t: s.log(t * s.exp(x) + (1 - t) * s.exp(y)),
         "eq": s.Eq,
         "ne": s.Ne,

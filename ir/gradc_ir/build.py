@@ -188,6 +188,7 @@ le = _binary("le")
 logical_and = _binary("logical_and")
 logical_or = _binary("logical_or")
 logical_xor = _binary("logical_xor")
+geometric_sum = _binary("geometric_sum")
 zeta, beta, betaln, binom, poch = map(_binary, ("zeta", "beta", "betaln", "binom", "poch"))
 gammainc, gammaincc = map(_binary, ("gammainc", "gammaincc"))
 gammaincinv, gammainccinv = map(_binary, ("gammaincinv", "gammainccinv"))
@@ -195,6 +196,11 @@ stdtr, stdtrit = map(_binary, ("stdtr", "stdtrit"))
 bessel_j, bessel_y = map(_binary, ("bessel_j", "bessel_y"))
 bessel_i, bessel_i_scaled = map(_binary, ("bessel_i", "bessel_i_scaled"))
 bessel_k, bessel_k_scaled = map(_binary, ("bessel_k", "bessel_k_scaled"))
+
+
+def power_mean(x: Operand, y: Operand, p: Operand, w: Operand, c: Operand) -> Value:
+    """Return the op ``power_mean`` of x, y, p, w and c."""
+    return elementwise("power_mean", x, y, p, w, c)
 
 
 def coth_sum(x: Operand, y: Operand, t: Operand) -> Value:

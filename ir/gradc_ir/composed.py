@@ -7,13 +7,22 @@ interpreter runs these bodies, and code generation spells them out.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import NamedTuple
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.graph import Function, Value
+from gradc_ir.rearrange import scalar_constant
 from gradc_ir.types import DType, Type
+
+Fence: TypeAlias = Callable[[Value], Value]
+
+
+def _same(value: Value) -> Value:
+    return value
+
 
 # The coefficients of 1 / x**(2 k + 1) in Stirling's series of log(gamma(x)), from Bernoulli's
 # numbers; from x = 10 on the last one adds less than an eighth of a unit in the last place.
@@ -68,8 +77,10 @@ def _log_mixture(x: Value, y: Value, t: Value) -> Value:
     return build.select(near, base + build.log1p(excess), far)
 
 
-def _horner(x: Value, coefficients: tuple[float, ...]) -> Value:
-    result = build.full_like(x, coefficients[-1])
+def horner(x: Value, coefficients: Sequence[float | Value]) -> Value:
+    """Return a polynomial, of its coefficients from the constant one on."""
+    last = coefficients[-1]
+    result = last if isinstance(last, Value) else build.full_like(x, last)
     for coefficient in reversed(coefficients[:-1]):
         result = result * x + coefficient
     return result
@@ -99,7 +110,7 @@ def _log_poch(x: Value, m: Value) -> Value:
     apart = -(step * one * other)
     squares = apart * (one + other)
     series = one * _difference_of_series(one * one, other * other, squares, _STIRLING)
-    series = series + apart * _horner(other * other, _STIRLING)
+    series = series + apart * horner(other * other, _STIRLING)
     leading = (base - 0.5) * build.log1p(step * other) + step * (build.log(end) - 1)
     return build.select(usual, leading + series, plain)
 
@@ -157,7 +168,151 @@ def _coth_sum(x: Value, y: Value, t: Value) -> Value:
     return outer * build.select(alike, 1, build.exp(-build.abs(small))) * inner
 
 
+class Growth(NamedTuple):
+    """What ``(1 + x)**y - 1`` is made of."""
+
+    rate: Value  # log(1 + x)
+    exponent: Value  # y times it
+    is_moderate: Value  # whether the exponential of that has the digits of the power
+    large: Value  # the power itself
+    less_one: Value
+
+
+def growth(x: Value, y: Value, fence: Fence = _same) -> Growth:
+    """Return the parts of a power less one; no rule looks through what is fenced."""
+    rate = build.log1p(x)
+    exponent = fence(build.select(build.eq(y, 0), 0, y * rate))
+    is_moderate = build.logical_or(build.le(build.abs(x), 1), build.le(exponent, 1))
+    large = fence(build.power(fence(x + 1), y))
+    less_one = build.select(is_moderate, build.expm1(exponent), large + -1.0)
+    return Growth(rate, exponent, is_moderate, large, less_one)
+
+
+def _geometric_sum(x: Value, y: Value) -> Value:
+    """The power less one over x; where the exponent may be subnormal, y times the rate over x."""
+    found = growth(x, y)
+    smallest = 2.0**-100 if x.type.dtype is DType.F32 else 2.0**-1000
+    tiny = build.lt(build.abs(found.exponent), smallest)
+    quotient = build.select(tiny, found.rate, found.less_one) / x
+    return build.select(build.eq(x, 0), y, build.select(tiny, y * quotient, quotient))
+
+
+# The cumulants, from the second one on, of a variable that is 1 with probability p and else 0, over
+# v = p (1 - p), as polynomials in v; every other one has the factor 1 - 2 p as well.
+_CUMULANTS = (
+    (1.0,),
+    (1.0,),
+    (1.0, -6.0),
+    (1.0, -12.0),
+    (1.0, -30.0, 120.0),
+    (1.0, -60.0, 360.0),
+    (1.0, -126.0, 1680.0, -5040.0),
+    (1.0, -252.0, 5040.0, -20160.0),
+    (1.0, -510.0, 17640.0, -151200.0, 362880.0),
+    (1.0, -1020.0, 52920.0, -604800.0, 1814400.0),
+    (1.0, -2046.0, 168960.0, -3160080.0, 19958400.0, -39916800.0),
+)
+CUMULANTS = len(_CUMULANTS)
+
+
+def cumulant_series(t: Value, p: Value, factors: Sequence[float]) -> Value:
+    """Return the sum of ``factors[k] * cumulant[k + 2] * t**k`` of 0 and 1, the latter of p."""
+    number = scalar_constant(p)
+    share: Value | float = p if number is None else float(number)
+    rest = 1 - share
+    v, skew = share * rest, rest - share
+    terms = []
+    for k, (row, factor) in enumerate(zip(_CUMULANTS, factors)):
+        cumulant: Value | float = row[-1]
+        for coefficient in row[-2::-1]:
+            cumulant = cumulant * v + coefficient
+        terms.append(cumulant * v * factor * (skew if k % 2 else 1))
+    return horner(t, terms)
+
+
+class PowerMean(NamedTuple):
+    """What a mean of powers is made of, in units of the larger one, whose base is the top."""
+
+    apart: Value  # log(y / x)
+    size: Value  # the logarithm of the smaller power
+    is_first: Value  # whether x has the larger power
+    is_near: Value  # whether the powers are so close that the mean is nearly geometric
+    is_close: Value  # whether the series of cumulants is there
+    top: Value
+    least: Value  # the weight of the smaller power
+    power: Value  # the smaller power
+    log_sum: Value  # of the weighted powers; where they are near, without the factor of the sum
+    logarithm: Value  # of the mean over the top or, where they are near, over the geometric one
+    geometric: Value
+
+
+def power_mean(
+    x: Value, y: Value, exponent: Value, weight: Value, total: Value, fence: Fence = _same
+) -> PowerMean:
+    """Return the parts of a mean of positive numbers; no rule looks through what is fenced."""
+    logs = fence(build.log(x)), fence(build.log(y))
+    infinite = build.logical_and(
+        build.eq(logs[0], logs[1]), build.eq(build.abs(logs[0]), float("inf"))
+    )
+    apart = fence(build.select(infinite, 0, logs[1] - logs[0]))
+    t = fence(exponent * apart)
+    size = fence(-build.abs(t))
+    is_first, is_near = build.lt(t, 0), build.lt(build.abs(t), 1)
+    is_close = build.lt(build.abs(t), 1 / 16)
+    rest = 1 - weight
+    least, most = build.select(is_first, rest, weight), build.select(is_first, weight, rest)
+    power = fence(build.exp(size))
+    first, second = total * most, total * least * power
+    excess = build.select(is_near, least * build.expm1(size), (first - 1) + second)
+    log_sum = build.log1p(excess)
+    if not _is_even(weight, total):
+        log_sum = build.select(build.lt(excess, -0.5), build.log(first + second), log_sum)
+    log_sum = fence(log_sum)
+    factors = [1 / math.factorial(k + 2) for k in range(CUMULANTS)]
+    # the logarithm less the mean exponent, over t
+    beyond = build.select(
+        is_close, t * cumulant_series(t, rest, factors), (log_sum - least * size) / t
+    )
+    near = apart * beyond
+    if scalar_constant(total) != 1:
+        near = near + build.log(total) / exponent
+    logarithm = fence(build.select(is_near, near, log_sum / exponent))
+    # no factor overflows
+    geometric = y / build.power(fence(y), weight) * build.power(fence(x), weight)
+    top = build.select(is_first, x, y)
+    return PowerMean(
+        *(apart, size, is_first, is_near, is_close, top),
+        *(least, power, log_sum, logarithm, geometric),
+    )
+
+
+def _is_even(weight: Value, total: Value) -> bool:
+    """Whether each weight alone surely keeps the sum from being small."""
+    one, factor = scalar_constant(weight), scalar_constant(total)
+    return one is not None and factor is not None and min(one, 1 - one) * factor > 0.05
+
+
+def plain_powers(
+    x: Value, y: Value, exponent: Value, weight: Value, total: Value, fence: Fence = _same
+) -> tuple[Value, Value]:
+    """Return the two weighted powers."""
+    one, other = (fence(build.power(fence(base), exponent)) for base in (x, y))
+    return total * weight * one, total * (1 - weight) * other
+
+
+def _power_mean(x: Value, y: Value, exponent: Value, weight: Value, total: Value) -> Value:
+    found = power_mean(x, y, exponent, weight, total)
+    mean = build.select(found.is_near, found.geometric, found.top) * build.exp(found.logarithm)
+    mean = build.select(build.eq(found.top, 0), found.top, mean)
+    # with a whole exponent, negative numbers have powers too
+    one, other = plain_powers(x, y, exponent, weight, total)
+    plain = build.power(one + other, 1 / exponent)
+    return build.select(build.lt(build.minimum(x, y), 0), plain, mean)
+
+
 BODIES: dict[str, Callable[..., Value]] = {
+    "power_mean": _power_mean,
+    "geometric_sum": _geometric_sum,
     "direction_cosine": _direction_cosine,
     "log_mixture": _log_mixture,
     "log_poch": _log_poch,

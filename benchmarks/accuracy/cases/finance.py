@@ -23,6 +23,12 @@ def present_value_of_an_annuity(r, n):
     return (1 - (1 + r) ** -n) / r
 
 
+@case(r=within(-0.5, 1, 0.0, usual=(0, 0.1)), n=within(1, 1000, usual=(1, 40)))
+def present_value_by_discount_factors(r, n):
+    """Nothing over nothing at rate 0."""
+    return (1 - 1 / (1 + r) ** n) / r
+
+
 @case(r=within(1e-18, 1, usual=(0.001, 0.02)), n=within(1, 1000, usual=(12, 360)))
 def monthly_payment(r, n):
     """The denominator cancels for small rates."""

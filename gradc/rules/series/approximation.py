@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gradc.rules.series import precise
+from gradc.rules.series import numbers, precise
 from gradc.rules.series.choices import are_equal, comparisons
 from gradc.rules.series.orders import Growth
 from gradc.rules.series.point import Point
@@ -58,6 +58,7 @@ class Search:
         self.point = region.point
         self.growth = growth
         self._errors: dict[int, float] = {}
+        self._truths: dict[float, float | None] = {}
         self._cone = region.cone(root)
 
     def run(self) -> Approximation | None:
@@ -124,7 +125,7 @@ class Search:
                 before = here | self.region.chosen.get(side, {})
             changed = [at for at in here if here[at] != before[at]]
             further_off = self._under(before, h, c) if changed else None
-            made, value = {}, free[self.root]
+            made, value = {}, numbers.made(c, free[self.root])
             for at in changed:
                 if are_equal(self.region, value, further_off):
                     break
@@ -138,7 +139,7 @@ class Search:
         chosen = self.region.chosen
         self.region.chosen = {1: choices, -1: choices}
         try:
-            return self.region.evaluate(c, h, self._cone)[self.root]
+            return self._value(h, c)
         finally:
             self.region.chosen = chosen
 
@@ -151,7 +152,7 @@ class Search:
         if not self.growth.both_sides:
             return True
         c = precise.context(_NEAR_BITS)
-        here = self.region.evaluate(c, c.zero, self._cone, is_free=True)[self.root]
+        here = numbers.made(c, self.region.evaluate(c, c.zero, self._cone, is_free=True)[self.root])
         if here is None or self.growth.order < 0:
             return False
         if self.growth.order > 0:
@@ -212,12 +213,17 @@ class Search:
         return total / len(variable)
 
     def _truth(self, variable: float) -> float | None:
-        c = precise.context(BITS)
-        found = self._value(self.point.local(c, c.mpf(variable)), c)
-        return None if found is None else float(found)
+        if variable < 0 and self.point.can_overflow and self._is_even:
+            mirrored = self._truth(-variable)
+            return mirrored if mirrored is None or self.growth.order % 2 == 0 else -mirrored
+        if variable not in self._truths:
+            c = precise.context(BITS)
+            found = self._value(self.point.local(c, c.mpf(variable)), c)
+            self._truths[variable] = None if found is None else float(found)
+        return self._truths[variable]
 
     def _value(self, h: Precise, c: Context) -> Precise | None:
-        return self.region.evaluate(c, h, self._cone)[self.root]
+        return self.region.value(c, h, self._cone, self.root)
 
     # -- the polynomial ----------------------------------------------------------------------------
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradc.rules.series import precise
+from gradc.rules.series import numbers, precise
+from gradc.rules.series.numbers import Known
 from gradc.rules.series.precise import Precise
 from gradc.rules.series.region import Choices, Region
 from gradc_ir.types import DType
@@ -43,13 +44,22 @@ def _chosen(region: Region, roots: Sequence[int], cone: Sequence[int], side: int
     region.chosen = {side: outer}
     there = region.evaluate(c, h, cone)
     region.chosen = {}
-    same = all(are_equal(region, here[root], there[root]) for root in roots)
+    same = all(
+        are_equal(region, numbers.made(c, here[root]), numbers.made(c, there[root]))
+        for root in roots
+    )
     return {} if same else outer
 
 
-def comparisons(region: Region, values: list[Precise | None], cone: Sequence[int]) -> Choices:
+def comparisons(region: Region, values: list[Known], cone: Sequence[int]) -> Choices:
     """Return what holds of the comparisons among steps."""
-    return {at: values[at] for at in cone if region.steps[at].name in precise.COMPARISONS}
+    found: Choices = {}
+    for at in cone:
+        if region.steps[at].name in precise.COMPARISONS:
+            holds = values[at]
+            assert not isinstance(holds, tuple)
+            found[at] = holds
+    return found
 
 
 def are_equal(region: Region, x: Precise | None, y: Precise | None) -> bool:

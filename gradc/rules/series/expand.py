@@ -14,6 +14,7 @@ from gradc.rules.engine import tell
 from gradc.rules.series.approximation import Approximation
 from gradc.rules.series.finding import Expansion, expansions
 from gradc.rules.series.monomials import Moves
+from gradc.rules.series.polynomial import Polynomial
 from gradc_ir import build
 from gradc_ir.builder import Builder
 from gradc_ir.graph import Function, Value
@@ -65,6 +66,10 @@ class ExpandSeries:
             )
 
 
+# Coefficients with which sums and products of small numbers stay in the range.
+_TAME = (2.0**-64, 2.0**64)
+
+
 # -- building --------------------------------------------------------------------------------------
 
 
@@ -91,7 +96,7 @@ def _selected(mapping: Mapping[Value, Value], closed: Value, found: Expansion) -
     for condition, holds in made.conditions:
         one = mapping[condition]
         near = build.logical_and(near, one if holds else build.logical_not(one))
-    value = _horner(polynomial.coefficients, h * h if polynomial.is_even else h)
+    value = _polynomial(polynomial, h, is_quotient=point.is_infinite)
     near, value, h = (_rearranged(one, found.moves) for one in (near, value, h))
     # the monomial first: powers of what is small leave the range sooner
     for factor, exponent in found.monomial:
@@ -106,6 +111,14 @@ def _rearranged(value: Value, moves: Moves) -> Value:
     for name, attributes in moves:
         value = build.apply(name, value, **dict(attributes))
     return value
+
+
+def _polynomial(polynomial: Polynomial, h: Value, is_quotient: bool) -> Value:
+    """Return a polynomial; no formula need look into it where it leaves the range in no step."""
+    if not all(_TAME[0] < abs(one) < _TAME[1] for one in polynomial.coefficients if one):
+        return _horner(polynomial.coefficients, h * h if polynomial.is_even else h)
+    x = build.fence(h) if is_quotient else h
+    return build.fence(_horner(polynomial.coefficients, x * x if polynomial.is_even else x))
 
 
 def _horner(coefficients: Sequence[float], x: Value) -> Value:

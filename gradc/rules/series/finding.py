@@ -13,13 +13,9 @@ from gradc.rules.series.choices import choose
 from gradc.rules.series.monomials import Monomial, Moves
 from gradc.rules.series.orders import Growths, is_suspicious, rough_order
 from gradc.rules.series.point import Point
-from gradc.rules.series.region import (
-    CONSTANT,
-    VARIABLE,
-    Region,
-    Surroundings,
-)
+from gradc.rules.series.region import Region, Surroundings
 from gradc.rules.series.roots import roots
+from gradc.rules.series.steps import CONSTANT, VARIABLE
 from gradc_ir.graph import Function, Node, Value
 from gradc_ir.rearrange import REARRANGEMENTS, scalar_constant
 from gradc_ir.walk import users

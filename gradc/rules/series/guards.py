@@ -117,7 +117,7 @@ def _series(guard: _Guard, surroundings: Surroundings) -> list[float] | None:
     c = precise.context(_BITS)
 
     def value(h: Precise) -> Precise | None:
-        return region.evaluate(c, h, cone)[root]
+        return region.value(c, h, cone, root)
 
     places = [i * c.ldexp(1, _STEP) for i in (*range(-3, 0), *range(1, 4))]
     values = [value(h) for h in places]

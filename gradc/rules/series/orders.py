@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradc.rules.series import precise
-from gradc.rules.series.precise import Precise
-from gradc.rules.series.region import CONSTANT, VARIABLE, Region, Step
+from gradc.rules.series.numbers import Known, Number, magnitude, quotient
+from gradc.rules.series.region import Region
+from gradc.rules.series.steps import CONSTANT, VARIABLE, Step
 from gradc_ir.graph import Value
 from gradc_ir.reduction import Array
 
@@ -39,6 +40,8 @@ def _is_trouble(region: Region, at: int, near: Array) -> bool:
     step = region.steps[at]
     if not step.operands or step.name == "select" or step.name in precise.CONDITIONS:
         return False
+    if step.name not in ("mul", "div") and all(_is_exact(region, one) for one in step.operands):
+        return False
     size, sizes = near[at], [near[operand] for operand in step.operands]
     if size[-1] == 0:
         # what cancels wholly on paper, and at powers of 2, leaves roundings elsewhere
@@ -52,6 +55,14 @@ def _is_trouble(region: Region, at: int, near: Array) -> bool:
         return bool(size[-1] < _CANCELS * max(sizes[0][-1], sizes[1][-1]))
     # a function that is 0 where its operand is not
     return rough_order(size) > 0.5 and all(abs(rough_order(one)) < 0.1 for one in sizes)
+
+
+def _is_exact(region: Region, at: int) -> bool:
+    """Whether a step is a number or the variable: there is no error for another step to show."""
+    step = region.steps[at]
+    while step.name in ("neg", "abs"):
+        step = region.steps[step.operands[0]]
+    return step.name in (VARIABLE, CONSTANT)
 
 
 def rough_order(near: Array) -> float:
@@ -89,64 +100,60 @@ class Growths:
     """
 
     def __init__(self, region: Region, values: Iterable[Value]) -> None:
-        c = precise.context(_BITS)
-        near = c.ldexp(1, _EXPONENT)
         roots = [step for value in values for step in region.parts[value].values()]
         cone = region.cone(*roots)
+        is_slow = not precise.SLOW.isdisjoint(region.steps[at].name for at in cone)
+        c = precise.context(_BITS // 2 if is_slow else _BITS)
+        near = c.ldexp(1, _EXPONENT)
         beyond_algebra = [step for step in roots if region.is_transcendental[step]]
         self.fragile = frozenset(region.cone(*beyond_algebra) if region.point.can_overflow else ())
         right, *others, left = (
             region.evaluate(c, h, cone) for h in (near, 2 * near, 4 * near, -near)
         )
         self.of = [_growth(*one) for one in zip(right, *others, left)]
-        deep = region.evaluate(c, c.ldexp(1, _DEEP), cone, is_free=True)
+        selects = [at for at in cone if region.steps[at].name == "select"]
+        conditions = region.cone(*(region.steps[at].operands[0] for at in selects))
+        deep = region.evaluate(c, c.ldexp(1, _DEEP), conditions, is_free=True)
         self.taken: dict[int, set[int]] = {}
         self.unsteady: set[int] = set()
-        for at in cone:
+        for at in selects:
             step = region.steps[at]
-            if step.name == "select":
-                condition = step.operands[0]
-                self.taken[at] = {
-                    step.operands[1 if side[condition] else 2] for side in (right, left)
-                }
-                if deep[condition] != right[condition]:
-                    self.unsteady.add(at)
+            condition = step.operands[0]
+            self.taken[at] = {step.operands[1 if side[condition] else 2] for side in (right, left)}
+            if deep[condition] != right[condition]:
+                self.unsteady.add(at)
         self.are_even = all(
             growth is not None and growth.both_sides for growth in (self.of[at] for at in cone)
         )
 
 
-def _growth(
-    near: Precise | None, twice: Precise | None, four: Precise | None, left: Precise | None
-) -> Growth | None:
-    if near is None or twice is None or four is None or isinstance(near, bool):
+def _growth(near: Known, twice: Known, four: Known, left: Known) -> Growth | None:
+    if not (isinstance(near, tuple) and isinstance(twice, tuple) and isinstance(four, tuple)):
         return None
-    if not (near or twice or four):
-        return Growth(math.inf, not left)
-    if not (near and twice and four):
+    if not (near[1] or twice[1] or four[1]):
+        return Growth(math.inf, not (isinstance(left, tuple) and left[1]))
+    if not (near[1] and twice[1] and four[1]):
         return None
     if _vanishes(near, twice) and _vanishes(twice, four):
         return Growth(math.inf, False)
-    order = _log2(twice / near)
-    if order is None or order != _log2(four / twice):
+    order = _log2(quotient(twice, near))
+    if order is None or order != _log2(quotient(four, twice)):
         return None
     both = False
-    if left is not None and left and order.is_integer():
-        ratio = left / near * (-1) ** int(order)
-        both = abs(float(ratio) - 1) < 1e-3
+    if isinstance(left, tuple) and left[1] and order.is_integer():
+        both = abs(quotient(left, near) * (-1) ** int(order) - 1) < 1e-3
     return Growth(order, both)
 
 
-def _vanishes(near: Precise, twice: Precise) -> bool:
-    bits = precise.magnitude(near) - precise.magnitude(twice)
-    return bits <= _VANISHING + 1 and bool(abs(near) < abs(twice) * 2.0**_VANISHING)
+def _vanishes(near: Number, twice: Number) -> bool:
+    bits = magnitude(near) - magnitude(twice)
+    return bits <= _VANISHING + 1 and abs(quotient(near, twice)) < 2.0**_VANISHING
 
 
-def _log2(ratio: Precise) -> float | None:
-    number = float(ratio)
-    if not 2.0**-64 < number < 2.0**64:
+def _log2(ratio: float) -> float | None:
+    if not 2.0**-64 < ratio < 2.0**64:
         return None
-    order = math.log2(number)
+    order = math.log2(ratio)
     nearest = round(order * _QUARTERS) / _QUARTERS
     return nearest if abs(order - nearest) < 1e-3 else None
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import ldexp
+from operator import mul
 
 from gradc.rules.series import precise
 from gradc.rules.series.precise import Precise
@@ -123,18 +124,24 @@ def _cosines(count: int) -> tuple[int, ...]:
     )
 
 
+@cache
+def _polynomials(count: int) -> list[list[int]]:
+    """Return Chebyshev's polynomials at the points, by their recurrence."""
+    cosines = _cosines(count)
+    found = [[1 << _SCALE] * count, list(cosines)]
+    for _ in range(2, count):
+        before, here = found[-2:]
+        found.append([(x * y >> _SCALE - 1) - z for x, y, z in zip(cosines, here, before)])
+    return found
+
+
 def _terms(values: Sequence[int], allowed: int) -> list[int] | None:
     """Return coefficients in Chebyshev's polynomials, without a tail that is allowed to go."""
     count = len(values)
-    cosines = _cosines(count)
     coefficients = []
-    # by the recurrence of the polynomials, at all points at once
-    before, here = [1 << _SCALE] * count, list(cosines)
-    for degree in range(count):
-        total = sum(value * at for value, at in zip(values, before)) >> _SCALE
+    for degree, polynomial in enumerate(_polynomials(count)):
+        total = sum(map(mul, values, polynomial)) >> _SCALE
         coefficients.append((total if degree == 0 else 2 * total) // count)
-        after = [(x * y >> _SCALE - 1) - z for x, y, z in zip(cosines, here, before)]
-        before, here = here, after
     tail = 0
     kept = count
     while kept and tail + abs(coefficients[kept - 1]) <= allowed:

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from gradc.rules.series import precise
+from gradc.rules.series import numbers, precise
 from gradc.rules.series.monomials import (
     Elimination,
     Factor,
@@ -26,10 +26,11 @@ from gradc.rules.series.monomials import (
     moves_of,
     product,
 )
+from gradc.rules.series.numbers import Known, Number
 from gradc.rules.series.point import Point
 from gradc.rules.series.precise import Context, Precise
+from gradc.rules.series.steps import CONSTANT, UNKNOWN, VARIABLE, Step, floats
 from gradc_ir.graph import Node, Value
-from gradc_ir.op import TABLE
 from gradc_ir.rearrange import REARRANGEMENTS, peel, scalar_constant
 from gradc_ir.reduction import Array
 from gradc_ir.types import DType
@@ -51,20 +52,8 @@ _TRANSCENDENTAL = precise.FUNCTIONS.keys() - precise.ALGEBRAIC
 # Whether comparisons hold, by the numbers of their steps; None where it is not known.
 Choices: TypeAlias = dict[int, bool | None]
 
-VARIABLE = "variable"
-CONSTANT = "constant"
-UNKNOWN = "unknown"  # the operand of a select that it is not near the point
-
 # Where a first look is taken, as local variables.
 NEAR = np.array([2.0**-8, 2.0**-9, 2.0**-10, -(2.0**-10)])
-
-
-class Step(NamedTuple):
-    """One function of the variable: an op of earlier ones, a number, or the variable itself."""
-
-    name: str
-    operands: tuple[int, ...] = ()
-    number: float = 0.0
 
 
 _ZERO = Step(CONSTANT)
@@ -97,6 +86,8 @@ class Region:
         self.moves: dict[Value, Moves] = {variable: ()}
         self.values: list[Value] = []
         self.chosen: dict[int, Choices] = {}
+        # numbers among the steps, by the bits they are asked for in
+        self._constants: dict[int, dict[float, Number]] = {}
         self._surroundings = surroundings
         self._numbers: dict[Step, int] = {}
         self._local = point.floats(NEAR)
@@ -104,9 +95,10 @@ class Region:
         self._sums: dict[Value, Parts | None] = {}
         # whether sums have terms with different monomials
         self._is_divided = False
-        self._build()
-        if self._is_divided and variable.op.name in ("mul", "div"):
-            self._build_anew()
+        with np.errstate(all="ignore"):
+            self._build()
+            if self._is_divided and variable.op.name in ("mul", "div"):
+                self._build_anew()
 
     def _build(self) -> None:
         readers, order = self._surroundings
@@ -175,8 +167,7 @@ class Region:
             self.is_transcendental.append(
                 step.name in _TRANSCENDENTAL or any(self.is_transcendental[at] for at in operands)
             )
-            with np.errstate(all="ignore"):
-                self.near.append(_floats(step, self._local, self.near))
+            self.near.append(floats(step, self._local, self.near))
         return found
 
     def _parts_of(self, node: Node) -> Parts | None:
@@ -394,7 +385,7 @@ class Region:
         results = [variable] * len(self.steps)
         with np.errstate(all="ignore"):
             for at in range(len(self.steps)) if wanted is None else wanted:
-                made = _floats(self.steps[at], variable, results)
+                made = floats(self.steps[at], variable, results)
                 if at in right:
                     made = np.where(h > 0, bool(right[at]), made)
                 if at in left:
@@ -404,30 +395,48 @@ class Region:
 
     def evaluate(
         self, c: Context, h: Precise, wanted: Sequence[int] | None = None, *, is_free: bool = False
-    ) -> list[Precise | None]:
+    ) -> list[Known]:
         """Return each step at a value of the local variable, in many digits.
 
         It is None where there is none. ``wanted``: only these, operands first. ``is_free``:
         conditions are what they are, not what is chosen.
         """
-        variable = self.point.variable(c, h)
         chosen = {} if is_free else self.chosen.get(1 if h > 0 else -1, {})
-        results: list[Precise | None] = [None] * len(self.steps)
+        variable = numbers.given(self.point.variable(c, h))
+        constants = self._constants_in(c)
+        results: list[Known] = [None] * len(self.steps)
         for at in range(len(self.steps)) if wanted is None else wanted:
-            step = self.steps[at]
+            name, given, number = self.steps[at]
             if at in chosen:
                 results[at] = chosen[at]
-            elif step.name == VARIABLE:
+            elif name == VARIABLE:
                 results[at] = variable
-            elif step.name == CONSTANT:
-                results[at] = precise.number(c, step.number, self.variable.type.dtype)
-            else:
-                operands = [results[operand] for operand in step.operands]
-                if step.name == "select" and operands[0] is not None:
-                    results[at] = operands[1] if operands[0] else operands[2]
-                elif step.name != UNKNOWN and not any([operand is None for operand in operands]):
-                    results[at] = precise.apply(c, step.name, operands)
+            elif name == CONSTANT:
+                results[at] = constants[number]
+            elif name == "select":
+                condition = results[given[0]]
+                if condition is not None:
+                    results[at] = results[given[1 if condition else 2]]
+            elif name != UNKNOWN:
+                operands = [results[operand] for operand in given]
+                if None not in operands:
+                    results[at] = numbers.apply(c, name, operands)
         return results
+
+    def _constants_in(self, c: Context) -> dict[float, Number]:
+        found = self._constants.get(c.prec)
+        if found is None:
+            dtype = self.variable.type.dtype
+            found = self._constants[c.prec] = {
+                step.number: numbers.given(precise.number(c, step.number, dtype))
+                for step in self.steps
+                if step.name == CONSTANT
+            }
+        return found
+
+    def value(self, c: Context, h: Precise, cone: Sequence[int], root: int) -> Precise | None:
+        """Return a step at a value of the local variable, of which the cone is given."""
+        return numbers.made(c, self.evaluate(c, h, cone)[root])
 
     def cone(self, *roots: int) -> list[int]:
         """Return the steps that some steps are made of, operands first."""
@@ -436,15 +445,3 @@ class Region:
             if at in needed:
                 needed.update(self.steps[at].operands)
         return sorted(needed)
-
-
-def _floats(step: Step, variable: Array, earlier: Sequence[Array]) -> Array:
-    number = variable.dtype.type
-    if step.name == VARIABLE:
-        return variable
-    if step.name in (CONSTANT, UNKNOWN):
-        return np.full(variable.shape, number(step.number))
-    reference = TABLE[step.name].reference
-    assert reference is not None
-    made: Array = reference(*[earlier[at] for at in step.operands])
-    return made

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from gradc.rules.series import precise
 from gradc.rules.series.orders import NEVER, Errors, Growth, Growths, error
-from gradc.rules.series.region import CONSTANT, TRANSPARENT, UNKNOWN, VARIABLE, Region
+from gradc.rules.series.region import TRANSPARENT, Region
+from gradc.rules.series.steps import CONSTANT, UNKNOWN, VARIABLE
 from gradc_ir.graph import Value
 
 _WRITTEN_WITH_CARE = (

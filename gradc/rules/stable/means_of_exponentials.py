@@ -69,7 +69,7 @@ def _mean(terms: list[Weighted] | None) -> tuple[list[Weighted], Fraction] | Non
     return [Weighted(term.weight / total, term.exponent) for term in terms], total
 
 
-def _logarithm(number: Fraction, less: Fraction = _NONE) -> Decimal:
+def logarithm(number: Fraction, less: Fraction = _NONE) -> Decimal:
     """Return the logarithm of a number, less another number."""
     with localcontext() as context:
         context.prec = 60
@@ -179,7 +179,7 @@ def log_mean_exp(value: Value) -> Value | None:
     mean = _mean(_terms(value.operands[0], Fraction(1)))
     if mean is None:
         return None
-    return _more(_log_mean(mean[0]), _logarithm(mean[1]))
+    return _more(_log_mean(mean[0]), logarithm(mean[1]))
 
 
 def _over_count(found: Sum, name: str, other: Value) -> Value | None:
@@ -190,7 +190,7 @@ def _over_count(found: Sum, name: str, other: Value) -> Value | None:
         total = known * number if name == "mul" else known / number
         if known < 2 or abs(total - 1) > _SLACK:
             return None
-        terms, less = build.full((), float(known), dtype), _logarithm(total)
+        terms, less = build.full((), float(known), dtype), logarithm(total)
     elif name == "div" and _is_count(other, exponent, axes):
         terms, less = build.cast(scalar_of(other), dtype), Decimal(0)
     else:
@@ -264,9 +264,9 @@ def _left(taken: Value, value: Value, count: int) -> Decimal | None:
     if number is None or count < 2 or (inner is not None and (number <= 0 or sign < 0)):
         return None
     less = (
-        _logarithm(Fraction(count) / number)
+        logarithm(Fraction(count) / number)
         if inner is not None
-        else _logarithm(Fraction(count), sign * number)
+        else logarithm(Fraction(count), sign * number)
     )
     return less if abs(less) < Decimal(2) ** -20 else None
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from itertools import combinations
 from typing import NamedTuple
 
 from gradc.rules.engine import procedure, stable
 from gradc.rules.factors import Product, common_factors, product, whole
-from gradc.rules.polynomial import exact_number, parts, polynomial
+from gradc.rules.polynomial import ONE, exact_number, parts
 from gradc_ir import build
 from gradc_ir.graph import Value
 from gradc_ir.rearrange import scalar_constant
@@ -19,8 +17,6 @@ INF = float("inf")
 _LARGE_EXPONENT = 16
 # So near to one the logarithm of the base has a smaller error than the base.
 _NEAR = 0.125
-# Up to here seven terms of a series are enough for a second derivative.
-_START = 2.0**-10
 
 
 @procedure(
@@ -94,205 +90,194 @@ def _beside_one(base: Value) -> Value | None:
 
 
 @procedure(
-    "expm1-over-argument",
-    "div(expm1(mul(?y, log1p(?x))), ?x) => "
-    "mul(mul(div(expm1(mul(?y, log1p(?x))), mul(?y, log1p(?x))), ?y), div(log1p(?x), ?x))",
+    "power-less-one-over-rate",
+    "div(sub(power(add(?x, 1), ?y), 1), ?x) => geometric_sum(?x, ?y)",
     stable,
-    "the derivative cancels near zero; those of the two quotients, taken where the argument is "
-    "small, are functions of one variable, which have series",
+    "the difference cancels near zero, and so does the derivative by x of what is left",
     roots=("div", "mul"),
-    factors=("expm1", "select"),
-    # near zero both sides cancel until the series is there
-    domain={"x": (10.0, 1e6), "y": (1e-3, 1.0), "z": (1.0, 100.0)},
+    factors=("expm1", "select", "add", "sub"),
+    divisors=(),
+    domain={"x": (1e-6, 1e6), "y": (1.5, 100.0)},
     loss=10.0,
     examples=[
-        "div(expm1(mul(?y, log1p(?x))), ?x) => "
-        "mul(mul(div(expm1(mul(?y, log1p(?x))), mul(?y, log1p(?x))), ?y), div(log1p(?x), ?x))",
-        "div(expm1(mul(?y, ?z)), ?z) => mul(div(expm1(mul(?y, ?z)), mul(?y, ?z)), ?y)",
+        "div(sub(power(add(?x, 1), ?y), 1), ?x) => geometric_sum(?x, ?y)",
+        "div(?x, sub(1, power(add(?x, 1), neg(?y)))) => neg(div(1, geometric_sum(?x, neg(?y))))",
+        "div(expm1(mul(?y, log1p(?x))), ?x) => geometric_sum(?x, ?y)",
     ],
 )
-def expm1_over_argument(value: Value) -> Value | None:
-    """Take a quotient through the argument of expm1, which has the divisor or its logarithm."""
+def power_less_one_over_rate(value: Value) -> Value | None:
+    """Take a power of 1 + x, less 1, together with the x that divides it."""
     if not value.type.dtype.is_float:
         return None
     entire = product(value)
-    made = _through_factors(entire, value)
+    made = _geometric_sum(entire, value)
     if made is None and entire.coefficient:
-        made = _through_factors(entire.reciprocal, value, inverse=True)
-    return made
-
-
-def _through_factors(entire: Product, value: Value, inverse: bool = False) -> Value | None:
-    """Return a product, or its inverse, that is taken through the argument of one factor."""
-    for factor in dict.fromkeys(entire.above):
-        name, operands = parts(factor)
-        rest = entire.without(whole(factor)).times(entire.coefficient)
-        # a difference of powers is a choice, with the plain one where the two are far apart
-        is_choice = name == "select"
-        found = _through_argument(operands[1] if is_choice else factor, rest)
-        if found is None:
-            continue
-        outside = rest.without(found.line).times(rest.coefficient / found.line.coefficient)
-        near = build.fence(found.near) if inverse else found.near
-        cases = [whole(near) * outside, whole(found.far) * found.line * outside]
-        if is_choice:
-            cases.append(whole(operands[2]) * found.line * outside)
-        built = [(case.reciprocal if inverse else case).value(value) for case in cases]
-        made = build.select(found.is_small, built[0], built[1])
-        return build.select(operands[0], made, built[2]) if is_choice else made
-    return None
-
-
-def _expm1_over(size: Value) -> Value:
-    """Return expm1(size) / size; where the argument has underflowed, its series."""
-    return build.select(build.eq(size, 0.0), _start(size), build.div(build.expm1(size), size))
-
-
-def _start(size: Value) -> Value:
-    """Return expm1(size) / size of a small argument, right to its second derivative."""
-    series = build.full_like(size, 1 / 5040)
-    for inverse in (720, 120, 24, 6, 2, 1):
-        series = series * size + 1 / inverse
-    return series
-
-
-class _Quotient(NamedTuple):
-    """``expm1(y * x) / x``: where the argument is small, and elsewhere what is over x."""
-
-    is_small: Value
-    near: Value
-    far: Value
-    line: Product
-
-
-def _through_argument(factor: Value, rest: Product) -> _Quotient | None:
-    """Return ``expm1(y * x) / x`` when the first factor is the upper side and 1 / x in the rest.
-
-    In place of x, the exponent may have log1p(x).
-    """
-    name, operands = parts(factor)
-    if name != "expm1":
-        return None
-    exponent = product(operands[0])
-    for share in dict.fromkeys(exponent.above):
-        inner, below = parts(share)
-        argument = below[0] if inner == "log1p" else share
-        x = product(argument)
-        others = exponent.without(whole(share)).times(exponent.coefficient)
-        if not x.coefficient or not (others.above or others.below):
-            continue  # a function of one variable, which has a series
-        line = x.reciprocal
-        if common_factors(rest, line) != Product(Fraction(1), line.above, line.below):
-            continue
-        # each quotient has a variable of its own, so that its derivative is told from the rest
-        far = build.fence(operands[0])
-        size, fenced = build.fence(far), build.fence(argument)
-        quotient = _expm1_over(size)
-        if inner == "log1p":
-            quotient = build.mul(quotient, build.div(build.log1p(fenced), fenced))
-        is_small = build.lt(build.abs(operands[0]), 1.0)
-        near = (whole(quotient) * others).value(factor)
-        return _Quotient(is_small, near, build.expm1(far), line)
-    return None
-
-
-@procedure(
-    "expm1-over-expm1",
-    "div(expm1(mul(?x, ?z)), expm1(mul(?y, ?z))) => "
-    "mul(div(div(expm1(mul(?x, ?z)), mul(?x, ?z)), div(expm1(mul(?y, ?z)), mul(?y, ?z))), "
-    "div(?x, ?y))",
-    stable,
-    "the products may underflow, which leaves 0 / 0; what they share cancels",
-    roots=("div", "mul"),
-    factors=("expm1",),
-    divisors=("expm1",),
-    # near zero the form that is built is a series, which a text cannot say
-    domain={"x": (1.0, 50.0), "y": (1.0, 50.0), "z": (0.1, 1.0)},
-    loss=10.0,
-)
-def expm1_over_expm1(value: Value) -> Value | None:
-    """Cancel what the arguments of two small expm1 share."""
-    if not value.type.dtype.is_float:
-        return None
-    entire = product(value)
-    for above in _expm1s(entire.above):
-        for below in _expm1s(entire.below):
-            upper, lower = (parts(one)[1][0] for one in (above, below))
-            p, q = product(upper), product(lower)
-            shared = common_factors(p, q)
-            if not shared.above or not (p.coefficient and q.coefficient):
-                continue
-            left, right = p.without(shared).times(p.coefficient), q.without(shared)
-            if not (left.above or left.below) or not (right.above or right.below):
-                continue  # one is a multiple of the other
-            rest = entire.without(Product(Fraction(1), (above,), (below,)))
-            x, y = build.fence(upper), build.fence(lower)
-            small = build.lt(build.maximum(build.abs(x), build.abs(y)), _START)
-            line = left * right.times(q.coefficient).reciprocal
-            near = whole(build.div(_start(x), _start(y))) * line
-            far = build.div(build.expm1(x), build.expm1(y))
-            made = build.select(small, near.value(value), far)
-            return (rest.times(entire.coefficient) * whole(made)).value(value)
-    return None
-
-
-@procedure(
-    "expm1-of-sum-over-both",
-    "div(expm1(add(?x, ?y)), mul(expm1(?x), expm1(?y))) => coth_sum(?x, ?y, 1)",
-    stable,
-    "in derivatives the quotients of each factor cancel; as a sum of a function of x and one of y "
-    "it has derivatives that do not",
-    roots=("div", "mul"),
-    factors=("expm1",),
-    domain={"x": (0.1, 50.0), "y": (0.1, 50.0), "t": (0.1, 10.0)},
-    loss=10.0,
-    examples=[
-        "div(expm1(add(?x, ?y)), mul(expm1(?x), expm1(?y))) => coth_sum(?x, ?y, 1)",
-        "div(mul(?t, expm1(mul(add(?x, ?y), ?t))), mul(expm1(mul(?x, ?t)), expm1(mul(?y, ?t)))) "
-        "=> coth_sum(?x, ?y, ?t)",
-        "div(mul(expm1(?x), expm1(?y)), expm1(add(?x, ?y))) => div(1, coth_sum(?x, ?y, 1))",
-    ],
-)
-def expm1_of_sum_over_both(value: Value) -> Value | None:
-    """Take the quotient of expm1 of a sum and of expm1 of both terms as one function."""
-    if not value.type.dtype.is_float:
-        return None
-    entire = product(value)
-    made = _coth_sum(entire, value)
-    if made is None and entire.coefficient:
-        made = _coth_sum(entire.reciprocal, value)
+        made = _geometric_sum(entire.reciprocal, value)
         made = None if made is None else made.reciprocal
     return None if made is None else made.value(value)
 
 
-def _coth_sum(entire: Product, like: Value) -> Product | None:
-    below = _expm1s(entire.below, twice=True)
-    for above in _expm1s(entire.above):
-        total = polynomial(parts(above)[1][0])
-        for first, second in combinations(below, 2):
-            p, q = parts(first)[1][0], parts(second)[1][0]
-            if (polynomial(p) + polynomial(q) - total).terms:
-                continue
-            rest = entire.without(Product(Fraction(1), (above,), (first, second)))
-            t = common_factors(rest, common_factors(product(p), product(q)))
-            x, y = (
-                product(one).without(t).times(product(one).coefficient).value(like)
-                for one in (p, q)
-            )
-            made = build.coth_sum(x, y, t.value(like))
-            return rest.without(t).times(entire.coefficient) * whole(made)
+def _geometric_sum(entire: Product, like: Value) -> Product | None:
+    for factor in dict.fromkeys(entire.above):
+        found = _power_of_more(factor)
+        if found is None:
+            continue
+        x, y, sign = found
+        line = product(x)
+        rest = entire.without(whole(factor)).times(sign * entire.coefficient)
+        if not line.coefficient:
+            continue
+        shared = common_factors(rest, line.reciprocal)
+        if (shared.above, shared.below) != (line.below, line.above):
+            continue
+        outside = rest.without(Product(ONE, line.below, line.above))
+        made = whole(build.apply("geometric_sum", x, y.value(like)))
+        return made * outside.times(rest.coefficient * line.coefficient)
     return None
 
 
-def _expm1s(factors: tuple[Value, ...], twice: bool = False) -> list[Value]:
-    kept = factors if twice else dict.fromkeys(factors)
-    return [factor for factor in kept if parts(factor)[0] == "expm1"]
+class _Power(NamedTuple):
+    """``base ** exponent``."""
+
+    base: Value
+    exponent: Value
+
+    @property
+    def inverse(self) -> Value:
+        """One over it."""
+        return build.power(self.base, build.neg(self.exponent))
+
+
+def _power_of(value: Value) -> _Power | None:
+    """Return what a value is a power of, with a number that stands nearby taken through a log."""
+    name, operands = parts(value)
+    if name == "select":
+        # as power_of_one_plus leaves it
+        name, inner = parts(operands[1])
+        if name != "exp":
+            return None
+        name, operands = parts(operands[2])
+    if name != "power" or exact_number(operands[1]) is not None:
+        return None
+    base, exponent = operands
+    name, inner = parts(base)
+    return _Power(inner[0] if name == "fence" else base, exponent)
+
+
+def _power_beside_one(value: Value) -> tuple[_Power, int] | None:
+    """Return a power and a sign where a value is ``sign * (power - 1)``, or the rules' choice."""
+    name, operands = parts(value)
+    if name == "select" and parts(operands[1])[0] == "expm1":
+        # what is far from one
+        name, operands = parts(operands[2])
+    if name not in ("add", "sub"):
+        return None
+    for one, other in (operands, operands[::-1]):
+        number = exact_number(other)
+        if number is None or abs(number) != 1:
+            continue
+        inner, of = parts(one)
+        power = _power_of(of[0] if inner == "fence" else one)
+        sign = -1 if name == "sub" and one is operands[1] else 1
+        beside = number if name == "add" or one is operands[1] else -number
+        return None if power is None or sign * beside != -1 else (power, sign)
+    return None
+
+
+@procedure(
+    "power-over-itself-less-one",
+    "div(power(?x, ?y), sub(power(?x, ?y), 1)) => div(-1, sub(power(?x, neg(?y)), 1))",
+    stable,
+    "both sides of the quotient overflow; its derivative by the exponent cancels for large ones",
+    roots=("div", "mul"),
+    factors=("power", "select"),
+    divisors=("power", "select", "add", "sub"),
+    domain={"x": (1.01, 3.0), "y": (1e-3, 100.0)},
+    loss=10.0,
+    examples=[
+        "div(power(?x, ?y), sub(power(?x, ?y), 1)) => div(-1, sub(power(?x, neg(?y)), 1))",
+        "div(sub(power(?x, ?y), 1), power(?x, ?y)) => neg(sub(power(?x, neg(?y)), 1))",
+    ],
+)
+def power_over_itself_less_one(value: Value) -> Value | None:
+    """Divide both sides by the power."""
+    if not value.type.dtype.is_float:
+        return None
+    entire = product(value)
+    made = _divided_by_power(entire)
+    if made is None and entire.coefficient:
+        made = _divided_by_power(entire.reciprocal)
+        made = None if made is None else made.reciprocal
+    return None if made is None else made.value(value)
+
+
+def _divided_by_power(entire: Product) -> Product | None:
+    for less in entire.below:
+        found = _power_beside_one(less)
+        if found is None:
+            continue
+        power, sign = found
+        for factor in entire.above:
+            if _power_of(factor) == power:
+                rest = entire.without(Product(ONE, (factor,), (less,)))
+                divisor = build.sub(power.inverse, 1.0)
+                return rest.times(-sign * entire.coefficient) * whole(divisor).reciprocal
+    return None
+
+
+@procedure(
+    "one-less-inverse-power",
+    "sub(1, div(1, power(?x, ?y))) => sub(1, power(?x, neg(?y)))",
+    stable,
+    "as a power the inverse has a difference that does not cancel",
+    roots=("add", "sub"),
+    divisors=("power", "select"),
+    domain={"x": (0.0, 3.0), "y": (-100.0, 100.0)},
+    loss=2.0,
+)
+def one_less_inverse_power(value: Value) -> Value | None:
+    """Take the inverse of a power into its exponent, beside one."""
+    if not value.type.dtype.is_float:
+        return None
+    name, operands = value.op.name, value.operands
+    for one, other in (operands, operands[::-1]):
+        number = exact_number(one)
+        inverse = None if number is None else product(other)
+        if not number or inverse is None or inverse.above or len(inverse.below) != 1:
+            continue
+        power = _power_of(inverse.below[0])
+        ratio = inverse.coefficient / number
+        if power is None or ratio != (-1 if name == "add" else 1):
+            return None
+        less = build.sub(power.inverse, 1.0)
+        factor = inverse.coefficient if name == "add" or other is operands[0] else -number
+        return whole(less).times(factor).value(value)
+    return None
+
+
+def _power_of_more(value: Value) -> tuple[Value, Product, int] | None:
+    """Return x, y and a sign where a value is ``sign * ((1 + x)**y - 1)``, in any form."""
+    name, operands = parts(value)
+    if name in ("add", "sub"):
+        found = _power_beside_one(value)
+        x = None if found is None else _beside_one(found[0].base)
+        return None if found is None or x is None else (x, product(found[0].exponent), found[1])
+    if name == "select":
+        name, operands = parts(operands[1])
+    if name != "expm1":
+        return None
+    exponent = product(operands[0])
+    for factor in exponent.above:
+        inner, of = parts(factor)
+        if inner == "log1p":
+            return of[0], exponent.without(whole(factor)).times(exponent.coefficient), 1
+    return None
 
 
 RULES = [
+    one_less_inverse_power,
     power_less_one,
     power_of_one_plus,
-    expm1_of_sum_over_both,
-    expm1_over_argument,
-    expm1_over_expm1,
+    power_over_itself_less_one,
+    power_less_one_over_rate,
 ]

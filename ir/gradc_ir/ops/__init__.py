@@ -2,6 +2,7 @@
 
 from gradc_ir.op import TABLE
 from gradc_ir.ops import (
+    composed,
     control,
     elementwise,
     factor,
@@ -13,6 +14,14 @@ from gradc_ir.ops import (
     shape,
     special,
     unbounded,
+)
+from gradc_ir.ops.composed import (
+    coth_sum,
+    digamma_difference,
+    geometric_sum,
+    log_mixture,
+    log_poch,
+    power_mean,
 )
 from gradc_ir.ops.control import call, checkpoint, cond, scan, while_
 from gradc_ir.ops.elementwise import (
@@ -29,8 +38,6 @@ from gradc_ir.ops.elementwise import (
     cbrt,
     cos,
     cosh,
-    coth_sum,
-    digamma_difference,
     direction_cosine,
     div,
     eq,
@@ -51,8 +58,6 @@ from gradc_ir.ops.elementwise import (
     log1p,
     log2,
     log10,
-    log_mixture,
-    log_poch,
     logaddexp,
     logical_and,
     logical_not,
@@ -140,7 +145,8 @@ from gradc_ir.ops.special import (
 )
 
 FAMILIES = (
-    elementwise, special, unbounded, reduce, shape, index, order, linalg, factor, foreign, control
+    *(elementwise, composed, special, unbounded, reduce, shape, index, order, linalg, factor),
+    *(foreign, control),
 )  # fmt: skip
 
 __all__ = [
@@ -214,6 +220,7 @@ __all__ = [
     "gammainccinv",
     "gammaincinv",
     "gather",
+    "geometric_sum",
     "hypot",
     "iota",
     "le",
@@ -245,6 +252,7 @@ __all__ = [
     "param",
     "poch",
     "power",
+    "power_mean",
     "qr",
     "recurrence",
     "reduce_max",

@@ -290,26 +290,6 @@ direction_cosine = elementwise(
     scalar="math.direction_cosine", domain=(REALS, POSITIVE),
     summary="x / hypot(x, y), the cosine of the direction of (x, y).",
 )
-log_mixture = elementwise(
-    "log_mixture", operands=3, reference=meaning.composed("log_mixture"),
-    scalar="math.log_mixture",
-    domain=(REALS, REALS, Domain(0.0, 1.0)),
-    summary="log(t * exp(x) + (1 - t) * exp(y)) without overflow, t last.",
-)
-log_poch = elementwise(
-    "log_poch", operands=2, reference=meaning.composed("log_poch"), scalar="math.log_poch",
-    domain=(POSITIVE, POSITIVE), summary="lgamma(x + m) - lgamma(x), accurate for small m.",
-)
-coth_sum = elementwise(
-    "coth_sum", operands=3, reference=meaning.composed("coth_sum"), scalar="math.coth_sum",
-    domain=(POSITIVE, POSITIVE, POSITIVE),
-    summary="t * (coth(x * t / 2) + coth(y * t / 2)) / 2, t last, without cancellation.",
-)
-digamma_difference = elementwise(
-    "digamma_difference", operands=2, reference=meaning.composed("digamma_difference"),
-    scalar="math.digamma_difference", domain=(POSITIVE, POSITIVE),
-    summary="digamma(x + m) - digamma(x), accurate for small m.",
-)
 
 # -- comparisons and logic -------------------------------------------------------------------------
 

@@ -1,0 +1,51 @@
+"""Steps of functions of one variable: what they are, and what a kernel makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from gradc_ir.op import TABLE
+from gradc_ir.reduction import Array
+
+VARIABLE = "variable"
+CONSTANT = "constant"
+UNKNOWN = "unknown"  # the operand of a select that it is not near the point
+
+
+class Step(NamedTuple):
+    """One function of the variable: an op of earlier ones, a number, or the variable itself."""
+
+    name: str
+    operands: tuple[int, ...] = ()
+    number: float = 0.0
+
+
+# Most of what is made, as the references make it of arrays of one dtype.
+_FUNCTIONS: dict[str, Callable[..., Array]] = {
+    "neg": np.negative,
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "abs": np.abs,
+    "lt": np.less,
+    "le": np.less_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+}
+
+
+def floats(step: Step, variable: Array, earlier: Sequence[Array]) -> Array:
+    """Return what a kernel makes of a step, of the variable and of what it makes before."""
+    number = variable.dtype.type
+    if step.name == VARIABLE:
+        return variable
+    if step.name in (CONSTANT, UNKNOWN):
+        return np.full(variable.shape, number(step.number))
+    function = _FUNCTIONS.get(step.name) or TABLE[step.name].reference
+    assert function is not None
+    made: Array = function(*[earlier[at] for at in step.operands])
+    return made
