@@ -70,7 +70,7 @@ class Op:
         return self.family in _ELEMENTWISE
 
 
-_ELEMENTWISE = frozenset({"elementwise", "special", "unbounded"})
+_ELEMENTWISE = frozenset({"elementwise", "composed", "special", "unbounded"})
 
 TABLE: dict[str, Op] = {}
 

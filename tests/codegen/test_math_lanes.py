@@ -19,7 +19,9 @@ from tests.comparing import assert_same_bits
 from tools.math_loops import apply, emitted_loop, run
 
 each_word = pytest.mark.parametrize("word", DEFINITIONS)
-each_dtype = pytest.mark.parametrize("dtype", [DType.F64, DType.F32])
+each_dtype = pytest.mark.parametrize(
+    "dtype", [DType.F64, pytest.param(DType.F32, marks=pytest.mark.slow)]
+)
 
 
 def arguments(word: str, dtype: DType, count: int = 997) -> list[np.ndarray]:

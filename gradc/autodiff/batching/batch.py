@@ -34,6 +34,7 @@ _RULES: dict[str, Rule] = {
 # of each family whose ops differ in their attributes only
 _FAMILIES: dict[str, Rule] = {
     "elementwise": all_vary(elementwise),
+    "composed": all_vary(elementwise),
     "special": all_vary(elementwise),
     "unbounded": all_vary(elementwise),
     "reduce": all_vary(rearrangements.reduction),
