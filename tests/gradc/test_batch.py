@@ -118,6 +118,7 @@ def matrices(op: Op) -> list[Case]:
 # what has no operand does not vary; other tests have the others
 ELSEWHERE = ("control", "foreign", "unbounded")
 OPS = [op for op in TABLE.values() if op.operands != 0 and op.family not in ELSEWHERE]
+COMPOSED = {"composed": [pytest.mark.slow]}  # their derivatives are long
 
 
 def test_every_op_has_a_rule() -> None:
@@ -126,7 +127,9 @@ def test_every_op_has_a_rule() -> None:
             rule_of(op)
 
 
-@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "op", [pytest.param(op, id=op.name, marks=COMPOSED.get(op.family, ())) for op in OPS]
+)
 def test_every_op(op: Op) -> None:
     every = matrices(op) if op.family == "factor" else []
     if op.family != "factor":

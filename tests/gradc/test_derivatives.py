@@ -84,8 +84,16 @@ def test_a_derivative_stands_in_its_family(op: Op) -> None:
     assert rule is None or rule.__module__ == f"gradc.derivatives.{op.family}"
 
 
-@pytest.mark.parametrize("dtype", FLOATS, ids=str)
-@pytest.mark.parametrize("op", BY_PARTIALS, ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "dtype", [DType.F64, pytest.param(DType.F32, marks=pytest.mark.slow)], ids=str
+)
+@pytest.mark.parametrize(
+    "op",
+    [
+        pytest.param(op, id=op.name, marks=[pytest.mark.slow] if op.family == "composed" else ())
+        for op in BY_PARTIALS
+    ],
+)
 def test_elementwise(op: Op, dtype: DType) -> None:
     for shape in SHAPES:
         random = np.random.default_rng(1)
