@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -125,6 +126,18 @@ def _joined(value: Value, products: list[Product]) -> Product:
     if not (left.coefficient and right.coefficient):
         return whole(value)  # no number can be taken out of it
     return left * (right if name == "mul" else right.reciprocal)
+
+
+def either_way(value: Value, find: Callable[[Product], Product | None]) -> Value | None:
+    """Return what is found for a product, or one over what is found for its inverse."""
+    entire = product(value)
+    if not entire.coefficient:
+        return None
+    made = find(entire)
+    if made is None:
+        made = find(entire.reciprocal)
+        made = None if made is None else made.reciprocal
+    return None if made is None else made.value(value)
 
 
 def common_factors(first: Product, second: Product) -> Product:

@@ -11,9 +11,8 @@ from gradc.rules.engine import Rule, procedure, stable
 from gradc.rules.factors import Product, cancelled, product
 from gradc.rules.forms import replace_factor
 from gradc.rules.polynomial import ONE, parts
-from gradc_ir import build
+from gradc_ir import build, composed
 from gradc_ir.graph import Value
-from gradc_ir.types import DType
 
 # Functions that are their argument where it is tiny.
 _NAMES = (
@@ -68,8 +67,7 @@ def function_of_tiny_quotient(value: Value) -> Value | None:
             again = replace_factor(made, partial(_replaced, function, fenced))
         if made is None:
             return None
-        smallest = 2.0**-100 if value.type.dtype is DType.F32 else 2.0**-1000
-        is_tiny = build.lt(build.abs(argument), smallest)
+        is_tiny = build.lt(build.abs(argument), composed.tiny(argument))
         return build.select(is_tiny, simpler.value(value), made)
     return None
 

@@ -32,6 +32,11 @@ _DIGAMMA = (-1 / 12, 1 / 120, -1 / 252, 1 / 240, -1 / 132, 691 / 32760, -1 / 12)
 _ASYMPTOTIC = 10
 
 
+def tiny(like: Value) -> float:
+    """Return a number near underflow; its reciprocal and an epsilon of it are normal numbers."""
+    return 2.0**-100 if like.type.dtype is DType.F32 else 2.0**-1000
+
+
 def _direction_cosine(x: Value, y: Value) -> Value:
     return build.div(x, build.hypot(x, y))
 
@@ -69,8 +74,7 @@ def _log_mixture(x: Value, y: Value, t: Value) -> Value:
     found = mixture(x, y, t)
     base, other = build.select(found.light, y, x), build.select(found.light, x, y)
     # expm1(d) is -expm1(-d) / exp(-d); a weight of 0 takes it off
-    smallest = 2.0**-100 if x.type.dtype is DType.F32 else 2.0**-1000
-    grown = -found.lost / build.maximum(found.below, smallest)
+    grown = -found.lost / build.maximum(found.below, tiny(x))
     excess = found.least * build.select(found.above, grown, found.lost)
     near = build.logical_or(build.le(excess, 1), build.logical_not(found.above))
     far = other + build.log(found.total)
@@ -82,7 +86,9 @@ def horner(x: Value, coefficients: Sequence[float | Value]) -> Value:
     last = coefficients[-1]
     result = last if isinstance(last, Value) else build.full_like(x, last)
     for coefficient in reversed(coefficients[:-1]):
-        result = result * x + coefficient
+        result = result * x
+        if isinstance(coefficient, Value) or coefficient:
+            result = result + coefficient
     return result
 
 
@@ -191,10 +197,9 @@ def growth(x: Value, y: Value, fence: Fence = _same) -> Growth:
 def _geometric_sum(x: Value, y: Value) -> Value:
     """The power less one over x; where the exponent may be subnormal, y times the rate over x."""
     found = growth(x, y)
-    smallest = 2.0**-100 if x.type.dtype is DType.F32 else 2.0**-1000
-    tiny = build.lt(build.abs(found.exponent), smallest)
-    quotient = build.select(tiny, found.rate, found.less_one) / x
-    return build.select(build.eq(x, 0), y, build.select(tiny, y * quotient, quotient))
+    is_tiny = build.lt(build.abs(found.exponent), tiny(x))
+    quotient = build.select(is_tiny, found.rate, found.less_one) / x
+    return build.select(build.eq(x, 0), y, build.select(is_tiny, y * quotient, quotient))
 
 
 # The cumulants, from the second one on, of a variable that is 1 with probability p and else 0, over

@@ -7,7 +7,7 @@ a quotient. Near the point, a polynomial takes its place; elsewhere, what stood 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gradc.rules.engine import tell
@@ -17,6 +17,7 @@ from gradc.rules.series.monomials import Moves
 from gradc.rules.series.polynomial import Polynomial
 from gradc_ir import build
 from gradc_ir.builder import Builder
+from gradc_ir.composed import horner
 from gradc_ir.graph import Function, Value
 from gradc_ir.rewrite import Fired
 from gradc_ir.walk import changed_bodies
@@ -116,18 +117,9 @@ def _rearranged(value: Value, moves: Moves) -> Value:
 def _polynomial(polynomial: Polynomial, h: Value, is_quotient: bool) -> Value:
     """Return a polynomial; no formula need look into it where it leaves the range in no step."""
     if not all(_TAME[0] < abs(one) < _TAME[1] for one in polynomial.coefficients if one):
-        return _horner(polynomial.coefficients, h * h if polynomial.is_even else h)
+        return horner(h * h if polynomial.is_even else h, polynomial.coefficients)
     x = build.fence(h) if is_quotient else h
-    return build.fence(_horner(polynomial.coefficients, x * x if polynomial.is_even else x))
-
-
-def _horner(coefficients: Sequence[float], x: Value) -> Value:
-    value = build.full_like(x, coefficients[-1])
-    for coefficient in coefficients[-2::-1]:
-        value = value * x
-        if coefficient:
-            value = value + coefficient
-    return value
+    return build.fence(horner(x * x if polynomial.is_even else x, polynomial.coefficients))
 
 
 def _times_power(value: Value, h: Value, made: Approximation) -> Value:

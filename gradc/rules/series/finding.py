@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from gradc.rules.series import precise
+from gradc.rules.series import numbers, precise
 from gradc.rules.series.approximation import Approximation, Search
 from gradc.rules.series.choices import choose
 from gradc.rules.series.monomials import Monomial, Moves
@@ -73,7 +73,7 @@ def expansions(function: Function) -> dict[Value, list[Expansion]]:
 def _may_need_one(node: Node) -> bool:
     """Whether a node is a function: without one, there are only sums and products."""
     return (
-        (node.op.name in precise.FUNCTIONS and node.op.name not in precise.ARITHMETIC)
+        (node.op.name in numbers.FUNCTIONS and node.op.name not in precise.ARITHMETIC)
         and node.results[0].type.dtype.is_float
         and any(scalar_constant(operand) is None for operand in node.operands)
     )
@@ -86,7 +86,7 @@ def _operands_of_functions(function: Function) -> set[Value]:
         name = node.op.name
         if name == "div":
             found.add(node.operands[1])
-        is_function = name in precise.FUNCTIONS and name not in precise.ARITHMETIC | {"div"}
+        is_function = name in numbers.FUNCTIONS and name not in precise.ARITHMETIC | {"div"}
         if is_function or (_is_passed(node) and node.results[0] in found):
             found.update(node.operands)
     return found
@@ -120,14 +120,14 @@ class _Finding:
         reading = {node for node in self._readers[value] if node.op.is_elementwise}
         if not reading:
             return False
-        if value.op.name not in precise.FUNCTIONS or len(reading) > 1:
+        if value.op.name not in numbers.FUNCTIONS or len(reading) > 1:
             return True
         return sum(scalar_constant(operand) is None for operand in value.operands) > 1
 
     def points(self, variable: Value) -> Iterator[float]:
         """Yield the points near which functions of a variable may cancel."""
         yield from (0.0, math.inf)
-        if variable.op.name in precise.FUNCTIONS:
+        if variable.op.name in numbers.FUNCTIONS:
             return  # it is rounded: near other numbers, its own error is all there is
         others = set()
         for node in self._readers[variable]:
@@ -216,7 +216,7 @@ def _is_mended(made: list[Expansion], region: Region) -> bool:
 def _has_hope(region: Region) -> bool:
     """Whether a region holds a function, and something that may cancel with it."""
     names = {step.name for step in region.steps}
-    return not names <= precise.ARITHMETIC | precise.CONDITIONS.keys() | {
+    return not names <= precise.ARITHMETIC | numbers.CONDITIONS.keys() | {
         VARIABLE,
         CONSTANT,
         "select",

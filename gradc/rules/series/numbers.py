@@ -15,7 +15,9 @@ from gradc.rules.series.precise import Context, Precise
 
 Number: TypeAlias = tuple[int, int, int, int]
 Known: TypeAlias = Number | bool | None  # conditions are what they are
-Function: TypeAlias = Callable[..., Any]  # of bits and numbers
+Function: TypeAlias = Callable[..., Any]  # of mpmath's arithmetic, bits and numbers
+
+_NEAR = "n"  # how mpmath calls rounding to nearest
 
 # The part of the bits that a sum's operands are sure to have right.
 _KNOWN = 0.75
@@ -27,6 +29,15 @@ _LONG = 1000
 # Functions that are as good as constant beyond: on the left, and on both sides.
 _SETTLING = frozenset({"exp", "exp2", "expm1", "sigmoid", "sigmoid_derivative", "softplus"})
 _SETTLED = frozenset({"tanh", "erf", "arctan"})
+
+
+@cache
+def _libmp() -> Any:
+    """Return mpmath's arithmetic."""
+    # not on top: only functions with something to expand need it
+    from mpmath import libmp
+
+    return libmp
 
 
 def given(number: Precise) -> Number:
@@ -47,17 +58,14 @@ def magnitude(number: Number) -> int:
 
 def quotient(x: Number, y: Number) -> float:
     """Return a quotient, rounded."""
-    from mpmath import libmp
-
-    return float(libmp.to_float(libmp.mpf_div(x, y, 64, "n")))
+    m = _libmp()
+    return float(m.to_float(m.mpf_div(x, y, 64, _NEAR)))
 
 
 def apply(c: Context, name: str, operands: list[Any]) -> Known:
     """Return the real, finite result of an op; None when there is none, or none in a short time."""
-    function = functions().get(name)
-    if name in precise.CONDITIONS:
-        assert function is not None
-        holds: bool = function(*operands)
+    if name in CONDITIONS:
+        holds: bool = CONDITIONS[name](_libmp(), *operands)
         return holds
     if name not in _ANY_SIZE and any(
         [one[1] and one[2] + one[3] > _LARGEST_EXPONENT for one in operands]
@@ -67,8 +75,9 @@ def apply(c: Context, name: str, operands: list[Any]) -> Known:
             return None
         operands = [(is_below, 1, _LARGEST_EXPONENT, 1)]
     try:
+        function = _FUNCTIONS.get(name)
         if function is not None:
-            found: Number | None = function(c.prec, *operands)
+            found: Number | None = function(_libmp(), c.prec, *operands)
         else:
             result = precise.FUNCTIONS[name](c, *map(c.make_mpf, operands))
             found = result._mpf_ if isinstance(result, c.mpf) else None
@@ -77,85 +86,91 @@ def apply(c: Context, name: str, operands: list[Any]) -> Known:
     return found if found is not None and (found[1] or not found[2]) else None
 
 
-@cache
-def functions() -> dict[str, Function]:
-    """Return functions of parts: those that most is made of, and conditions."""
-    # not on top: only functions with something to expand need it
-    from mpmath import libmp as m
+# -- functions of parts ----------------------------------------------------------------------------
 
-    near, one = "n", m.fone
 
-    def total(p: int, x: Number, y: Number) -> Number:
-        """Return a sum; what only its operands' rounding leaves of it is nothing."""
-        made: Number = m.mpf_add(x, y, p, near)
-        if x[1] and y[1] and made[1]:
-            larger = max(x[2] + x[3], y[2] + y[3])
-            if made[2] + made[3] < larger - p * _KNOWN:
-                return m.fzero  # type: ignore[no-any-return]
-        return made
+def _total(m: Any, p: int, x: Number, y: Number) -> Any:
+    """Return a sum; what only its operands' rounding leaves of it is nothing."""
+    made = m.mpf_add(x, y, p, _NEAR)
+    if x[1] and y[1] and made[1]:
+        larger = max(x[2] + x[3], y[2] + y[3])
+        if made[2] + made[3] < larger - p * _KNOWN:
+            return m.fzero
+    return made
 
-    def power(p: int, x: Number, y: Number) -> Number | None:
-        if y[1] and y[2] + y[3] >= 7 and m.mpf_gt(m.mpf_abs(y), m.from_int(_LARGEST_EXPONENT)):
-            return None
-        if y[2] >= 0:
-            return m.mpf_pow_int(x, m.to_int(y), p, near)  # type: ignore[no-any-return]
-        return m.mpf_pow(x, y, p, near)  # type: ignore[no-any-return]
 
-    def cbrt(p: int, x: Number) -> Number:
-        if x[0]:
-            return m.mpf_neg(m.mpf_cbrt(m.mpf_neg(x), p, near))  # type: ignore[no-any-return]
-        return m.mpf_cbrt(x, p, near)  # type: ignore[no-any-return]
+def _power(m: Any, p: int, x: Number, y: Number) -> Any:
+    if y[1] and y[2] + y[3] >= 7 and m.mpf_gt(m.mpf_abs(y), m.from_int(_LARGEST_EXPONENT)):
+        return None
+    return m.mpf_pow_int(x, m.to_int(y), p, _NEAR) if y[2] >= 0 else m.mpf_pow(x, y, p, _NEAR)
 
-    def wrapped(function: Function) -> Function:
-        return lambda p, x: function(x, p, near)
 
-    def log1p(p: int, x: Number) -> Any:
-        if p < _LONG or not x[1] or magnitude(x) > -p // 24:
-            return m.mpf_log(m.mpf_add(one, x, p, near), p, near)
-        # 2 artanh(x / (2 + x)), of which few terms count
-        term = ratio = m.mpf_div(x, m.mpf_add(x, m.ftwo, p, near), p, near)
-        square, made, least = m.mpf_mul(ratio, ratio, p, near), ratio, magnitude(ratio) - p
-        for odd in range(3, p, 2):
-            term = m.mpf_mul(term, square, p, near)
-            if magnitude(term) < least:
-                break
-            made = m.mpf_add(made, m.mpf_div(term, m.from_int(odd), p, near), p, near)
-        return m.mpf_shift(made, 1)
+def _cbrt(m: Any, p: int, x: Number) -> Any:
+    if x[0]:
+        return m.mpf_neg(m.mpf_cbrt(m.mpf_neg(x), p, _NEAR))
+    return m.mpf_cbrt(x, p, _NEAR)
 
-    def sigmoid(p: int, x: Number) -> Any:
-        return m.mpf_div(one, m.mpf_add(one, m.mpf_exp(m.mpf_neg(x), p, near), p, near), p, near)
 
-    names = {
-        **{name: getattr(m, f"mpf_{name}") for name in ("exp", "log", "sqrt", "sin", "cos", "tan")},
-        **{name: getattr(m, f"mpf_{name}") for name in ("sinh", "cosh", "tanh", "erf", "erfc")},
-        **{f"arc{name}": getattr(m, f"mpf_a{name}") for name in ("sin", "cos", "tan")},
-        **{f"arc{name}": getattr(m, f"mpf_a{name}") for name in ("sinh", "cosh", "tanh")},
-    }
-    return {
-        **{name: wrapped(function) for name, function in names.items()},
-        "neg": lambda p, x: m.mpf_neg(x),
-        "add": total,
-        "sub": lambda p, x, y: total(p, x, m.mpf_neg(y)),
-        "mul": lambda p, x, y: m.mpf_mul(x, y, p, near),
-        "div": lambda p, x, y: m.mpf_div(x, y, p, near),
-        "abs": lambda p, x: m.mpf_abs(x),
-        "sign": lambda p, x: m.from_int(m.mpf_sign(x)),
-        "maximum": lambda p, x, y: y if m.mpf_lt(x, y) else x,
-        "minimum": lambda p, x, y: y if m.mpf_lt(y, x) else x,
-        "power": power,
-        "cbrt": cbrt,
-        "log1p": log1p,
-        "expm1": lambda p, x: m.mpf_sub(m.mpf_exp(x, p, near), one, p, near),
-        "exp_product": lambda p, x, y: m.mpf_exp(m.mpf_mul(x, y, p, near), p, near),
-        "sigmoid": sigmoid,
-        "sigmoid_derivative": lambda p, x: m.mpf_mul(
-            sigmoid(p, x), sigmoid(p, m.mpf_neg(x)), p, near
-        ),
-        "softplus": lambda p, x: log1p(p, m.mpf_exp(x, p, near)),
-        "log1mexp": lambda p, x: log1p(p, m.mpf_neg(m.mpf_exp(x, p, near))),
-        "eq": m.mpf_eq,
-        "ne": lambda x, y: not m.mpf_eq(x, y),
-        "lt": m.mpf_lt,
-        "le": m.mpf_le,
-        **{name: precise.CONDITIONS[name] for name in ("logical_not", "logical_and", "logical_or")},
-    }
+def _log1p(m: Any, p: int, x: Number) -> Any:
+    if p < _LONG or not x[1] or magnitude(x) > -p // 24:
+        return m.mpf_log(m.mpf_add(m.fone, x, p, _NEAR), p, _NEAR)
+    # 2 artanh(x / (2 + x)), of which few terms count
+    term = ratio = m.mpf_div(x, m.mpf_add(x, m.ftwo, p, _NEAR), p, _NEAR)
+    square, made, least = m.mpf_mul(ratio, ratio, p, _NEAR), ratio, magnitude(ratio) - p
+    for odd in range(3, p, 2):
+        term = m.mpf_mul(term, square, p, _NEAR)
+        if magnitude(term) < least:
+            break
+        made = m.mpf_add(made, m.mpf_div(term, m.from_int(odd), p, _NEAR), p, _NEAR)
+    return m.mpf_shift(made, 1)
+
+
+def _sigmoid(m: Any, p: int, x: Number) -> Any:
+    power = m.mpf_exp(m.mpf_neg(x), p, _NEAR)
+    return m.mpf_div(m.fone, m.mpf_add(m.fone, power, p, _NEAR), p, _NEAR)
+
+
+def _named(name: str) -> Function:
+    return lambda m, p, x: getattr(m, name)(x, p, _NEAR)
+
+
+_OF_ONE = {
+    **{name: f"mpf_{name}" for name in ("exp", "log", "sqrt", "sin", "cos", "tan", "erf", "erfc")},
+    **{name: f"mpf_{name}" for name in ("sinh", "cosh", "tanh")},
+    **{f"arc{name}": f"mpf_a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+}
+_FUNCTIONS: dict[str, Function] = {
+    **{name: _named(of_parts) for name, of_parts in _OF_ONE.items()},
+    "neg": lambda m, p, x: m.mpf_neg(x),
+    "add": _total,
+    "sub": lambda m, p, x, y: _total(m, p, x, m.mpf_neg(y)),
+    "mul": lambda m, p, x, y: m.mpf_mul(x, y, p, _NEAR),
+    "div": lambda m, p, x, y: m.mpf_div(x, y, p, _NEAR),
+    "abs": lambda m, p, x: m.mpf_abs(x),
+    "sign": lambda m, p, x: m.from_int(m.mpf_sign(x)),
+    "maximum": lambda m, p, x, y: y if m.mpf_lt(x, y) else x,
+    "minimum": lambda m, p, x, y: y if m.mpf_lt(y, x) else x,
+    "power": _power,
+    "cbrt": _cbrt,
+    "log1p": _log1p,
+    "expm1": lambda m, p, x: m.mpf_sub(m.mpf_exp(x, p, _NEAR), m.fone, p, _NEAR),
+    "exp_product": lambda m, p, x, y: m.mpf_exp(m.mpf_mul(x, y, p, _NEAR), p, _NEAR),
+    "sigmoid": _sigmoid,
+    "sigmoid_derivative": lambda m, p, x: m.mpf_mul(
+        _sigmoid(m, p, x), _sigmoid(m, p, m.mpf_neg(x)), p, _NEAR
+    ),
+    "softplus": lambda m, p, x: _log1p(m, p, m.mpf_exp(x, p, _NEAR)),
+    "log1mexp": lambda m, p, x: _log1p(m, p, m.mpf_neg(m.mpf_exp(x, p, _NEAR))),
+}
+# A name stands in one of the tables.
+FUNCTIONS = _FUNCTIONS.keys() | precise.FUNCTIONS.keys()
+
+CONDITIONS: dict[str, Callable[..., bool]] = {
+    "eq": lambda m, x, y: m.mpf_eq(x, y),
+    "ne": lambda m, x, y: not m.mpf_eq(x, y),
+    "lt": lambda m, x, y: m.mpf_lt(x, y),
+    "le": lambda m, x, y: m.mpf_le(x, y),
+    "logical_not": lambda m, p: not p,
+    "logical_and": lambda m, p, q: p and q,
+    "logical_or": lambda m, p, q: p or q,
+}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradc.rules.series import precise
+from gradc.rules.series import numbers, precise
 from gradc.rules.series.numbers import Known, Number, magnitude, quotient
 from gradc.rules.series.region import Region
 from gradc.rules.series.steps import CONSTANT, VARIABLE, Step
@@ -38,7 +38,7 @@ def is_suspicious(region: Region) -> bool:
 
 def _is_trouble(region: Region, at: int, near: Array) -> bool:
     step = region.steps[at]
-    if not step.operands or step.name == "select" or step.name in precise.CONDITIONS:
+    if not step.operands or step.name == "select" or step.name in numbers.CONDITIONS:
         return False
     if step.name not in ("mul", "div") and all(_is_exact(region, one) for one in step.operands):
         return False

@@ -46,8 +46,8 @@ MOST_FACTORS = 4
 # Fences of rules are for rules; nothing looks through a user's, which is ``exactly``.
 _SEEN_THROUGH = frozenset({"fence", "stop_gradient"})
 TRANSPARENT = REARRANGEMENTS | _SEEN_THROUGH  # of one operand, whose function they are
-_OPS = frozenset({*precise.FUNCTIONS, *precise.CONDITIONS, "select"})
-_TRANSCENDENTAL = precise.FUNCTIONS.keys() - precise.ALGEBRAIC
+_OPS = frozenset({*numbers.FUNCTIONS, *numbers.CONDITIONS, "select"})
+_TRANSCENDENTAL = numbers.FUNCTIONS - precise.ALGEBRAIC
 
 # Whether comparisons hold, by the numbers of their steps; None where it is not known.
 Choices: TypeAlias = dict[int, bool | None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,21 +23,6 @@ class Step(NamedTuple):
     number: float = 0.0
 
 
-# Most of what is made, as the references make it of arrays of one dtype.
-_FUNCTIONS: dict[str, Callable[..., Array]] = {
-    "neg": np.negative,
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,
-    "abs": np.abs,
-    "lt": np.less,
-    "le": np.less_equal,
-    "eq": np.equal,
-    "ne": np.not_equal,
-}
-
-
 def floats(step: Step, variable: Array, earlier: Sequence[Array]) -> Array:
     """Return what a kernel makes of a step, of the variable and of what it makes before."""
     number = variable.dtype.type
@@ -45,7 +30,7 @@ def floats(step: Step, variable: Array, earlier: Sequence[Array]) -> Array:
         return variable
     if step.name in (CONSTANT, UNKNOWN):
         return np.full(variable.shape, number(step.number))
-    function = _FUNCTIONS.get(step.name) or TABLE[step.name].reference
-    assert function is not None
-    made: Array = function(*[earlier[at] for at in step.operands])
+    reference = TABLE[step.name].reference
+    assert reference is not None
+    made: Array = reference(*[earlier[at] for at in step.operands])
     return made

@@ -7,9 +7,10 @@ from itertools import combinations
 from typing import NamedTuple
 
 from gradc.rules.engine import procedure, stable
-from gradc.rules.factors import Product, common_factors, product, whole
+from gradc.rules.factors import Product, common_factors, either_way, product, whole
 from gradc.rules.polynomial import parts, polynomial
 from gradc_ir import build
+from gradc_ir.composed import horner
 from gradc_ir.graph import Value
 
 # Up to here seven terms of a series are enough for a second derivative.
@@ -61,10 +62,7 @@ def _expm1_over(size: Value) -> Value:
 
 def _start(size: Value) -> Value:
     """Return expm1(size) / size of a small argument, right to its second derivative."""
-    series = build.full_like(size, 1 / 5040)
-    for inverse in (720, 120, 24, 6, 2, 1):
-        series = series * size + 1 / inverse
-    return series
+    return horner(size, [1 / inverse for inverse in (1, 2, 6, 24, 120, 720, 5040)])
 
 
 class _Quotient(NamedTuple):
@@ -159,12 +157,7 @@ def expm1_of_sum_over_both(value: Value) -> Value | None:
     """Take the quotient of expm1 of a sum and of expm1 of both terms as one function."""
     if not value.type.dtype.is_float:
         return None
-    entire = product(value)
-    made = _coth_sum(entire, value)
-    if made is None and entire.coefficient:
-        made = _coth_sum(entire.reciprocal, value)
-        made = None if made is None else made.reciprocal
-    return None if made is None else made.value(value)
+    return either_way(value, lambda entire: _coth_sum(entire, value))
 
 
 def _coth_sum(entire: Product, like: Value) -> Product | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from gradc.rules.engine import procedure, rule, stable
-from gradc.rules.factors import Product, product
+from gradc.rules.factors import Product, either_way, product
 from gradc.rules.polynomial import parts, polynomial
 from gradc_ir import build
 from gradc_ir.graph import Value
@@ -39,14 +39,7 @@ def tangent_of_half(value: Value) -> Value | None:
     """Cancel the sine of an angle against the square of the sine of its half."""
     if not value.type.dtype.is_float:
         return None
-    entire = product(value)
-    if not entire.coefficient:
-        return None
-    made = _without_squares(entire)
-    if made is not None:
-        return made.value(value)
-    made = _without_squares(entire.reciprocal)
-    return None if made is None else made.reciprocal.value(value)
+    return either_way(value, _without_squares)
 
 
 def _without_squares(entire: Product) -> Product | None:

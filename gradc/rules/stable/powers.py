@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gradc.rules.engine import procedure, stable
-from gradc.rules.factors import Product, common_factors, product, whole
+from gradc.rules.factors import Product, common_factors, either_way, product, whole
 from gradc.rules.polynomial import ONE, exact_number, parts
 from gradc_ir import build
 from gradc_ir.graph import Value
@@ -109,12 +109,7 @@ def power_less_one_over_rate(value: Value) -> Value | None:
     """Take a power of 1 + x, less 1, together with the x that divides it."""
     if not value.type.dtype.is_float:
         return None
-    entire = product(value)
-    made = _geometric_sum(entire, value)
-    if made is None and entire.coefficient:
-        made = _geometric_sum(entire.reciprocal, value)
-        made = None if made is None else made.reciprocal
-    return None if made is None else made.value(value)
+    return either_way(value, lambda entire: _geometric_sum(entire, value))
 
 
 def _geometric_sum(entire: Product, like: Value) -> Product | None:
@@ -203,12 +198,7 @@ def power_over_itself_less_one(value: Value) -> Value | None:
     """Divide both sides by the power."""
     if not value.type.dtype.is_float:
         return None
-    entire = product(value)
-    made = _divided_by_power(entire)
-    if made is None and entire.coefficient:
-        made = _divided_by_power(entire.reciprocal)
-        made = None if made is None else made.reciprocal
-    return None if made is None else made.value(value)
+    return either_way(value, _divided_by_power)
 
 
 def _divided_by_power(entire: Product) -> Product | None:
