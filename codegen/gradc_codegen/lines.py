@@ -9,7 +9,10 @@ from gradc_ir.sizes import Atom, Expr, Maximum, Size, SquareRoot
 
 
 class Lines:
-    """Entry lines and body lines, in blocks.
+    """The first block, which runs once and before all others, and what comes behind it.
+
+    What must be computed once stands in the first block: where it is needed, while that is being
+    written, and later at its end.
 
     Parameters
     ----------
@@ -21,8 +24,9 @@ class Lines:
         self.module = module
         # places on the stack come before all else: LLVM has those in registers, no others
         self._places: list[str] = []
+        self.checks: list[str] = []  # they come before the first block
         self.entry: list[str] = []
-        self.lines: list[str] = []
+        self.lines = self.entry  # until the first block ends
         self.block = "body"
         self._count = 0
         self._symbols = symbols
@@ -58,6 +62,8 @@ class Lines:
 
     def start(self, block: str) -> None:
         """Begin a block; the one before must have ended."""
+        if self.lines is self.entry:
+            self.lines = [self.entry.pop()]
         self.lines.append(f"{block}:")
         self.block = block
 
@@ -67,7 +73,7 @@ class Lines:
         return [f"{kind}{self._count}" for kind in kinds]
 
     def at_entry(self, instruction: str) -> str:
-        """Write an instruction at the function's entry, where it is computed once."""
+        """Write an instruction into the first block, where it is computed once."""
         name = self.fresh()
         self.entry.append(f"  {name} = {instruction}")
         return name
@@ -168,8 +174,9 @@ class Lines:
 
     def text(self, head: str) -> str:
         """Return the whole function; ``head`` is its first line without the brace."""
-        entry = ["entry:", *self._places, *self.entry, "  br label %body"]
-        return "\n".join([f"{head} {{", *entry, "body:", *self.lines, "}"])
+        first = ["entry:", *self._places, *self.checks, "  br label %body", "body:", *self.entry]
+        rest = [] if self.lines is self.entry else self.lines
+        return "\n".join([f"{head} {{", *first, *rest, "}"])
 
 
 def square_root(emit: Callable[[str], str], size: str) -> str:

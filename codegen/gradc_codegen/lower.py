@@ -100,11 +100,10 @@ class FunctionLowering:
     def main(self) -> None:
         """Write the kernel: checks, the aligned arena, the nest."""
         writer = self.writer
-        checks = checks_of(writer, self._kernel, self._plan)
+        writer.checks = checks_of(writer, self._kernel, self._plan)
         self.body_of(self._kernel.body)
         self._finish()
         head = f"define i32 @{self._name}({self._signature.llvm_parameters})"
-        writer.entry[:0] = checks
         self._module.functions.append(writer.text(head))
 
     @cached_property
