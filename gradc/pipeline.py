@@ -31,6 +31,7 @@ from gradc_ir.passes import (
     RecoverFinite,
     RemoveDeadNodes,
     SimplifyControl,
+    TurnInvariants,
     UnboundExponents,
 )
 from gradc_ir.verify import verify
@@ -119,7 +120,7 @@ def closing(options: Options) -> Pipeline:
     if options.debug_nans:
         return Pipeline("after", ())
     formulas = (RecoverFinite(), UnboundExponents()) if options.stable else ()
-    return Pipeline("after", (DistributeLoops(), *formulas))
+    return Pipeline("after", (DistributeLoops(), TurnInvariants(), *formulas))
 
 
 def _simplify(options: Options, more: tuple[Pass, ...] = ()) -> tuple[Pass, ...]:

@@ -12,6 +12,7 @@ from benchmarks.rows import (
     lstm,
     mlp,
     pairwise,
+    rnn,
     rosenbrock,
     softmax,
     stencil,
@@ -32,6 +33,7 @@ ROWS = (
     pairwise.ROW,
     black_scholes.ROW,
     lstm.ROW,
+    rnn.ROW,
     stencil.ROW,
     table.ROW,
 )

@@ -19,9 +19,12 @@ SYMBOL_ESTIMATE = 1000
 _STRIDED = 1.25
 _STRIDED_FAR = 4.0
 _MOST_LINES = 512
-# What a reduction joins to at each turn is near. An outermost loop takes 32 turns at once.
+# What a reduction joins to at each turn is near. An outermost loop takes 32 turns at once, but not
+# where each reads what no other does, such as a row of a matrix; small ones are near themselves.
 _JOINED = 1 / 2
 _JOINED_OUTERMOST = 1 / 256
+_JOINED_ONE_BY_ONE = 1.0
+_NEAR = 1 << 17
 # What an outer loop joins to at each turn must stay near the processor: this many bytes of it.
 LARGEST_STATE = 1 << 17
 _JOINED_IN_ORDER = ("reduce_sum", "reduce_prod", "contract")
@@ -219,4 +222,17 @@ def _joined_volume(statement: Statement) -> float:
     if inner <= 1:
         return 0.0
     turns = statement.volumes[statement.choice]
-    return 2 * inner * (1 + turns * (_JOINED if statement.loops else _JOINED_OUTERMOST))
+    share = _JOINED if statement.loops else _JOINED_OUTERMOST
+    if not statement.loops and inner * turns <= _NEAR and _is_read_once(statement):
+        share = _JOINED_ONE_BY_ONE
+    return 2 * inner * (1 + turns * share)
+
+
+def _is_read_once(statement: Statement) -> bool:
+    """Whether something a statement reads has all its dims, and another than the chosen one last.
+
+    Lanes of the chosen dim would gather it for a single use.
+    """
+    remaining = {*statement.remaining}
+    readings = [reading for _, reading in (*statement.inputs, *statement.sources)]
+    return any(remaining <= {*reading} and reading[-1] != statement.choice for reading in readings)

@@ -115,14 +115,18 @@ def dim_of(statement: Statement, loop: Loop) -> int:
 def staged(loop: Loop) -> list[Staged]:
     """Return the arrays whose lanes lie apart, and that are read more often than they are long.
 
-    A block of them is copied to scratch once, with lanes side by side.
+    A block of them is copied to scratch at each turn, with lanes side by side, and only read again
+    by the loops inside.
     """
     times: dict[Staged, float] = {}
     for statement in statements_of(loop.body):
-        dim = dim_of(statement, loop)
+        dims = [dim for _, dim in statement.loops]
+        place = [around for around, _ in statement.loops].index(loop)
+        dim, outside, inside = dims[place], dims[:place], dims[place + 1 :]
         for value, reading in statement.sources:
             if reading.count(dim) == 1 and not _is_last(value, reading, dim) and -1 not in reading:
-                inside = [d for around, d in statement.loops if around is not loop]
+                if not {*outside}.isdisjoint(reading):
+                    continue
                 repeated = [d for d in inside if d not in reading]
                 often = math.prod(estimate(statement.dims[d]) for d in repeated)
                 key = Staged(value, reading.index(dim))

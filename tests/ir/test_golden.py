@@ -14,6 +14,7 @@ PASSES = {
     "dce": passes.RemoveDeadNodes(),
     "fold": passes.FoldConstants(),
     "hoist": passes.HoistInvariants(),
+    "turn": passes.TurnInvariants(),
 }
 
 

@@ -114,10 +114,18 @@ class HoistInvariants:
         for node in walk.topological((), found):
             if node.op.name != "param":
                 builder.copy(node, mapping, body.locations.get(node, ()))
-        params = (*body.params[:count], *found, *body.params[count:])
-        names = (*body.names[:count], *(f"i{i}" for i in range(len(found))), *body.names[count:])
-        changed = closed(body, body.name, params, body.results, names)
-        return changed, [*consts, *(mapping[value] for value in found)]
+        # of consts, those that are still read
+        reached = {*walk.topological((*found, *body.params[count:]), body.results)}
+        kept = [i for i in range(count) if body.params[i].node in reached]
+        names = [f"i{i}" for i in range(len(found))]
+        changed = closed(
+            body,
+            body.name,
+            [*(body.params[i] for i in kept), *found, *body.params[count:]],
+            body.results,
+            [*(body.names[i] for i in kept), *names, *body.names[count:]],
+        )
+        return changed, [*(consts[i] for i in kept), *(mapping[value] for value in found)]
 
     def _worth_a_const(self, body: Function, count: int, runs: bool) -> list[Value]:
         """Return values that are the same in every step and cost something, each chain's last.
