@@ -229,10 +229,12 @@ def _joined_volume(statement: Statement) -> float:
 
 
 def _is_read_once(statement: Statement) -> bool:
-    """Whether something a statement reads has all its dims, and another than the chosen one last.
+    """Whether an array a statement reads has all its dims, and another than the chosen one last.
 
     Lanes of the chosen dim would gather it for a single use.
     """
     remaining = {*statement.remaining}
-    readings = [reading for _, reading in (*statement.inputs, *statement.sources)]
-    return any(remaining <= {*reading} and reading[-1] != statement.choice for reading in readings)
+    return any(
+        remaining <= {*reading} and reading[-1] != statement.choice
+        for _, reading in statement.sources
+    )

@@ -34,6 +34,9 @@ _FOLD = 5.0
 _IN_ORDER = 4.0
 _SUM = 20.0
 _VECTOR = 8
+# of an element that is turned: a load, three shuffles and a store of eight, or one by one
+_IN_SQUARES = 5 / 8
+_GATHERED = 1 + 1 / 8
 # Functions that are mostly made of the same where their operands are.
 _MADE_OF = {
     **dict.fromkeys(("sigmoid", "sigmoid_derivative"), "sigmoid"),
@@ -115,8 +118,8 @@ def dim_of(statement: Statement, loop: Loop) -> int:
 def staged(loop: Loop) -> list[Staged]:
     """Return the arrays whose lanes lie apart, and that are read more often than they are long.
 
-    A block of them is copied to scratch at each turn, with lanes side by side, and only read again
-    by the loops inside.
+    Those that are turned in registers need be read only once. A block of them is copied to scratch
+    at each turn, with lanes side by side; only the loops inside read it.
     """
     times: dict[Staged, float] = {}
     for statement in statements_of(loop.body):
@@ -131,7 +134,15 @@ def staged(loop: Loop) -> list[Staged]:
                 often = math.prod(estimate(statement.dims[d]) for d in repeated)
                 key = Staged(value, reading.index(dim))
                 times[key] = times.get(key, 0.0) + often
-    return [key for key, often in times.items() if often > 1 and _slab(*key) <= _LARGEST_SLAB]
+    return [
+        key
+        for key, often in times.items()
+        if (often > 1 or _is_quickly_turned(key)) and _slab(key) <= _LARGEST_SLAB
+    ]
+
+
+def _is_quickly_turned(staged: Staged) -> bool:
+    return staged.in_squares and estimate(staged.value.type.shape[-1]) >= _VECTOR
 
 
 def _is_last(value: Value, reading: Reading, dim: int) -> bool:
@@ -140,10 +151,15 @@ def _is_last(value: Value, reading: Reading, dim: int) -> bool:
     return wide.count(dim) == 1 and wide[-1] == dim
 
 
-def _slab(value: Value, axis: int) -> float:
+def _slab(staged: Staged) -> float:
     """Return how many bytes a block of an array takes."""
-    others = math.prod(estimate(size) for i, size in enumerate(value.type.shape) if i != axis)
-    return others * OUTER * value.type.dtype.bytes
+    return _turned(staged) * OUTER * staged.value.type.dtype.bytes
+
+
+def _turned(staged: Staged) -> float:
+    """Return how many elements of an array belong to one lane."""
+    shape = staged.value.type.shape
+    return math.prod(estimate(shape[axis]) for axis in staged.others)
 
 
 # -- cost ------------------------------------------------------------------------------------------
@@ -200,11 +216,17 @@ def _cheapest(item: Item) -> float:
 
 
 def _in_lanes(loop: Loop, block: int) -> float:
-    turned = {found.value for found in staged(loop)}
+    turning = staged(loop)
+    turned = {found.value for found in turning}
+    copied = block * sum(_turned(one) * _turning(one) for one in turning)
     trips = -(-estimate(loop.size) // block)
     sums = sum(_SUM for statement in loop.reductions if joins_in_groups(statement))
     inside = sum(_of_lanes(item, loop, block, turned) for item in loop.body)
-    return _LOOP + sums + trips * (_LOOP + inside)
+    return _LOOP + sums + trips * (_LOOP + copied + inside)
+
+
+def _turning(staged: Staged) -> float:
+    return _IN_SQUARES if _is_quickly_turned(staged) else _GATHERED
 
 
 def _of_lanes(item: Item, loop: Loop, block: int, turned: set[Value]) -> float:

@@ -126,6 +126,12 @@ class Staged(NamedTuple):
         """The other axes."""
         return tuple(i for i in range(self.value.type.rank) if i != self.axis)
 
+    @property
+    def in_squares(self) -> bool:
+        """Whether a block is turned in registers, but for columns that fill no square."""
+        type_ = self.value.type
+        return self.axis == type_.rank - 2 and type_.dtype.is_float
+
     def bytes(self, block: int) -> Size:
         """Return how long a block of it is."""
         type_ = self.value.type

@@ -12,7 +12,6 @@ from gradc_codegen.elements import Elements, Place
 from gradc_codegen.indices import Lane
 from gradc_codegen.loops import Staged
 from gradc_codegen.module import REGISTER
-from gradc_ir.types import DType
 
 _SIDE = 8
 # So many rows ahead memory is asked for: what is nearer comes late, what is farther crowds the
@@ -25,12 +24,10 @@ def turn(elements: Elements, staged: Staged, at: Lane, buffer: Buffer) -> None:
     writer, value = elements.writer, staged.value
     shape = value.type.shape
     last = value.type.rank - 1
-    squares = (
-        staged.axis == last - 1
-        and value.type.dtype in (DType.F64, DType.F32)
-        and writer.mask is None
-        and writer.lanes % _SIDE == 0
-    )
+    rows = shape[staged.axis]
+    # of many blocks the last is gathered: squares are much code
+    is_only = isinstance(rows, int) and rows <= writer.lanes
+    squares = staged.in_squares and writer.lanes % _SIDE == 0 and (writer.mask is None or is_only)
 
     def nest(others: list[str]) -> None:
         if len(others) == len(staged.others):
@@ -58,8 +55,12 @@ def _gather(elements: Elements, staged: Staged, at: str, buffer: Buffer, others:
 def _turn_squares(
     elements: Elements, staged: Staged, at: Lane, buffer: Buffer, others: list[str], end: str
 ) -> None:
-    """Turn the columns before ``end``, eight rows at a time, and fetch rows that come soon."""
+    """Turn the columns before ``end``, eight rows at a time, and fetch rows that come soon.
+
+    Where lanes have a mask, since there are fewer rows, the last row stands for those behind it.
+    """
     writer, value = elements.writer, staged.value
+    is_short, bottom = writer.mask is not None, writer.size(value.type.shape[staged.axis] - 1)
     dtype, shape = value.type.dtype, list(value.type.shape)
     lanes, base = writer.lanes, elements.whole(value)
 
@@ -68,6 +69,7 @@ def _turn_squares(
             rows = []
             for row in range(_SIDE):
                 along = writer.add(writer.add(at.origin, start), str(row))
+                along = writer.minimum(along, bottom) if is_short else along
                 position = writer.linear([*others, along, Lane(first, "1")], shape)
                 ahead = writer.linear([*others, writer.add(along, str(_AHEAD)), first], shape)
                 elements.memory.fetch(base, ahead, dtype)

@@ -145,6 +145,43 @@ def test_squares_that_are_turned(dtype: DType) -> None:
         assert_compiled_same(function, *cases)
 
 
+@pytest.mark.parametrize("dtype", [DType.F64, DType.F32], ids=str)
+@pytest.mark.parametrize("rows", [3, 8, 9, 16, 17, 24, 31, 32])
+def test_a_matrix_that_is_read_once_is_turned(rows: int, dtype: DType) -> None:
+    """Where rows do not fill a vector, the last one stands for those behind it."""
+    for columns in (8, 11, 40):
+        types = [Type(dtype, (rows, columns)), Type(dtype, (columns,))]
+        function = function_of(types, lambda x, w: [build.contract(x, w, "ij,j->i")])
+        kernel = schedule(function, choices=Outside())
+        assert any(loop.staged for loop in loops_of(kernel.body))
+        random = np.random.default_rng(columns)
+        assert_compiled_same(
+            function, [random.normal(size=(rows, columns)), random.normal(size=columns)]
+        )
+
+
+def test_a_block_is_turned_for_the_loops_inside_alone() -> None:
+    """What a loop outside reads again would be turned again."""
+    types = [Type(DType.F64, (1000, 8)), Type(DType.F64, (1000, 8))]
+    product = function_of(types, lambda x, y: [build.contract(x, y, "ki,kj->ij")])
+    inside = schedule(product, choices=Inside())
+    assert not any(loop.staged for loop in loops_of(inside.body))
+    outside = schedule(product)
+    assert [len(loop.staged) for loop in loops_of(outside.body) if loop.staged] == [2]
+
+
+def test_the_sums_of_a_product_with_a_near_matrix_stay_in_registers() -> None:
+    """The matrix is not read row by row: that would go through all sums at each turn."""
+    types = [Type(DType.F64, (64, 64)), Type(DType.F64, (64,))]
+
+    def body(w: Any, g: Any) -> list[Any]:
+        return [build.contract(g * (g + 1.0), w, "i,ij->j")]
+
+    loops = list(loops_of(schedule(function_of(types, body)).body))
+    (sum_loop,) = (loop for loop in loops if loop.reductions)
+    assert not any(isinstance(item, Loop) for item in sum_loop.body)
+
+
 @pytest.mark.slow
 def test_sums_that_run_side_by_side() -> None:
     """Register tiles: whole ones, and the sum that has no neighbour."""
