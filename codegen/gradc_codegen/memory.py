@@ -91,11 +91,14 @@ class Memory:
         return _Lanes(pointers, f"{suffix}.v{writer.lanes}p0", f"{flags} {used}")
 
     def fetch(self, base: str, position: str, dtype: DType) -> None:
-        """Write a hint that a position will be read soon; it may be outside of memory."""
+        """Write a hint that a position will be read soon; it may be outside of memory.
+
+        The hint is for the second cache: what is worked on fills the first.
+        """
         writer = self._writer
         writer.module.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
         pointer = self.pointer(base, position, dtype, inside=False)
-        writer.do(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 3, i32 1)")
+        writer.do(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 2, i32 1)")
 
     def pointer(self, base: str, position: str, dtype: DType, inside: bool = True) -> str:
         """Return the pointer to a position; one that is not surely ``inside`` may be anywhere."""

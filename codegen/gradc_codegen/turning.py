@@ -14,9 +14,10 @@ from gradc_codegen.loops import Staged
 from gradc_codegen.module import REGISTER
 
 _SIDE = 8
-# So many rows ahead memory is asked for: what is nearer comes late, what is farther crowds the
-# first cache. Measured on a matrix of 400,000 x 50: 3 % faster than a whole block of 32 ahead.
-_AHEAD = 16
+# So many rows ahead memory is asked for, line after line, as many lines as a square has: not all
+# processors foresee an order by squares, nor fetch well in one. docs/decisions/0019-lanes.md
+_AHEAD = 32
+_LINE = 64
 
 
 def turn(elements: Elements, staged: Staged, at: Lane, buffer: Buffer) -> None:
@@ -63,6 +64,7 @@ def _turn_squares(
     is_short, bottom = writer.mask is not None, writer.size(value.type.shape[staged.axis] - 1)
     dtype, shape = value.type.dtype, list(value.type.shape)
     lanes, base = writer.lanes, elements.whole(value)
+    line = _LINE // dtype.bytes
 
     def square(start: str, first: str) -> None:
         with writer.in_lanes(_SIDE):
@@ -71,8 +73,6 @@ def _turn_squares(
                 along = writer.add(writer.add(at.origin, start), str(row))
                 along = writer.minimum(along, bottom) if is_short else along
                 position = writer.linear([*others, along, Lane(first, "1")], shape)
-                ahead = writer.linear([*others, writer.add(along, str(_AHEAD)), first], shape)
-                elements.memory.fetch(base, ahead, dtype)
                 rows.append(elements.memory.load(base, position, dtype))
             for column, register in enumerate(_turned(elements, rows, REGISTER[dtype])):
                 index = [*others, writer.add(first, str(column))]
@@ -82,7 +82,24 @@ def _turn_squares(
                 elements.store(Place(place.base, moved), dtype, register)
 
     def along(start: str) -> None:
-        writer.loop("0", end, lambda first: square(start, first), _SIDE)
+        soon = writer.add(writer.add(at.origin, start), str(_AHEAD))
+        strip = writer.linear([*others, soon, "0"], shape)
+
+        def fetch(position: str) -> None:
+            if not is_short:
+                elements.memory.fetch(base, writer.add(strip, position), dtype)
+
+        def both(first: str) -> None:
+            begin = writer.multiply(first, str(_SIDE))
+            for further in range(0, _SIDE * _SIDE, line):
+                fetch(writer.add(begin, str(further)))
+            square(start, first)
+
+        writer.loop("0", end, both, _SIDE)
+        columns = writer.size(shape[-1])
+        if columns != end:
+            begin, length = (writer.multiply(column, str(_SIDE)) for column in (end, columns))
+            writer.loop(begin, length, fetch, line)
 
     writer.loop("0", str(lanes), along, _SIDE)
 
