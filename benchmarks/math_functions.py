@@ -105,7 +105,7 @@ def seconds(function: Callable[[], object]) -> float:
 
 def main(names: list[str], cpu: str) -> None:
     """Print a line for each function and dtype, and the geometric mean of the ratios to glibc."""
-    print(f"{'':12}{'ours':>8}{'glibc':>8}{'NumPy':>8}  ratio to glibc, ns an element, {cpu}")
+    print(f"{'':34}{'ours':>8}{'glibc':>8}{'NumPy':>8}  ratio to glibc, ns an element, {cpu}")
     ratios = []
     random = np.random.default_rng(0)
     for name in names or [word.removeprefix("math.") for word in DEFINITIONS]:
@@ -124,7 +124,8 @@ def main(names: list[str], cpu: str) -> None:
             shown = "".join(f"{time:8.2f}" if time else " " * 8 for time in columns)
             ratio = best["glibc"] / best["ours"] if "glibc" in best else None
             ratios += [ratio] if ratio else []
-            print(f"{name:8}{dtype.name.lower():4}{shown}  {ratio or math.nan:.2f}", flush=True)
+            shown += f"  {ratio:.2f}" if ratio else ""
+            print(f"{name:30}{dtype.name.lower():4}{shown}", flush=True)
     if ratios:
         print(f"geometric mean of the ratios {math.exp(np.mean(np.log(ratios))):.2f}")
 
