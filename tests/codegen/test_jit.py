@@ -6,6 +6,7 @@ import ctypes
 import gc
 import math
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -237,6 +238,17 @@ def test_long_straight_line_code_compiles_fast() -> None:
     text = straight_line(40_000, 4_000)
     assert effort([text]) == LONG
     compile_module(text)
+
+
+def test_long_code_is_emitted_as_it_is_written_but_for_math_functions() -> None:
+    inner = "define internal double @gradc.half.f64(double %x) {\n  ret double %x\n}\n"
+    text = inner + UNARY.format(call="gradc.half.f64").split("\n", 2)[2]
+    for how in (LONG, STRAIGHT):
+        made = str(parse([text], target(), how))
+        groups = dict(re.findall(r"(?m)^attributes (#\d+) = \{(.*)\}$", made))
+        names = re.findall(r"(?m)^define .*@(f|gradc\.half\.f64)\(.*(#\d+)", made)
+        marked = {name: "optnone" in groups[group] for name, group in names}
+        assert marked == {"f": how is LONG, "gradc.half.f64": False}
 
 
 def test_code_without_loops_gets_less_effort() -> None:
