@@ -3,7 +3,8 @@
 Every statement that has the label chooses the dim that is its loop. An edge is *aligned* when the
 reader reads the producer at its own index of that loop, which the loop has just computed. Any other
 index (shifted by a constant, reversed, looked up) may be one the loop has not come to, and a
-reduction over the loop is finished behind it: such an edge is a *barrier*.
+reduction over the loop is finished behind it: such an edge is a *barrier*. So is that from a sum of
+rows, whose lanes run along a row, to a function, whose lanes run over rows.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from gradc_codegen.loops import Reading, Statement
+from gradc_codegen.scalar import is_function
 
 # Choices that are no dim: of a statement that lacks the label, …
 NONE = -1
@@ -40,6 +42,8 @@ def is_barrier(producer: Statement, reader: Statement, reading: Reading) -> bool
     """Whether a reader has to be behind the loop its producer is in."""
     if producer.choice < 0:
         return False
+    if producer.sums_rows and is_function(reader.node):
+        return True
     return reader.choice < 0 or not is_aligned(producer, reader, reading)
 
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from gradc_codegen.accumulate import Running
 from gradc_codegen.emitter import Writer
 from gradc_codegen.indices import Lane, is_number
-from gradc_codegen.lanes import is_function
 from gradc_codegen.loops import Kind, Loop, Statement
+from gradc_codegen.scalar import is_function
 from gradc_ir import reduction
 
 # A body is written once for each of the 32 elements of a group, so only very short ones are.
@@ -56,7 +56,7 @@ def _is_short(loop: Loop, running: Sequence[Running]) -> bool:
     return (
         len(statements) == len(loop.body) <= _LONGEST_IN_REGISTERS
         and all(statement.kind in (Kind.REDUCE, Kind.MAP) for statement in statements)
-        and not any(map(is_function, statements))
+        and not any(is_function(statement.node) for statement in statements)
         and all(not made.state.inner for made in running)
         and len({made.lanes for made in running}) == 1
     )

@@ -13,7 +13,7 @@ from itertools import takewhile
 
 from gradc_codegen.cost import estimate, joins_in_groups, joins_in_order
 from gradc_codegen.loops import Item, Kind, Loop, Part, Reading, Staged, Statement, statements_of
-from gradc_codegen.scalar import is_instruction
+from gradc_codegen.scalar import is_function
 from gradc_ir import reduction
 from gradc_ir.graph import Value
 from gradc_ir.types import DType
@@ -83,7 +83,7 @@ def block_of(loop: Loop) -> int:
     narrow = dtypes & {DType.F32, DType.I32} and not dtypes & {DType.F64, DType.I64}
     least = 2 * _VECTOR if narrow else _VECTOR
     is_outer = any(isinstance(item, Loop) for item in loop.body)
-    functions = any(map(is_function, statements_of(loop.body)))
+    functions = any(is_function(statement.node) for statement in statements_of(loop.body))
     if isinstance(loop.size, int):
         if loop.size <= _FEWEST and not is_outer and not functions:
             return 1
@@ -181,14 +181,9 @@ def functions_among(statements: Iterable[Statement]) -> int:
         {
             (_MADE_OF.get(statement.node.op.name, statement), *statement.node.operands)
             for statement in statements
-            if is_function(statement)
+            if is_function(statement.node)
         }
     )
-
-
-def is_function(statement: Statement) -> bool:
-    """Whether a statement's elements are made by a function rather than by an instruction."""
-    return statement.node.op.is_elementwise and not is_instruction(statement.node)
 
 
 def is_cheaper(loop: Loop, block: int) -> bool:
@@ -288,4 +283,4 @@ def _never(loop: Loop) -> bool:
 
 
 def _operations(statement: Statement) -> float:
-    return _MATH if is_function(statement) else 1.0
+    return _MATH if is_function(statement.node) else 1.0

@@ -65,6 +65,7 @@ class Statement:
         "sequential",
         "shared",
         "sources",
+        "sums_rows",
         "value",
         "volumes",
     )
@@ -99,6 +100,8 @@ class Statement:
         self.loops: tuple[tuple[Loop, int], ...] = ()  # outermost first, each with the dim it is
         self.shared = 0  # how many of its loops, the outermost ones, all its readers are in
         self.part = self.position = 0
+        # whether it sums the rows of a matrix that nothing else reads, see `schedule`
+        self.sums_rows = False
         # used while scheduling
         self.scope = self.phase = self.latest = 0
         self.choice = -1

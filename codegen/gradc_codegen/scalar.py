@@ -57,6 +57,11 @@ def is_instruction(node: Node) -> bool:
     )
 
 
+def is_function(node: Node) -> bool:
+    """Whether a node is elementwise, and its elements are made by a function, no instruction."""
+    return node.op.is_elementwise and not is_instruction(node)
+
+
 def lower_scalar(writer: Writer, node: Node, operands: list[str]) -> str:
     """Write an elementwise node on operands in registers; returns the result's register.
 

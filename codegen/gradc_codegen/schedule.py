@@ -7,11 +7,13 @@ several labels, dims or phases will do, :class:`gradc_codegen.choices.Choices` d
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from gradc_codegen import phases
 from gradc_codegen.bodies import Draft, draft
 from gradc_codegen.choices import Choices
+from gradc_codegen.cost import joins_in_groups
 from gradc_codegen.lanes import spread
 from gradc_codegen.loops import Item, Kernel, Kind, Loop, Statement
 from gradc_codegen.overwriting import overwriting
@@ -49,9 +51,27 @@ def _scheduled(made: Draft, granted: Mapping[int, int], choices: Choices, is_bod
     }
     order = overwriting(function, granted, made.links)
     statements = StatementBuilder(function, order, choices).statements
+    _mark_sums_of_rows(statements)
     body = cut(_Scheduler(choices).arrange(statements, 0, 0))
     spread(body, choices.lanes)
     return Kernel(function, body, statements, bodies, order.params, order.shares, is_body)
+
+
+def _mark_sums_of_rows(statements: list[Statement]) -> None:
+    """Mark sums along rows, too long to go from left to right, of a matrix nothing else reads.
+
+    Their lanes run along a row. A function of these sums is better in a loop of its own: lanes over
+    rows would gather what they sum.
+    """
+    readers = Counter(id(value) for statement in statements for value, _ in statement.sources)
+    for statement in statements:
+        if len(statement.remaining) == 2 and joins_in_groups(statement):
+            statement.sums_rows = any(
+                {*reading} == {*statement.remaining}
+                and reading[-1] == statement.sequential
+                and readers[id(value)] == 1
+                for value, reading in statement.sources
+            )
 
 
 class _Scheduler:

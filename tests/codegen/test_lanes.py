@@ -15,7 +15,7 @@ from gradc.tracing import trace
 from gradc_codegen.choices import Choices
 from gradc_codegen.entry import Kernel
 from gradc_codegen.jit import compile_module
-from gradc_codegen.loops import Loop, loops_of
+from gradc_codegen.loops import Loop, loops_of, statements_of
 from gradc_codegen.lower import lower_kernel
 from gradc_codegen.module import Machine
 from gradc_codegen.schedule import schedule
@@ -180,6 +180,30 @@ def test_the_sums_of_a_product_with_a_near_matrix_stay_in_registers() -> None:
     loops = list(loops_of(schedule(function_of(types, body)).body))
     (sum_loop,) = (loop for loop in loops if loop.reductions)
     assert not any(isinstance(item, Loop) for item in sum_loop.body)
+
+
+def test_functions_of_sums_along_long_rows_have_a_loop_of_their_own() -> None:
+    def inside(rows: int, columns: int, gradient: bool = False) -> list[set[str]]:
+        types = [Type(DType.F64, (rows, columns)), Type(DType.F64, (columns,))]
+
+        def body(w: Any, x: Any) -> list[Any]:
+            y = build.exp(build.contract(w, x, "ij,j->i"))
+            return [y, build.contract(w, y, "ij,i->j")] if gradient else [y]
+
+        function = function_of(types, body)
+        kernel = schedule(function)
+        made = Kernel(function, compile_module(lower_kernel(kernel, "test")), "test", native=False)
+        random = np.random.default_rng(rows)
+        arguments = [random.normal(size=(rows, columns)), random.normal(size=columns)]
+        for found, want in zip(made(arguments), interpret(function, arguments), strict=True):
+            np.testing.assert_allclose(found, want, rtol=1e-12)
+        outermost = [item for item in kernel.body if isinstance(item, Loop)]
+        return [{s.node.op.name for s in statements_of(loop.body)} for loop in outermost]
+
+    assert inside(64, 64) == [{"contract"}, {"exp"}]
+    # sums from left to right have a row for each lane, and what is read again is read once
+    assert inside(64, 32) == [{"contract", "exp"}]
+    assert inside(1000, 50, gradient=True) == [{"contract", "exp"}]
 
 
 @pytest.mark.slow
