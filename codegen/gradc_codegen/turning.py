@@ -82,12 +82,14 @@ def _turn_squares(
                 elements.store(Place(place.base, moved), dtype, register)
 
     def along(start: str) -> None:
+        if is_short:  # nothing is ahead
+            writer.loop("0", end, lambda first: square(start, first), _SIDE)
+            return
         soon = writer.add(writer.add(at.origin, start), str(_AHEAD))
         strip = writer.linear([*others, soon, "0"], shape)
 
         def fetch(position: str) -> None:
-            if not is_short:
-                elements.memory.fetch(base, writer.add(strip, position), dtype)
+            elements.memory.fetch(base, writer.add(strip, position), dtype)
 
         def both(first: str) -> None:
             begin = writer.multiply(first, str(_SIDE))
