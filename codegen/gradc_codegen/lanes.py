@@ -34,8 +34,10 @@ _FOLD = 5.0
 _IN_ORDER = 4.0
 _SUM = 20.0
 _VECTOR = 8
-# of an element that is turned: a load, three shuffles and a store of eight, or one by one
+# of an element that is turned: a load, three shuffles and a store of eight, for which a reader that
+# is the only one waits; or one by one
 _IN_SQUARES = 5 / 8
+_IN_SQUARES_ONCE = 1.0
 _GATHERED = 1 + 1 / 8
 # Functions that are mostly made of the same where their operands are.
 _MADE_OF = {
@@ -70,7 +72,7 @@ def _spread(body: list[Item], choose: Callable[[Loop, int], bool]) -> None:
             block = block_of(item)
             if block > 1 and choose(item, block):
                 item.block = block
-                item.staged = staged(item)
+                item.staged = [*staged(item)]
             else:
                 _spread(item.body, choose)
 
@@ -115,8 +117,8 @@ def dim_of(statement: Statement, loop: Loop) -> int:
     return next(dim for around, dim in statement.loops if around is loop)
 
 
-def staged(loop: Loop) -> list[Staged]:
-    """Return the arrays whose lanes lie apart, and that are read more often than they are long.
+def staged(loop: Loop) -> dict[Staged, float]:
+    """Return the arrays whose lanes lie apart and that are turned, and how often they are read.
 
     Those that are turned in registers need be read only once. A block of them is copied to scratch
     at each turn, with lanes side by side; only the loops inside read it.
@@ -134,11 +136,11 @@ def staged(loop: Loop) -> list[Staged]:
                 often = math.prod(estimate(statement.dims[d]) for d in repeated)
                 key = Staged(value, reading.index(dim))
                 times[key] = times.get(key, 0.0) + often
-    return [
-        key
+    return {
+        key: often
         for key, often in times.items()
         if (often > 1 or _is_quickly_turned(key)) and _slab(key) <= _LARGEST_SLAB
-    ]
+    }
 
 
 def _is_quickly_turned(staged: Staged) -> bool:
@@ -213,15 +215,17 @@ def _cheapest(item: Item) -> float:
 def _in_lanes(loop: Loop, block: int) -> float:
     turning = staged(loop)
     turned = {found.value for found in turning}
-    copied = block * sum(_turned(one) * _turning(one) for one in turning)
+    copied = block * sum(_turned(one) * _turning(one, often) for one, often in turning.items())
     trips = -(-estimate(loop.size) // block)
     sums = sum(_SUM for statement in loop.reductions if joins_in_groups(statement))
     inside = sum(_of_lanes(item, loop, block, turned) for item in loop.body)
     return _LOOP + sums + trips * (_LOOP + copied + inside)
 
 
-def _turning(staged: Staged) -> float:
-    return _IN_SQUARES if _is_quickly_turned(staged) else _GATHERED
+def _turning(staged: Staged, often: float) -> float:
+    if not _is_quickly_turned(staged):
+        return _GATHERED
+    return _IN_SQUARES if often > 1 else _IN_SQUARES_ONCE
 
 
 def _of_lanes(item: Item, loop: Loop, block: int, turned: set[Value]) -> float:
