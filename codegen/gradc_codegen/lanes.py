@@ -129,9 +129,8 @@ def staged(loop: Loop) -> dict[Staged, float]:
         place = [around for around, _ in statement.loops].index(loop)
         dim, outside, inside = dims[place], dims[:place], dims[place + 1 :]
         for value, reading in statement.sources:
-            if reading.count(dim) == 1 and not _is_last(value, reading, dim) and -1 not in reading:
-                if not {*outside}.isdisjoint(reading):
-                    continue
+            is_inside = {-1, *outside}.isdisjoint(reading)
+            if is_inside and reading.count(dim) == 1 and not _is_last(value, reading, dim):
                 repeated = [d for d in inside if d not in reading]
                 often = math.prod(estimate(statement.dims[d]) for d in repeated)
                 key = Staged(value, reading.index(dim))

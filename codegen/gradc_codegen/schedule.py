@@ -63,15 +63,17 @@ def _mark_sums_of_rows(statements: list[Statement]) -> None:
     Their lanes run along a row. A function of these sums is better in a loop of its own: lanes over
     rows would gather what they sum.
     """
+    sums = [one for one in statements if len(one.remaining) == 2 and joins_in_groups(one)]
+    if not sums:
+        return
     readers = Counter(id(value) for statement in statements for value, _ in statement.sources)
-    for statement in statements:
-        if len(statement.remaining) == 2 and joins_in_groups(statement):
-            statement.sums_rows = any(
-                {*reading} == {*statement.remaining}
-                and reading[-1] == statement.sequential
-                and readers[id(value)] == 1
-                for value, reading in statement.sources
-            )
+    for statement in sums:
+        statement.sums_rows = any(
+            {*reading} == {*statement.remaining}
+            and reading[-1] == statement.sequential
+            and readers[id(value)] == 1
+            for value, reading in statement.sources
+        )
 
 
 class _Scheduler:

@@ -22,7 +22,8 @@ CASES = {case.heading: case.before for case in cases_of((GOLDEN / "turn.ir").rea
 
 SCAN = """
 func @f(%w: f64[{matrix}], %h: f64[{vector}], %x: f64[{result}]) -> f64[{result}] {{
-  %0: f64[{result}] = scan %w, %h, %x {{body = @f.body, consts = 2, carries = 1, length = 3, reverse = false, counted = false, checkpoint = none}}
+  %0: f64[{result}] = scan %w, %h, %x {{body = @f.body, consts = 2, carries = 1, length = 3,
+    reverse = false, counted = false, checkpoint = none}}
   return %0
 }}
 func @f.body(%w: f64[{matrix}], %h: f64[{vector}], %x: f64[{result}]) -> f64[{result}] {{
@@ -30,10 +31,11 @@ func @f.body(%w: f64[{matrix}], %h: f64[{vector}], %x: f64[{result}]) -> f64[{re
   %1: f64[{result}] = add %x, %0
   return %1
 }}
-"""  # noqa: E501
+"""
 WHILE = """
 func @f(%w: f64[6,6], %h: f64[6]) -> f64[6] {
-  %0, %1: f64[6], i64 = while %w, %h {condition = @f.condition, condition_consts = 0, body = @f.body, body_consts = 1, length = none}
+  %0, %1: f64[6], i64 = while %w, %h {condition = @f.condition, condition_consts = 0,
+    body = @f.body, body_consts = 1, length = none}
   return %0
 }
 func @f.condition(%h: f64[6]) -> bool {
@@ -48,7 +50,7 @@ func @f.body(%w: f64[6,6], %h: f64[6]) -> f64[6] {
   %2: f64[6] = add %1, %h
   return %2
 }
-"""  # noqa: E501
+"""
 
 
 def products(function: Function) -> list[str]:

@@ -39,12 +39,13 @@ class TurnInvariants(HoistInvariants):
         return super()._without_invariants(_turned(body, len(consts)), consts, runs)
 
     def _worth_a_const(self, body: Function, count: int, runs: bool) -> list[Value]:
-        """Return the exchanged matrices that products, or loops inside, read."""
+        """Return the matrices that products read turned, and those loops inside read exchanged."""
         consts = set(body.params[:count])
-        found = {
+        found = {node.operands[matrix.place] for node, matrix in _matrices(body, consts).items()}
+        found |= {
             operand
             for node in body.body
-            if node.op.name == "contract" or node.op.name in _LOOPS
+            if node.op.name in _LOOPS
             for operand in node.operands
             if operand.op.name == "transpose" and operand.node.operands[0] in consts
         }
@@ -62,23 +63,25 @@ class _Matrix(NamedTuple):
 
 def _turned(body: Function, count: int) -> Function:
     """Return a body whose products read its consts, the first params, in lanes' order."""
-    consts = set(body.params[:count])
-    found = {node: matrix for node in body.body if (matrix := _matrix(node, consts)) is not None}
+    found = _matrices(body, set(body.params[:count]))
     if not found:
         return body
 
     def make(node: Node, operands: Sequence[Value]) -> Sequence[Value]:
         place, const, labels, wanted = found[node]
         *sides, result = parse_spec(node.attributes["spec"])
-        const = (
-            operands[place] if const is node.operands[place] else operands[place].node.operands[0]
-        )
         sides[place] = wanted
         given = list(operands)
         given[place] = build.transpose(const, tuple(map(labels.index, wanted)))
         return [build.contract(given[0], given[1], print_spec(sides[0], sides[1], result))]
 
     return rebuilt(body, lambda node: node in found, make)
+
+
+def _matrices(body: Function, consts: set[Value]) -> dict[Node, _Matrix]:
+    """Return what products had better read turned, or read so already."""
+    found = ((node, _matrix(node, consts)) for node in body.body)
+    return {node: matrix for node, matrix in found if matrix is not None}
 
 
 def _matrix(node: Node, consts: set[Value]) -> _Matrix | None:
