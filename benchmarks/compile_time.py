@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from gradc.pipeline import Request, derive
-from gradc.specialize import collector_paused
+from gradc.runtime.specialize import collector_paused
 from gradc.tracing import trace
-from gradc_codegen.lower import lower
-from gradc_codegen.optimize import effort, optimize, parse
-from gradc_codegen.target import target
-from gradc_ir.type_text import parse_type
+from gradc_codegen.lower.lower import lower
+from gradc_codegen.machine.optimize import effort, optimize, parse
+from gradc_codegen.target.target import target
+from gradc_ir.text.type_text import parse_type
 
 TURNS = 3
 

@@ -10,15 +10,15 @@ import numpy as np
 from benchmarks.native import library_of
 from benchmarks.rows.row import Array, Case, Row
 from benchmarks.turns import Contestant, processor_seconds
-from gradc.executable import Executable
 from gradc.pipeline import Request, derive
-from gradc.specialize import collector_paused
+from gradc.runtime.executable import Executable
+from gradc.runtime.specialize import collector_paused
 from gradc.tracing import trace
 from gradc_codegen.abi import Argument
-from gradc_codegen.entry import Kernel
-from gradc_ir.binding import bind_sizes
-from gradc_ir.sizes import evaluate
-from gradc_ir.types import Type, dtype_of
+from gradc_codegen.interface.python_kernel import Kernel
+from gradc_ir.core.binding import bind_sizes
+from gradc_ir.core.sizes import evaluate
+from gradc_ir.core.types import Type, dtype_of
 
 
 def executable_of(row: Row, arguments: tuple[Array, ...]) -> Executable:

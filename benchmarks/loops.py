@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 
 import gradc
-from gradc.executable import Executable
 from gradc.pipeline import Request, derive
-from gradc.specialize import collector_paused
+from gradc.runtime.executable import Executable
+from gradc.runtime.specialize import collector_paused
 from gradc.tracing import trace
-from gradc_ir.graph import Function
-from gradc_ir.type_text import parse_type
+from gradc_ir.core.graph import Function
+from gradc_ir.text.type_text import parse_type
 
 STEPS = 1_000_000
 TURNS = 7

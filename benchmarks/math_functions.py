@@ -24,10 +24,10 @@ import numpy as np
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
-from gradc_codegen.jit import Compiled, compile_module
+from gradc_codegen.machine.jit import Compiled, compile_module
 from gradc_codegen.math.emitted.table import DEFINITIONS, operands_of
+from gradc_ir.core.types import DType
 from gradc_ir.errors import GradcError
-from gradc_ir.types import DType
 from tools.math_loops import ELEMENT, NUMPY, emitted_text, loop_text
 
 ELEMENTS = 2048

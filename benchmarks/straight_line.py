@@ -20,12 +20,12 @@ import numpy as np
 
 import gradc
 from gradc.pipeline import Options, Request, after, differentiate, stabilise
-from gradc.specialize import collector_paused
+from gradc.runtime.specialize import collector_paused
 from gradc.tracing import trace
-from gradc_codegen.lower import lower
-from gradc_codegen.optimize import effort, optimize, parse
-from gradc_codegen.target import target
-from gradc_ir.types import DType, Type
+from gradc_codegen.lower.lower import lower
+from gradc_codegen.machine.optimize import effort, optimize, parse
+from gradc_codegen.target.target import target
+from gradc_ir.core.types import DType, Type
 
 WINDOW = 20
 

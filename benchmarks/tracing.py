@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from gradc.specialize import collector_paused
+from gradc.runtime.specialize import collector_paused
 from gradc.tracing import PythonNumber, trace
-from gradc_ir.types import DType, Type
+from gradc_ir.core.types import DType, Type
 
 CELLS = 64
 GAS, TEMPERATURE, FARADAY = 8314.472, 310.0, 96485.3415

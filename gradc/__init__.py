@@ -15,39 +15,39 @@ if TYPE_CHECKING:
     from gradc import rules as rules
     from gradc import special as special
     from gradc import testing as testing
-    from gradc.checkpointing import checkpoint as checkpoint
-    from gradc.compiled import Compiled as Compiled
+    from gradc.api.checkpoint import checkpoint as checkpoint
+    from gradc.api.compile import compile as compile
+    from gradc.api.compiled import Compiled as Compiled
+    from gradc.api.transforms import grad as grad
+    from gradc.api.transforms import hessian as hessian
+    from gradc.api.transforms import hvp as hvp
+    from gradc.api.transforms import jacobian as jacobian
+    from gradc.api.transforms import jvp as jvp
+    from gradc.api.transforms import linearize as linearize
+    from gradc.api.transforms import value_and_grad as value_and_grad
+    from gradc.api.transforms import vjp as vjp
+    from gradc.api.transpose import transpose as transpose
+    from gradc.api.vmap import vmap as vmap
+    from gradc.calls.variable import Variable as Variable
     from gradc.control.branches import cond as cond
     from gradc.control.branches import switch as switch
     from gradc.control.loops import fori_loop as fori_loop
     from gradc.control.loops import while_loop as while_loop
     from gradc.control.scan import map as map
     from gradc.control.scan import scan as scan
-    from gradc.custom import custom_gradient as custom_gradient
-    from gradc.decorator import compile as compile
-    from gradc.elementwise_ops import custom_op as custom_op
-    from gradc.external_functions import external as external
-    from gradc.overriding import overrides as overrides
-    from gradc.overriding import register_gradient as register_gradient
-    from gradc.rules.user import rule as rule
-    from gradc.tracing.gradient_fences import clip_gradient as clip_gradient
-    from gradc.tracing.gradient_fences import disconnected as disconnected
-    from gradc.tracing.gradient_fences import reverse_gradient as reverse_gradient
-    from gradc.tracing.gradient_fences import scale_gradient as scale_gradient
-    from gradc.tracing.primitives import exactly as exactly
-    from gradc.tracing.primitives import stop_gradient as stop_gradient
-    from gradc.tracing.printing import debug_print as debug_print
-    from gradc.transforms import grad as grad
-    from gradc.transforms import hessian as hessian
-    from gradc.transforms import hvp as hvp
-    from gradc.transforms import jacobian as jacobian
-    from gradc.transforms import jvp as jvp
-    from gradc.transforms import linearize as linearize
-    from gradc.transforms import value_and_grad as value_and_grad
-    from gradc.transforms import vjp as vjp
-    from gradc.transposing import transpose as transpose
-    from gradc.variable import Variable as Variable
-    from gradc.vmapping import vmap as vmap
+    from gradc.custom.custom_gradient import custom_gradient as custom_gradient
+    from gradc.custom.custom_op import custom_op as custom_op
+    from gradc.custom.external import external as external
+    from gradc.custom.gradient_fences import clip_gradient as clip_gradient
+    from gradc.custom.gradient_fences import disconnected as disconnected
+    from gradc.custom.gradient_fences import reverse_gradient as reverse_gradient
+    from gradc.custom.gradient_fences import scale_gradient as scale_gradient
+    from gradc.custom.numpy_gradients import overrides as overrides
+    from gradc.custom.numpy_gradients import register_gradient as register_gradient
+    from gradc.rules.user.register import rule as rule
+    from gradc.tracing.core.debug_print import debug_print as debug_print
+    from gradc.tracing.core.primitives import exactly as exactly
+    from gradc.tracing.core.primitives import stop_gradient as stop_gradient
     from gradc_ir.errors import DTypeError as DTypeError
     from gradc_ir.errors import ExportError as ExportError
     from gradc_ir.errors import GradcError as GradcError
@@ -64,26 +64,26 @@ if TYPE_CHECKING:
     from gradc_ir.errors import UnconnectedGradientError as UnconnectedGradientError
 
 _PLACES = {
-    "gradc.checkpointing": ("checkpoint",),
-    "gradc.compiled": ("Compiled",),
+    "gradc.api.checkpoint": ("checkpoint",),
+    "gradc.api.compiled": ("Compiled",),
     "gradc.control.branches": ("cond", "switch"),
     "gradc.control.loops": ("fori_loop", "while_loop"),
     "gradc.control.scan": ("map", "scan"),
-    "gradc.custom": ("custom_gradient",),
-    "gradc.elementwise_ops": ("custom_op",),
-    "gradc.external_functions": ("external",),
-    "gradc.overriding": ("overrides", "register_gradient"),
-    "gradc.decorator": ("compile",),
-    "gradc.rules.user": ("rule",),
-    "gradc.tracing.gradient_fences": (
+    "gradc.custom.custom_gradient": ("custom_gradient",),
+    "gradc.custom.custom_op": ("custom_op",),
+    "gradc.custom.external": ("external",),
+    "gradc.custom.numpy_gradients": ("overrides", "register_gradient"),
+    "gradc.api.compile": ("compile",),
+    "gradc.rules.user.register": ("rule",),
+    "gradc.custom.gradient_fences": (
         "clip_gradient",
         "disconnected",
         "reverse_gradient",
         "scale_gradient",
     ),
-    "gradc.tracing.primitives": ("exactly", "stop_gradient"),
-    "gradc.tracing.printing": ("debug_print",),
-    "gradc.transforms": (
+    "gradc.tracing.core.primitives": ("exactly", "stop_gradient"),
+    "gradc.tracing.core.debug_print": ("debug_print",),
+    "gradc.api.transforms": (
         "grad",
         "hessian",
         "hvp",
@@ -93,9 +93,9 @@ _PLACES = {
         "value_and_grad",
         "vjp",
     ),
-    "gradc.variable": ("Variable",),
-    "gradc.transposing": ("transpose",),
-    "gradc.vmapping": ("vmap",),
+    "gradc.calls.variable": ("Variable",),
+    "gradc.api.transpose": ("transpose",),
+    "gradc.api.vmap": ("vmap",),
     "gradc_ir.errors": (
         "DTypeError",
         "ExportError",

@@ -20,11 +20,11 @@ from gradc.autodiff.open_calls import OpenCalls
 from gradc.autodiff.reverse import vjp
 from gradc.distribution import DistributeLoops
 from gradc.rules import Kind, Rule, Simplify, SkipZeros, Stabilise
+from gradc.rules.final.rules import Finish
 from gradc.rules.in_force import in_force
-from gradc.rules.last import Finish
 from gradc.rules.series import ContinueGuards, ExpandSeries, SettleGuards
+from gradc_ir.core.graph import Function
 from gradc_ir.errors import DTypeError, ShapeError
-from gradc_ir.graph import Function
 from gradc_ir.passes import (
     Canonicalize,
     HoistInvariants,

@@ -7,10 +7,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from gradc_ir import build, sizes
-from gradc_ir.graph import Value
-from gradc_ir.sizes import TAPE, Size
-from gradc_ir.types import DType, Type
+from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Value
+from gradc_ir.core.sizes import TAPE, Size
+from gradc_ir.core.types import DType, Type
 
 T = TypeVar("T")
 

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gradc_ir import build, sizes
+from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.graph import Function, Value
-from gradc_ir.sizes import TAPE, Size
-from gradc_ir.types import DType, Type
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.sizes import TAPE, Size
+from gradc_ir.core.types import DType, Type
 from tests.array_updates import ESTIMATES, MOST_RANK, ArrayMaker, m, n
 
 LENGTHS: tuple[Size, ...] = (0, 1, 2, 3, n, n, m, n + 1)

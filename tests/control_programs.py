@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradc_ir import build, sizes
+from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.graph import Function, Value
-from gradc_ir.types import DType, Type
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.types import DType, Type
 
 SCALAR = Type(DType.F64)
 LENGTHS = (0, 1, 3, sizes.symbol("n"))

@@ -23,9 +23,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from gradc_ir.graph import Function
-from gradc_ir.parser import parse_function
-from gradc_ir.printer import print_function
+from gradc_ir.core.graph import Function
+from gradc_ir.text.parser import parse_function
+from gradc_ir.text.printer import print_function
 from gradc_ir.verify import verify
 
 GOLDEN = Path(__file__).resolve().parent / "golden"

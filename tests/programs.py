@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from gradc_ir import build, sizes
+from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.graph import Function, Value
-from gradc_ir.types import DType, Type
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.types import DType, Type
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import gradc
-from gradc import nest
+from gradc.arguments import pytree
 from tests.loop_writer import Writer
 
 Array = Any
@@ -37,21 +37,23 @@ class Plain:
         checkpoint: Any = None,
     ) -> Any:
         init = _copied(init)
-        leaves, structure = nest.flatten(xs)
+        leaves, structure = pytree.flatten(xs)
         count = len(leaves[0]) if leaves else length or 0
-        rows = [nest.unflatten(structure, [leaf[i] for leaf in leaves]) for i in range(count)]
+        rows = [pytree.unflatten(structure, [leaf[i] for leaf in leaves]) for i in range(count)]
         if not count:
-            blank = nest.unflatten(structure, [np.zeros(np.shape(x)[1:], x.dtype) for x in leaves])
-            _, form = nest.flatten(f(_copied(init), blank)[1])
-            empty = nest.flatten(f(_copied(init), blank)[1])[0]
-            return init, nest.unflatten(
+            blank = pytree.unflatten(
+                structure, [np.zeros(np.shape(x)[1:], x.dtype) for x in leaves]
+            )
+            _, form = pytree.flatten(f(_copied(init), blank)[1])
+            empty = pytree.flatten(f(_copied(init), blank)[1])[0]
+            return init, pytree.unflatten(
                 form, [np.zeros((0, *np.shape(y)), np.asarray(y).dtype) for y in empty]
             )
         results: list[Any] = [None] * count
         for i in reversed(range(count)) if reverse else range(count):
             init, results[i] = f(_copied(init), _copied(rows[i]))
-        columns = zip(*(nest.flatten(result)[0] for result in results))
-        return init, nest.unflatten(nest.flatten(results[0])[1], [np.stack(c) for c in columns])
+        columns = zip(*(pytree.flatten(result)[0] for result in results))
+        return init, pytree.unflatten(pytree.flatten(results[0])[1], [np.stack(c) for c in columns])
 
     def fori_loop(
         self, lower: int, upper: int, body: Any, init: Any, *, checkpoint: Any = None
@@ -100,9 +102,9 @@ class Plain:
 
 
 def _copied(tree: Any) -> Any:
-    leaves, structure = nest.flatten(tree)
+    leaves, structure = pytree.flatten(tree)
     copies = [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in leaves]
-    return nest.unflatten(structure, copies)
+    return pytree.unflatten(structure, copies)
 
 
 class Program:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 
-from gradc_codegen.entry import Kernel
-from gradc_codegen.lower import lower
-from gradc_ir.graph import Function
+from gradc_codegen.interface.python_kernel import Kernel
+from gradc_codegen.lower.lower import lower
+from gradc_ir.core.graph import Function
 
 
 def scratch_bytes(function: Function, *sizes: int) -> int:

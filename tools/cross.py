@@ -28,15 +28,15 @@ from numpy.typing import NDArray
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
-from gradc.export import export
+from gradc.runtime.export import export
 from gradc_codegen.math.functions import scipy_name
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError
-from gradc_ir.graph import Function, Value
 from gradc_ir.ops import TABLE
-from gradc_ir.sizes import symbol
-from gradc_ir.types import DType, Type
 from tools.math_errors import MEASURED, points
 
 Array = NDArray[Any]
@@ -52,7 +52,7 @@ class Machine:
 
     Parameters
     ----------
-    triple, cpu, fma: what :func:`gradc.export.export` is asked for.
+    triple, cpu, fma: what :func:`gradc.runtime.export.export` is asked for.
     compiler: the C compiler for it.
     emulator: what runs its programs; none for those that run as they are.
     needs: the flag in ``/proc/cpuinfo`` without which it is left out.

@@ -25,8 +25,8 @@ if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
 from gradc_codegen.math.emitted.table import operands_of
+from gradc_ir.core.types import DType
 from gradc_ir.ops import TABLE
-from gradc_ir.types import DType
 from tools import math_points, special_balls
 from tools.math_loops import NUMPY, apply, apply_op
 

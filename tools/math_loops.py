@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gradc_codegen.entry import Kernel
-from gradc_codegen.jit import Compiled, compile_module
-from gradc_codegen.lower import lower
+from gradc_codegen.interface.python_kernel import Kernel
+from gradc_codegen.lower.lower import lower
+from gradc_codegen.machine.jit import Compiled, compile_module
 from gradc_codegen.math.emitted.builder import text_of
 from gradc_codegen.math.emitted.table import DEFINITIONS, operands_of
-from gradc_codegen.target import machine_of, target
+from gradc_codegen.target.target import machine_of, target
 from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.sizes import symbol
-from gradc_ir.types import DType, Type, dtype_of
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type, dtype_of
 
 ELEMENT = {DType.F64: "double", DType.F32: "float"}
 # NumPy's names of functions, where they are others

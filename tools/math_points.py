@@ -14,7 +14,7 @@ import mpmath
 import numpy as np
 from numpy.typing import NDArray
 
-from gradc_ir.types import DType
+from gradc_ir.core.types import DType
 
 Array = NDArray[Any]
 Random = np.random.Generator

@@ -20,7 +20,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
-from gradc_ir.types import DType
+from gradc_ir.core.types import DType
 from tools.math_errors import (
     MEASURED,
     Largest,

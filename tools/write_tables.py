@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gradc.rules.engine import Rule
-    from gradc.tracing.coverage import Row
+    from gradc.tracing.numpy.coverage import Row
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 NOTICE = "<!-- Written by tools/write_tables.py from the declarations; `make docs` renews it. -->"
@@ -66,8 +66,8 @@ def numpy() -> str:
     """Return the page of NumPy's functions: which a traced function may call."""
     import numpy as np
 
-    from gradc.tracing import coverage
-    from gradc.tracing.scipy import coverage as scipy_coverage
+    from gradc.scipy import coverage as scipy_coverage
+    from gradc.tracing.numpy import coverage
 
     version = ".".join(np.__version__.split(".")[:2])
     everything = [*coverage.rows(), *coverage.rows("linalg.", np.linalg)]

@@ -22,7 +22,7 @@ from benchmarks.accuracy.measure import Figures, figures
 from benchmarks.accuracy.run import POINTS
 from benchmarks.accuracy.truth import truth_of
 from gradc.rules import STABLE, family, watch_firings
-from gradc_ir.rewrite import Fired
+from gradc_ir.matching.rewrite import Fired
 
 # By how many bits a mean has to change for the rule to be said to matter.
 MATTERS = 0.1

@@ -16,10 +16,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
+from gradc_ir.core.graph import Function
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import VerifyError
-from gradc_ir.graph import Function
-from gradc_ir.tape import NAME, has_free_tape
-from gradc_ir.types import DType, Type
+from gradc_ir.interpreter.tape import NAME, has_free_tape
 
 
 class Status(enum.IntEnum):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gradc import derivatives
 from gradc.autodiff import zeros
-from gradc_ir.graph import Function, Node, Value
+from gradc_ir.core.graph import Function, Node, Value
 
 
 class Active(NamedTuple):

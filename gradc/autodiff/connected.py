@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gradc_ir.graph import Function, Node, Value
+from gradc_ir.core.graph import Function, Node, Value
 
 # What gradc.disconnected records: a call without rules, which goes before differentiation.
 DISCONNECTED = "disconnected"

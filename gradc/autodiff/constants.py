@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from gradc_ir import walk
+from gradc_ir.core import walk
+from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.errors import NoGradientError
-from gradc_ir.graph import Function, Node, Value
 
 
 def check_constants(function: Function, wrt: Sequence[int], active: Collection[Value]) -> None:

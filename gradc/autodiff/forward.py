@@ -9,10 +9,10 @@ from gradc.autodiff.active import active_values
 from gradc.autodiff.constants import check_constants
 from gradc.autodiff.masks import Cotangent
 from gradc.autodiff.open_calls import open_ruleless
-from gradc.derivatives.registry import Site, derivative_of
+from gradc.autodiff.table import Site, derivative_of
 from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.graph import Function, Value
+from gradc_ir.core.graph import Function, Value
 
 
 def jvp(

@@ -9,9 +9,9 @@ from gradc.autodiff.forward import jvp
 from gradc.autodiff.reverse import vjp
 from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.graph import Function, Value
-from gradc_ir.sizes import Size, at_least
-from gradc_ir.types import DType, Type
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.sizes import Size, at_least
+from gradc_ir.core.types import DType, Type
 
 
 def jacobian(function: Function, wrt: Sequence[int], mode: str = "auto") -> Function:

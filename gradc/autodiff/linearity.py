@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc.autodiff import zeros
-from gradc_ir import walk
-from gradc_ir.graph import Function, Node, Value
+from gradc_ir.core import walk
+from gradc_ir.core.graph import Function, Node, Value
 
 
 def nonlinear_node(

@@ -14,10 +14,10 @@ from typing import NamedTuple, TypeAlias, Union
 
 from gradc.autodiff import zeros
 from gradc_ir import build
-from gradc_ir.graph import Value
-from gradc_ir.sizes import Size
-from gradc_ir.types import DType
-from gradc_ir.walk import answered
+from gradc_ir.core.graph import Value
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType
+from gradc_ir.core.walk import answered
 
 Rearrange: TypeAlias = Callable[[Value], Value]
 # A tuple is a product, with whose factors the cotangent is multiplied one after the other.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gradc_ir.build import Builder
-from gradc_ir.graph import Function, Node, Value
+from gradc_ir.core.graph import Function, Node, Value
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gradc_ir import walk
-from gradc_ir.closing import closed
-from gradc_ir.graph import Function, Node, Value
+from gradc_ir.core import walk
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.graphs.subgraph import closed
 from gradc_ir.passes.dce import RemoveDeadNodes
 
 # built again in the second half from what is there: cheaper than keeping the result

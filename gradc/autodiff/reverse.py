@@ -11,12 +11,12 @@ from gradc.autodiff.constants import check_constants
 from gradc.autodiff.masks import Cotangent, Mask, everywhere, nowhere, unit
 from gradc.autodiff.open_calls import open_ruleless
 from gradc.autodiff.sums import Sums
-from gradc.derivatives.registry import TABLE, Site, derivative_of
+from gradc.autodiff.table import TABLE, Site, derivative_of
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ShapeError
-from gradc_ir.graph import Function, Node, Value
-from gradc_ir.types import DType, Type
 
 
 class Pulled(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 
 from gradc_ir import build
-from gradc_ir.graph import Value
+from gradc_ir.core.graph import Value
+from gradc_ir.graphs.rearrange import REARRANGEMENTS, scalar_constant
 from gradc_ir.ops.linalg import parse_spec
-from gradc_ir.rearrange import REARRANGEMENTS, scalar_constant
 
 
 def where_squares_vanish(value: Value) -> Value | None:

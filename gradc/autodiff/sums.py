@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gradc.autodiff import masks, windows
+from gradc.autodiff import masks
+from gradc.autodiff.loops import windows
+from gradc.autodiff.loops.windows import Windows
 from gradc.autodiff.masks import Cotangent, Mask
-from gradc.autodiff.windows import Windows
 from gradc.derivatives import index
 from gradc_ir import build
-from gradc_ir.builder import active
-from gradc_ir.graph import Node, Value
+from gradc_ir.core.builder import active
+from gradc_ir.core.graph import Node, Value
 from gradc_ir.location import Location
 
 

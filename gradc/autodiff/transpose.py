@@ -8,10 +8,10 @@ from typing import Any
 from gradc.autodiff import zeros
 from gradc.autodiff.linearity import nonlinear_node
 from gradc.autodiff.open_calls import OpenCalls
-from gradc_ir import walk
 from gradc_ir.build import Builder
+from gradc_ir.core import walk
+from gradc_ir.core.graph import Function, Node
 from gradc_ir.errors import RuleError
-from gradc_ir.graph import Function, Node
 
 
 def forward_of(name: str, attributes: Mapping[str, Any]) -> Function:

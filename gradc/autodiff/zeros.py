@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc_ir import build
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.types import Type
 from gradc_ir.errors import DTypeError
-from gradc_ir.graph import Function, Value
-from gradc_ir.types import Type
 
 
 def zeros(type_: Type) -> Value:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from gradc.compiled import Compiled
+from gradc.api.compiled import Compiled
 from gradc.testing.accuracy import Accuracy, check_accuracy
 
 

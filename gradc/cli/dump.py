@@ -14,7 +14,7 @@ from gradc.cli.target import (
     write,
     wrt_option,
 )
-from gradc.dump import STAGES
+from gradc.reports.dump import STAGES
 
 
 @click.command(short_help="Print a function or its derivative at any stage.")

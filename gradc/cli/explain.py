@@ -14,7 +14,7 @@ from gradc.cli.target import (
     write,
     wrt_option,
 )
-from gradc.explain import explain_op
+from gradc.reports.explain import explain_op
 
 
 @click.command(short_help="Tell which rule fired at which line, or all about one op.")

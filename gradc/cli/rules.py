@@ -11,7 +11,7 @@ from gradc.cli.table import lines_of
 from gradc.cli.target import load_module
 from gradc.rules import all_rules, family, find
 from gradc.rules.engine import Kind, Rule
-from gradc.rules.user import UserRule
+from gradc.rules.user.register import UserRule
 from gradc_ir.errors import RuleError
 
 _kind_option = click.option(
@@ -60,7 +60,7 @@ def _list(kind: str | None, wanted: str | None) -> None:
 @click.argument("name")
 def show(name: str) -> None:
     """Show a rule: equation, class, domain, reason, and the measured bits of both sides."""
-    from gradc.rules.verifying import has_formula, measured
+    from gradc.rules.verify.verifying import has_formula, measured
 
     rule = find(name)
     facts = [
@@ -100,7 +100,7 @@ def verify(names: tuple[str, ...], kind: str | None, family: str | None) -> None
     Of a module, the rules that it makes with gradc.rule are verified; without a name, all rules.
     Exits with 1, and a counter-example, when a rule does not hold.
     """
-    from gradc.rules.verifying import verify
+    from gradc.rules.verify.verifying import verify
 
     failed = False
     try:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from gradc.compiled import Compiled
+from gradc.api.compiled import Compiled
 from gradc.pipeline import KINDS
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

@@ -12,13 +12,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from gradc import nest
-from gradc.boundary import boundary
-from gradc.conversion import Array, as_array
-from gradc.custom import CustomGradient, custom_gradient
-from gradc.policies import groups_of, summed_by_group
+from gradc.api.policies import groups_of, summed_by_group
+from gradc.api.transforms import vjp
+from gradc.arguments import pytree
+from gradc.arguments.as_array import Array, as_array
+from gradc.custom.custom_gradient import CustomGradient, custom_gradient
+from gradc.traceback import boundary
 from gradc.tracing import call, current
-from gradc.transforms import vjp
 from gradc_ir.errors import ShapeError, TraceError
 
 # The keys that lead to a part of a nest, such as [1, "b"].
@@ -54,14 +54,14 @@ def execute_with_gradients(
             "execute_with_gradients is for arrays, not for traced values",
             help="in a function that is traced write gradc.vjp",
         )
-    leaves, structure = nest.flatten(xs)
+    leaves, structure = pytree.flatten(xs)
     parts = _parts(xs, xs_grad_idxs, "xs")
     wanted = {leaf for positions, _ in parts for leaf in positions}
     floats = [
         _as_float(path, leaf) if i in wanted else leaf
-        for i, (path, leaf) in enumerate(zip(nest.paths(xs, "xs"), leaves))
+        for i, (path, leaf) in enumerate(zip(pytree.paths(xs, "xs"), leaves))
     ]
-    value, pullback = vjp(func, nest.unflatten(structure, floats))
+    value, pullback = vjp(func, pytree.unflatten(structure, floats))
     outputs = [leaf for positions, _ in _parts(value, ret_grad_idxs, "ret") for leaf in positions]
     _refuse_axes(value, outputs)
     groups = groups_of(leaves, (np.ndarray,))
@@ -70,9 +70,9 @@ def execute_with_gradients(
         (found,) = pullback(_one_at(value, output))
         whole = [_finite(each) for each in _by_variable(structure, found, groups)]
         chosen = [
-            nest.unflatten(part, [whole[leaf] for leaf in positions]) for positions, part in parts
+            pytree.unflatten(part, [whole[leaf] for leaf in positions]) for positions, part in parts
         ]
-        key = "_".join(map(str, nest.keys(value)[output]))
+        key = "_".join(map(str, pytree.keys(value)[output]))
         gradients[key] = chosen[0] if len(chosen) == 1 else chosen
     return value, next(iter(gradients.values())) if len(gradients) == 1 else gradients
 
@@ -105,24 +105,24 @@ def _called(function: Callable[..., Any], *args: Any) -> Any:
 
 def _parts(
     whole: Any, paths: Sequence[Path] | None, root: str
-) -> list[tuple[list[int], nest.Structure]]:
+) -> list[tuple[list[int], pytree.Structure]]:
     """Return for each path the positions of the leaves it leads to, and the nest they make."""
     if paths is None:
-        leaves, structure = nest.flatten(whole)
+        leaves, structure = pytree.flatten(whole)
         return [(list(range(len(leaves))), structure)]
-    keys = nest.keys(whole)
+    keys = pytree.keys(whole)
     found = []
     for path in map(tuple, paths):
         positions = [i for i, key in enumerate(keys) if key[: len(path)] == path]
         if not positions:
             raise ShapeError(
                 f"{list(path)} leads to nothing in {root}",
-                found=f"{root} has {', '.join(nest.paths(whole, root))}",
+                found=f"{root} has {', '.join(pytree.paths(whole, root))}",
             )
         part = whole
         for key in path:
             part = getattr(part, str(key)) if _is_field(part, key) else part[key]
-        found.append((positions, nest.flatten(part)[1]))
+        found.append((positions, pytree.flatten(part)[1]))
     return found
 
 
@@ -137,10 +137,10 @@ def _as_float(path: str, leaf: Any) -> Array:
 
 def _refuse_axes(value: Any, outputs: Sequence[int]) -> None:
     """Raise ShapeError for a result with axes, which has no gradient."""
-    leaves = nest.flatten(value)[0]
+    leaves = pytree.flatten(value)[0]
     for output in outputs:
         if np.ndim(leaves[output]):
-            path = nest.paths(value, "ret")[output]
+            path = pytree.paths(value, "ret")[output]
             raise ShapeError(
                 f"the gradient of {path} needs a scalar, not an array of shape "
                 f"{np.shape(leaves[output])}",
@@ -150,17 +150,17 @@ def _refuse_axes(value: Any, outputs: Sequence[int]) -> None:
 
 def _one_at(value: Any, output: int) -> Any:
     """Return the cotangent of one result: one there, zeros elsewhere."""
-    leaves, structure = nest.flatten(value)
+    leaves, structure = pytree.flatten(value)
     cotangents = [
         np.full_like(leaf, i == output) if np.asarray(leaf).dtype.kind == "f" else None
         for i, leaf in enumerate(leaves)
     ]
-    return nest.unflatten(structure, cotangents)
+    return pytree.unflatten(structure, cotangents)
 
 
-def _by_variable(structure: nest.Structure, found: Any, groups: Sequence[int]) -> list[Any]:
+def _by_variable(structure: pytree.Structure, found: Any, groups: Sequence[int]) -> list[Any]:
     """Return the gradient by each leaf, summed over the places of one array."""
-    return summed_by_group(nest.parts_at_leaves(structure, found), groups)
+    return summed_by_group(pytree.parts_at_leaves(structure, found), groups)
 
 
 def _finite(gradient: Any) -> Any:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from gradc import nest, transforms
-from gradc.conversion import Array, as_array
+from gradc.api import transforms
+from gradc.arguments import pytree
+from gradc.arguments.as_array import Array, as_array
 from gradc.tracing import call
 from gradc_ir.errors import PolicyError, ShapeError, TraceError
 
@@ -97,7 +98,7 @@ def _record(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
             "a recorded value cannot be written to, and cannot be written into an array",
             help="write x = x + 1 instead of x += 1, and leave out= out",
         )
-    leaves, structure = nest.flatten((tuple(args), dict(kwargs)))
+    leaves, structure = pytree.flatten((tuple(args), dict(kwargs)))
     # a copy, since the caller may change the array before a derivative is asked for
     leaves = [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in leaves]
     value = _apply(function, structure, map(_plain, leaves))
@@ -123,8 +124,8 @@ def _entry(build: Callable[[_Known], Any], i: int) -> Callable[[_Known], Any]:
     return lambda known: build(known)[i]
 
 
-def _apply(function: Callable[..., Any], structure: nest.Structure, leaves: Iterable[Any]) -> Any:
-    args, kwargs = nest.unflatten(structure, leaves)
+def _apply(function: Callable[..., Any], structure: pytree.Structure, leaves: Iterable[Any]) -> Any:
+    args, kwargs = pytree.unflatten(structure, leaves)
     return function(*args, **kwargs)
 
 
@@ -291,10 +292,10 @@ class ForwardAccumulator(_Recorder):
 
     def __init__(self, primals: Any, tangents: Any) -> None:
         super().__init__()
-        leaves, structure = nest.flatten(primals)
-        paths = nest.paths(primals, "primals")
+        leaves, structure = pytree.flatten(primals)
+        paths = pytree.paths(primals, "primals")
         _refuse_duplicates(leaves, paths)
-        given, other = nest.flatten(tangents)
+        given, other = pytree.flatten(tangents)
         if structure != other:
             raise ShapeError(
                 "the tangents have not the nest of the primals",
@@ -311,7 +312,7 @@ class ForwardAccumulator(_Recorder):
             tangent if isinstance(tangent, Recorded) else np.asarray(tangent, one.value.dtype)
             for tangent, one in zip(given, watched)
         ]
-        self.primals = nest.unflatten(structure, watched)
+        self.primals = pytree.unflatten(structure, watched)
 
     def __enter__(self) -> ForwardAccumulator:
         """Record from now on."""
@@ -326,7 +327,7 @@ class ForwardAccumulator(_Recorder):
         policy.
         """
         _checked_policy(unconnected_gradients)
-        leaves, structure = nest.flatten(primals)
+        leaves, structure = pytree.flatten(primals)
 
         def derive(replay: _Replay) -> list[Any]:
             values = _values(self._watched, replay.known)
@@ -340,7 +341,7 @@ class ForwardAccumulator(_Recorder):
                 found += self._derived(derive, self._watched, targets, self._tangents)
             else:
                 found.append(_unconnected(leaf, unconnected_gradients))
-        return nest.unflatten(structure, found)
+        return pytree.unflatten(structure, found)
 
 
 class GradientTape(_Recorder):
@@ -361,9 +362,9 @@ class GradientTape(_Recorder):
 
     def watch(self, tensor: Any) -> Any:
         """Return the values to compute with, in the nest that is given: ``x = tape.watch(x)``."""
-        leaves, structure = nest.flatten(tensor)
-        paths = nest.paths(tensor, "tensor")
-        return nest.unflatten(
+        leaves, structure = pytree.flatten(tensor)
+        paths = pytree.paths(tensor, "tensor")
+        return pytree.unflatten(
             structure, [self._watch(leaf, path) for leaf, path in zip(leaves, paths)]
         )
 
@@ -386,16 +387,16 @@ class GradientTape(_Recorder):
                 "a GradientTape gives gradients once", help="write GradientTape(persistent=True)"
             )
         self._used = True
-        leaves, structure = nest.flatten(sources)
-        for path, leaf in zip(nest.paths(sources, "sources"), leaves):
+        leaves, structure = pytree.flatten(sources)
+        for path, leaf in zip(pytree.paths(sources, "sources"), leaves):
             if not any(leaf is one for one in self._watched):
                 raise TraceError(
                     f"{path} is not watched by this tape", help="write x = tape.watch(x)"
                 )
-        targets = [leaf for leaf in nest.flatten(target)[0] if isinstance(leaf, Recorded)]
+        targets = [leaf for leaf in pytree.flatten(target)[0] if isinstance(leaf, Recorded)]
         replay = _Replay(self, leaves, targets, {})
         targets = [leaf for leaf in targets if replay.connected(leaf)]
-        weights = nest.flatten(output_gradients)[0] or [None] * len(targets)
+        weights = pytree.flatten(output_gradients)[0] or [None] * len(targets)
         seeds = [
             np.ones_like(leaf.value) if weight is None else weight
             for leaf, weight in zip(targets, weights)
@@ -406,7 +407,7 @@ class GradientTape(_Recorder):
             return list(pullback(list(_values(seeds, replay.known))))
 
         found = self._derived(derive, leaves, targets, seeds) if targets else leaves
-        return nest.unflatten(
+        return pytree.unflatten(
             structure,
             [
                 part

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from gradc import nest
+from gradc.arguments import pytree
+from gradc.arguments.pytree import Structure
 from gradc.control.kinds import Kind, Leaves, cast_values, leaves_of
-from gradc.nest import Structure
-from gradc.tracing import Tracer, call, current, source, subtrace
-from gradc.tracing.arrays import as_tracer
-from gradc.tracing.state import running
+from gradc.tracing import Tracer, call, current, subtrace
+from gradc.tracing.core import source
+from gradc.tracing.core.as_tracer import as_tracer
+from gradc.tracing.core.state import running
 from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function, Value
 from gradc_ir.errors import TraceError
-from gradc_ir.graph import Function, Value
 
 
 def invoke(fn: Callable[..., Any], *args: Any) -> Any:
@@ -125,7 +126,7 @@ def record(
             leaf.scalar = kind.scalar and not kind.type.shape
         rest = iter(leaves)
         nests = [
-            nest.unflatten(structure, [next(rest) for _ in range(structure.leaves)])
+            pytree.unflatten(structure, [next(rest) for _ in range(structure.leaves)])
             for structure, _ in args
         ]
         made = zip(run(*nests), results, strict=True)

@@ -6,21 +6,21 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradc import nest
-from gradc.boundary import boundary
+from gradc.arguments import pytree
 from gradc.control.bodies import Body, check_callable, invoke, record, union
 from gradc.control.carries import same_shape
 from gradc.control.kinds import Kind, Leaves, joined, leaves_of, owned, tracers_of, values_of
 from gradc.control.predicates import as_bool, truth_of
 from gradc.control.steps import as_value, integer
-from gradc.tracing import source
-from gradc.tracing.state import running
-from gradc.tracing.tracer import read
+from gradc.traceback import boundary
+from gradc.tracing.core import source
+from gradc.tracing.core.state import running
+from gradc.tracing.core.tracer import read
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
-from gradc_ir.graph import Function, Value
-from gradc_ir.types import DType, Type
 
 _OPERAND_CURE = "what is no number is not handed to a branch: the branch may just use it"
 
@@ -99,7 +99,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
 
 def _copies(operands: Sequence[Any]) -> list[Any]:
     """Return operands that a branch may write to."""
-    return [nest.map_leaves(owned, operand) for operand in operands]
+    return [pytree.map_leaves(owned, operand) for operand in operands]
 
 
 class _Branches:
@@ -123,7 +123,7 @@ class _Branches:
 
     def nested(self, values: Sequence[Value]) -> Any:
         """Return the results as the branches return them."""
-        return nest.unflatten(self._structure, tracers_of(values, self._kinds))
+        return pytree.unflatten(self._structure, tracers_of(values, self._kinds))
 
     def _agreed(self, first: str, other: str, left: Leaves, right: Leaves) -> tuple[Kind, ...]:
         if left.structure != right.structure:

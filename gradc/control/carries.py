@@ -10,12 +10,12 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradc.arguments.pytree import Structure
 from gradc.control.kinds import Kind, Leaves, joined
-from gradc.nest import Structure
-from gradc.tracing import source
-from gradc.tracing.promote import unify
+from gradc.tracing.core import source
+from gradc.tracing.core.promote import unify
+from gradc_ir.core.sizes import Size
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
-from gradc_ir.sizes import Size
 
 
 def next_kinds(title: str, start: Leaves, kinds: Sequence[Kind], after: Leaves) -> tuple[Kind, ...]:

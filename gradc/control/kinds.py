@@ -8,19 +8,20 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from gradc import nest
-from gradc.nest import Structure
-from gradc.tracing import PythonNumber, Tracer, abstract, source
-from gradc.tracing.arrays import as_tracer
-from gradc.tracing.promote import common_dtype
-from gradc.tracing.selections.selection import Selection
-from gradc.tracing.sizing import SymbolicSize
-from gradc.tracing.state import running, state
-from gradc.tracing.tracer import make, read
+from gradc.arguments import pytree
+from gradc.arguments.pytree import Structure
+from gradc.tracing import PythonNumber, Tracer, abstract
+from gradc.tracing.core import source
+from gradc.tracing.core.as_tracer import as_tracer
+from gradc.tracing.core.promote import common_dtype
+from gradc.tracing.core.selection import Selection
+from gradc.tracing.core.state import running, state
+from gradc.tracing.core.symbolic_size import SymbolicSize
+from gradc.tracing.core.tracer import make, read
 from gradc_ir import build
+from gradc_ir.core.graph import Value
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import TraceError
-from gradc_ir.graph import Value
-from gradc_ir.types import DType, Type
 
 NumberType: TypeAlias = type
 
@@ -98,12 +99,12 @@ class Leaves:
     @property
     def nest(self) -> Any:
         """The nest."""
-        return nest.unflatten(self.structure, self.leaves)
+        return pytree.unflatten(self.structure, self.leaves)
 
     @property
     def paths(self) -> list[str]:
         """How each leaf is reached."""
-        return nest.paths(self.nest, self.root)
+        return pytree.paths(self.nest, self.root)
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -116,12 +117,12 @@ def leaves_of(given: Any, root: str, cure: str = "") -> Leaves:
 
     Raises TraceError for a leaf that is no number and no array, with the cure as its help.
     """
-    leaves, structure = nest.flatten(given)
+    leaves, structure = pytree.flatten(given)
     for position, leaf in enumerate(leaves):
         if isinstance(leaf, Selection):
             raise leaf.refused("be carried or returned here", at=source.location())
         if not isinstance(leaf, Tracer | SymbolicSize | np.ndarray | np.generic | int | float):
-            path = nest.paths(given, root)[position]
+            path = pytree.paths(given, root)[position]
             raise TraceError(
                 f"{path} is a {type(leaf).__name__}, not a number or an array",
                 at=source.location(),
@@ -129,7 +130,7 @@ def leaves_of(given: Any, root: str, cure: str = "") -> Leaves:
                 help=cure or "return numbers and arrays, in any nest of dict, list and tuple",
             )
     if state.top is not None:
-        structure = nest.normal(structure)  # of the classes that traced code sees
+        structure = pytree.normal(structure)  # of the classes that traced code sees
     return Leaves(tuple(leaves), structure, root)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradc import nest
-from gradc.boundary import boundary
+from gradc.arguments import pytree
 from gradc.control.bodies import check_callable, invoke, record, union
 from gradc.control.carries import next_kinds
 from gradc.control.kinds import (
@@ -20,13 +19,16 @@ from gradc.control.kinds import (
 from gradc.control.predicates import as_bool, truth_of
 from gradc.control.stepping import CARRY_CURE, Carried, Loop
 from gradc.control.steps import Steps, as_value, counter, integer, slots
-from gradc.tracing import Tracer, current, source
-from gradc.tracing.tracer import weak_number
-from gradc_ir import build, sizes
+from gradc.traceback import boundary
+from gradc.tracing import Tracer, current
+from gradc.tracing.core import source
+from gradc.tracing.core.tracer import weak_number
+from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import TraceError
-from gradc_ir.limit import too_many_steps
-from gradc_ir.sizes import Size
-from gradc_ir.types import DType, Type
+from gradc_ir.interpreter.limit import too_many_steps
 
 _COUNTER = Kind(Type(DType.I64), int)
 
@@ -200,4 +202,4 @@ def _record_while(
         cast_values(values_of(init.leaves), kinds),
         length=limit,
     )
-    return nest.unflatten(carry.structure, tracers_of(results[: len(kinds)], kinds))
+    return pytree.unflatten(carry.structure, tracers_of(results[: len(kinds)], kinds))

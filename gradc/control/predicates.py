@@ -8,14 +8,15 @@ import numpy as np
 
 from gradc.control.bodies import described
 from gradc.control.kinds import kind_of, leaves_of
-from gradc.tracing import Tracer, source
-from gradc.tracing.arrays import as_tracer
-from gradc.tracing.sizing import SymbolicSize
-from gradc.tracing.state import running
-from gradc.tracing.tracer import make, read
+from gradc.tracing import Tracer
+from gradc.tracing.core import source
+from gradc.tracing.core.as_tracer import as_tracer
+from gradc.tracing.core.state import running
+from gradc.tracing.core.symbolic_size import SymbolicSize
+from gradc.tracing.core.tracer import make, read
 from gradc_ir import build
+from gradc_ir.core.types import DType
 from gradc_ir.errors import ShapeError, TraceError
-from gradc_ir.types import DType
 
 
 def truth_of(title: str, name: str, given: Any) -> bool | None:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc import nest
-from gradc.boundary import boundary
+from gradc.arguments import pytree
 from gradc.control.bodies import check_callable, described, invoke, name_of
 from gradc.control.kinds import Leaves, leaves_of
 from gradc.control.stepping import CARRY_CURE, Loop, stacked_rows
@@ -21,9 +20,11 @@ from gradc.control.steps import (
     rows_of,
     slots,
 )
-from gradc.tracing import Tracer, current, source, trace
+from gradc.traceback import boundary
+from gradc.tracing import Tracer, current, trace
+from gradc.tracing.core import source
 from gradc_ir.errors import TraceError
-from gradc_ir.interpret import interpret
+from gradc_ir.interpreter.interpret import interpret
 
 
 @boundary
@@ -144,7 +145,7 @@ def _run(
 
 def _visited(rows: Leaves, length: int, reverse: bool) -> Iterator[Any]:
     for i in reversed(range(length)) if reverse else range(length):
-        yield nest.unflatten(rows.structure, [row_of(leaf, i) for leaf in rows.leaves])
+        yield pytree.unflatten(rows.structure, [row_of(leaf, i) for leaf in rows.leaves])
 
 
 def _without_steps(
@@ -153,7 +154,7 @@ def _without_steps(
     """Return what a loop of no step returns; recording it tells the types of its results."""
     traced = trace(loop, (init, xs))
     captured = [capture.read() for capture in traced.captures]
-    given = [np.asarray(leaf) for leaf in nest.flatten((init, xs))[0]]
+    given = [np.asarray(leaf) for leaf in pytree.flatten((init, xs))[0]]
     found = interpret(traced.function, [*given, *captured])
-    carry, made = nest.unflatten(traced.out_tree, [array[()] for array in found])
+    carry, made = pytree.unflatten(traced.out_tree, [array[()] for array in found])
     return carry, made

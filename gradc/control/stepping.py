@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc import nest
+from gradc.arguments import pytree
 from gradc.control.bodies import record, union
 from gradc.control.carries import next_kinds
 from gradc.control.kinds import (
@@ -23,14 +23,14 @@ from gradc.control.kinds import (
     values_of,
 )
 from gradc.control.steps import Steps
-from gradc.tracing import source
-from gradc.tracing.promote import common_dtype
-from gradc.tracing.promote import kind as contribution
-from gradc.tracing.state import running
-from gradc.tracing.tracer import make
+from gradc.tracing.core import source
+from gradc.tracing.core.promote import common_dtype
+from gradc.tracing.core.promote import kind as contribution
+from gradc.tracing.core.state import running
+from gradc.tracing.core.tracer import make
 from gradc_ir import build
+from gradc_ir.core.sizes import Size
 from gradc_ir.errors import ShapeError, TraceError
-from gradc_ir.sizes import Size
 
 CARRY_CURE = "what is the same in every step is not carried: the body may just use it"
 
@@ -92,7 +92,7 @@ class Loop:
         )
         last = tracers_of(values[: len(kinds)], kinds)
         stacked = [make(running(), value) for value in values[len(kinds) :]]
-        return nest.unflatten(carry.structure, last), nest.unflatten(made.structure, stacked)
+        return pytree.unflatten(carry.structure, last), pytree.unflatten(made.structure, stacked)
 
     def run(self, rows: Iterable[Any]) -> tuple[Any, list[Leaves]]:
         """Run the loop in Python; return the last carry and what each step made."""
@@ -118,7 +118,7 @@ class Carried:
     @property
     def nest(self) -> Any:
         """The carry."""
-        return nest.unflatten(self._init.structure, self._leaves)
+        return pytree.unflatten(self._init.structure, self._leaves)
 
     def take(self, carry: Any) -> None:
         """Go on with what a step returned; raises as next_kinds does."""
@@ -150,7 +150,7 @@ def stacked_rows(title: str, made: Sequence[Leaves]) -> Any:
                 help="what the steps return is stacked: return the same nest and shapes",
             )
     columns = zip(*[part.leaves for part in made])
-    return nest.unflatten(first.structure, [_stacked(column) for column in columns])
+    return pytree.unflatten(first.structure, [_stacked(column) for column in columns])
 
 
 def _stacked(column: Sequence[Any]) -> Any:
@@ -160,7 +160,7 @@ def _stacked(column: Sequence[Any]) -> Any:
 
 
 def _types(part: Leaves) -> Any:
-    return nest.unflatten(part.structure, [Shown(kind_of(leaf)) for leaf in part.leaves])
+    return pytree.unflatten(part.structure, [Shown(kind_of(leaf)) for leaf in part.leaves])
 
 
 class Shown:

@@ -7,20 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from gradc import nest
+from gradc.arguments import pytree
 from gradc.control.bodies import described
 from gradc.control.kinds import Kind, Leaves, leaves_of
-from gradc.tracing import Tracer, current, source
-from gradc.tracing.arrays import as_tracer
-from gradc.tracing.promote import unify
-from gradc.tracing.sizing import SymbolicSize, as_size
-from gradc.tracing.state import running
-from gradc.tracing.tracer import make, read
-from gradc_ir import build, sizes
+from gradc.tracing import Tracer, current
+from gradc.tracing.core import source
+from gradc.tracing.core.as_tracer import as_tracer
+from gradc.tracing.core.promote import unify
+from gradc.tracing.core.state import running
+from gradc.tracing.core.symbolic_size import SymbolicSize, as_size
+from gradc.tracing.core.tracer import make, read
+from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Value
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
-from gradc_ir.graph import Value
-from gradc_ir.sizes import Size
-from gradc_ir.types import DType
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def rows_of(title: str, xs: Any) -> Leaves:
 
     Raises ShapeError for a leaf that is a number, or when their first axes are not of one size.
     """
-    found = leaves_of(nest.map_leaves(_array, xs), "xs", f"{title} goes through arrays")
+    found = leaves_of(pytree.map_leaves(_array, xs), "xs", f"{title} goes through arrays")
     first: tuple[str, Size] | None = None
     for path, leaf in zip(found.paths, found.leaves):
         shape = leaf.type.shape if isinstance(leaf, Tracer) else np.shape(leaf)

@@ -1,5 +1,19 @@
 """Derivatives of the ops, in files of the same names; importing this package fills the table."""
 
+from gradc.autodiff.table import (
+    TABLE,
+    Derivative,
+    Site,
+    augmented_rule,
+    forward_rule,
+    joint_rule,
+    masked_transpose,
+    nondifferentiable,
+    partials,
+    reverse_rule,
+    transpose,
+    zero_derivative,
+)
 from gradc.derivatives import (
     composed,
     control,
@@ -13,20 +27,6 @@ from gradc.derivatives import (
     shape,
     special,
     unbounded,
-)
-from gradc.derivatives.registry import (
-    TABLE,
-    Derivative,
-    Site,
-    augmented_rule,
-    forward_rule,
-    joint_rule,
-    masked_transpose,
-    nondifferentiable,
-    partials,
-    reverse_rule,
-    transpose,
-    zero_derivative,
 )
 
 FAMILIES = (

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 from gradc.autodiff.masks import Partial
-from gradc.derivatives.registry import partials
-from gradc_ir import build, composed, ops
-from gradc_ir.graph import Value
-from gradc_ir.rearrange import scalar_constant
-from gradc_ir.types import DType
+from gradc.autodiff.table import partials
+from gradc_ir import build, ops
+from gradc_ir.core.graph import Value
+from gradc_ir.core.types import DType
+from gradc_ir.graphs.rearrange import scalar_constant
+from gradc_ir.interpreter import composed
 
 
 @partials(ops.log_mixture)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from gradc.autodiff.masks import Partial, Under
 from gradc.autodiff.squares import where_squares_vanish
+from gradc.autodiff.table import nondifferentiable, partials, transpose, zero_derivative
 from gradc.autodiff.zeros import is_number
-from gradc.derivatives.registry import nondifferentiable, partials, transpose, zero_derivative
 from gradc_ir import build, ops
-from gradc_ir.graph import Value
-from gradc_ir.types import DType
+from gradc_ir.core.graph import Value
+from gradc_ir.core.types import DType
 
 LOG_TWO = 0.6931471805599453
 # one over the logarithms of two and ten; the latter is not 1 / 2.302585092994046, rounded

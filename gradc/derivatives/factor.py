@@ -18,11 +18,15 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from gradc.autodiff.masks import Cotangent, Mask
+from gradc.autodiff.table import Cotangents, Site, Tangents, forward_rule, reverse_rule
 from gradc.autodiff.zeros import solid
-from gradc.derivatives.registry import Cotangents, Site, Tangents, forward_rule, reverse_rule
-from gradc_ir import build, ops, sizes
-from gradc_ir.graph import Value
-from gradc_ir.matrices import (
+from gradc_ir import build, ops
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Value
+from gradc_ir.core.op import Op
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType
+from gradc_ir.graphs.matrices import (
     along_columns,
     along_rows,
     diagonal,
@@ -41,9 +45,6 @@ from gradc_ir.matrices import (
     upper,
     window,
 )
-from gradc_ir.op import Op
-from gradc_ir.sizes import Size
-from gradc_ir.types import DType
 
 _PlainRule: TypeAlias = Callable[[Site, Tangents], Tangents]
 _EPSILON = {DType.F64: 2.0**-52, DType.F32: 2.0**-23}

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradc.autodiff.masks import Cotangent, Mask, everywhere
-from gradc.derivatives.registry import masked_transpose
-from gradc_ir import build, ops, sizes
-from gradc_ir.builder import active
-from gradc_ir.graph import Value
-from gradc_ir.types import DType
+from gradc.autodiff.table import masked_transpose
+from gradc_ir import build, ops
+from gradc_ir.core import sizes
+from gradc_ir.core.builder import active
+from gradc_ir.core.graph import Value
+from gradc_ir.core.types import DType
 
 
 @masked_transpose(ops.gather)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc.autodiff.masks import Cotangent
-from gradc.derivatives.registry import masked_transpose
+from gradc.autodiff.table import masked_transpose
 from gradc_ir import build, ops
-from gradc_ir.graph import Value
+from gradc_ir.core.graph import Value
+from gradc_ir.core.types import DType
 from gradc_ir.ops.linalg import Condition, condition_of, parse_spec, print_spec
-from gradc_ir.types import DType
 
 
 @masked_transpose(ops.contract, multilinear=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc.autodiff.masks import Cotangent
-from gradc.derivatives.registry import (
+from gradc.autodiff.table import (
     Cotangents,
     Site,
     Tangents,
@@ -15,8 +15,8 @@ from gradc.derivatives.registry import (
     zero_derivative,
 )
 from gradc_ir import build, ops
-from gradc_ir.graph import Value
-from gradc_ir.types import DType
+from gradc_ir.core.graph import Value
+from gradc_ir.core.types import DType
 
 zero_derivative(ops.argsort, why="is a list of places, which have no tangent")
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gradc.autodiff.masks import Cotangent, Partial
-from gradc.derivatives.order import shifted
-from gradc.derivatives.registry import (
+from gradc.autodiff.table import (
     Cotangents,
     Site,
     Tangents,
@@ -14,9 +13,11 @@ from gradc.derivatives.registry import (
     transpose,
     unreduced,
 )
-from gradc_ir import build, ops, sizes
-from gradc_ir.graph import Value
-from gradc_ir.op import Op
+from gradc.derivatives.order import shifted
+from gradc_ir import build, ops
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Value
+from gradc_ir.core.op import Op
 
 
 @transpose(ops.reduce_sum)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc.autodiff.masks import Cotangent
-from gradc.derivatives.registry import masked_transpose, transpose, zero_derivative
+from gradc.autodiff.table import masked_transpose, transpose, zero_derivative
 from gradc_ir import build, ops
-from gradc_ir.graph import Value
-from gradc_ir.sizes import Size
+from gradc_ir.core.graph import Value
+from gradc_ir.core.sizes import Size
 
 zero_derivative(ops.param, why="is where differentiation starts")
 zero_derivative(ops.constant, ops.iota, ops.size, why="is a constant")

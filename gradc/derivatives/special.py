@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradc.autodiff.masks import Partial
+from gradc.autodiff.table import partials
 from gradc.autodiff.zeros import is_number
-from gradc.derivatives.registry import partials
 from gradc_ir import build, ops
-from gradc_ir.graph import Value
+from gradc_ir.core.graph import Value
 
 ROOT_PI, ROOT_TWO_PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)
 _PARAMETER = "is differentiated in its last operand; for this one no accurate formula is known"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradc.derivatives.registry import nondifferentiable
+from gradc.autodiff.table import nondifferentiable
 from gradc_ir.ops.unbounded import recover, unbounded
 
 nondifferentiable(unbounded, why="is made of a derivative, at the end of its way")

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 
 from gradc.autodiff.batching import batch
 from gradc.distribution.stages import Stages, is_product, is_worth_a_stage
-from gradc_ir import build, cost, walk
-from gradc_ir.builder import rebuilt
-from gradc_ir.closing import closed
-from gradc_ir.graph import Function, Node, Value
+from gradc_ir import build
+from gradc_ir.core import walk
+from gradc_ir.core.builder import rebuilt
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.walk import changed_bodies
+from gradc_ir.graphs import cost
+from gradc_ir.graphs.subgraph import closed
 from gradc_ir.passes.trips import Scan
-from gradc_ir.sizes import Size
-from gradc_ir.walk import changed_bodies
 
 # A step on more elements than a vector has lanes fills them by itself; so does a product with a
 # matrix, but that of all rows at once reads the matrix once.

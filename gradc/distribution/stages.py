@@ -13,11 +13,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gradc.autodiff.recomputation import shared_part
-from gradc_ir import cost
-from gradc_ir.graph import Function, Node, Value
+from gradc.autodiff.loops.recomputation import shared_part
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.graphs import cost
+from gradc_ir.graphs.rearrange import REARRANGEMENTS
 from gradc_ir.ops.linalg import contracted
-from gradc_ir.rearrange import REARRANGEMENTS
 
 # So many terms of a sum take as long as a function.
 _MANY_TERMS = 8

@@ -80,7 +80,7 @@ class _Rules(ModuleType):
 
 def _changed(given: tuple[Any, ...], without: tuple[str, ...]) -> AbstractContextManager[None]:
     from gradc.rules.in_force import changed
-    from gradc.rules.user import as_rules, refuse_in_traced_code
+    from gradc.rules.user.register import as_rules, refuse_in_traced_code
 
     refuse_in_traced_code()
     return changed(as_rules(given), [find(name).name for name in without])

@@ -8,10 +8,10 @@ from contextvars import ContextVar
 from enum import Enum
 from typing import Final
 
+from gradc_ir.core.graph import Function, Value
 from gradc_ir.errors import RuleError
-from gradc_ir.graph import Function, Value
-from gradc_ir.pattern import Match
-from gradc_ir.rewrite import Fired, PatternRule, Rewriter
+from gradc_ir.matching.pattern import Match
+from gradc_ir.matching.rewrite import Fired, PatternRule, Rewriter
 
 Interval = tuple[float, float]
 Guard = Callable[[Match], bool]
@@ -42,7 +42,7 @@ fast: Final = Kind.FAST
 
 
 class Rule:
-    """A rewrite rule with its reason, ready for :func:`gradc_ir.rewrite.rewrite`.
+    """A rewrite rule with its reason, ready for :func:`gradc_ir.matching.rewrite.rewrite`.
 
     Parameters
     ----------

@@ -6,10 +6,10 @@ import math
 
 from gradc.rules.engine import exact, procedure, rule
 from gradc_ir import build
-from gradc_ir.graph import Value
-from gradc_ir.op import TABLE
-from gradc_ir.pattern import Match
-from gradc_ir.types import DType
+from gradc_ir.core.graph import Value
+from gradc_ir.core.op import TABLE
+from gradc_ir.core.types import DType
+from gradc_ir.matching.pattern import Match
 
 
 def _in_place(m: Match) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradc.rules.engine import fast, rule
 from gradc_ir import build
-from gradc_ir.pattern import Match
+from gradc_ir.matching.pattern import Match
 
 INF = float("inf")
 _POSITIVE = (0.0, INF)

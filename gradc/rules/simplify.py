@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gradc.rules.engine import Kind, Rule, apply_rules
 from gradc.rules.in_force import in_force
-from gradc_ir.graph import Function
+from gradc_ir.core.graph import Function
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradc_ir import build, reduction
-from gradc_ir.builder import rebuilt
-from gradc_ir.graph import Function, Node, Value
+from gradc_ir import build
+from gradc_ir.core.builder import rebuilt
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.walk import changed_bodies
+from gradc_ir.interpreter.sparsity import Pattern, patterns
+from gradc_ir.meaning import reduction
 from gradc_ir.ops.linalg import Condition, condition_of, contracted, parse_spec, print_spec
-from gradc_ir.sparsity import Pattern, patterns
-from gradc_ir.walk import changed_bodies
 
 
 @dataclass(frozen=True)

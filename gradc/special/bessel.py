@@ -66,7 +66,7 @@ def _derivative(
     function: Callable[[Any, Any], Any], v: Any, x: Any, n: int, sign: float, factor: float
 ) -> Any:
     """Return the n-th derivative: factor ** n times the sum of binomials of nearby orders."""
-    from gradc.tracing.composing import number
+    from gradc.tracing.core.by_name import number
 
     n = n if isinstance(n, int) else number(n, f"the derivative of {function.__name__}")
     terms = (sign**k * math.comb(n, k) * function(floats(v) - n + 2.0 * k, x) for k in range(n + 1))

@@ -40,7 +40,7 @@ def exp10(x: Any) -> Any:
 
 def _sine(x: Any, quarters: float) -> Any:
     """Return the sine of x degrees and some quarter turns, exact at whole quarters."""
-    from gradc.tracing.primitives import stop_gradient
+    from gradc.tracing.core.primitives import stop_gradient
 
     nearest = stop_gradient(numpy("rint", x / 90.0))
     angle = (x - 90.0 * nearest) * (math.pi / 180)

@@ -122,7 +122,7 @@ def factorial(n: Any, exact: bool = False) -> Any:
 
 def _refuse_exact(name: str, exact: bool) -> None:
     if exact:
-        from gradc.tracing.composing import refuse
+        from gradc.tracing.core.by_name import refuse
 
         raise refuse(f"{name} with exact=True", "leave exact out, or compute it outside")
 

@@ -15,7 +15,7 @@ from gradc.special.recording import (
     quietly,
     where,
 )
-from gradc_ir.op import TABLE
+from gradc_ir.core.op import TABLE
 
 
 def softplus(x: Any) -> Any:
@@ -75,10 +75,10 @@ def logsumexp(
     if b is not None or return_sign:
         return _weighted(x, axis, keepdims, 1.0 if b is None else b, return_sign)
     if is_traced(x):
-        from gradc.tracing.recorded import record_logsumexp
+        from gradc.tracing.numpy.record_special import record_logsumexp
 
         return record_logsumexp(x, axis, keepdims)
-    from gradc.tracing.functions.reductions import axes_of
+    from gradc.tracing.numpy.reduce.reductions import axes_of
 
     array = np.asarray(_known(floats(x)))
     axes = axes_of(axis, array.ndim)
@@ -94,7 +94,7 @@ def _known(x: Any) -> Any:
 
 @quietly
 def _weighted(x: Any, axis: Any, keepdims: bool, b: Any, return_sign: bool) -> Any:
-    from gradc.tracing.primitives import stop_gradient
+    from gradc.tracing.core.primitives import stop_gradient
 
     x, b = floats(x), floats(b)
     x, b = x + 0.0 * numpy("ones_like", b), b + 0.0 * numpy("ones_like", x)

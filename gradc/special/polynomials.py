@@ -25,7 +25,7 @@ def _run(name: str, n: Any, x: Any, first: Callable[[Any], Any], step: Step) -> 
 def _degree(name: str, n: Any) -> int:
     degree = getattr(n, "known", n)
     if degree is None or int(degree) != degree or degree < 0:
-        from gradc.tracing.composing import refuse
+        from gradc.tracing.core.by_name import refuse
 
         raise refuse(f"{name} of a degree that is no known whole number", "pass a Python int")
     return int(degree)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir.op import TABLE
-from gradc_ir.types import dtype_of
+from gradc_ir.core.op import TABLE
+from gradc_ir.core.types import dtype_of
 
 # A decorator of formulas that choose by `where`: the other branch may overflow or divide by 0.
 quietly = np.errstate(all="ignore")
@@ -15,8 +15,8 @@ quietly = np.errstate(all="ignore")
 
 def is_traced(*values: Any) -> bool:
     """Whether a trace is running and one of the values is not known."""
-    from gradc.tracing import state
-    from gradc.tracing.arrays import contains_unknown
+    from gradc.tracing.core import state
+    from gradc.tracing.core.as_tracer import contains_unknown
 
     return state.current() is not None and any(map(contains_unknown, values))
 
@@ -24,10 +24,10 @@ def is_traced(*values: Any) -> bool:
 def elementwise(op: str, *operands: Any) -> Any:
     """Apply an op to arrays of floats: recorded, or by its reference in NumPy."""
     if is_traced(*operands):
-        from gradc.tracing.recorded import record_floats
+        from gradc.tracing.numpy.record_special import record_floats
 
         return record_floats(op, operands)
-    from gradc.tracing.arrays import plain_nest
+    from gradc.tracing.core.as_tracer import plain_nest
 
     arrays = [np.asarray(plain_nest(operand)) for operand in operands]
     weak = [x if isinstance(x, float | int) else a.dtype for x, a in zip(operands, arrays)]
@@ -42,13 +42,13 @@ def elementwise(op: str, *operands: Any) -> Any:
 
 def as_numpy_gives(result: Any) -> Any:
     """Return a NumPy number for 0-d results; a tracer of a known array inside a trace."""
-    from gradc.tracing import state
+    from gradc.tracing.core import state
 
     array = np.asarray(result)
     if not array.ndim:
         return array[()]
     if state.current() is not None:
-        from gradc.tracing.dispatch import wrap_known
+        from gradc.tracing.registry.dispatch import wrap_known
 
         return wrap_known(array, [])
     return array
@@ -57,10 +57,10 @@ def as_numpy_gives(result: Any) -> Any:
 def floats(x: Any) -> Any:
     """Return x as an array of floats, traced or not; a Python number stays weak."""
     if is_traced(x):
-        from gradc.tracing.recorded import as_float
+        from gradc.tracing.numpy.record_special import as_float
 
         return as_float(x)
-    from gradc.tracing.arrays import plain_nest
+    from gradc.tracing.core.as_tracer import plain_nest
 
     if type(x) in (int, float):
         return float(x)
@@ -71,7 +71,7 @@ def floats(x: Any) -> Any:
 
 def numpy(name: str, *operands: Any, **options: Any) -> Any:
     """Call a NumPy function by name, on traced arrays or plain ones."""
-    from gradc.tracing.numpy_map import call
+    from gradc.tracing.numpy.elementwise_table import call
 
     with np.errstate(all="ignore"):
         return call(name, *operands, **options)

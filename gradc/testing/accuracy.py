@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradc.conversion import Array
+from gradc.arguments.as_array import Array
 from gradc.testing.points import Ranges, points
+from gradc_ir.core.graph import Function
+from gradc_ir.core.types import Type
 from gradc_ir.errors import NoGradientError, TraceError
-from gradc_ir.graph import Function
-from gradc_ir.types import Type
 
 if TYPE_CHECKING:
     from gradc.testing.origins import Origin
@@ -168,7 +168,7 @@ def check_accuracy(
     function and beside it of naive code (``stable=False``); and the worst points, each with the op
     and the line at which the error arises. Raises TraceError when an op has no formula.
     """
-    from gradc.transforms import compiled
+    from gradc.api.transforms import compiled
 
     return _Measurement(compiled(f), spec, ranges or {}, points, size, seed).result()
 
@@ -179,16 +179,16 @@ class _Measurement:
     def __init__(
         self, form: Any, spec: str | None, ranges: Ranges, count: int, size: int, seed: int
     ) -> None:
-        from gradc import nest
+        from gradc.arguments import pytree
+        from gradc.calls.signature import bind_types
         from gradc.pipeline import Request, derive
-        from gradc.signature import bind_types
 
         self.name, self.seed = form.__name__, seed
         bound, types = bind_types(form._parameters.names, form.argument_types(spec))
         paths = [
             path
             for name, value in zip(bound.names, bound.values)
-            for path in nest.paths(value, name)
+            for path in pytree.paths(value, name)
         ]
         drawn = points(types, paths, count, ranges, size, seed)
         types = [t.with_shape(a.shape) for t, a in zip(types, drawn[0])]
@@ -310,7 +310,7 @@ def _differentiable(
 
 
 def _run(function: Function, inputs: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-    from gradc.executable import Executable
+    from gradc.runtime.executable import Executable
 
     executable = Executable(function)
     with np.errstate(all="ignore"):
@@ -325,7 +325,7 @@ def _joined(found: Sequence[Sequence[Array]], results: Sequence[int]) -> Array:
 
 def _bits(found: Array, true: Array) -> Array:
     """Return the error of each element, nan where the truth is not finite."""
-    from gradc.rules.accuracy import bits_between
+    from gradc.rules.verify.accuracy import bits_between
 
     with np.errstate(over="ignore", invalid="ignore"):
         nearest = true.astype(found.dtype)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gradc.conversion import Array
-from gradc_ir import unbounded
-from gradc_ir.graph import Node
-from gradc_ir.interpret import numbers
-from gradc_ir.op import TABLE
-from gradc_ir.types import DType
+from gradc.arguments.as_array import Array
+from gradc_ir.core.graph import Node
+from gradc_ir.core.op import TABLE
+from gradc_ir.core.types import DType
+from gradc_ir.interpreter.interpret import numbers
+from gradc_ir.wide_exponents import arithmetic
 
 DIGITS = 80
 Meaning = Callable[..., Any]
@@ -55,7 +55,7 @@ class Wide:
                 operands[0] if attributes["dtype"].is_float else self._to_whole(operands[0], node)
             )
         elif name == "unbounded":
-            made = unbounded.interpret(operands, meanings=self._word, **attributes)
+            made = arithmetic.interpret(operands, meanings=self._word, **attributes)
         elif name == "recover":
             made = operands[attributes["result"]]
         elif floats and name in self.meanings:
@@ -151,7 +151,7 @@ def many_digits() -> Wide:
     """Return the arithmetic of mpmath's numbers, to be used within ``mpmath.workdps(DIGITS)``."""
     import mpmath
 
-    from gradc.rules.meaning import real_functions
+    from gradc.rules.verify.meaning import real_functions
 
     meanings = {name: Formula(name, _real) for name in real_functions() if name not in _ANY_NUMBERS}
     own = {
@@ -201,7 +201,7 @@ class Formula:
         if self._compute is None:
             import sympy
 
-            from gradc.rules.meaning import real_functions
+            from gradc.rules.verify.meaning import real_functions
 
             symbols = sympy.symbols(f"x:{len(operands)}", real=True)
             formula = sympy.sympify(real_functions()[self.name](*symbols))

@@ -16,7 +16,7 @@ import mpmath
 import numpy as np
 from mpmath import libmp
 
-from gradc.conversion import Array
+from gradc.arguments.as_array import Array
 from gradc.testing.arithmetic import _ANY_NUMBERS, _COMMON, Formula, Meaning, Wide
 
 # Bits of precision, to be tried in turn: four leading terms of a series that cancel at the smallest
@@ -288,7 +288,7 @@ def _double(raw: Any) -> float:
 @cache
 def balls() -> Wide:
     """Return the arithmetic of balls, to be used within ``mpmath.workprec``."""
-    from gradc.rules.meaning import real_functions
+    from gradc.rules.verify.meaning import real_functions
 
     formulas = {
         name: Formula(name, ball, _in_formulas)
@@ -321,7 +321,7 @@ def balls() -> Wide:
 
 
 def _operands(name: str) -> int:
-    from gradc_ir.op import TABLE
+    from gradc_ir.core.op import TABLE
 
     return TABLE[name].operands or 1
 

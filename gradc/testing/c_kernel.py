@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gradc.conversion import Array
-from gradc.export import export
+from gradc.arguments.as_array import Array
+from gradc.runtime.export import export
+from gradc_ir.core.graph import Function
 from gradc_ir.errors import ExportError
-from gradc_ir.graph import Function
 
 _NAME = "injected"
 
@@ -26,7 +26,7 @@ class CKernel:
     """A final function, exported, linked and loaded; raises NoKernel where that cannot be done."""
 
     def __init__(self, function: Function) -> None:
-        from gradc_codegen.entry import Kernel
+        from gradc_codegen.interface.python_kernel import Kernel
 
         compiler = shutil.which("cc")
         if compiler is None:

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from gradc import nest
-from gradc.conversion import Array
-from gradc.executable import Executable
+from gradc.arguments import pytree
+from gradc.arguments.as_array import Array
 from gradc.pipeline import Options, Request, derive
-from gradc.specialize import generalize
+from gradc.runtime.executable import Executable
+from gradc.runtime.specialize import generalize
 from gradc.testing.c_kernel import CKernel, NoKernel
 from gradc.tracing import NeedsConcreteSize, Traced
 
@@ -106,7 +106,7 @@ class _Injected:
     """A function at arguments, and the ways from upstream gradients to its gradients."""
 
     def __init__(self, f: Callable[..., Any], args: Sequence[Any]) -> None:
-        from gradc.transforms import compiled
+        from gradc.api.transforms import compiled
 
         self.compiled = compiled(f)
         self.f = f
@@ -117,8 +117,8 @@ class _Injected:
         self.wrt = [i for i, array in enumerate(self.arrays) if array.dtype.kind == "f"]
         self.traced = self.compiled._trace(self.bound, self.bound.types)
         value, _ = self.compiled.vjp(*self.args)
-        self.value_tree = nest.flatten(value)[1]
-        self.like = [np.asarray(leaf) for leaf in nest.flatten(value)[0]]
+        self.value_tree = pytree.flatten(value)[1]
+        self.like = [np.asarray(leaf) for leaf in pytree.flatten(value)[0]]
         function = self.traced.function
         names = [f"result {i}" for i in range(len(function.results))]
         names = ["the value"] if len(names) == 1 else names
@@ -140,9 +140,9 @@ class _Injected:
         value, pullback = self.compiled.vjp(*self.args)
         rest = iter(upstream)
         parts = [next(rest) if like.dtype.kind == "f" else None for like in self.like]
-        whole = nest.unflatten(self.value_tree, parts)
-        gradients = nest.flatten(pullback(whole))[0]
-        return [np.asarray(each) for each in (*nest.flatten(value)[0], *gradients)]
+        whole = pytree.unflatten(self.value_tree, parts)
+        gradients = pytree.flatten(pullback(whole))[0]
+        return [np.asarray(each) for each in (*pytree.flatten(value)[0], *gradients)]
 
     def static(self) -> Way:
         """Return one kernel for value and gradients, for these sizes."""
@@ -184,7 +184,7 @@ class _Injected:
 
         Raises NoKernel when there is neither.
         """
-        from gradc_ir.printer import print_function
+        from gradc_ir.text.printer import print_function
 
         try:
             if self.traced.captures:
@@ -285,7 +285,7 @@ def answer() -> None:
 
 
 def _of_graph(text: str, arrays: Sequence[Array], blas: bool) -> Way:
-    from gradc_ir.parser import parse_function
+    from gradc_ir.text.parser import parse_function
 
     executable = Executable(parse_function(text), blas=blas)
     return lambda upstream: list(executable([*arrays, *upstream]))

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from gradc.arguments.as_array import Array
 from gradc.autodiff.forward import jvp
 from gradc.autodiff.open_calls import OpenCalls
 from gradc.autodiff.reverse import vjp
-from gradc.conversion import Array
 from gradc.testing.arithmetic import NoMeaning
 from gradc.testing.slopes import CENTRAL, REFERENCES, Reference, widen
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
-from gradc_ir.types import DType
+from gradc_ir.core.graph import Function
+from gradc_ir.core.types import DType
+from gradc_ir.interpreter.interpret import interpret
 
 Finish = Callable[[Function], Function]
 
@@ -341,8 +341,8 @@ def compare_grads(
     seed: int = 0,
 ) -> Iterator[Comparison]:
     """Yield every comparison that :func:`check_grads` makes."""
+    from gradc.api.transforms import compiled
     from gradc.pipeline import after, stabilise
-    from gradc.transforms import compiled
 
     form = compiled(f)
     options = form.options

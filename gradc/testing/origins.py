@@ -9,13 +9,13 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from gradc.conversion import Array
+from gradc.arguments.as_array import Array
 from gradc.testing.arithmetic import NoMeaning
 from gradc.testing.balls import PRECISIONS, Ball, Undecided, balls, rounded
-from gradc_ir.graph import Function, Node, Value
-from gradc_ir.interpret import interpret, watched
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.graphs.rearrange import REARRANGEMENTS
+from gradc_ir.interpreter.interpret import interpret, watched
 from gradc_ir.location import Location, shown
-from gradc_ir.rearrange import REARRANGEMENTS
 
 # An operand that is off by less than this many bits is as good as it can be.
 _ROUNDING = 2.0

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gradc.conversion import Array
-from gradc_ir import sizes
+from gradc.arguments.as_array import Array
+from gradc_ir.core import sizes
+from gradc_ir.core.types import Type
 from gradc_ir.errors import TraceError
-from gradc_ir.types import Type
 
 Ranges = Mapping[str, tuple[float, float]]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gradc import nest
-from gradc.conversion import Array
-from gradc_ir import sizes
-from gradc_ir.types import Type
+from gradc.arguments import pytree
+from gradc.arguments.as_array import Array
+from gradc_ir.core import sizes
+from gradc_ir.core.types import Type
 
 
 def sample_arguments(types: Sequence[Any], size: int = 5, seed: int = 0) -> tuple[Any, ...]:
@@ -27,6 +27,6 @@ def sample_arguments(types: Sequence[Any], size: int = 5, seed: int = 0) -> tupl
             return np.asarray(random.normal(size=shape), dtype=type_.dtype.numpy)
         return np.asarray(random.integers(0, 3, size=shape) > 0, dtype=type_.dtype.numpy)
 
-    leaves, structure = nest.flatten(tuple(types))
-    arguments: tuple[Any, ...] = nest.unflatten(structure, [sample(leaf) for leaf in leaves])
+    leaves, structure = pytree.flatten(tuple(types))
+    arguments: tuple[Any, ...] = pytree.unflatten(structure, [sample(leaf) for leaf in leaves])
     return arguments

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from gradc.conversion import Array
+from gradc.arguments.as_array import Array
 from gradc.testing.arithmetic import DIGITS, NoMeaning, complex_numbers, many_digits
 from gradc_ir import ops
 from gradc_ir.build import Builder
-from gradc_ir.constant import Constant
+from gradc_ir.core.constant import Constant
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import GradcError
-from gradc_ir.graph import Function, Value
-from gradc_ir.interpret import interpret, watched
-from gradc_ir.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret, watched
 
 # In numbers of many digits an op on one element takes microseconds; more than this many are not
 # computed so.

@@ -8,13 +8,13 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from gradc.conversion import Array
+from gradc.arguments.as_array import Array
 from gradc.testing.arithmetic import NoMeaning
 from gradc.testing.balls import PRECISIONS, Undecided, balls, rounded
-from gradc_ir.binding import bind_sizes
+from gradc_ir.core.binding import bind_sizes
+from gradc_ir.core.graph import Function
 from gradc_ir.errors import TraceError
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret, numbers
+from gradc_ir.interpreter.interpret import interpret, numbers
 
 
 def truths(function: Function, arrays: Sequence[Array]) -> list[Array]:

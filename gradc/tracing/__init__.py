@@ -1,11 +1,12 @@
 """Tracing: NumPy code seen through a lens, recorded as a Function."""
 
 from gradc.tracing.array import members
-from gradc.tracing.leaves import PythonNumber, Static, abstract
-from gradc.tracing.selections import selected
-from gradc.tracing.signals import NeedsConcreteSize, SizesMustMatch
-from gradc.tracing.state import Capture, Guard, current
-from gradc.tracing.trace import (
+from gradc.tracing.core.leaves import PythonNumber, Static, abstract
+from gradc.tracing.core.signals import NeedsConcreteSize, SizesMustMatch
+from gradc.tracing.core.state import Capture, Guard, current
+from gradc.tracing.core.tracer import Tracer
+from gradc.tracing.masked import selected
+from gradc.tracing.record.trace import (
     Subtrace,
     Traced,
     call,
@@ -17,7 +18,6 @@ from gradc.tracing.trace import (
     tracer_of,
     value_of,
 )
-from gradc.tracing.tracer import Tracer
 
 members.attach()
 selected.attach()

@@ -12,21 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir import operators, sizes
 from gradc_ir.build_control import call as call
 from gradc_ir.build_control import checkpoint as checkpoint
 from gradc_ir.build_control import cond as cond
 from gradc_ir.build_control import scan as scan
 from gradc_ir.build_control import while_loop as while_loop
-from gradc_ir.builder import Builder as Builder
-from gradc_ir.builder import active as active
-from gradc_ir.constant import Constant
+from gradc_ir.core import operators, sizes
+from gradc_ir.core.builder import Builder as Builder
+from gradc_ir.core.builder import active as active
+from gradc_ir.core.constant import Constant
+from gradc_ir.core.graph import Value
+from gradc_ir.core.op import TABLE
+from gradc_ir.core.operators import Operand
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType
 from gradc_ir.errors import ShapeError
-from gradc_ir.graph import Value
-from gradc_ir.op import TABLE
-from gradc_ir.operators import Operand
-from gradc_ir.sizes import Size
-from gradc_ir.types import DType
 
 operators.use(sys.modules[__name__])
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradc_ir.builder import active
-from gradc_ir.graph import Function, Value
-from gradc_ir.op import TABLE
-from gradc_ir.sizes import Size
+from gradc_ir.core.builder import active
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.op import TABLE
+from gradc_ir.core.sizes import Size
 
 
 def call(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from gradc_ir import sizes
-from gradc_ir.constant import Constant
+from gradc_ir.core import sizes
+from gradc_ir.core.constant import Constant
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.op import TABLE, Op
+from gradc_ir.core.sizes import Expr
+from gradc_ir.core.types import Type
 from gradc_ir.errors import GradcError, VerifyError
-from gradc_ir.graph import Function, Node, Value
-from gradc_ir.op import TABLE, Op
-from gradc_ir.printer import print_node
-from gradc_ir.sizes import Expr
-from gradc_ir.types import Type
+from gradc_ir.text.printer import print_node
 
 
 def verify(function: Function) -> None:

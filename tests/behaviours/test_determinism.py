@@ -14,7 +14,7 @@ import pytest
 import gradc
 from gradc import testing
 from gradc.testing import determinism
-from gradc_ir.reduction import reduce_in_order
+from gradc_ir.meaning.reduction import reduce_in_order
 from tests.comparing import assert_same_bits
 
 both_dtypes = pytest.mark.parametrize("dtype", [np.float32, np.float64])

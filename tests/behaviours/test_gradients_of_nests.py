@@ -10,7 +10,7 @@ import pytest
 
 import gradc
 from gradc.compat.ivy import bind_custom_gradient_function, execute_with_gradients
-from gradc_ir.interpret import interpret, watched
+from gradc_ir.interpreter.interpret import interpret, watched
 from tests.comparing import assert_same_bits
 
 both_dtypes = pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from gradc_codegen.entry import Kernel
-from gradc_codegen.jit import compile_module
-from gradc_codegen.lower import lower
+from gradc_codegen.interface.python_kernel import Kernel
+from gradc_codegen.lower.lower import lower
+from gradc_codegen.machine.jit import compile_module
 from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.graph import Function, Value
-from gradc_ir.interpret import interpret
-from gradc_ir.types import Type
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.types import Type
+from gradc_ir.interpreter.interpret import interpret
 from tests.comparing import assert_same_bits
 
 

@@ -8,10 +8,10 @@ import pytest
 from gradc_codegen.abi import RESERVED, Role, Signature, c_identifier
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function
+from gradc_ir.core.sizes import Size, symbol
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import VerifyError
-from gradc_ir.graph import Function
-from gradc_ir.sizes import Size, symbol
-from gradc_ir.types import DType, Type
 
 n, m = symbol("n"), symbol("m")
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from gradc_codegen.axes import (
+from gradc_codegen.nest.index_maps import (
     Fixed,
     IndexMap,
     Lookup,
@@ -19,9 +19,10 @@ from gradc_codegen.axes import (
     regroup,
     scatter_dims,
 )
-from gradc_codegen.labels import Labels
-from gradc_ir import build, sizes
-from gradc_ir.types import DType, Type
+from gradc_codegen.schedule.labels import Labels
+from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.types import DType, Type
 from tests.codegen.compiled import function_of
 
 N, M = sizes.symbol("n"), sizes.symbol("m")

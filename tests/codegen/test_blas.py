@@ -13,17 +13,17 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from gradc_codegen import blas
-from gradc_codegen.blas import LEAST_LENGTH, LEAST_TERMS, MOST_ELEMENTS
-from gradc_codegen.lower import lower
-from gradc_codegen.schedule import schedule
+from gradc_codegen.arrays import blas
+from gradc_codegen.arrays.blas import LEAST_LENGTH, LEAST_TERMS, MOST_ELEMENTS
+from gradc_codegen.lower.lower import lower
+from gradc_codegen.schedule.schedule import schedule
 from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.graph import Function, Value
-from gradc_ir.interpret import interpret
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.sizes import Size, symbol
+from gradc_ir.core.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.ops.linalg import parse_spec
-from gradc_ir.sizes import Size, symbol
-from gradc_ir.types import DType, Type
 from tests.codegen.compiled import assert_compiled_same, function_of, kernel_of
 from tests.codegen.test_memory import assert_stays_inside
 from tests.comparing import assert_same_bits

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradc_codegen.buffers import plan
-from gradc_codegen.schedule import schedule
-from gradc_ir import build, sizes
-from gradc_ir.types import DType, Type
+from gradc_codegen.schedule.schedule import schedule
+from gradc_codegen.storage.buffers import plan
+from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.types import DType, Type
 from tests.codegen.compiled import assert_compiled_same, function_of
 
 N = sizes.symbol("n")

@@ -7,17 +7,17 @@ import pytest
 
 from gradc.pipeline import Request, derive
 from gradc.tracing import trace
-from gradc_codegen.choices import Choices
-from gradc_codegen.lower import lower_kernel
-from gradc_codegen.schedule import schedule
+from gradc_codegen.lower.lower import lower_kernel
+from gradc_codegen.schedule.choices import Choices
+from gradc_codegen.schedule.schedule import schedule
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function
+from gradc_ir.core.sizes import Size, symbol
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ShapeError
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
+from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.ops.linalg import condition_of, parse_spec
-from gradc_ir.sizes import Size, symbol
-from gradc_ir.types import DType, Type
 from tests.codegen.test_lanes import WAYS, results_of
 from tests.codegen.test_random_schedules import RandomChoices
 from tests.comparing import assert_same_bits

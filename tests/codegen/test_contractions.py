@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 
-from gradc_codegen.contractions import Layout, Product, arranged, product_of, weight
+from gradc_codegen.nest.contractions import Layout, Product, arranged, product_of, weight
+from gradc_ir.core.sizes import Size, symbol
 from gradc_ir.ops.linalg import parse_spec
-from gradc_ir.sizes import Size, symbol
 
 n, m = symbol("n"), symbol("m")
 SIZES: dict[str, Size] = dict(zip("abijklu", (2, 3, 40, 50, 60, 70, 1), strict=True))

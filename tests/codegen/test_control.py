@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradc_codegen.carrying import left_open
-from gradc_codegen.entry import Kernel, KernelStatus
-from gradc_codegen.lower import lower
-from gradc_codegen.schedule import schedule
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
-from gradc_ir.parser import parse_function
+from gradc_codegen.interface.python_kernel import Kernel, KernelStatus
+from gradc_codegen.lower.lower import lower
+from gradc_codegen.nest.carry_storage import left_open
+from gradc_codegen.schedule.schedule import schedule
+from gradc_ir.core.graph import Function
+from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.text.parser import parse_function
 from tests.comparing import assert_same_bits
 
 SCAN = "consts = {}, carries = {}, length = n, reverse = {}, counted = false, checkpoint = none"

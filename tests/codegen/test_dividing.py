@@ -10,17 +10,17 @@ import pytest
 
 from gradc.pipeline import Request, derive
 from gradc.tracing import trace
-from gradc_codegen.bodies import draft
-from gradc_codegen.choices import Choices
-from gradc_codegen.entry import Kernel
-from gradc_codegen.jit import compile_module
-from gradc_codegen.loops import Loop
-from gradc_codegen.lower import lower_kernel
-from gradc_codegen.schedule import schedule
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
-from gradc_ir.sizes import Size, symbol
-from gradc_ir.types import DType, Type
+from gradc_codegen.interface.python_kernel import Kernel
+from gradc_codegen.lower.lower import lower_kernel
+from gradc_codegen.machine.jit import compile_module
+from gradc_codegen.nest.loop_nest import Loop
+from gradc_codegen.schedule.choices import Choices
+from gradc_codegen.schedule.control_bodies import draft
+from gradc_codegen.schedule.schedule import schedule
+from gradc_ir.core.graph import Function
+from gradc_ir.core.sizes import Size, symbol
+from gradc_ir.core.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
 from tests.codegen.test_lanes import WAYS
 from tests.comparing import assert_same_bits
 

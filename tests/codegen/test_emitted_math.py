@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from gradc_codegen.machine.object_file import emit_assembly
 from gradc_codegen.math.emitted import coefficients, special_coefficients
 from gradc_codegen.math.emitted.table import DEFINITIONS
-from gradc_codegen.object import emit_assembly
-from gradc_ir.types import DType
+from gradc_ir.core.types import DType
 from tests.comparing import assert_same_bits
 from tools.coefficients import CONSTANTS, FOLDER, STEPS, WORDS, constant, polynomial, steps, words
 from tools.math_errors import (

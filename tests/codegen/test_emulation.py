@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gradc_codegen.jit import compile_module
+from gradc_codegen.machine.jit import compile_module
+from gradc_codegen.machine.object_file import emit_assembly, emit_object
 from gradc_codegen.math.emulation import emulated, provided
-from gradc_codegen.module import REGISTER, suffix
-from gradc_codegen.object import emit_assembly, emit_object
-from gradc_codegen.target import Target, has_instruction, host, target
+from gradc_codegen.target.target import Target, has_instruction, host, target
+from gradc_codegen.text.module import REGISTER, suffix
+from gradc_ir.core.types import DType
 from gradc_ir.errors import ExportError
-from gradc_ir.types import DType
 from tests.comparing import assert_same_bits
 from tools.math_loops import apply, loop_text, run
 

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from gradc_codegen.abi import Signature, Status
-from gradc_codegen.entry import Kernel, KernelStatus
-from gradc_codegen.jit import compile_module
-from gradc_codegen.native import Entry, entry_for, entry_text, layout_is_known
+from gradc_codegen.interface.python_entry import Entry, entry_for, entry_text, layout_is_known
+from gradc_codegen.interface.python_kernel import Kernel, KernelStatus
+from gradc_codegen.machine.jit import compile_module
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
-from gradc_ir.graph import Function
-from gradc_ir.sizes import symbol
-from gradc_ir.types import DType, Type
 from tests.in_threads import in_threads
 
 n = symbol("n")

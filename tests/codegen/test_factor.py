@@ -11,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from gradc_codegen import parts
-from gradc_codegen.elimination import SMALL
-from gradc_codegen.lower import lower
-from gradc_codegen.schedule import schedule
+from gradc_codegen.arrays.small_factorisations import SMALL
+from gradc_codegen.lower.lower import lower
+from gradc_codegen.schedule import outline
+from gradc_codegen.schedule.schedule import schedule
 from gradc_ir import build
-from gradc_ir.graph import Function, Value
-from gradc_ir.interpret import interpret
-from gradc_ir.sizes import symbol
-from gradc_ir.types import DType, Type
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
 from tests.codegen.compiled import assert_compiled_same, call_raw, function_of, kernel_of
 from tests.codegen.test_memory import assert_stays_inside
 
@@ -192,7 +192,7 @@ def test_sizes_beyond_32_bits_are_refused() -> None:
 
 
 def test_lapack_in_parts_of_long_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "MOST_OPERATIONS", 150)
+    monkeypatch.setattr(outline, "MOST_OPERATIONS", 150)
 
     def body(x: Value) -> list[Value]:
         results = []

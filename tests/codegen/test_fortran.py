@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from gradc_codegen import fortran
-from gradc_codegen.lower import lower
+from gradc_codegen.arrays import fortran
+from gradc_codegen.lower.lower import lower
 from gradc_ir import build
-from gradc_ir.sizes import Size, symbol
-from gradc_ir.types import DType, Type
+from gradc_ir.core.sizes import Size, symbol
+from gradc_ir.core.types import DType, Type
 from tests.codegen.compiled import function_of
 
 ROUTINES = {

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradc_codegen.lower import lower
-from gradc_codegen.object import optimized_ir
+from gradc_codegen.lower.lower import lower
+from gradc_codegen.machine.object_file import optimized_ir
 from gradc_ir import build
-from gradc_ir.graph import Function, Value
-from gradc_ir.sizes import Size, symbol
-from gradc_ir.types import DType, Type
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.sizes import Size, symbol
+from gradc_ir.core.types import DType, Type
 from tests.codegen.compiled import assert_compiled_same, function_of
 
 n = symbol("n")

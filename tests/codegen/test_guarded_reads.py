@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gradc_codegen import optimize
-from gradc_ir.parser import parse_function
+from gradc_codegen.machine import optimize
+from gradc_ir.text.parser import parse_function
 from tests.codegen.compiled import assert_compiled_same
 
 # one loop makes both shifted arrays, because what reads them needs each whole

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from gradc_codegen.abi import Signature
-from gradc_codegen.header import Exported, header, macro_names, spec_line
-from gradc_codegen.target import Target
+from gradc_codegen.interface.c_header import Exported, header, macro_names, spec_line
+from gradc_codegen.target.target import Target
 from gradc_ir.build import Builder
-from gradc_ir.sizes import Size, symbol
-from gradc_ir.types import DType, Type
+from gradc_ir.core.sizes import Size, symbol
+from gradc_ir.core.types import DType, Type
 
 n = symbol("n")
 TARGET = Target("x86_64-unknown-linux-gnu", "x86-64-v3")

@@ -14,9 +14,9 @@ import threading
 import numpy as np
 import pytest
 
-from gradc_codegen.jit import compile_module, load_object
-from gradc_codegen.object import emit_assembly, optimized_ir
-from gradc_codegen.optimize import (
+from gradc_codegen.machine.jit import compile_module, load_object
+from gradc_codegen.machine.object_file import emit_assembly, optimized_ir
+from gradc_codegen.machine.optimize import (
     LARGE,
     LONG,
     STRAIGHT,
@@ -26,7 +26,7 @@ from gradc_codegen.optimize import (
     optimize,
     parse,
 )
-from gradc_codegen.target import host, target
+from gradc_codegen.target.target import host, target
 from gradc_ir.errors import ExportError, VerifyError
 
 UNARY = """

@@ -12,19 +12,19 @@ from benchmarks.rows import ROWS
 from benchmarks.rows.row import Row, make_case
 from gradc.pipeline import Request, derive
 from gradc.tracing import trace
-from gradc_codegen.choices import Choices
-from gradc_codegen.entry import Kernel
-from gradc_codegen.jit import compile_module
-from gradc_codegen.loops import Loop, loops_of, statements_of
-from gradc_codegen.lower import lower_kernel
-from gradc_codegen.module import Machine
-from gradc_codegen.schedule import schedule
-from gradc_codegen.target import host, machine_of, target
+from gradc_codegen.interface.python_kernel import Kernel
+from gradc_codegen.lower.lower import lower_kernel
+from gradc_codegen.machine.jit import compile_module
+from gradc_codegen.nest.loop_nest import Loop, loops_of, statements_of
+from gradc_codegen.schedule.choices import Choices
+from gradc_codegen.schedule.schedule import schedule
+from gradc_codegen.target.target import host, machine_of, target
+from gradc_codegen.text.module import Machine
 from gradc_ir import build
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
-from gradc_ir.sizes import symbol
-from gradc_ir.types import DType, Type, dtype_of
+from gradc_ir.core.graph import Function
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type, dtype_of
+from gradc_ir.interpreter.interpret import interpret
 from tests.codegen.compiled import assert_compiled_same, function_of
 from tests.comparing import assert_same_bits
 

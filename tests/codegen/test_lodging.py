@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradc_codegen.buffers import plan
-from gradc_codegen.schedule import schedule
-from gradc_ir import build, sizes
-from gradc_ir.graph import Value
-from gradc_ir.interpret import interpret
-from gradc_ir.types import DType, Type
+from gradc_codegen.schedule.schedule import schedule
+from gradc_codegen.storage.buffers import plan
+from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Value
+from gradc_ir.core.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
 from tests.codegen.compiled import call_raw, function_of, kernel_of
 from tests.comparing import assert_same_bits
 

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gradc_codegen.lower import lower
-from gradc_ir import build, sizes
+from gradc_codegen.lower.lower import lower
+from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Function
+from gradc_ir.core.op import TABLE, Op
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
-from gradc_ir.op import TABLE, Op
-from gradc_ir.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
 from tests.codegen.compiled import assert_compiled_same, call_raw, function_of, kernel_of
 from tests.comparing import DIFFERENCES, LEAST_ACCURATE, assert_same_bits, assert_within_ulps
 from tests.programs import arrays_for, programs

@@ -7,9 +7,10 @@ import random
 import numpy as np
 import pytest
 
-from gradc_ir import build, sizes
-from gradc_ir.graph import Function, Value
-from gradc_ir.types import DType, Type
+from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.types import DType, Type
 from tests.codegen.compiled import assert_compiled_same, function_of
 
 N, M = sizes.symbol("n"), sizes.symbol("m")

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from gradc_codegen.lower import lower
-from gradc_codegen.object import emit_assembly
+from gradc_codegen.lower.lower import lower
+from gradc_codegen.machine.object_file import emit_assembly
 from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.types import DType, Type
+from gradc_ir.core.types import DType, Type
 
 
 def assembly_of(name: str, lanes: bool = True) -> str:

@@ -12,9 +12,9 @@ import pytest
 from gradc_codegen.math.emitted.builder import text_of
 from gradc_codegen.math.emitted.table import DEFINITIONS, operands_of
 from gradc_codegen.math.functions import reference
-from gradc_codegen.module import Machine, Module
-from gradc_codegen.target import target
-from gradc_ir.types import DType
+from gradc_codegen.target.target import target
+from gradc_codegen.text.module import Machine, Module
+from gradc_ir.core.types import DType
 from tests.comparing import assert_same_bits
 from tools.math_loops import apply, emitted_loop, run
 

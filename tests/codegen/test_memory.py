@@ -16,15 +16,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gradc_codegen.abi import Signature
-from gradc_codegen.jit import compile_module
-from gradc_codegen.lower import lower
-from gradc_codegen.object import emit_assembly
+from gradc_codegen.lower.lower import lower
+from gradc_codegen.machine.jit import compile_module
+from gradc_codegen.machine.object_file import emit_assembly
 from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.graph import Function, Value
-from gradc_ir.interpret import interpret
-from gradc_ir.sizes import symbol
-from gradc_ir.types import DType, Type
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
 from tests.codegen.compiled import function_of
 from tests.codegen.guarded import C_TYPES, Guarded
 from tests.comparing import assert_same_bits

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from gradc_codegen.abi import LARGEST_SIZE, Status
-from gradc_codegen.guard import guard_text, kernel_name
-from gradc_codegen.jit import compile_module
-from gradc_codegen.object import emit_assembly, emit_object, optimized_ir
-from gradc_ir import sizes
+from gradc_codegen.interface.c_guard import guard_text, kernel_name
+from gradc_codegen.machine.jit import compile_module
+from gradc_codegen.machine.object_file import emit_assembly, emit_object, optimized_ir
 from gradc_ir.build import Builder
-from gradc_ir.graph import Function
-from gradc_ir.sizes import Size, symbol
-from gradc_ir.types import DType, Type
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Function
+from gradc_ir.core.sizes import Size, symbol
+from gradc_ir.core.types import DType, Type
 
 n, m = symbol("n"), symbol("m")
 

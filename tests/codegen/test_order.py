@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pytest
 
 from gradc_ir import build
-from gradc_ir.graph import Function, Value
-from gradc_ir.sizes import Size, symbol
-from gradc_ir.types import DType, Type
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.sizes import Size, symbol
+from gradc_ir.core.types import DType, Type
 from tests.codegen.compiled import assert_compiled_same, function_of
 
 DTYPES = (DType.F64, DType.F32, DType.I64, DType.I32)

@@ -7,10 +7,10 @@ import re
 import numpy as np
 import pytest
 
+from gradc_codegen.machine.object_file import emit_assembly
 from gradc_codegen.math.emitted import coefficients, trigonometric
 from gradc_codegen.math.emitted.builder import Float, text_of
-from gradc_codegen.object import emit_assembly
-from gradc_ir.types import DType
+from gradc_ir.core.types import DType
 from tests.comparing import assert_same_bits
 from tools.coefficients import PRECISION, QUOTIENTS
 from tools.math_loops import apply, emitted_text, loop_text

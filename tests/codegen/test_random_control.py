@@ -13,15 +13,15 @@ import numpy.typing as npt
 import pytest
 
 from gradc_codegen.abi import Signature, Status
-from gradc_codegen.jit import compile_module
-from gradc_codegen.lower import lower
-from gradc_ir import sizes
+from gradc_codegen.lower.lower import lower
+from gradc_codegen.machine.jit import compile_module
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Function
+from gradc_ir.core.sizes import TAPE
+from gradc_ir.core.walk import nested
 from gradc_ir.errors import IndexError, LoopError
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
-from gradc_ir.parser import parse_function
-from gradc_ir.sizes import TAPE
-from gradc_ir.walk import nested
+from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.text.parser import parse_function
 from tests.carried_arrays import arguments_for, carried_program, long_program
 from tests.codegen.guarded import C_TYPES, Guarded
 from tests.comparing import assert_same_bits

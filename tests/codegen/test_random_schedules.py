@@ -9,16 +9,16 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from gradc_codegen import cost, edges, phases
 from gradc_codegen.abi import Status
-from gradc_codegen.choices import Choices
-from gradc_codegen.loops import Item, Kernel, Loop, Statement
-from gradc_codegen.lower import lower_kernel
-from gradc_codegen.schedule import schedule
-from gradc_ir import sizes
+from gradc_codegen.lower.lower import lower_kernel
+from gradc_codegen.nest.loop_nest import Item, Kernel, Loop, Statement
+from gradc_codegen.schedule import barriers, cost, phases
+from gradc_codegen.schedule.choices import Choices
+from gradc_codegen.schedule.schedule import schedule
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Function, Node
 from gradc_ir.errors import IndexError
-from gradc_ir.graph import Function, Node
-from gradc_ir.interpret import interpret
+from gradc_ir.interpreter.interpret import interpret
 from tests.carried_arrays import carried_program
 from tests.codegen import test_random_control as control
 from tests.codegen.guarded import Guarded
@@ -48,7 +48,7 @@ class RandomChoices(Choices):
 
     def divide(self, statements: Sequence[Statement], scope: int) -> None:
         labels = [label for label, _ in cost.labels_by_volume(statements)]
-        edges.choose(statements, int(self._random.choice(labels)), self._pick)
+        barriers.choose(statements, int(self._random.choice(labels)), self._pick)
         for statement in statements:
             late = int(self._random.integers(3)) if self._chance(self._share_delayed) else 0
             statement.phase = phases.earliest(statement, scope) + late
@@ -59,11 +59,11 @@ class RandomChoices(Choices):
         return self._chance(0.5)
 
     def _pick(self, statement: Statement, dims: Sequence[int]) -> int:
-        return edges.APART if self._chance(self._share_apart) else int(self._random.choice(dims))
+        return barriers.APART if self._chance(self._share_apart) else int(self._random.choice(dims))
 
     def separate(self, statements: Sequence[Statement]) -> None:
         for statement in statements:
-            dims = statement.remaining or (edges.NONE,)
+            dims = statement.remaining or (barriers.NONE,)
             statement.choice = int(self._random.choice(dims))
 
 

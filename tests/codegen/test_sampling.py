@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradc_codegen.prepare import prepare
-from gradc_codegen.sampling import sample
+from gradc_codegen.schedule.prepare import prepare
+from gradc_codegen.schedule.sampling import sample
 from gradc_ir import build
-from gradc_ir.graph import Function, Value
-from gradc_ir.interpret import interpret
-from gradc_ir.sizes import symbol
-from gradc_ir.types import DType, Type
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
 from tests.codegen.compiled import assert_compiled_same, function_of
 from tests.comparing import assert_same_bits
 

@@ -7,14 +7,15 @@ import re
 import numpy as np
 import pytest
 
-from gradc_codegen.buffers import plan
-from gradc_codegen.choices import Choices
-from gradc_codegen.loops import Loop
-from gradc_codegen.lower import lower_kernel
-from gradc_codegen.schedule import schedule
-from gradc_ir import build, sizes
-from gradc_ir.graph import Function
-from gradc_ir.types import DType, Type
+from gradc_codegen.lower.lower import lower_kernel
+from gradc_codegen.nest.loop_nest import Loop
+from gradc_codegen.schedule.choices import Choices
+from gradc_codegen.schedule.schedule import schedule
+from gradc_codegen.storage.buffers import plan
+from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Function
+from gradc_ir.core.types import DType, Type
 from tests.codegen.compiled import assert_compiled_same, function_of
 from tests.codegen.test_lower import long_program
 from tests.counting import calls_in

@@ -7,7 +7,7 @@ import ctypes
 import pytest
 import scipy.special
 
-from gradc_codegen.jit import compile_module, load_object
+from gradc_codegen.machine.jit import compile_module, load_object
 from gradc_codegen.math import functions
 from gradc_codegen.math.scipy_pointers import address, symbols
 

@@ -5,21 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradc_codegen import tape as kernel_tape
 from gradc_codegen.abi import Signature, Status
-from gradc_codegen.entry import Kernel, KernelStatus
-from gradc_codegen.header import Exported, header
-from gradc_codegen.target import target
-from gradc_ir import build, tape
+from gradc_codegen.interface import tape_growth as kernel_tape
+from gradc_codegen.interface.c_header import Exported, header
+from gradc_codegen.interface.python_kernel import Kernel, KernelStatus
+from gradc_codegen.target.target import target
+from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function
+from gradc_ir.core.sizes import TAPE, symbol
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ParseError
-from gradc_ir.graph import Function
+from gradc_ir.interpreter import tape
 from gradc_ir.location import Location
-from gradc_ir.parser import parse_function
-from gradc_ir.printer import print_function
-from gradc_ir.sizes import TAPE, symbol
-from gradc_ir.spec import parse_spec
-from gradc_ir.types import DType, Type
+from gradc_ir.text.parser import parse_function
+from gradc_ir.text.printer import print_function
+from gradc_ir.text.spec import parse_spec
 from gradc_ir.verify import verify
 from tests.in_threads import in_threads
 
@@ -139,7 +140,7 @@ def test_threads_share_the_kernel(halve: Kernel) -> None:
 
 
 def test_a_loop_without_end_is_an_error(halve: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradc_codegen.entry.most_bytes", lambda: 2**20)
+    monkeypatch.setattr("gradc_codegen.interface.python_kernel.most_bytes", lambda: 2**20)
     with pytest.raises(kernel_tape.TapeTooLong) as error:
         halve([np.ones(4), -1.0])
     assert error.value.steps == 2**14

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradc.executable import Executable
-from gradc_codegen.lower import lower
-from gradc_codegen.object import emit_object
-from gradc_codegen.unbounded import watched
+from gradc.runtime.executable import Executable
+from gradc_codegen.lower.lower import lower
+from gradc_codegen.machine.object_file import emit_object
+from gradc_codegen.scalar.wide_exponents import watched
 from gradc_ir import build
-from gradc_ir.builder import Builder
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
-from gradc_ir.types import DType, Type
-from gradc_ir.unbounded import FUNCTIONS, compute, parse_formulas
+from gradc_ir.core.builder import Builder
+from gradc_ir.core.graph import Function
+from gradc_ir.core.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.wide_exponents.arithmetic import FUNCTIONS, compute, parse_formulas
 
 FORMULAS = [
     "mul %0 %1; div %2 %1 -> %3",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradc_codegen.loops import Kind
-from gradc_codegen.schedule import schedule
-from gradc_codegen.updates import SHORTEST_RUN
+from gradc_codegen.nest.loop_nest import Kind
+from gradc_codegen.schedule.schedule import schedule
+from gradc_codegen.schedule.updates import SHORTEST_RUN
 from gradc_ir import build
-from gradc_ir.graph import Function, Value
-from gradc_ir.sizes import symbol
-from gradc_ir.types import DType, Type
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type
 from tests.codegen.compiled import assert_compiled_same, function_of
 
 n = symbol("n")

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gradc_codegen import parts
-from gradc_codegen.schedule import schedule
+from gradc_codegen.schedule import outline
+from gradc_codegen.schedule.schedule import schedule
 from gradc_ir import build
-from gradc_ir.graph import Function, Value
-from gradc_ir.sizes import symbol
-from gradc_ir.types import DType, Type
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type
 from tests.codegen.compiled import assert_compiled_same, call_raw, function_of, kernel_of
 from tests.codegen.test_memory import assert_stays_inside
 from tests.codegen.test_schedule import assert_nest
@@ -154,7 +154,7 @@ def test_outputs_that_are_not_wanted() -> None:
 
 
 def test_long_code_is_cut_into_parts_around_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "MOST_OPERATIONS", 150)
+    monkeypatch.setattr(outline, "MOST_OPERATIONS", 150)
 
     def body(x: Value) -> list[Value]:
         results = []

@@ -11,10 +11,10 @@ import scipy.special
 
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.op import TABLE, Domain, Op
+from gradc_ir.core.types import DType, Type, dtype_of
 from gradc_ir.errors import DTypeError
-from gradc_ir.graph import Function, Value
-from gradc_ir.op import TABLE, Domain, Op
-from gradc_ir.types import DType, Type, dtype_of
 from tests.gradc.composed_ops import COMPOSED
 from tests.gradc.op_cases import DTYPES, Array, Case, sample, special_values
 from tests.gradc.order_ops import orders

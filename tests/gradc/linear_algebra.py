@@ -9,7 +9,7 @@ import numpy as np
 
 from gradc.testing import check_grads
 from gradc.tracing import trace
-from gradc_ir.interpret import interpret
+from gradc_ir.interpreter.interpret import interpret
 
 DTYPES = (np.float64, np.float32)
 

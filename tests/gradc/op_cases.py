@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradc_ir.graph import Value
-from gradc_ir.op import REALS, Domain
-from gradc_ir.types import DType
+from gradc_ir.core.graph import Value
+from gradc_ir.core.op import REALS, Domain
+from gradc_ir.core.types import DType
 
 Array = np.ndarray
 FLOATS = (DType.F64, DType.F32)

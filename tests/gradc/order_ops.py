@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 
 from gradc_ir import build
-from gradc_ir.op import Domain
-from gradc_ir.types import DType
+from gradc_ir.core.op import Domain
+from gradc_ir.core.types import DType
 from tests.gradc.op_cases import Array, Case, sample, special_values
 
 LINES = [((7,), 0), ((1,), 0), ((0,), 0), ((100,), 0), ((3, 5), 0), ((3, 5), 1), ((2, 40, 3), 1)]

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 import gradc
-from gradc import nest
+from gradc.arguments import pytree
 from gradc.tracing import trace
 
 
 def assert_same(found: Any, expected: Any) -> None:
     """Assert that two nests are the same, in structure, dtypes and (nearly) in bits."""
-    have, structure = nest.flatten(found)
-    want, wanted = nest.flatten(expected)
+    have, structure = pytree.flatten(found)
+    want, wanted = pytree.flatten(expected)
     assert structure == wanted
     for one, other in zip(have, want, strict=True):
         a, b = np.asarray(one), np.asarray(other)
@@ -25,13 +25,13 @@ def assert_same(found: Any, expected: Any) -> None:
 
 def check(function: Callable[..., Any], *args: Any, by_hand: Any = None) -> Any:
     """Assert that a function gives the same compiled and as it is, and by hand where given."""
-    before = [np.array(leaf) for leaf in nest.flatten(args)[0]]
+    before = [np.array(leaf) for leaf in pytree.flatten(args)[0]]
     plain = function(*args)
     compiled = gradc.compile(function)(*args)
     assert_same(compiled, plain)
     if by_hand is not None:
         assert_same(compiled, by_hand)
-    for one, other in zip(nest.flatten(args)[0], before):
+    for one, other in zip(pytree.flatten(args)[0], before):
         np.testing.assert_array_equal(one, other)
     return plain
 

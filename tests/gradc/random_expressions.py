@@ -18,7 +18,7 @@ from benchmarks.accuracy.truth import evaluate
 from gradc.pipeline import Options, Request, derive
 from gradc.rules.engine import watch_firings
 from gradc.tracing import trace
-from gradc_ir.interpret import interpret
+from gradc_ir.interpreter.interpret import interpret
 
 Function = Callable[..., Any]
 

@@ -12,7 +12,7 @@ import pytest
 
 import gradc
 from gradc.testing import check_grads
-from gradc.tracing import coverage
+from gradc.tracing.numpy import coverage
 from gradc_ir.errors import GradcError, TraceError
 
 X = np.array([[1.53, -2.27, 0.52, 3.04], [-1.03, 2.06, 4.51, -0.74], [2.55, 1.28, -3.54, 0.26]])

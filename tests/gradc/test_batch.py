@@ -15,11 +15,11 @@ from gradc.autodiff.batching import batch
 from gradc.autodiff.batching.batch import rule_of
 from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.graph import Function, Value
-from gradc_ir.interpret import interpret
-from gradc_ir.op import TABLE, Op
-from gradc_ir.sizes import symbol
-from gradc_ir.types import DType, Type
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.op import TABLE, Op
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
 from tests.comparing import assert_same_bits
 from tests.gradc.every_op import cases, function_of
 from tests.gradc.op_cases import Case

@@ -13,10 +13,10 @@ import pytest
 from gradc.autodiff.batching import batch, batch_each
 from gradc.autodiff.reverse import vjp
 from gradc.tracing import trace
+from gradc_ir.core.graph import Function
 from gradc_ir.errors import IndexError, LoopError
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
-from gradc_ir.parser import parse_function
+from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.text.parser import parse_function
 from gradc_ir.verify import verify
 from tests import random_loops
 from tests.comparing import assert_same_bits

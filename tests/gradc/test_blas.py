@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 import gradc
 from gradc.cli.export import export
-from gradc.executable import Executable
-from gradc_ir.interpret import interpret
+from gradc.runtime.executable import Executable
+from gradc_ir.interpreter.interpret import interpret
 from tests.comparing import assert_same_bits
 from tests.gradc.test_export import C_FLAGS
 

@@ -20,7 +20,7 @@ from gradc.testing import check_accuracy
 from gradc.testing.balls import PRECISIONS, Ball, Undecided, ball, lifted, rounded
 from gradc.testing.points import points
 from gradc.testing.truths import truths
-from gradc_ir.parser import parse_spec
+from gradc_ir.text.parser import parse_spec
 
 exp, log, cos = (lifted(getattr(mpmath, name)) for name in ("exp", "log", "cos"))
 

@@ -17,16 +17,17 @@ from gradc.autodiff.reverse import vjp
 from gradc.derivatives.control import binomial
 from gradc.pipeline import Request, derive
 from gradc.tracing import trace
-from gradc_codegen.jit import compile_module
-from gradc_codegen.lower import lower
-from gradc_ir import build, sizes
+from gradc_codegen.lower.lower import lower
+from gradc_codegen.machine.jit import compile_module
+from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Function
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import LoopError, TraceError
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret, watched
-from gradc_ir.parser import parse_function
-from gradc_ir.sizes import Size
-from gradc_ir.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret, watched
+from gradc_ir.text.parser import parse_function
 from gradc_ir.verify import verify
 from tests.comparing import assert_close
 

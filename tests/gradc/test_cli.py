@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gradc.cli import main as command_line
-from gradc.dump import STAGES
 from gradc.pipeline import KINDS, Options, after, before
+from gradc.reports.dump import STAGES
 from gradc.rules import EXACT, FAST, STABLE
 
 MODEL = """

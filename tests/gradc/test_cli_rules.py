@@ -11,11 +11,11 @@ from click.testing import CliRunner
 
 import gradc
 from gradc.cli.main import group
-from gradc.formula import change, formula
+from gradc.reports.one_line import change, formula
 from gradc.rules import EXACT, STABLE, family, in_force
 from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.types import DType, Type
+from gradc_ir.core.types import DType, Type
 
 GOOD = """
 import numpy as np

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc.rules.accuracy import bits_between
-from gradc.rules.close import RULES
 from gradc.rules.engine import Rule
-from gradc.rules.proof import prove
-from gradc.rules.squares import difference_of_squares
+from gradc.rules.final.close_values import RULES
+from gradc.rules.final.difference_of_powers import difference_of_squares
+from gradc.rules.verify.accuracy import bits_between
+from gradc.rules.verify.proof import prove
 
 NAMES = ("exp", "log", "log1p", "log2", "log10", "sqrt")
 NUMPY = {name: getattr(np, name) for name in NAMES}

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc.dump import STAGES
-from gradc_ir.parser import parse_function
+from gradc.reports.dump import STAGES
+from gradc_ir.text.parser import parse_function
 from tests.comparing import assert_same_bits
 
 # -- calls -----------------------------------------------------------------------------------------

@@ -13,11 +13,12 @@ from gradc.autodiff.open_calls import OpenCalls
 from gradc.autodiff.partition import split
 from gradc.autodiff.reverse import vjp
 from gradc.testing import check_function
-from gradc_ir import build, sizes
+from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import RuleError
-from gradc_ir.graph import Function, Value
-from gradc_ir.interpret import interpret
-from gradc_ir.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.verify import verify
 from tests.gradc.test_derivatives import assert_transposes, made
 

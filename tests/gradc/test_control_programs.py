@@ -11,11 +11,11 @@ import pytest
 
 from gradc.autodiff.forward import jvp
 from gradc.autodiff.reverse import vjp
-from gradc.executable import Executable
 from gradc.pipeline import Request, derive
+from gradc.runtime.executable import Executable
+from gradc_ir.core.graph import Function
 from gradc_ir.errors import LoopError
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
+from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.passes import (
     Canonicalize,
     FoldConstants,

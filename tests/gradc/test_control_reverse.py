@@ -11,9 +11,9 @@ import pytest
 from gradc.autodiff.forward import jvp
 from gradc.autodiff.reverse import vjp
 from gradc_ir import build
+from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.errors import NoGradientError
-from gradc_ir.graph import Function, Node, Value
-from gradc_ir.interpret import interpret
+from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.location import Location
 from gradc_ir.verify import verify
 from tests.gradc.test_control_derivatives import (

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc_ir.interpret import interpret
+from gradc_ir.interpreter.interpret import interpret
 from tests.comparing import assert_accurate
 
 Function = Callable[..., Any]

@@ -12,7 +12,7 @@ import gradc
 from gradc.testing import check_grads
 from gradc.tracing import trace
 from gradc_ir.errors import GradcError
-from gradc_ir.interpret import interpret
+from gradc_ir.interpreter.interpret import interpret
 from tests.comparing import assert_same_bits
 
 DTYPES = (np.float64, np.float32, np.int64, np.int32, np.bool_)

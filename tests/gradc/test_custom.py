@@ -11,11 +11,11 @@ import pytest
 from gradc.autodiff.forward import jvp
 from gradc.autodiff.open_calls import OpenCalls
 from gradc.autodiff.reverse import vjp
-from gradc.custom import custom_gradient
-from gradc.overriding import overrides, overrides_for, overrides_key, register_gradient
+from gradc.custom.custom_gradient import custom_gradient
+from gradc.custom.numpy_gradients import overrides, overrides_for, overrides_key, register_gradient
 from gradc.tracing import trace
 from gradc_ir.errors import GradientArityError, ShapeError, TraceError
-from gradc_ir.interpret import interpret
+from gradc_ir.interpreter.interpret import interpret
 
 
 def value_and_gradients(fn: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
@@ -251,7 +251,7 @@ def test_a_rule_for_a_function_of_numpy() -> None:
 def test_a_registered_rule_sees_upstream_result_and_arguments(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gradc.overriding._registered", {})
+    monkeypatch.setattr("gradc.custom.numpy_gradients._registered", {})
 
     @register_gradient(np.arctan2)
     def rule(upstream, y, x, output):

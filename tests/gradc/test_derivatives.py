@@ -13,13 +13,14 @@ from gradc import derivatives
 from gradc.autodiff.forward import jvp
 from gradc.autodiff.reverse import vjp
 from gradc.testing import check_function
-from gradc_ir import build, ops, sizes
+from gradc_ir import build, ops
 from gradc_ir.build import Builder
-from gradc_ir.graph import Function, Value
-from gradc_ir.interpret import interpret
-from gradc_ir.matrices import identity, product_with_transposed
-from gradc_ir.op import Op
-from gradc_ir.types import DType, Type
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.op import Op
+from gradc_ir.core.types import DType, Type
+from gradc_ir.graphs.matrices import identity, product_with_transposed
+from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.verify import verify
 from tests.comparing import assert_accurate
 

@@ -12,10 +12,10 @@ import gradc
 from gradc.distribution import DistributeLoops
 from gradc.pipeline import Request, derive
 from gradc.tracing import trace
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
+from gradc_ir.core.graph import Function
+from gradc_ir.core.walk import nested
+from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.verify import verify
-from gradc_ir.walk import nested
 
 RANDOM = np.random.default_rng(3)
 ROWS = 23

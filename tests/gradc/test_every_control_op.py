@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradc.executable import Executable
 from gradc.pipeline import Request, derive
-from gradc_ir.interpret import interpret
-from gradc_ir.parser import parse_function
-from gradc_ir.types import DType, Type
+from gradc.runtime.executable import Executable
+from gradc_ir.core.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.text.parser import parse_function
 from tests.comparing import assert_close
 from tests.gradc.every_op import CONTROL
 

@@ -13,10 +13,11 @@ import pytest
 
 import gradc
 from gradc.testing import check_grads
-from gradc.tracing import coverage, trace
-from gradc.tracing.numpy_map import BY_IDENTITY
+from gradc.tracing import trace
+from gradc.tracing.numpy import coverage
+from gradc.tracing.numpy.elementwise_table import BY_IDENTITY
 from gradc_ir.errors import DTypeError, TraceError
-from gradc_ir.interpret import interpret
+from gradc_ir.interpreter.interpret import interpret
 from tests.gradc.every_numpy_function import (
     CALLS,
     ELEMENTWISE,

@@ -10,18 +10,19 @@ import numpy as np
 import pytest
 import sympy
 
-from gradc.derivatives.registry import TABLE as DERIVATIVES
-from gradc.executable import Executable
+from gradc.autodiff.table import TABLE as DERIVATIVES
 from gradc.pipeline import Request, derive
-from gradc.rules.meaning import real_functions
-from gradc_ir import build, composed, ops
+from gradc.rules.verify.meaning import real_functions
+from gradc.runtime.executable import Executable
+from gradc_ir import build, ops
 from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function
+from gradc_ir.core.op import TABLE, Op
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import NoGradientError
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
-from gradc_ir.op import TABLE, Op
-from gradc_ir.sizes import symbol
-from gradc_ir.types import DType, Type
+from gradc_ir.interpreter import composed
+from gradc_ir.interpreter.interpret import interpret
 from tests.comparing import LEAST_ACCURATE, assert_close, assert_same_bits, assert_within_ulps
 from tests.gradc.every_op import (
     CONTROL,

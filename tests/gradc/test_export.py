@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gradc.export import export
-from gradc_codegen.entry import Kernel
-from gradc_codegen.lower import lower
+from gradc.runtime.export import export
+from gradc_codegen.interface.python_kernel import Kernel
+from gradc_codegen.lower.lower import lower
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ExportError
-from gradc_ir.graph import Function
-from gradc_ir.sizes import symbol
-from gradc_ir.types import DType, Type
 
 n = symbol("n")
 C_FLAGS = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror")

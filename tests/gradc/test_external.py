@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc_ir.interpret import interpret
-from gradc_ir.parser import parse_function
-from gradc_ir.printer import print_function
+from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.text.parser import parse_function
+from gradc_ir.text.printer import print_function
 from tests.comparing import assert_same_bits
 
 SOURCE = """

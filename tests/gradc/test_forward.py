@@ -9,11 +9,11 @@ from gradc.autodiff.forward import jvp
 from gradc.autodiff.open_calls import OpenCalls
 from gradc.autodiff.reverse import vjp
 from gradc_ir import build
+from gradc_ir.core.graph import Function
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, NoGradientError, RuleError
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
+from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.location import Location
-from gradc_ir.types import DType, Type
 from tests.gradc.test_derivatives import made
 
 F = Type(DType.F64)

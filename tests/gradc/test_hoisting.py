@@ -11,8 +11,8 @@ import pytest
 import gradc
 from gradc.pipeline import Options, Request, derive
 from gradc.tracing import trace
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
+from gradc_ir.core.graph import Function
+from gradc_ir.interpreter.interpret import interpret
 
 XS = -np.ones(5)
 

@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, note, settings
 
 from gradc.autodiff.forward import jvp
 from gradc.autodiff.reverse import vjp
-from gradc.executable import Executable
 from gradc.pipeline import Request, derive
+from gradc.runtime.executable import Executable
 from gradc.tracing import NeedsConcreteSize, trace
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import GradcError, ShapeError
-from gradc_ir.interpret import interpret
-from gradc_ir.sizes import symbol
-from gradc_ir.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
 from tests.gradc.indexing_programs import Array, Program, programs
 
 pytestmark = pytest.mark.slow

@@ -13,10 +13,10 @@ import gradc
 from gradc.autodiff.reverse import vjp
 from gradc.testing import check_grads
 from gradc.tracing import trace
+from gradc_ir.core.sizes import evaluate, symbol
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import GradcError, ShapeError, TraceError
-from gradc_ir.interpret import interpret
-from gradc_ir.sizes import evaluate, symbol
-from gradc_ir.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
 from tests.gradc.linear_algebra import assert_function, general, positive, symmetric
 
 LA = np.linalg

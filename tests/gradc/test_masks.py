@@ -10,11 +10,12 @@ import pytest
 
 from gradc.autodiff.forward import jvp
 from gradc.autodiff.reverse import vjp
-from gradc_ir import build, sizes
+from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.graph import Function, Value
-from gradc_ir.interpret import interpret
-from gradc_ir.types import DType, Type
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
 
 F = DType.F64
 

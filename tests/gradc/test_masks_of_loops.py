@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc.executable import Executable
 from gradc.pipeline import Request, derive
+from gradc.runtime.executable import Executable
 from gradc.tracing import trace
-from gradc_ir.graph import Function, Node
-from gradc_ir.interpret import interpret
-from gradc_ir.sizes import symbol
-from gradc_ir.types import DType, Type
+from gradc_ir.core.graph import Function, Node
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
 
 X = np.array([0.0, 4.0])
 HALVES = [0, 0.25]  # the slope of the square root, where it is taken

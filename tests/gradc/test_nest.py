@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from gradc import nest
+from gradc.arguments import pytree
 from gradc_ir.errors import TraceError
 
 
@@ -50,36 +50,36 @@ NESTS = [
 
 @pytest.mark.parametrize("value", NESTS, ids=str)
 def test_round_trip(value: Any) -> None:
-    leaves, structure = nest.flatten(value)
-    assert nest.unflatten(structure, leaves) == value
-    assert structure == nest.flatten(value)[1]
-    assert hash(structure) == hash(nest.flatten(value)[1])
-    assert structure.leaves == len(leaves) == len(nest.paths(value))
+    leaves, structure = pytree.flatten(value)
+    assert pytree.unflatten(structure, leaves) == value
+    assert structure == pytree.flatten(value)[1]
+    assert hash(structure) == hash(pytree.flatten(value)[1])
+    assert structure.leaves == len(leaves) == len(pytree.paths(value))
 
 
 def test_paths() -> None:
     value = {"p": {"w": 1, "b": 2}, "t": (3, [4, None])}
-    assert nest.flatten(value)[0] == [2, 1, 3, 4]
-    assert nest.paths(value) == ["p.b", "p.w", "t[0]", "t[1][0]"]
-    assert nest.paths(Point(1, (2, 3)), "point") == ["point.x", "point.y[0]", "point.y[1]"]
-    assert nest.paths([Layer(1), Layer(2, 3)], "net") == [
+    assert pytree.flatten(value)[0] == [2, 1, 3, 4]
+    assert pytree.paths(value) == ["p.b", "p.w", "t[0]", "t[1][0]"]
+    assert pytree.paths(Point(1, (2, 3)), "point") == ["point.x", "point.y[0]", "point.y[1]"]
+    assert pytree.paths([Layer(1), Layer(2, 3)], "net") == [
         "net[0].weight", "net[0].name", "net[1].weight", "net[1].bias", "net[1].name",
     ]  # fmt: skip
-    assert nest.paths({"a b": 1, "c": 2}) == ["['a b']", "c"]
-    assert nest.paths(5, "x") == ["x"]
+    assert pytree.paths({"a b": 1, "c": 2}) == ["['a b']", "c"]
+    assert pytree.paths(5, "x") == ["x"]
 
 
 def test_a_dataclass_is_not_initialised_again() -> None:
-    _, structure = nest.flatten(Layer(1, 2, 3))
-    assert nest.unflatten(structure, [4, 5, 6]) == Layer(4, 5, 6)
+    _, structure = pytree.flatten(Layer(1, 2, 3))
+    assert pytree.unflatten(structure, [4, 5, 6]) == Layer(4, 5, 6)
 
 
 def test_structures_print() -> None:
-    assert str(nest.flatten({"w": 1, "b": (2, None)})[1]) == "{'w': *, 'b': (*, None)}"
+    assert str(pytree.flatten({"w": 1, "b": (2, None)})[1]) == "{'w': *, 'b': (*, None)}"
 
 
 def test_the_wrong_number_of_leaves() -> None:
-    _, structure = nest.flatten((1, 2))
+    _, structure = pytree.flatten((1, 2))
     with pytest.raises(TraceError) as caught:
-        nest.unflatten(structure, [1])
+        pytree.unflatten(structure, [1])
     assert str(caught.value) == "a nest with 2 leaves was given 1"

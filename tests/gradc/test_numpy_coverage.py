@@ -7,8 +7,8 @@ import pytest
 import scipy.special
 
 import gradc
-from gradc.tracing import coverage
-from gradc.tracing.scipy import coverage as scipy_coverage
+from gradc.scipy import coverage as scipy_coverage
+from gradc.tracing.numpy import coverage
 from gradc_ir.errors import TraceError
 from tests.gradc.every_numpy_function import words
 

@@ -11,10 +11,11 @@ import pytest
 
 import gradc
 from gradc.testing import check_grads
-from gradc.tracing import coverage, trace
-from gradc.tracing.numpy_map import TABLE
+from gradc.tracing import trace
+from gradc.tracing.numpy import coverage
+from gradc.tracing.numpy.elementwise_table import TABLE
 from gradc_ir.errors import GradcError
-from gradc_ir.interpret import interpret
+from gradc_ir.interpreter.interpret import interpret
 
 DTYPES = (np.float64, np.float32, np.int64, np.int32)
 NAN, INF = np.nan, np.inf

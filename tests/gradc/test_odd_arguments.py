@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc import nest
+from gradc.arguments import pytree
 
 pytestmark = pytest.mark.slow
 
@@ -192,7 +192,7 @@ def arguments(rng: random.Random, function: Any) -> tuple[list[Any], dict[str, A
 
 
 def is_refused(taken: Any) -> bool:
-    return any(part is REFUSED for part in nest.flatten(taken)[0])
+    return any(part is REFUSED for part in pytree.flatten(taken)[0])
 
 
 # -- the answers -----------------------------------------------------------------------------------
@@ -214,19 +214,19 @@ def directional(function: Any, taken: Any, direction: Any) -> Any:
 
     ``taken`` is a tuple of nests, ``direction`` has a leaf for each of theirs, None for zero.
     """
-    leaves, structure = nest.flatten(taken)
+    leaves, structure = pytree.flatten(taken)
     moved = [
         x if d is None else np.asarray(x, complex) + 1e-200j * np.asarray(d, float)
         for x, d in zip(leaves, direction)
     ]
-    return np.imag(function(*nest.unflatten(structure, moved))) * np.float64(1e200)
+    return np.imag(function(*pytree.unflatten(structure, moved))) * np.float64(1e200)
 
 
 def assert_gradient(function: Any, taken: Any, position: int, gradient: Any, context: str) -> None:
     """Compare the gradient by one argument with complex steps along each of its elements."""
-    leaves = nest.flatten(taken)[0]
-    before = len(nest.flatten(taken[:position])[0])
-    for offset, part in enumerate(nest.flatten(gradient)[0]):
+    leaves = pytree.flatten(taken)[0]
+    before = len(pytree.flatten(taken[:position])[0])
+    for offset, part in enumerate(pytree.flatten(gradient)[0]):
         x, part = np.asarray(leaves[before + offset]), np.asarray(part)
         assert (part.dtype, part.shape) == (x.dtype, x.shape), context
         for index in np.ndindex(x.shape):
@@ -310,12 +310,12 @@ def described(given: Any) -> str:
 
 
 def ones(taken: Any) -> Any:
-    return nest.map_leaves(lambda x: np.ones(np.shape(x) if x is not REFUSED else ()), taken)
+    return pytree.map_leaves(lambda x: np.ones(np.shape(x) if x is not REFUSED else ()), taken)
 
 
 def may_fail(method: str, taken: Any, keywords: Any, wanted: Any, fails: Any) -> bool:
     """Whether an error is documented for such a call."""
-    every = nest.flatten((taken, keywords))[0]
+    every = pytree.flatten((taken, keywords))[0]
     if fails is not None or is_refused(every):
         return True
     if any(type(x) is int and not -(2**31) <= x < 2**31 for x in every):
@@ -324,7 +324,7 @@ def may_fail(method: str, taken: Any, keywords: Any, wanted: Any, fails: Any) ->
         return True  # the sine of a bool is a float16
     if method in ("value", "jvp", "vjp"):
         return False
-    floats = all(dtype_of(x).kind == "f" for x in nest.flatten(taken[0])[0])
+    floats = all(dtype_of(x).kind == "f" for x in pytree.flatten(taken[0])[0])
     if method == "jacobian":
         return not floats
     return not floats or np.ndim(wanted) > 0 or dtype_of(wanted).kind != "f"
@@ -334,20 +334,22 @@ def check_answer(
     method: str, plain: Any, taken: Any, wanted: Any, found: Any, context: str
 ) -> None:
     """Compare what a method returned with NumPy's value and with complex steps."""
-    exact = all(dtype_of(x) != np.float32 for x in nest.flatten((taken, wanted))[0])
+    exact = all(dtype_of(x) != np.float32 for x in pytree.flatten((taken, wanted))[0])
     tolerance = 1e-12 if exact else 2e-6
     if method == "value":
         return assert_same(found, wanted, tolerance, context)
     if method in ("value_and_grad", "jvp", "vjp"):
         assert_same(found[0], wanted, tolerance, context)
-    floats = [x for x in nest.flatten(taken)[0] if dtype_of(x).kind == "f"]
+    floats = [x for x in pytree.flatten(taken)[0] if dtype_of(x).kind == "f"]
     if not all(np.all(np.isfinite(x)) and np.all(np.abs(x) < 1e9) for x in floats):
         return None
     if not np.all(np.isfinite(wanted)) or dtype_of(wanted).kind != "f":
         return None
-    along: list[Any] = [np.ones(np.shape(x)) for x in nest.flatten(taken[:1])[0]]
-    along += [None] * len(nest.flatten(taken[1:])[0])
-    along = [d if dtype_of(x).kind == "f" else None for x, d in zip(nest.flatten(taken)[0], along)]
+    along: list[Any] = [np.ones(np.shape(x)) for x in pytree.flatten(taken[:1])[0]]
+    along += [None] * len(pytree.flatten(taken[1:])[0])
+    along = [
+        d if dtype_of(x).kind == "f" else None for x, d in zip(pytree.flatten(taken)[0], along)
+    ]
     with np.errstate(all="ignore"):
         if method == "grad":
             assert_gradient(plain, taken, 0, found, context)
@@ -358,12 +360,12 @@ def check_answer(
         elif method == "vjp":
             pulled = found[1](np.ones(np.shape(wanted)))
             for position, part in enumerate(pulled[: len(taken)]):  # then those of default values
-                if all(dtype_of(x).kind == "f" for x in nest.flatten(taken[position])[0]):
+                if all(dtype_of(x).kind == "f" for x in pytree.flatten(taken[position])[0]):
                     assert_gradient(
                         lambda *args: np.sum(plain(*args)), taken, position, part, context
                     )
         elif method == "jacobian":
-            summed = nest.map_leaves(
+            summed = pytree.map_leaves(
                 lambda part: np.sum(part, axis=tuple(range(np.ndim(wanted))), dtype=part.dtype),
                 found,
             )

@@ -13,8 +13,8 @@ import pytest
 import gradc
 from gradc.pipeline import Request, differentiate, stabilise
 from gradc.tracing import trace
-from gradc.tracing.leaves import Static
-from gradc_ir.interpret import interpret
+from gradc.tracing.core.leaves import Static
+from gradc_ir.interpreter.interpret import interpret
 
 Array = np.ndarray[Any, Any]
 TOPICS = (

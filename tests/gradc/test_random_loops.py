@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc import nest
-from gradc.executable import Executable
+from gradc.arguments import pytree
 from gradc.pipeline import Request, derive
+from gradc.runtime.executable import Executable
 from gradc.tracing import NeedsConcreteSize, trace
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
-from gradc_ir.type_text import parse_type
+from gradc_ir.core.graph import Function
+from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.text.type_text import parse_type
 from tests.comparing import assert_close
 from tests.random_loops import Array, Plain, Program, arguments
 
@@ -65,7 +65,7 @@ def run(function: Function, arrays: Sequence[Any]) -> list[Array]:
 
 
 def leaves(tree: Any) -> list[Any]:
-    return nest.flatten(tree)[0]
+    return pytree.flatten(tree)[0]
 
 
 def dot(one: Sequence[Any], other: Sequence[Any]) -> tuple[float, float]:

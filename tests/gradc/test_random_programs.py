@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
-from gradc.executable import Executable
 from gradc.pipeline import Options, Request, derive
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
-from gradc_ir.parser import parse_function
-from gradc_ir.printer import print_function
-from gradc_ir.types import DType
+from gradc.runtime.executable import Executable
+from gradc_ir.core.graph import Function
+from gradc_ir.core.types import DType
+from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.text.parser import parse_function
+from gradc_ir.text.printer import print_function
 from tests.comparing import assert_close, assert_same_bits
 from tests.gradc.op_cases import Array
 from tests.programs import arguments, arrays_for, programs

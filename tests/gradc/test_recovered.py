@@ -14,7 +14,7 @@ import pytest
 import gradc
 from gradc.pipeline import Request, derive
 from gradc.tracing import trace
-from gradc_ir.types import DType, Type
+from gradc_ir.core.types import DType, Type
 
 Function = Callable[..., Any]
 INF, NAN = float("inf"), float("nan")

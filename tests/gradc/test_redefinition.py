@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc import compiled, specialize
+from gradc.api import compiled
+from gradc.runtime import specialize
 
 X = np.arange(3.0)
 Run = Callable[[str], dict[str, Any]]

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from gradc.autodiff.minimum_cut import Network
-from gradc.autodiff.residuals import Division, divide
+from gradc.autodiff.loops.minimum_cut import Network
+from gradc.autodiff.loops.residuals import Division, divide
 from gradc.autodiff.reverse import vjp
-from gradc_ir import build, sizes
-from gradc_ir.graph import Function, Value
-from gradc_ir.interpret import interpret
-from gradc_ir.types import DType, Type
+from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.verify import verify
 from tests.comparing import assert_same_bits
 from tests.gradc.test_derivatives import drawn, made

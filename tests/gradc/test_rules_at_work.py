@@ -12,14 +12,14 @@ import gradc
 from gradc.autodiff.reverse import vjp
 from gradc.pipeline import Request, derive
 from gradc.rules import EXACT, STABLE, Simplify, Stabilise
-from gradc.rules.accuracy import graph_of
-from gradc.rules.meaning import sides
+from gradc.rules.verify.accuracy import graph_of
+from gradc.rules.verify.meaning import sides
 from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.graph import Function, Value
-from gradc_ir.interpret import interpret
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.passes import Canonicalize
-from gradc_ir.types import DType, Type
 from tests.counting import calls_in
 
 VECTOR = Type(DType.F64, (4,))

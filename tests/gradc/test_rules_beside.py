@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc.custom import custom_gradient
+from gradc.custom.custom_gradient import custom_gradient
 from gradc.tracing import trace
 from gradc_ir.errors import NoGradientError, RuleError, TraceError
 from tests.gradc.test_custom import WEIGHTS, value_and_gradients

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from gradc.rules import EXACT, Rule, Simplify
-from gradc.rules.accuracy import graph_of, special_points
 from gradc.rules.engine import watch_firings
 from gradc.rules.exact import STRUCTURE
-from gradc.rules.meaning import sides
-from gradc.rules.proof import prove
+from gradc.rules.verify.accuracy import graph_of, special_points
+from gradc.rules.verify.meaning import sides
+from gradc.rules.verify.proof import prove
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
-from gradc_ir.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
 
 EQUATIONS = [
     pytest.param(rule, equation, id=f"{rule.name}-{i}")

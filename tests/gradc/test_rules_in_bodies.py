@@ -12,12 +12,12 @@ import gradc
 from gradc.autodiff.reverse import vjp
 from gradc.pipeline import Options, Request, derive
 from gradc.testing import check_grads
+from gradc_ir.core.graph import Function
+from gradc_ir.core.walk import nested
 from gradc_ir.errors import NonFiniteError, TraceError
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
-from gradc_ir.parser import parse_function
-from gradc_ir.printer import print_function
-from gradc_ir.walk import nested
+from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.text.parser import parse_function
+from gradc_ir.text.printer import print_function
 from tests.counting import calls_in
 
 X = np.array([800.0, -800.0, 0.5])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from gradc.rules import EXACT, FAST, STABLE, Rule, Simplify
-from gradc.rules.accuracy import graph_of, measure, sample
 from gradc.rules.engine import watch_firings
-from gradc.rules.meaning import sides
-from gradc.rules.proof import difference, prove
-from gradc_ir.types import DType
+from gradc.rules.verify.accuracy import graph_of, measure, sample
+from gradc.rules.verify.meaning import sides
+from gradc.rules.verify.proof import difference, prove
+from gradc_ir.core.types import DType
 
 # A rounding more at single points, and where the other derivatives gain, is no loss of accuracy.
 ONE_ROUNDING, TWO_ROUNDINGS = 0.2, 0.4

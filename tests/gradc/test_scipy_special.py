@@ -13,8 +13,8 @@ from scipy.special import gammaln, jv, logsumexp, polygamma
 
 import gradc
 from gradc import special
+from gradc.scipy.special import FUNCTIONS
 from gradc.testing import check_grads
-from gradc.tracing.scipy.special import FUNCTIONS
 from gradc_ir.errors import DTypeError, ExportError, NoGradientError, TraceError
 
 SHARES = np.array([1e-10, 0.1, 0.3, 0.5, 0.73, 0.9, 1 - 1e-10])

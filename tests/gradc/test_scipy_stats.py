@@ -13,9 +13,9 @@ from scipy.stats import gamma, multivariate_normal, norm
 
 import gradc
 from gradc import NoGradientError, TraceError
+from gradc.scipy.discrete import DISCRETE
+from gradc.scipy.stats import OBJECTS
 from gradc.testing import check_grads
-from gradc.tracing.scipy.discrete import DISCRETE
-from gradc.tracing.scipy.stats import OBJECTS
 
 # distribution -> shape parameters, and points inside its support
 SHAPES: dict[str, tuple[float, ...]] = {

@@ -11,7 +11,7 @@ import pytest
 import gradc
 from gradc.tracing import trace
 from gradc_ir.errors import GradcError, ShapeError, TraceError
-from gradc_ir.interpret import interpret
+from gradc_ir.interpreter.interpret import interpret
 
 # no element on a kink of a test below, and the selected and the others differ in number
 X = np.array([[1.5, -2.0, 3.0, 0.75], [-1.0, 2.5, 4.0, -0.25], [0.5, -3.0, 1.25, -0.5]])

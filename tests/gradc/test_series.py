@@ -12,7 +12,7 @@ import pytest
 import gradc
 from gradc.rules.series.finding import expansions
 from gradc.rules.series.region import Point
-from gradc_ir.graph import Function
+from gradc_ir.core.graph import Function
 
 pytestmark = pytest.mark.slow
 

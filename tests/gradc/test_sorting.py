@@ -12,9 +12,9 @@ import pytest
 import gradc
 from gradc.testing import check_grads
 from gradc.tracing import trace
-from gradc.tracing.functions.quantiles import METHODS
+from gradc.tracing.numpy.reduce.quantiles import METHODS
 from gradc_ir.errors import GradcError, IndexError
-from gradc_ir.interpret import interpret
+from gradc_ir.interpreter.interpret import interpret
 from tests.comparing import assert_same_bits
 
 DTYPES = (np.float64, np.float32, np.int64, np.int32, np.bool_)

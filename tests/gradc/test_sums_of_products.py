@@ -11,7 +11,7 @@ import pytest
 import gradc
 from gradc.pipeline import Request, derive
 from gradc.tracing import trace
-from gradc_ir.walk import nested
+from gradc_ir.core.walk import nested
 
 RANDOM = np.random.default_rng(5)
 W, U = RANDOM.normal(size=(2, 9, 9)) / 3

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc.support import Support
+from gradc.reports.support import Support
 from gradc.tracing import trace
 from gradc_ir.errors import NoGradientError, TraceError
 from tests.corpus.geometry import CASES
@@ -208,7 +208,7 @@ def test_wrong_code_is_no_lack_of_support() -> None:
 
 
 def test_tracing_is_as_before_after_a_survey() -> None:
-    from gradc.tracing.survey import surveying
+    from gradc.tracing.record.trace_past_errors import surveying
 
     before = dict(vars(gradc.tracing.Tracer))
     support(lambda x: np.spacing(x), "x: f64[3]")
@@ -224,7 +224,7 @@ def test_tracing_is_as_before_after_a_survey() -> None:
         except TraceError as error:
             errors.append(error.what)
 
-    with surveying(gradc.tracing.survey.Survey()):
+    with surveying(gradc.tracing.record.trace_past_errors.Survey()):
         thread = threading.Thread(target=another)
         thread.start()
         thread.join()

@@ -9,7 +9,7 @@ import pytest
 
 import gradc
 from gradc_ir.errors import LoopError
-from gradc_ir.parser import parse_function
+from gradc_ir.text.parser import parse_function
 from tests.in_threads import in_threads
 
 
@@ -128,7 +128,7 @@ def test_the_graph_is_text() -> None:
 
 
 def test_a_loop_without_end_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradc_codegen.entry.most_bytes", lambda: 2**20)
+    monkeypatch.setattr("gradc_codegen.interface.python_kernel.most_bytes", lambda: 2**20)
 
     @gradc.compile
     def forever(x: Any) -> Any:

@@ -11,13 +11,13 @@ import pytest
 
 import gradc
 from gradc import testing
-from gradc.conversion import Array
+from gradc.arguments.as_array import Array
 from gradc.testing import determinism
 from gradc.testing.arithmetic import DIGITS, NoMeaning, many_digits
 from gradc.testing.c_kernel import NoKernel
 from gradc.testing.slopes import complex_step, many_digit_differences
 from gradc.tracing import trace
-from gradc_ir.op import TABLE
+from gradc_ir.core.op import TABLE
 from tests.comparing import assert_close
 
 X = np.array([0.3, 1.7, 2.9])

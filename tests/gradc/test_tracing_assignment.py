@@ -10,7 +10,7 @@ import pytest
 
 from gradc.tracing import trace
 from gradc_ir.errors import TraceError
-from gradc_ir.interpret import interpret
+from gradc_ir.interpreter.interpret import interpret
 
 
 def same(function: Callable[..., Any], *args: Any) -> None:

@@ -17,7 +17,7 @@ from numpy.linalg import inv
 
 from gradc.tracing import Static, call, current, inline, subtrace, trace
 from gradc_ir.errors import TraceError
-from gradc_ir.interpret import interpret
+from gradc_ir.interpreter.interpret import interpret
 
 TABLE = np.array([10.0, 20.0, 30.0])
 SCALE = 2.0
@@ -293,10 +293,10 @@ def test_nests_of_arguments_and_results() -> None:
     assert traced.function.names == (
         "p.b", "p.w", "pair.first", "pair.second", "t.x", "t.y", "rest[0]", "scale",
     )  # fmt: skip
-    from gradc import nest
+    from gradc.arguments import pytree
 
     results = interpret(traced.function, [1.0, X, 2.0, X, X, 1.5, X, 3.0])
-    found = nest.unflatten(traced.out_tree, results)
+    found = pytree.unflatten(traced.out_tree, results)
     np.testing.assert_array_equal(found[0]["a"], X * (2 + X))
     np.testing.assert_array_equal(found[1].first, X * 3)
     assert found[1].second == 1

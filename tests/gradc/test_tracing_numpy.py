@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gradc.tracing import trace
-from gradc_ir.interpret import interpret
+from gradc_ir.interpreter.interpret import interpret
 
 DTYPES = (np.float64, np.float32, np.int64, np.int32)
 SHAPES = ((), (1,), (5,), (3, 4), (0, 3), (2, 1, 3))

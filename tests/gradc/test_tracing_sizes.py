@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from gradc.tracing import NeedsConcreteSize, subtrace, trace
-from gradc.tracing.array.slices import slice_bounds
-from gradc_ir import sizes
+from gradc.tracing.indexing.slices import slice_bounds
+from gradc_ir.core import sizes
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ShapeError
-from gradc_ir.interpret import interpret
-from gradc_ir.sizes import symbol
-from gradc_ir.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
 
 N, M = symbol("n"), symbol("m")
 

@@ -11,8 +11,8 @@ import pytest
 
 from gradc import special
 from gradc.tracing import trace
-from gradc.tracing.primitives import exactly, stop_gradient
-from gradc_ir.interpret import interpret
+from gradc.tracing.core.primitives import exactly, stop_gradient
+from gradc_ir.interpreter.interpret import interpret
 
 POINTS = np.array([-1e4, -700.0, -40.0, -1.5, -1e-3, 0.0, 1e-3, 0.7, 40.0, 700.0, 1e4])
 EXACT: dict[str, Callable[[Any], Any]] = {

@@ -11,7 +11,7 @@ import pytest
 
 from gradc.tracing import trace
 from gradc_ir.errors import TraceError
-from gradc_ir.interpret import interpret
+from gradc_ir.interpreter.interpret import interpret
 
 EXPRESSIONS = """
 x[:]

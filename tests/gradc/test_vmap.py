@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc import nest
+from gradc.arguments import pytree
 from tests.gradc.vmap_programs import POINTS, PROGRAMS, Program
 
 
@@ -34,8 +34,8 @@ def point(program: Program, args: Sequence[Any], p: int) -> list[Any]:
 
 
 def assert_stack(found: Any, each: Sequence[Any], tolerance: float = 1e-12) -> None:
-    leaves, structure = nest.flatten(found)
-    parts = [nest.flatten(one) for one in each]
+    leaves, structure = pytree.flatten(found)
+    parts = [pytree.flatten(one) for one in each]
     assert all(part[1] == structure for part in parts)
     for k, leaf in enumerate(leaves):
         want = np.stack([part[0][k] for part in parts])
@@ -53,7 +53,7 @@ def test_stack_of_points(name: str) -> None:
 
 def total(value: Any) -> Any:
     """Return a scalar that depends on every part of a nest in another way."""
-    leaves, _ = nest.flatten(value)
+    leaves, _ = pytree.flatten(value)
     parts = [np.sum(np.sin(leaf) * (i + 1.5)) for i, leaf in enumerate(leaves)]
     return sum(parts[1:], start=parts[0])
 
@@ -87,7 +87,7 @@ def test_jacobian_of_loops(name: str) -> None:
     args = point(program, arguments(program), 0)
     forward = gradc.jacobian(program.fn, mode="forward")(*args)
     reverse = gradc.jacobian(program.fn, mode="reverse")(*args)
-    for one, other in zip(nest.flatten(forward)[0], nest.flatten(reverse)[0], strict=True):
+    for one, other in zip(pytree.flatten(forward)[0], pytree.flatten(reverse)[0], strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
 
 

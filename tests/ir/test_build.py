@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradc_ir import build, walk
+from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.constant import Constant
+from gradc_ir.core import walk
+from gradc_ir.core.constant import Constant
+from gradc_ir.core.op import TABLE
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type, dtype_of
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.location import Location
-from gradc_ir.op import TABLE
-from gradc_ir.parser import parse_function
-from gradc_ir.sizes import symbol
-from gradc_ir.types import DType, Type, dtype_of
+from gradc_ir.text.parser import parse_function
 
 F64 = Type(DType.F64)
 N = symbol("n")

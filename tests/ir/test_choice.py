@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import pytest
 
-from gradc_ir.builder import Builder
-from gradc_ir.choice import choice
-from gradc_ir.graph import Value
-from gradc_ir.parser import parse_function
-from gradc_ir.rewrite import FunctionRule, PatternRule
+from gradc_ir.core.builder import Builder
+from gradc_ir.core.graph import Value
+from gradc_ir.matching.choice import choice
+from gradc_ir.matching.rewrite import FunctionRule, PatternRule
+from gradc_ir.text.parser import parse_function
 
 FUNCTION = parse_function("""
 func @f(%x: f64, %y: f64[3]) -> f64[3] {

@@ -9,10 +9,11 @@ import pytest
 
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function
+from gradc_ir.core.types import DType, Type
+from gradc_ir.core.walk import nested
 from gradc_ir.errors import LoopError
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
-from gradc_ir.parser import parse_function
+from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.passes import (
     Canonicalize,
     FoldConstants,
@@ -20,10 +21,9 @@ from gradc_ir.passes import (
     RemoveDeadNodes,
     SimplifyControl,
 )
-from gradc_ir.printer import print_function
-from gradc_ir.types import DType, Type
+from gradc_ir.text.parser import parse_function
+from gradc_ir.text.printer import print_function
 from gradc_ir.verify import verify
-from gradc_ir.walk import nested
 from tests.comparing import assert_same_bits
 from tests.control_programs import control_program
 from tests.counting import calls_in

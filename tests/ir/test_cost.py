@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gradc_ir import build, cost, ops, sizes
+from gradc_ir import build, ops
 from gradc_ir.build import Builder
-from gradc_ir.types import DType, Type
+from gradc_ir.core import sizes
+from gradc_ir.core.types import DType, Type
+from gradc_ir.graphs import cost
 
 N = sizes.symbol("n")
 

@@ -9,17 +9,17 @@ import pytest
 
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function
+from gradc_ir.core.op import TABLE
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
-from gradc_ir.matrices import solution_by_lu
-from gradc_ir.op import TABLE
-from gradc_ir.parser import parse_function
+from gradc_ir.graphs.matrices import solution_by_lu
+from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.passes.cse import MergeCommonSubexpressions
 from gradc_ir.passes.dce import RemoveDeadNodes
 from gradc_ir.passes.fold import FoldConstants
-from gradc_ir.sizes import symbol
-from gradc_ir.types import DType, Type
+from gradc_ir.text.parser import parse_function
 from gradc_ir.verify import verify
 
 SHAPES = [(3, 3), (5, 3), (3, 5), (1, 1), (2, 4, 2), (0, 0), (0, 3), (3, 0), (2, 0, 0), (0, 3, 3)]

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradc_ir import build, sizes
+from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import IndexError
-from gradc_ir.graph import Function, Value
-from gradc_ir.interpret import interpret
-from gradc_ir.parser import parse_function
+from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.passes import HoistInvariants
-from gradc_ir.printer import print_function
-from gradc_ir.types import DType, Type
+from gradc_ir.text.parser import parse_function
+from gradc_ir.text.printer import print_function
 from gradc_ir.verify import verify
 from tests.comparing import assert_same_bits
 from tests.golden_runner import GOLDEN, cases_of

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gradc_ir.errors import DTypeError, IndexError, ShapeError
-from gradc_ir.interpret import interpret
-from gradc_ir.parser import parse_function
+from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.text.parser import parse_function
 from tests.comparing import assert_same_bits
 from tests.ir.test_text import LOOPS, LOSS
 

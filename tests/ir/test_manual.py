@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from gradc_ir.core.op import TABLE, Op
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import GradcError
-from gradc_ir.op import TABLE, Op
 from gradc_ir.ops import FAMILIES
-from gradc_ir.types import DType, Type
 from tests.golden_runner import REWRITE
 
 MANUAL = Path(__file__).resolve().parents[2] / "docs" / "language.md"

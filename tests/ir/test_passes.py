@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
-from gradc_ir.order import OperandOrder, commutative_ops
-from gradc_ir.parser import parse_function
+from gradc_ir.core.graph import Function
+from gradc_ir.core.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.matching.operand_order import OperandOrder, commutative_ops
 from gradc_ir.passes import (
     Canonicalize,
     FoldConstants,
     MergeCommonSubexpressions,
     RemoveDeadNodes,
 )
-from gradc_ir.types import DType, Type
+from gradc_ir.text.parser import parse_function
 from gradc_ir.verify import verify
 from tests.comparing import assert_same_bits
 from tests.programs import arguments, programs

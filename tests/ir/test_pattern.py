@@ -7,13 +7,13 @@ import pytest
 
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import RuleError
-from gradc_ir.graph import Function, Value
-from gradc_ir.parser import parse_function
-from gradc_ir.pattern import Match, match, parse_pattern, parse_rule_text
-from gradc_ir.printer import describe
-from gradc_ir.rewrite import PatternRule, rewrite
-from gradc_ir.types import DType, Type
+from gradc_ir.matching.pattern import Match, match, parse_pattern, parse_rule_text
+from gradc_ir.matching.rewrite import PatternRule, rewrite
+from gradc_ir.text.parser import parse_function
+from gradc_ir.text.printer import describe
 
 
 def function(result: str, body: str, params: str = "%x: f64, %y: f64, %v: f64[n]") -> Function:

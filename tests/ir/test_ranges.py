@@ -11,11 +11,13 @@ import numpy.typing as npt
 import pytest
 
 from gradc_ir import build
-from gradc_ir.builder import Builder
+from gradc_ir.core.builder import Builder
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.range import Range
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import GradcError
-from gradc_ir.graph import Function, Value
-from gradc_ir.interpret import interpret
-from gradc_ir.knowledge import (
+from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.ranges.knowledge import (
     interval,
     is_finite,
     is_negative,
@@ -25,10 +27,8 @@ from gradc_ir.knowledge import (
     is_whole,
     is_within,
 )
-from gradc_ir.parser import parse_function
-from gradc_ir.ranges.range import Range
 from gradc_ir.ranges.reading import range_of
-from gradc_ir.types import DType, Type
+from gradc_ir.text.parser import parse_function
 from tests.random_graphs import random_arguments, random_graph, random_sizes
 
 EXAMPLES = int(os.environ.get("GRADC_EXAMPLES", "60"))

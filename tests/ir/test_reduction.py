@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradc_ir import ops
-from gradc_ir.fma import fma
+from gradc_ir.meaning.fma import fma
 from tests.comparing import assert_same_bits
 
 LENGTHS = [0, 1, 2, 7, 31, 32, 33, 40, 63, 64, 65, 100, 4095, 4096, 4097, 4128, 4129, 9000]

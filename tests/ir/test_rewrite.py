@@ -8,13 +8,13 @@ import pytest
 
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import RuleError, VerifyError
-from gradc_ir.graph import Function, Value
 from gradc_ir.location import Location
-from gradc_ir.parser import parse_function
-from gradc_ir.printer import describe, print_function
-from gradc_ir.rewrite import Fired, FunctionRule, PatternRule, rewrite
-from gradc_ir.types import DType, Type
+from gradc_ir.matching.rewrite import Fired, FunctionRule, PatternRule, rewrite
+from gradc_ir.text.parser import parse_function
+from gradc_ir.text.printer import describe, print_function
 from gradc_ir.verify import verify
 
 EXP_LOG = PatternRule("log-exp", "log(exp(?x)) => ?x")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradc_ir import sizes
-from gradc_ir.sizes import Expr, Size, symbol
+from gradc_ir.core import sizes
+from gradc_ir.core.sizes import Expr, Size, symbol
 
 N, M = symbol("n"), symbol("m")
 NAMES = ("n", "m", "rows")

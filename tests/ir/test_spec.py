@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ParseError
-from gradc_ir.parser import parse_spec, print_spec
-from gradc_ir.sizes import symbol
-from gradc_ir.types import DType, Type
+from gradc_ir.text.parser import parse_spec, print_spec
 
 F64 = Type(DType.F64)
 

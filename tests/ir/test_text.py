@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from gradc_ir import build, ops
 from gradc_ir.build import Builder
-from gradc_ir.constant import Constant
+from gradc_ir.core.constant import Constant
+from gradc_ir.core.op import TABLE
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ParseError
 from gradc_ir.location import Location
-from gradc_ir.op import TABLE
-from gradc_ir.parser import parse_function, parse_module, parse_type
-from gradc_ir.printer import describe, print_function, print_node
-from gradc_ir.sizes import symbol
-from gradc_ir.types import DType, Type
+from gradc_ir.text.parser import parse_function, parse_module, parse_type
+from gradc_ir.text.printer import describe, print_function, print_node
 from tests.programs import programs
 
 LOSS = """\

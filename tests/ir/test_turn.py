@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradc_ir import sizes
-from gradc_ir.graph import Function
-from gradc_ir.interpret import interpret
-from gradc_ir.parser import parse_function
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Function
+from gradc_ir.core.walk import nested
+from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.passes import TurnInvariants
-from gradc_ir.printer import print_function
+from gradc_ir.text.parser import parse_function
+from gradc_ir.text.printer import print_function
 from gradc_ir.verify import verify
-from gradc_ir.walk import nested
 from tests.comparing import assert_same_bits
 from tests.golden_runner import GOLDEN, cases_of
 

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 
 from gradc_ir import build, ops
 from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.op import Op
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import VerifyError
-from gradc_ir.graph import Function, Node, Value
 from gradc_ir.location import Location
-from gradc_ir.op import Op
-from gradc_ir.parser import parse_function
-from gradc_ir.sizes import symbol
-from gradc_ir.types import DType, Type
+from gradc_ir.text.parser import parse_function
 from gradc_ir.verify import verify
 from tests.programs import programs
 

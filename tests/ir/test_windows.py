@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gradc_ir.parser import parse_function
 from gradc_ir.passes import Canonicalize
-from gradc_ir.printer import print_function
+from gradc_ir.text.parser import parse_function
+from gradc_ir.text.printer import print_function
 
 READS = {
     "what was written": (

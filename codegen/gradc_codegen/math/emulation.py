@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 from gradc_codegen.math.emitted.builder import Float, text_of
 from gradc_codegen.math.fma import fma_double, fma_to_odd
-from gradc_codegen.target import Target, has_instruction
+from gradc_codegen.target.target import Target, has_instruction
+from gradc_ir.core.types import DType
 from gradc_ir.errors import ExportError
-from gradc_ir.types import DType
 
 # the name of an intrinsic, and what it is of
 Intrinsic: TypeAlias = tuple[str, DType]

@@ -11,9 +11,9 @@ import functools
 import math
 
 from gradc_codegen.math.formula_numbers import NUMBERS
-from gradc_codegen.module import REGISTER, literal, suffix
-from gradc_ir.types import DType
-from gradc_ir.unbounded import MODERATE
+from gradc_codegen.text.module import REGISTER, literal, suffix
+from gradc_ir.core.types import DType
+from gradc_ir.wide_exponents.arithmetic import MODERATE
 
 POINTERS = ("program", "constants", "operands", "results", "flags")
 

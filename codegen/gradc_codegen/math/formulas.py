@@ -15,13 +15,13 @@ import re
 from typing import TYPE_CHECKING
 
 from gradc_codegen.math.formula_text import text
-from gradc_codegen.module import suffix
-from gradc_ir.types import DType
-from gradc_ir.unbounded import Formulas
-from gradc_ir.unbounded_functions import expand
+from gradc_codegen.text.module import suffix
+from gradc_ir.core.types import DType
+from gradc_ir.wide_exponents.arithmetic import Formulas
+from gradc_ir.wide_exponents.functions import expand
 
 if TYPE_CHECKING:
-    from gradc_codegen.jit import Compiled
+    from gradc_codegen.machine.jit import Compiled
 
 _WORDS = (
     *("add", "sub", "lt", "mul", "div", "neg", "abs", "sqrt", "eq", "floor", "scale"),
@@ -74,7 +74,7 @@ def symbols(code: bytes) -> dict[str, int]:
 
 @functools.cache
 def _compiled(name: str) -> Compiled:
-    from gradc_codegen.jit import compile_module
+    from gradc_codegen.machine.jit import compile_module
 
     # more effort makes it no faster
     return compile_module(text(_DTYPES[name[-2:]], "define", "formula"), level=1)

@@ -6,8 +6,8 @@ import functools
 
 from gradc_codegen.math.emitted.builder import text_of
 from gradc_codegen.math.emitted.table import DEFINITIONS, operands_of
-from gradc_codegen.module import REGISTER, Machine, Module, suffix
-from gradc_ir.types import DType
+from gradc_codegen.text.module import REGISTER, Machine, Module, suffix
+from gradc_ir.core.types import DType
 
 # What SciPy computes, in double precision: its name is that of the word.
 _SCIPY: dict[str, int] = {

@@ -6,7 +6,7 @@ import functools
 import importlib
 import re
 
-from gradc_codegen import capsules
+from gradc_codegen.target import pycapsule
 
 PREFIX = "gradc_scipy_"
 """Before SciPy's name of a function in the symbols of a module."""
@@ -32,9 +32,9 @@ def address(name: str) -> int:
     names = re.compile(rf"(__pyx_fuse_\d+)?{name}")
     for key, capsule in functions.items():
         if names.fullmatch(key):
-            type_ = capsules.signature(capsule)
+            type_ = pycapsule.signature(capsule)
             if _DOUBLES.fullmatch(type_) or _PAIR.fullmatch(type_):
-                return capsules.address(capsule)
+                return pycapsule.address(capsule)
     raise LookupError(f"this SciPy has no function {name} of doubles")
 
 

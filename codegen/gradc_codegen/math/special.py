@@ -11,10 +11,10 @@ from gradc_codegen.math.functions import (
     scipy_result,
 )
 from gradc_codegen.math.scipy_pointers import PREFIX
-from gradc_codegen.module import Module
-from gradc_ir.graph import Node
-from gradc_ir.rearrange import scalar_constant
-from gradc_ir.types import DType
+from gradc_codegen.text.module import Module
+from gradc_ir.core.graph import Node
+from gradc_ir.core.types import DType
+from gradc_ir.graphs.rearrange import scalar_constant
 
 # Orders 0 and 1 of Bessel functions have functions of their own, faster and more accurate.
 _FIRST_ORDERS = {

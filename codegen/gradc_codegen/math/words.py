@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from gradc_codegen import composite
-from gradc_codegen.emitter import Writer
-from gradc_codegen.indices import is_vector
-from gradc_codegen.math import functions
-from gradc_codegen.module import REGISTER, Module
-from gradc_codegen.vectors import joined, piece
-from gradc_ir.types import DType
+from gradc_codegen.math import composite_words, functions
+from gradc_codegen.text.emitter import Writer
+from gradc_codegen.text.indices import is_vector
+from gradc_codegen.text.module import REGISTER, Module
+from gradc_codegen.text.vectors import joined, piece
+from gradc_ir.core.types import DType
 
 # As many numbers fill the widest registers; longer vectors are computed piece by piece.
 _BYTES = 64
@@ -34,16 +33,18 @@ def _call(writer: Writer, word: str, dtype: DType, operands: list[str], lanes: i
     name = _function(writer.module, word, dtype, lanes)
     arguments = ", ".join(f"{type_} {operand}" for operand in operands)
     mark = ""
-    if dtype.is_float and (functions.is_emitted(word) or composite.is_straight(word)):
+    if dtype.is_float and (functions.is_emitted(word) or composite_words.is_straight(word)):
         mark = " alwaysinline" if writer.in_loop else " noinline"
     return f"call {type_} {name}({arguments}){mark}"
 
 
 def _function(module: Module, word: str, dtype: DType, lanes: int) -> str:
     """Return the name of the function of a word, which the module gets to know."""
-    if not composite.has(word, dtype):
+    if not composite_words.has(word, dtype):
         return functions.reference(module, word, dtype, lanes)
-    if lanes == 1 or (dtype.is_float and composite.is_straight(word)):
-        return composite.reference(module, word, dtype, lanes)
-    scalar = composite.reference(module, word, dtype)
-    return functions.one_by_one(module, scalar, composite.operands_of(word, dtype), dtype, lanes)
+    if lanes == 1 or (dtype.is_float and composite_words.is_straight(word)):
+        return composite_words.reference(module, word, dtype, lanes)
+    scalar = composite_words.reference(module, word, dtype)
+    return functions.one_by_one(
+        module, scalar, composite_words.operands_of(word, dtype), dtype, lanes
+    )

@@ -15,10 +15,10 @@ from gradc.autodiff.batching import (
 from gradc.autodiff.batching.points import Points, Rule, ValueRule, all_vary, elementwise
 from gradc.autodiff.batching.varying import Varying
 from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function
+from gradc_ir.core.op import Op
+from gradc_ir.core.sizes import Size
 from gradc_ir.errors import TraceError
-from gradc_ir.graph import Function
-from gradc_ir.op import Op
-from gradc_ir.sizes import Size
 
 _VALUE_RULES: dict[str, ValueRule] = {
     **rearrangements.RULES,

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from gradc.autodiff.batching.points import Mapped, Points
 from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.graph import Function, Value
-from gradc_ir.types import DType, Type
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.types import DType, Type
 
 Finish = Callable[[Points, int, Mapped], Value]
 

@@ -14,7 +14,7 @@ from gradc.autodiff.batching.bodies import (
 )
 from gradc.autodiff.batching.points import Mapped, Points, Rule
 from gradc_ir import build
-from gradc_ir.graph import Function, Node, Value
+from gradc_ir.core.graph import Function, Node, Value
 
 
 def _cond(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Mapped]:

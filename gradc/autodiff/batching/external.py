@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gradc.autodiff.batching.bodies import building
 from gradc.autodiff.batching.points import Mapped, Points, ValueRule, elementwise
 from gradc_ir import build
-from gradc_ir.graph import Node, Value
+from gradc_ir.core.graph import Node, Value
 
 
 def _external(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Value]:

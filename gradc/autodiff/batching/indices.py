@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from gradc.autodiff.batching.points import Mapped, Points, ValueRule
 from gradc.autodiff.batching.rearrangements import shifted
 from gradc_ir import build
-from gradc_ir.graph import Node, Value
+from gradc_ir.core.graph import Node, Value
 
 
 def _gather(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Value]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gradc.autodiff.batching.points import Mapped, Points, ValueRule
 from gradc_ir import build
-from gradc_ir.graph import Node, Value
+from gradc_ir.core.graph import Node, Value
 from gradc_ir.ops.linalg import condition_of, parse_spec, print_spec
 
 

@@ -11,8 +11,8 @@ from gradc.autodiff.batching.bodies import Body, body_of, building, mask_of, spr
 from gradc.autodiff.batching.points import Mapped, Points, Rule
 from gradc.autodiff.batching.varying import LoopFlags
 from gradc_ir import build
-from gradc_ir.graph import Function, Node, Value
-from gradc_ir.types import DType, Type
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.types import DType, Type
 
 
 def _scan(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Mapped]:

@@ -13,10 +13,10 @@ from typing import NamedTuple, TypeAlias
 
 from gradc.autodiff.batching.varying import Varying
 from gradc_ir import build
-from gradc_ir.graph import Function, Node, Value
-from gradc_ir.op import Op
-from gradc_ir.sizes import Size
-from gradc_ir.types import DType, Type
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.op import Op
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType, Type
 
 
 class Mapped(NamedTuple):

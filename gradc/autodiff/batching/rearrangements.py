@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gradc.autodiff.batching.points import Mapped, Points, ValueRule
 from gradc_ir import build
-from gradc_ir.graph import Node, Value
+from gradc_ir.core.graph import Node, Value
 
 
 def shifted(axes: Sequence[int]) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from gradc_ir.graph import Function, Node
+from gradc_ir.core.graph import Function, Node
 
 Flags: TypeAlias = tuple[bool, ...]
 # What can fail for a point, or go on for ever: indices, and loops with a number of steps.

@@ -9,10 +9,11 @@ steps takes r l - C(s + r, r - 1) forward steps, and no way takes fewer.
 from __future__ import annotations
 
 from gradc.derivatives.control.loop_builders import Groups, while_loop
-from gradc_ir import build, sizes
-from gradc_ir.graph import Value
-from gradc_ir.sizes import Size
-from gradc_ir.types import DType
+from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Value
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType
 
 
 def most_sweeps(length: Size | None, slots: Size) -> int:

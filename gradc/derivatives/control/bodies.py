@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from gradc.autodiff.masks import Cotangent, Mask, either
+from gradc.autodiff.table import Cotangents, Site
 from gradc.derivatives.control.layout import arranged, begun, reads
-from gradc.derivatives.registry import Cotangents, Site
 from gradc_ir import build
-from gradc_ir.graph import Function, Value
+from gradc_ir.core.graph import Function, Value
 
 if TYPE_CHECKING:
     from gradc.autodiff.reverse import Pulled

@@ -9,16 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc.autodiff.masks import Cotangent
+from gradc.autodiff.table import Cotangents, Site, masked_forward_rule, reverse_rule
 from gradc.autodiff.zeros import solid
-from gradc.derivatives.registry import (
-    Cotangents,
-    Site,
-    masked_forward_rule,
-    reverse_rule,
-)
 from gradc_ir import build, ops
-from gradc_ir.graph import Function
-from gradc_ir.types import Type
+from gradc_ir.core.graph import Function
+from gradc_ir.core.types import Type
 
 
 @masked_forward_rule(ops.call)

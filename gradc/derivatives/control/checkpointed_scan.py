@@ -8,6 +8,7 @@ forward again, to store states closer to where it goes on.
 from __future__ import annotations
 
 from gradc.autodiff import zeros
+from gradc.autodiff.table import Cotangents, Site
 from gradc.derivatives.control import binomial
 from gradc.derivatives.control.layout import begun, solid_cotangents
 from gradc.derivatives.control.loop import Loop
@@ -23,10 +24,10 @@ from gradc.derivatives.control.stored_states import (
     store,
     write,
 )
-from gradc.derivatives.registry import Cotangents, Site
-from gradc_ir import build, sizes
-from gradc_ir.graph import Value
-from gradc_ir.types import DType, Type
+from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Value
+from gradc_ir.core.types import DType, Type
 
 
 def augment(site: Site) -> tuple[Group, Stack]:

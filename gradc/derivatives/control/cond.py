@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from gradc.autodiff import active as activity
 from gradc.autodiff.masks import Mask
+from gradc.autodiff.table import Cotangents, Site, Tangents, joint_rule, reverse_rule
 from gradc.derivatives.control.bodies import Bodies
-from gradc.derivatives.registry import Cotangents, Site, Tangents, joint_rule, reverse_rule
 from gradc_ir import build, ops
-from gradc_ir.graph import Function, Value
+from gradc_ir.core.graph import Function, Value
 
 
 @joint_rule(ops.cond)

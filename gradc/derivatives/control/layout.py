@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc.autodiff import zeros
-from gradc.derivatives.registry import Cotangents, Site
-from gradc_ir import walk
+from gradc.autodiff.table import Cotangents, Site
 from gradc_ir.build import Builder
-from gradc_ir.closing import closed
-from gradc_ir.graph import Function, Value
-from gradc_ir.types import Type
+from gradc_ir.core import walk
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.types import Type
+from gradc_ir.graphs.subgraph import closed
 
 
 def arranged(function: Function, params: Sequence[int], results: Sequence[int]) -> Function:

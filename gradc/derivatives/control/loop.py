@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from gradc.autodiff import active as activity
 from gradc.autodiff import zeros
+from gradc.autodiff.table import Site, Tangents
 from gradc.derivatives.control.layout import arranged
-from gradc.derivatives.registry import Site, Tangents
-from gradc_ir.graph import Function, Value
+from gradc_ir.core.graph import Function, Value
 
 
 class Loop(NamedTuple):

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.graph import Function, Value
+from gradc_ir.core.graph import Function, Value
 
 Group: TypeAlias = Sequence[Value]
 Groups: TypeAlias = Sequence[Group]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from gradc.autodiff.table import Site
 from gradc.derivatives.control.layout import arranged
 from gradc.derivatives.control.loop import Loop
-from gradc.derivatives.registry import Site
-from gradc_ir.graph import Function, Value
-from gradc_ir.sizes import Size
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.sizes import Size
 
 
 class Halves(NamedTuple):
@@ -59,7 +59,7 @@ def halves_of(loop: Loop, masked: Sequence[int] = (), masks_of: Sequence[int] = 
 
     Masks of carries are carried. ``masks_of`` are active consts and rows for masks of theirs.
     """
-    from gradc.autodiff.residuals import divide
+    from gradc.autodiff.loops.residuals import divide
     from gradc.autodiff.reverse import pull_body
 
     body, end = loop.body, loop.consts + loop.carries

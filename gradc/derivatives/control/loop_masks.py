@@ -11,14 +11,14 @@ import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from gradc.autodiff.masks import Mask, either
+from gradc.autodiff.table import Site
 from gradc.derivatives.control.layout import arranged
 from gradc.derivatives.control.loop import Loop
 from gradc.derivatives.control.loop_halves import Halves, Kept, consecutive, halves_of, trips
-from gradc.derivatives.registry import Site
 from gradc_ir import build
-from gradc_ir.graph import Value
-from gradc_ir.sizes import at_least
-from gradc_ir.types import DType
+from gradc_ir.core.graph import Value
+from gradc_ir.core.sizes import at_least
+from gradc_ir.core.types import DType
 
 Masks = dict[int, Mask]  # by the position of a body's parameter; none is one that holds everywhere
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from gradc.derivatives.control import binomial
 from gradc.derivatives.control.loop_builders import Group, Groups, counted_scan, while_loop
 from gradc_ir import build
-from gradc_ir.graph import Function, Value
+from gradc_ir.core.graph import Function, Value
 
 
 class Stack(NamedTuple):

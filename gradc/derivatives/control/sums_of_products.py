@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from string import ascii_lowercase
 from typing import NamedTuple
 
-from gradc_ir import build, cost
-from gradc_ir.closing import closed
-from gradc_ir.graph import Function, Node, Value
+from gradc_ir import build
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.walk import users
+from gradc_ir.graphs import cost
+from gradc_ir.graphs.subgraph import closed
 from gradc_ir.ops.linalg import condition_of, parse_spec, print_spec
-from gradc_ir.walk import users
 
 # Rows are written and read once more: the sum must be this many times as large.
 _MUCH_LARGER = 2

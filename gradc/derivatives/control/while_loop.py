@@ -6,11 +6,7 @@ derivative.
 
 from __future__ import annotations
 
-from gradc.derivatives.control.layout import with_more_params
-from gradc.derivatives.control.loop import Loop, pushed, sorted_out
-from gradc.derivatives.control.loop_backward import pull
-from gradc.derivatives.control.loop_halves import Kept, halves_of
-from gradc.derivatives.registry import (
+from gradc.autodiff.table import (
     Cotangents,
     Site,
     Tangents,
@@ -18,9 +14,13 @@ from gradc.derivatives.registry import (
     joint_rule,
     reverse_rule,
 )
+from gradc.derivatives.control.layout import with_more_params
+from gradc.derivatives.control.loop import Loop, pushed, sorted_out
+from gradc.derivatives.control.loop_backward import pull
+from gradc.derivatives.control.loop_halves import Kept, halves_of
 from gradc_ir import build, ops
-from gradc_ir.graph import Value
-from gradc_ir.sizes import TAPE
+from gradc_ir.core.graph import Value
+from gradc_ir.core.sizes import TAPE
 
 
 @joint_rule(ops.while_)

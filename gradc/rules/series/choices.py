@@ -13,7 +13,7 @@ from gradc.rules.series import numbers, precise
 from gradc.rules.series.numbers import Known
 from gradc.rules.series.precise import Precise
 from gradc.rules.series.region import Choices, Region
-from gradc_ir.types import DType
+from gradc_ir.core.types import DType
 
 # Outside of guards, and inside.
 _OUTER, _INNER = -8, -32

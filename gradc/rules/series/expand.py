@@ -16,11 +16,11 @@ from gradc.rules.series.finding import Expansion, expansions
 from gradc.rules.series.monomials import Moves
 from gradc.rules.series.polynomial import Polynomial
 from gradc_ir import build
-from gradc_ir.builder import Builder
-from gradc_ir.composed import horner
-from gradc_ir.graph import Function, Value
-from gradc_ir.rewrite import Fired
-from gradc_ir.walk import changed_bodies
+from gradc_ir.core.builder import Builder
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.walk import changed_bodies
+from gradc_ir.interpreter.composed import horner
+from gradc_ir.matching.rewrite import Fired
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from gradc.rules.series.point import Point
 from gradc.rules.series.region import Region, Surroundings
 from gradc.rules.series.roots import roots
 from gradc.rules.series.steps import CONSTANT, VARIABLE
-from gradc_ir.graph import Function, Node, Value
-from gradc_ir.rearrange import REARRANGEMENTS, scalar_constant
-from gradc_ir.walk import users
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.walk import users
+from gradc_ir.graphs.rearrange import REARRANGEMENTS, scalar_constant
 
 # What may lose digits or overflow although its operands are right.
 _MAY_CANCEL = frozenset({"add", "sub", "mul", "div"})

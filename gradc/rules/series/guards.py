@@ -18,11 +18,11 @@ from gradc.rules.series.point import Point
 from gradc.rules.series.precise import Context, Precise
 from gradc.rules.series.region import Region, Surroundings
 from gradc_ir import build
-from gradc_ir.builder import rebuilt
-from gradc_ir.graph import Function, Node, Value
-from gradc_ir.rearrange import scalar_constant
-from gradc_ir.rewrite import FunctionRule, rewrite
-from gradc_ir.walk import changed_bodies, users
+from gradc_ir.core.builder import rebuilt
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.walk import changed_bodies, users
+from gradc_ir.graphs.rearrange import scalar_constant
+from gradc_ir.matching.rewrite import FunctionRule, rewrite
 
 # Derivatives up to this order are right at the point.
 _ORDER = 2

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from gradc_ir.graph import Node, Value
+from gradc_ir.core.graph import Node, Value
 
 # Rearrangements, the innermost first: the names of ops and their attributes.
 Moves: TypeAlias = tuple[tuple[str, tuple[tuple[str, Any], ...]], ...]

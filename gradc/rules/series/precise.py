@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeAlias
 
-from gradc_ir.types import DType
+from gradc_ir.core.types import DType
 
 # A number of mpmath's, which has no types.
 Precise: TypeAlias = Any

@@ -30,10 +30,10 @@ from gradc.rules.series.numbers import Known, Number
 from gradc.rules.series.point import Point
 from gradc.rules.series.precise import Context, Precise
 from gradc.rules.series.steps import CONSTANT, UNKNOWN, VARIABLE, Step, floats
-from gradc_ir.graph import Node, Value
-from gradc_ir.rearrange import REARRANGEMENTS, peel, scalar_constant
-from gradc_ir.reduction import Array
-from gradc_ir.types import DType
+from gradc_ir.core.graph import Node, Value
+from gradc_ir.core.types import DType
+from gradc_ir.graphs.rearrange import REARRANGEMENTS, peel, scalar_constant
+from gradc_ir.meaning.reduction import Array
 
 Parts: TypeAlias = dict[Monomial, int]
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradc_ir.op import TABLE
-from gradc_ir.reduction import Array
+from gradc_ir.core.op import TABLE
+from gradc_ir.meaning.reduction import Array
 
 VARIABLE = "variable"
 CONSTANT = "constant"

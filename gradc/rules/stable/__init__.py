@@ -1,42 +1,38 @@
 """The stable rules, by the function that their right sides are made of."""
 
 from gradc.rules.engine import Rule
-from gradc.rules.stable import (
-    arcs,
+from gradc.rules.stable.angles import arcs, complements, tangents
+from gradc.rules.stable.arithmetic import (
     cancelled_factors,
     compensated,
-    complements,
     differences,
-    error_functions,
+    quotients,
+    scale,
+)
+from gradc.rules.stable.exponentials import (
     exp,
     expm1,
     expm1_quotients,
-    gamma,
     half_angles,
     hyperbolic,
+    quotient_of_exponentials,
+    sigmoid,
+    tanh,
+)
+from gradc.rules.stable.logarithms import (
     log,
     log1mexp,
     log1p,
     log_products,
     logaddexp,
     logsumexp,
-    means,
     means_of_exponentials,
     mixtures,
-    norms,
-    power_means,
-    powers,
-    quotient_of_exponentials,
-    quotients,
-    roots,
-    scale,
-    sigmoid,
     softmax_slopes,
     softplus,
-    square_roots,
-    tangents,
-    tanh,
 )
+from gradc.rules.stable.powers import means, norms, power_means, powers, roots, square_roots
+from gradc.rules.stable.special import error_functions, gamma
 
 # The first rule that fires wins, so families of longer left sides stand first.
 RULES: list[Rule] = [

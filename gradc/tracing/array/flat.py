@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing import source
-from gradc.tracing.array import indexing
-from gradc.tracing.array.views import Reshaped
-from gradc.tracing.arrays import contains_unknown, plain_nest
-from gradc.tracing.composing import array, number, numpy
-from gradc.tracing.functions import shaping
-from gradc.tracing.sizing import as_integer
-from gradc.tracing.state import running
-from gradc.tracing.tracer import Tracer, make_view, refuse_write, root, touch
+from gradc.tracing.core import source
+from gradc.tracing.core.as_tracer import contains_unknown, plain_nest
+from gradc.tracing.core.by_name import array, number, numpy
+from gradc.tracing.core.state import running
+from gradc.tracing.core.symbolic_size import as_integer
+from gradc.tracing.core.tracer import Tracer, make_view, refuse_write, root, touch
+from gradc.tracing.core.views import Reshaped
+from gradc.tracing.indexing import indexing
+from gradc.tracing.numpy.shape import shaping
 from gradc_ir.errors import TraceError
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing import source
-from gradc.tracing.array import indexing
-from gradc.tracing.composing import array, number, numpy
-from gradc.tracing.state import current, running
-from gradc.tracing.tracer import Tracer
+from gradc.tracing.core import source
+from gradc.tracing.core.by_name import array, number, numpy
+from gradc.tracing.core.state import current, running
+from gradc.tracing.core.tracer import Tracer
+from gradc.tracing.indexing import indexing
 from gradc_ir.errors import TraceError
 
 _READ_ONLY = "np.nditer reads only, unless it is given op_flags=['readwrite']"

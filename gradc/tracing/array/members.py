@@ -7,25 +7,29 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing import source
-from gradc.tracing.array import flat, indexing
+from gradc.tracing.advice.ignored_options import instead_of
+from gradc.tracing.array import flat
 from gradc.tracing.array.numbers import NUMBERS
 from gradc.tracing.array.operators import OPERATORS, python_type
-from gradc.tracing.coverage import MEMBERS_REFUSED
-from gradc.tracing.dispatch import Mapped
-from gradc.tracing.functions import creation, shaping, sorting
-from gradc.tracing.numpy_map import BY_IDENTITY, TABLE
-from gradc.tracing.options import instead_of
-from gradc.tracing.promote import supported
-from gradc.tracing.python.libraries import see_scipy
-from gradc.tracing.sizing import as_integer
-from gradc.tracing.state import running
-from gradc.tracing.tracer import Tracer, make_known, read, shape_of, weak_number
-from gradc.tracing.ufunc_options import check_cast
-from gradc.tracing.variables import assign_value, value_of_variable
-from gradc_ir import build, sizes
+from gradc.tracing.core import source
+from gradc.tracing.core.promote import supported
+from gradc.tracing.core.state import running
+from gradc.tracing.core.symbolic_size import as_integer
+from gradc.tracing.core.tracer import Tracer, make_known, read, shape_of, weak_number
+from gradc.tracing.core.variables import assign_value, value_of_variable
+from gradc.tracing.indexing import indexing
+from gradc.tracing.lens.scipy_module import see_scipy
+from gradc.tracing.numpy.coverage import MEMBERS_REFUSED
+from gradc.tracing.numpy.create import creation
+from gradc.tracing.numpy.elementwise_table import BY_IDENTITY, TABLE
+from gradc.tracing.numpy.select import sorting
+from gradc.tracing.numpy.shape import shaping
+from gradc.tracing.numpy.ufunc_options import check_cast
+from gradc.tracing.registry.dispatch import Mapped
+from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.types import DType
 from gradc_ir.errors import TraceError
-from gradc_ir.types import DType
 
 # -- protocols ---------------------------------------------------------------------------------
 
@@ -199,7 +203,7 @@ def _to_device(self: Tracer, device: str, *, stream: Any = None) -> Any:
 
 
 def _namespace(self: Tracer, *, api_version: str | None = None) -> Any:
-    from gradc.tracing.python.modules import see_numpy
+    from gradc.tracing.lens.modules import see_numpy
 
     return see_numpy(np, "numpy")
 

@@ -7,15 +7,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gradc.tracing import source
-from gradc.tracing.array import indexing
+from gradc.tracing.advice.refusals import handed_out
+from gradc.tracing.advice.suggest_where import instead_of_range, instead_of_truth
 from gradc.tracing.array.operators import operate
-from gradc.tracing.cures import handed_out
-from gradc.tracing.numpy_map import TABLE
-from gradc.tracing.python.mathematics import as_integer
-from gradc.tracing.python.rewording import instead_of_range, instead_of_truth
-from gradc.tracing.signals import NeedsConcreteSize
-from gradc.tracing.tracer import Tracer
+from gradc.tracing.core import source
+from gradc.tracing.core.signals import NeedsConcreteSize
+from gradc.tracing.core.tracer import Tracer
+from gradc.tracing.indexing import indexing
+from gradc.tracing.lens.math_module import as_integer
+from gradc.tracing.numpy.elementwise_table import TABLE
 from gradc_ir.errors import TraceError
 
 

@@ -7,27 +7,20 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gradc.overriding import overrides_for
-from gradc.tracing import source
-from gradc.tracing.array.integers import refuse_wide_product
-from gradc.tracing.arrays import as_tracer, contains_unknown, plain_nest
-from gradc.tracing.dispatch import wrap_known
-from gradc.tracing.elementwise import elementwise, weak_kinds
-from gradc.tracing.numpy_map import RULES, TABLE, write_out
-from gradc.tracing.selections.selection import Selection
-from gradc.tracing.sizing import SymbolicSize
-from gradc.tracing.state import running
-from gradc.tracing.tracer import (
-    Tracer,
-    make,
-    read,
-    refuse_write,
-    touch,
-    weak_number,
-)
+from gradc.custom.numpy_gradients import overrides_for
+from gradc.tracing.core import source
+from gradc.tracing.core.as_tracer import as_tracer, contains_unknown, plain_nest
+from gradc.tracing.core.elementwise import elementwise, weak_kinds
+from gradc.tracing.core.integers import refuse_wide_product
+from gradc.tracing.core.selection import Selection
+from gradc.tracing.core.state import running
+from gradc.tracing.core.symbolic_size import SymbolicSize
+from gradc.tracing.core.tracer import Tracer, make, read, refuse_write, touch, weak_number
+from gradc.tracing.numpy.elementwise_table import RULES, TABLE, write_out
+from gradc.tracing.registry.dispatch import wrap_known
 from gradc_ir import build
+from gradc_ir.core.types import DType
 from gradc_ir.errors import DTypeError
-from gradc_ir.types import DType
 
 _RESULT_OF_NUMBERS = {float: DType.F64, int: DType.I64, bool: DType.BOOL}
 # Operators that soon leave int64 when Python's integers, which have no largest one, are large.
@@ -41,7 +34,7 @@ def operate(name: str, *operands: Any) -> Any:
     running()
     rule = RULES[name]
     if Selection in map(type, operands):
-        from gradc.tracing.selections.selected import elementwise as of_selected
+        from gradc.tracing.masked.selected import elementwise as of_selected
 
         return of_selected(lambda *whole: operate(name, *whole), operands, {})
     if not any([contains_unknown(operand) for operand in operands]):
@@ -152,7 +145,7 @@ def _binary(name: str) -> tuple[Callable[..., Any], Callable[..., Any], Callable
 
 
 def _refuse(other: Any) -> NoReturn:
-    from gradc.tracing.promote import kind
+    from gradc.tracing.core.promote import kind
 
     running()
     kind(other)

@@ -1,6 +1,6 @@
 """The op table: importing this package declares every op; ``ops.NAME`` is the op called NAME."""
 
-from gradc_ir.op import TABLE
+from gradc_ir.core.op import TABLE
 from gradc_ir.ops import (
     composed,
     control,

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gradc_ir.core.op import Attributes, Op, declare
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
-from gradc_ir.op import Attributes, Op, declare
-from gradc_ir.sizes import Size
-from gradc_ir.types import DType, Type
 
 if TYPE_CHECKING:
-    from gradc_ir.graph import Function
+    from gradc_ir.core.graph import Function
 
 
 def _expect(name: str, what: str, found: Sequence[Type], wanted: Sequence[Type]) -> None:

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir import meaning
+from gradc_ir.core.op import POSITIVE, REALS, Attributes, Domain, Op, declare, greater_than
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
-from gradc_ir.op import POSITIVE, REALS, Attributes, Domain, Op, declare, greater_than
-from gradc_ir.reduction import Array
-from gradc_ir.types import DType, Type
+from gradc_ir.meaning import functions
+from gradc_ir.meaning.reduction import Array
 
 
 def same_shape(name: str, operands: Sequence[Type]) -> None:
@@ -127,19 +127,19 @@ div = elementwise(
 
 
 floor_divide = elementwise(
-    "floor_divide", operands=2, reference=meaning.integer_safe(np.floor_divide),
+    "floor_divide", operands=2, reference=functions.integer_safe(np.floor_divide),
     scalar="floor_divide", domain=(REALS, POSITIVE), allowed=_numbers,
     summary="x divided by y, rounded down; integers: 0 when y is 0.",
 )
 remainder = elementwise(
-    "remainder", operands=2, reference=meaning.integer_safe(np.remainder), scalar="remainder",
+    "remainder", operands=2, reference=functions.integer_safe(np.remainder), scalar="remainder",
     domain=(REALS, POSITIVE), allowed=_numbers,
     summary="The remainder of floor_divide, with the sign of y.",
 )
 
 
 power = elementwise(
-    "power", operands=2, reference=meaning.power, scalar="math.pow", domain=(POSITIVE, REALS),
+    "power", operands=2, reference=functions.power, scalar="math.pow", domain=(POSITIVE, REALS),
     allowed=_numbers, summary="x to the power y.",
 )
 abs = elementwise(
@@ -157,11 +157,11 @@ floor = elementwise(
 
 
 maximum = elementwise(
-    "maximum", operands=2, reference=meaning.maximum, scalar="maximum", allowed=_anything,
+    "maximum", operands=2, reference=functions.maximum, scalar="maximum", allowed=_anything,
     commutative=True, summary="The larger of x and y; nan if either is, +0 above -0.",
 )
 minimum = elementwise(
-    "minimum", operands=2, reference=meaning.minimum, scalar="minimum", allowed=_anything,
+    "minimum", operands=2, reference=functions.minimum, scalar="minimum", allowed=_anything,
     commutative=True, summary="The smaller of x and y; nan if either is, -0 below +0.",
 )
 
@@ -175,7 +175,7 @@ exp = elementwise(
     "exp", operands=1, reference=np.exp, scalar="math.exp", summary="e to the power x.",
 )
 exp_product = elementwise(
-    "exp_product", operands=2, reference=meaning.exp_product, scalar="math.exp_product",
+    "exp_product", operands=2, reference=functions.exp_product, scalar="math.exp_product",
     commutative=True, summary="e to the power x times y, whose rounding does not count.",
 )
 expm1 = elementwise(
@@ -249,10 +249,10 @@ arctanh = elementwise(
     summary="The number whose hyperbolic tangent is x.",
 )
 erf = elementwise(
-    "erf", operands=1, reference=meaning.erf, scalar="math.erf", summary="The error function.",
+    "erf", operands=1, reference=functions.erf, scalar="math.erf", summary="The error function.",
 )
 erfc = elementwise(
-    "erfc", operands=1, reference=meaning.erfc, scalar="math.erfc",
+    "erfc", operands=1, reference=functions.erfc, scalar="math.erfc",
     summary="1 - erf(x), accurate for large x.",
 )
 arctan2 = elementwise(
@@ -264,29 +264,30 @@ arctan2 = elementwise(
 
 
 softplus = elementwise(
-    "softplus", operands=1, reference=meaning.softplus, scalar="math.softplus",
+    "softplus", operands=1, reference=functions.softplus, scalar="math.softplus",
     summary="log(1 + exp(x)) without overflow.",
 )
 sigmoid = elementwise(
-    "sigmoid", operands=1, reference=meaning.sigmoid, scalar="math.sigmoid",
+    "sigmoid", operands=1, reference=functions.sigmoid, scalar="math.sigmoid",
     summary="1 / (1 + exp(-x)), accurate on both sides.",
 )
 sigmoid_derivative = elementwise(
-    "sigmoid_derivative", operands=1, reference=meaning.sigmoid_derivative,
+    "sigmoid_derivative", operands=1, reference=functions.sigmoid_derivative,
     scalar="math.sigmoid_derivative",
     summary="exp(x) / (1 + exp(x))**2, the slope of sigmoid, accurate on both sides.",
 )
 logaddexp = elementwise(
-    "logaddexp", operands=2, reference=meaning.logaddexp, scalar="math.logaddexp", commutative=True,
+    "logaddexp", operands=2, reference=functions.logaddexp, scalar="math.logaddexp",
+    commutative=True,
     summary="log(exp(x) + exp(y)) without overflow.",
 )
 log1mexp = elementwise(
-    "log1mexp", operands=1, reference=meaning.log1mexp, scalar="math.log1mexp",
+    "log1mexp", operands=1, reference=functions.log1mexp, scalar="math.log1mexp",
     domain=Domain(high=0.0),
     summary="log(1 - exp(x)) for negative x.",
 )
 direction_cosine = elementwise(
-    "direction_cosine", operands=2, reference=meaning.composed("direction_cosine"),
+    "direction_cosine", operands=2, reference=functions.composed("direction_cosine"),
     scalar="math.direction_cosine", domain=(REALS, POSITIVE),
     summary="x / hypot(x, y), the cosine of the direction of (x, y).",
 )
@@ -410,7 +411,7 @@ cast = declare(
         "elementwise",
         1,
         _infer_cast,
-        meaning.cast,
+        functions.cast,
         attributes=("dtype",),
         scalar="cast",
         domain=(REALS,),

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir import sizes
+from gradc_ir.core import sizes
+from gradc_ir.core.op import REALS, Attributes, Op, declare
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
-from gradc_ir.op import REALS, Attributes, Op, declare
-from gradc_ir.reduction import Array
-from gradc_ir.types import DType, Type
+from gradc_ir.meaning.reduction import Array
 
 
 def _matrix(name: str, x: Type, *, square: bool = False) -> Type:

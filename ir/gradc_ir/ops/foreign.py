@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir import foreign
+from gradc_ir.core import foreign
+from gradc_ir.core.op import Attributes, Op, declare
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ShapeError
-from gradc_ir.op import Attributes, Op, declare
-from gradc_ir.sizes import Size
-from gradc_ir.types import DType, Type
 
 
 def _infer(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:

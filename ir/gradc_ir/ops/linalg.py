@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gradc_ir.core.op import REALS, Attributes, Op, declare
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
-from gradc_ir.fma import fma
-from gradc_ir.op import REALS, Attributes, Op, declare
-from gradc_ir.reduction import Array, contract_in_order, reduce_in_order
-from gradc_ir.sizes import Size
-from gradc_ir.types import DType, Type
+from gradc_ir.meaning.fma import fma
+from gradc_ir.meaning.reduction import Array, contract_in_order, reduce_in_order
 
 
 class Condition(NamedTuple):

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from gradc_ir.core.op import REALS, Attributes, Domain, Op, declare
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
-from gradc_ir.op import REALS, Attributes, Domain, Op, declare
-from gradc_ir.reduction import Array
-from gradc_ir.types import DType, Type
+from gradc_ir.meaning.reduction import Array
 
 
 def _along(name: str, x: Type, axis: Any) -> None:

@@ -1,4 +1,4 @@
-"""Reductions over axes, in the defined order of :mod:`gradc_ir.reduction`; the axes disappear."""
+"""Reductions over axes, which disappear; the order is :mod:`gradc_ir.meaning.reduction`'s."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from gradc_ir.core.op import REALS, Attributes, Domain, Op, declare
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
-from gradc_ir.op import REALS, Attributes, Domain, Op, declare
+from gradc_ir.meaning.reduction import Array, reduce_in_order
 from gradc_ir.ops.elementwise import maximum, minimum
-from gradc_ir.reduction import Array, reduce_in_order
-from gradc_ir.types import DType, Type
 
 
 def reduction(

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir import sizes
-from gradc_ir.constant import Constant
+from gradc_ir.core import sizes
+from gradc_ir.core.constant import Constant
+from gradc_ir.core.op import REALS, Attributes, Op, declare
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ShapeError
-from gradc_ir.op import REALS, Attributes, Op, declare
-from gradc_ir.reduction import Array
-from gradc_ir.sizes import Size
-from gradc_ir.types import DType, Type
+from gradc_ir.meaning.reduction import Array
 
 # -- sources ---------------------------------------------------------------------------------------
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir.op import POSITIVE, REALS, Domain, Op, greater_than
+from gradc_ir.core.op import POSITIVE, REALS, Domain, Op, greater_than
+from gradc_ir.meaning.reduction import Array
 from gradc_ir.ops.elementwise import elementwise
-from gradc_ir.reduction import Array
 
 _UNIT = Domain(0.0, 1.0)
 

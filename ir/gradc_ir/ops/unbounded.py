@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradc_ir import unbounded as meaning
+from gradc_ir.core.op import Attributes, Op, declare
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError
-from gradc_ir.op import Attributes, Op, declare
 from gradc_ir.ops.elementwise import same_dtype, same_shape
-from gradc_ir.types import DType, Type
+from gradc_ir.wide_exponents import arithmetic as meaning
 
 
 def _is_float(dtype: DType) -> bool:

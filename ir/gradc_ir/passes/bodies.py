@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.graph import Function, Value
-from gradc_ir.rearrange import scalar_constant
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.graphs.rearrange import scalar_constant
 
 # What stands for a parameter: the position of a new one, or a constant of the function around.
 Given: TypeAlias = int | Value

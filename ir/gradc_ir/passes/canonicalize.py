@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gradc_ir import build
-from gradc_ir.graph import Function, Node, Value
-from gradc_ir.op import TABLE
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.op import TABLE
+from gradc_ir.graphs.rearrange import apply as rearranged
+from gradc_ir.graphs.rearrange import scalar_constant
+from gradc_ir.graphs.windows import read_update
+from gradc_ir.matching.operand_order import ORDER_OPERANDS, in_order
+from gradc_ir.matching.rewrite import FunctionRule, rewrite
 from gradc_ir.ops.linalg import parse_spec
-from gradc_ir.order import ORDER_OPERANDS, in_order
 from gradc_ir.passes.fold import FoldConstants
-from gradc_ir.rearrange import apply as rearranged
-from gradc_ir.rearrange import scalar_constant
-from gradc_ir.rewrite import FunctionRule, rewrite
-from gradc_ir.windows import read_update
 
 _LABELS = "ijklmnopqrstuvwxyzabcdefghIJKLMNOPQRSTUVWXYZABCDEFGH"
 # A fence keeps what it is put around; a slice is not moved, since it leaves elements out.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradc_ir.graph import Function
-from gradc_ir.order import ORDER_OPERANDS
-from gradc_ir.rewrite import rewrite
+from gradc_ir.core.graph import Function
+from gradc_ir.matching.operand_order import ORDER_OPERANDS
+from gradc_ir.matching.rewrite import rewrite
 
 
 @dataclass(frozen=True)

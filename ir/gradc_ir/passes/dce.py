@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from gradc_ir.build import Builder
-from gradc_ir.graph import Function, Node, Value
+from gradc_ir.core.graph import Function, Node, Value
 
 
 @dataclass(frozen=True)

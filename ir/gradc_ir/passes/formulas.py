@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gradc_ir.builder import Builder
-from gradc_ir.graph import Function, Node, Value
-from gradc_ir.rearrange import REARRANGEMENTS, scalar_constant
-from gradc_ir.unbounded import Formulas, Operand, Step, print_formulas
+from gradc_ir.core.builder import Builder
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.graphs.rearrange import REARRANGEMENTS, scalar_constant
+from gradc_ir.wide_exponents.arithmetic import Formulas, Operand, Step, print_formulas
 
 IsStep = Callable[[Node], bool]
 

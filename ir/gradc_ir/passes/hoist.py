@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from gradc_ir import build, cost, walk
-from gradc_ir.builder import rebuilt
-from gradc_ir.closing import closed
-from gradc_ir.failing import may_fail
-from gradc_ir.graph import Function, Node, Value
+from gradc_ir import build
+from gradc_ir.core import walk
+from gradc_ir.core.builder import rebuilt
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.sizes import at_least
+from gradc_ir.graphs import cost
+from gradc_ir.graphs.failing import may_fail
+from gradc_ir.graphs.subgraph import closed
 from gradc_ir.passes.steady import at, merged, steady_carries, with_consts
 from gradc_ir.passes.trips import Scan, While
-from gradc_ir.sizes import at_least
 
 _MOVING = frozenset(
     {

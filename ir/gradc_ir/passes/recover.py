@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gradc_ir import build, knowledge
-from gradc_ir.graph import Function, Node, Value
+from gradc_ir import build
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.types import DType
+from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.passes.formulas import Group, grouped, is_tame, rebuilt
-from gradc_ir.rearrange import scalar_constant
-from gradc_ir.types import DType
-from gradc_ir.unbounded import ARITHMETIC, FUNCTIONS, PRIMITIVES, parse_formulas
+from gradc_ir.ranges import knowledge
+from gradc_ir.wide_exponents.arithmetic import ARITHMETIC, FUNCTIONS, PRIMITIVES, parse_formulas
 
 _STEPS = frozenset({*ARITHMETIC, *FUNCTIONS, "lt", "eq", "floor", "select"})
 # Functions that may overflow, that may underflow, and whose results are of moderate size.

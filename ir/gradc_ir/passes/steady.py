@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradc_ir.graph import Function, Value
+from gradc_ir.core.graph import Function, Value
 from gradc_ir.passes.bodies import specialise
 
 

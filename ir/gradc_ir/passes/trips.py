@@ -6,8 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gradc_ir import build, sizes
-from gradc_ir.graph import Function, Node, Value
+from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType, Type
+from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.passes.bodies import (
     Given,
     Operands,
@@ -18,9 +22,6 @@ from gradc_ir.passes.bodies import (
     specialise,
 )
 from gradc_ir.passes.fold import FoldConstants
-from gradc_ir.rearrange import scalar_constant
-from gradc_ir.sizes import Size
-from gradc_ir.types import DType, Type
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir.ranges.range import (
-    INF,
-    Number,
-    Range,
-    anything,
-    make,
-    outward,
-)
-from gradc_ir.types import DType
+from gradc_ir.core.range import INF, Number, Range, anything, make, outward
+from gradc_ir.core.types import DType
 
 Rule = Callable[..., Range]
 

@@ -7,23 +7,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gradc_ir import sizes
-from gradc_ir.graph import Node
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Node
+from gradc_ir.core.range import INF, Number, Range, anything, is_whole, make, outward, single, union
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType
 from gradc_ir.ops.linalg import condition_of, parse_spec
 from gradc_ir.ranges.arithmetic import integers, mul, square
-from gradc_ir.ranges.range import (
-    INF,
-    Number,
-    Range,
-    anything,
-    is_whole,
-    make,
-    outward,
-    single,
-    union,
-)
-from gradc_ir.sizes import Size
-from gradc_ir.types import DType
 
 NodeRule = Callable[[Node, Sequence[Range]], Range]
 

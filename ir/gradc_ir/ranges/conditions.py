@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from gradc_ir.graph import Node, Value
-from gradc_ir.ranges.range import (
-    INF,
-    Range,
-    intersection,
-    make,
-    next_above,
-    next_below,
-)
-from gradc_ir.rearrange import REARRANGEMENTS
+from gradc_ir.core.graph import Node, Value
+from gradc_ir.core.range import INF, Range, intersection, make, next_above, next_below
+from gradc_ir.graphs.rearrange import REARRANGEMENTS
 
 # Values, and the rearrangements of them, the outermost first, whose elements are meant.
 Key: TypeAlias = tuple[Value, tuple[Node, ...]]

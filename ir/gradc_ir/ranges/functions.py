@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir import meaning
+from gradc_ir.core.range import INF, Number, Range, make, outward
+from gradc_ir.core.types import DType
+from gradc_ir.meaning import functions
 from gradc_ir.ranges.arithmetic import Rule, absolute, rounded
-from gradc_ir.ranges.range import INF, Number, Range, make, outward
-from gradc_ir.types import DType
 
 HALF_PI = math.pi / 2
 # Beyond this many turns the distance to a multiple of pi is not told from numbers of 64 bits.
@@ -150,7 +150,7 @@ def angle(dtype: DType, y: Range, x: Range) -> Range:
 def log_add_exp(dtype: DType, x: Range, y: Range) -> Range:
     """Return the range of log(exp(x) + exp(y)): monotone in both."""
     low, high = (
-        float(meaning.logaddexp(*(np.asarray(end, dtype.numpy) for end in ends)))
+        float(functions.logaddexp(*(np.asarray(end, dtype.numpy) for end in ends)))
         for ends in ((x.low, y.low), (x.high, y.high))
     )
     low, high = outward(dtype, low, high)
@@ -193,14 +193,14 @@ BY_OP: dict[str, Rule] = {
     "erfcx": _limits(0.0, INF),
     "ndtr": _limits(0.0, 1.0),
     "log_ndtr": _limits(-INF, 0.0),
-    "softplus": Monotone(meaning.softplus, _POSITIVE, anchor=None),
-    "sigmoid": Monotone(meaning.sigmoid, _UNIT, anchor=(0.0, 0.5)),
+    "softplus": Monotone(functions.softplus, _POSITIVE, anchor=None),
+    "sigmoid": Monotone(functions.sigmoid, _UNIT, anchor=(0.0, 0.5)),
     "sigmoid_derivative": even(
         # its largest, 1/4, is rounded
-        Monotone(meaning.sigmoid_derivative, (0.0, 0.2501), anchor=None, rising=False)
+        Monotone(functions.sigmoid_derivative, (0.0, 0.2501), anchor=None, rising=False)
     ),
     "log1mexp": Monotone(
-        meaning.log1mexp, (-INF, 0.0), (-INF, 0.0), anchor=None, rising=False
+        functions.log1mexp, (-INF, 0.0), (-INF, 0.0), anchor=None, rising=False
     ),
     "logaddexp": log_add_exp,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradc_ir.graph import Value
+from gradc_ir.core.graph import Value
 
 
 def at_most(small: Value, large: Value) -> bool:

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradc_ir.graph import Node, Value
+from gradc_ir.core.graph import Node, Value
+from gradc_ir.core.range import INF, Range, anything, intersection, make, single, union
+from gradc_ir.core.types import DType
+from gradc_ir.graphs.rearrange import REARRANGEMENTS
 from gradc_ir.ranges import arithmetic, arrays, functions
 from gradc_ir.ranges.conditions import Facts, facts, merged, moved_in
 from gradc_ir.ranges.order import at_most
-from gradc_ir.ranges.range import INF, Range, anything, intersection, make, single, union
-from gradc_ir.rearrange import REARRANGEMENTS
-from gradc_ir.types import DType
 
 # How deep, and how many ops of both branches, are seen in the light of a condition.
 _DEPTH = 6

@@ -14,7 +14,7 @@ from itertools import pairwise
 from gradc_codegen.math.emitted import coefficients
 from gradc_codegen.math.emitted.builder import Bits, Float, Truth, fast_sum, fma
 from gradc_codegen.math.emitted.rare import table
-from gradc_ir.types import DType
+from gradc_ir.core.types import DType
 
 # Multiples of π/2 have at most so many bits that their products with the second part are exact in
 # double precision, and their errors small enough in single precision.

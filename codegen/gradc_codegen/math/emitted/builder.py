@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gradc_codegen.math.emitted.formats import FORMATS, Format
-from gradc_codegen.module import ANY_MACHINE, REGISTER, Machine, literal
-from gradc_ir.types import DType
+from gradc_codegen.text.module import ANY_MACHINE, REGISTER, Machine, literal
+from gradc_ir.core.types import DType
 
 FIRST_BLOCK = "entry"
 

@@ -18,7 +18,7 @@ from gradc_codegen.math.emitted.exponential import (
 )
 from gradc_codegen.math.emitted.lookup import pairs
 from gradc_codegen.math.emitted.rare import sometimes
-from gradc_ir.types import DType
+from gradc_ir.core.types import DType
 
 # From here on erf is 1 to the last place, and erfc 0.
 _SATURATED = {DType.F64: 6.0, DType.F32: 4.0}

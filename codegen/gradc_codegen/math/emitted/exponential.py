@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from gradc_codegen.math.emitted import coefficients, wide
 from gradc_codegen.math.emitted.builder import Bits, Float, Truth, fast_sum, fma, horner, paired
 from gradc_codegen.math.emitted.rare import otherwise
-from gradc_ir.types import DType
+from gradc_ir.core.types import DType
 
 LOG_2 = coefficients.LOG_2_NEAREST[DType.F64][0]
 

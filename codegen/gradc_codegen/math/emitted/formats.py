@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradc_ir.types import DType
+from gradc_ir.core.types import DType
 
 
 @dataclass(frozen=True)

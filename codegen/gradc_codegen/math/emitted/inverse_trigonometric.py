@@ -11,7 +11,7 @@ import math
 from gradc_codegen.math.emitted import coefficients
 from gradc_codegen.math.emitted.builder import Bits, Float, Truth, fast_sum, fma, horner, paired
 from gradc_codegen.math.emitted.rare import rarely
-from gradc_ir.types import DType
+from gradc_ir.core.types import DType
 
 
 def atan(x: Float) -> Float:

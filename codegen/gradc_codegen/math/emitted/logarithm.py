@@ -25,7 +25,7 @@ from gradc_codegen.math.emitted.builder import (
 )
 from gradc_codegen.math.emitted.formats import Format
 from gradc_codegen.math.emitted.rare import sometimes
-from gradc_ir.types import DType
+from gradc_ir.core.types import DType
 
 # 1 + f is at least this, and less than twice as much
 ROOT = math.sqrt(0.5)

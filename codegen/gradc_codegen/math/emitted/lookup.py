@@ -7,7 +7,7 @@ from itertools import chain
 
 from gradc_codegen.math.emitted.builder import Bits, Body, Float
 from gradc_codegen.math.emitted.wide import is_wide
-from gradc_codegen.module import REGISTER, literal
+from gradc_codegen.text.module import REGISTER, literal
 
 
 def pairs(name: str, table: Sequence[tuple[float, float]], index: Bits) -> tuple[Float, Float]:

@@ -10,7 +10,7 @@ from gradc_codegen.math.emitted.exponential import exp_as_sum, scaled
 from gradc_codegen.math.emitted.logarithm import log_of_sum
 from gradc_codegen.math.emitted.power import Sum, product
 from gradc_codegen.math.emitted.scaled_error_function import OFFSET, tail
-from gradc_ir.types import DType
+from gradc_ir.core.types import DType
 
 # From here on the function of -x is 0.
 _VANISHED = {DType.F64: 38.6, DType.F32: 14.4}

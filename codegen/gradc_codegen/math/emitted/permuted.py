@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from gradc_codegen.math.emitted.builder import Bits, Body, Float
 from gradc_codegen.math.emitted.registers import by_registers
 from gradc_codegen.math.emitted.wide import is_wide
-from gradc_codegen.module import REGISTER, literal
+from gradc_codegen.text.module import REGISTER, literal
 
 _BITS = 256
 _DOUBLE = 64

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gradc_codegen.math.emitted.builder import Bits, Body, Float, Truth, text_of
-from gradc_codegen.module import REGISTER
-from gradc_ir.types import DType
+from gradc_codegen.text.module import REGISTER
+from gradc_ir.core.types import DType
 
 # Without optimisation it is compiled in half the time. That its loops end is said here, so that
 # calls of it may be hoisted.

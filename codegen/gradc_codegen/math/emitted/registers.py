@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gradc_codegen.math.emitted.builder import Bits, Body, Float
-from gradc_codegen.module import REGISTER
+from gradc_codegen.text.module import REGISTER
 
 
 def by_registers(

@@ -14,7 +14,7 @@ from gradc_codegen.math.emitted.exponential import exp_as_sum, scaled
 from gradc_codegen.math.emitted.power import Sum
 from gradc_codegen.math.emitted.rare import sometimes
 from gradc_codegen.math.emitted.sums import series
-from gradc_ir.types import DType
+from gradc_ir.core.types import DType
 
 CENTRE = 3.0
 # With this one the polynomial is flat at x = 0, where the variable's rounding errors are largest.

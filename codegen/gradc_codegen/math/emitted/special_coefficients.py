@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradc_ir.types import DType
+from gradc_ir.core.types import DType
 
 Table = dict[DType, tuple[float, ...]]
 

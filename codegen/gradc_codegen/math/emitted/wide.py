@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from gradc_codegen.math.emitted.builder import Body, Float
 from gradc_codegen.math.emitted.registers import by_registers
-from gradc_codegen.module import REGISTER
+from gradc_codegen.text.module import REGISTER
 
 _BITS = 512
 _AS_ROUNDED = "4"  # the rounding that is set, which nobody changes

@@ -1,0 +1,1 @@
+"""Ops on whole arrays: sorting, scans, factorisations, BLAS, functions of C."""

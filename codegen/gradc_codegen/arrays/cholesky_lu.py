@@ -1,0 +1,203 @@
+"""Cholesky and LU factors and triangular systems: by loops if small, by LAPACK and BLAS if not."""
+
+from __future__ import annotations
+
+from gradc_codegen.arrays import small_factorisations
+from gradc_codegen.arrays.matrix_stacks import Stacked, call, converted, range_of, stack_and_matrix
+from gradc_codegen.arrays.small_factorisations import SMALL
+from gradc_codegen.arrays.whole_array_site import Site
+from gradc_codegen.text.module import literal
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Node
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType
+
+
+def cholesky_scratch(node: Node) -> tuple[Size, ...]:
+    """Return the bytes of a factor in double precision, if the result is not that."""
+    type_ = node.operands[0].type
+    _, n, _ = stack_and_matrix(type_.shape)
+    return () if type_.dtype is DType.F64 else (n * n * DType.F64.bytes,)
+
+
+def write_cholesky(site: Site) -> None:
+    """Write the lower factor of each matrix; it is made in double precision, as NumPy does."""
+    stack, n, _ = stack_and_matrix(site.node.results[0].type.shape)
+    which = range_of(n)
+    integers = () if which == "small" else ("n",)
+    pointers = ("a", "l") if not site.scratch else ("a", "l", "wide")
+    numbers = {"n": n}
+    call(
+        site,
+        lambda made: _cholesky(made, which),
+        which,
+        pointers,
+        stack,
+        numbers,
+        integers,
+        DType.F64,
+    )
+
+
+def _cholesky(made: Stacked, which: str) -> None:
+    writer, wide = made.writer, made.working_type
+    bad = made.flag()
+
+    def small(a: str, factor: str) -> None:
+        loops = small_factorisations.cholesky(writer.module, made.dtype)
+        writer.do(f"call void {loops}(ptr {a}, ptr {factor}, i64 %n)")
+
+    def large(a: str, factor: str) -> None:
+        """By rows the lower factor is what the upper one is by columns."""
+        n, info = made.fortran.integer("%n"), made.fortran.result()
+
+        def row(i: str) -> None:
+            start, after = writer.multiply(i, "%n"), writer.add(i, "1")
+
+            def copy(j: str) -> None:
+                place = writer.add(start, j)
+                entry = converted(writer, writer.load_at(made.type, a, place), made.type, wide)
+                writer.store_at(wide, entry, factor, place)
+
+            def clear(j: str) -> None:
+                writer.store_at(wide, "0.0", factor, writer.add(start, j))
+
+            writer.plain_loop("0", after, copy)
+            writer.plain_loop(after, "%n", clear)
+
+        writer.plain_loop("0", "%n", row)
+        made.fortran.call("potrf", "U", (n, factor, n, info))
+        status = writer.emit(f"load i32, ptr {info}")
+        made.either(bad, writer.emit(f"icmp ne i32 {status}, 0"))
+
+    def matrix(number: str) -> None:
+        a, result = made.part("%a", number, "%n", "%n"), made.part("%l", number, "%n", "%n")
+        factor = result if wide == made.type else "%wide"
+        count = writer.multiply("%n", "%n")
+        writer.do(f"store i1 false, ptr {bad}")
+        if which != "large":
+            writer.branch_if_less("%n", str(SMALL), lambda: small(a, factor))
+        if which != "small":
+            writer.branch_if_less(str(SMALL - 1), "%n", lambda: large(a, factor))
+
+        def check(i: str) -> None:
+            place = writer.add(writer.multiply(i, "%n"), i)
+            pivot = writer.load_at(wide, factor, place)
+            made.either(bad, writer.emit(f"fcmp ule {wide} {pivot}, 0.0"))
+
+        writer.plain_loop("0", "%n", check)
+        if factor != result:
+            made.narrow(factor, result, count)
+        nan = literal(float("nan"), made.dtype)
+        writer.where(writer.emit(f"load i1, ptr {bad}"), lambda: made.fill(result, count, nan))
+
+    made.each(matrix)
+
+
+def lu_scratch(node: Node) -> tuple[Size, ...]:
+    """Return the bytes of a matrix by columns, and of LAPACK's pivots."""
+    type_ = node.operands[0].type
+    _, rows, columns = stack_and_matrix(type_.shape)
+    if range_of(rows, columns) == "small":
+        return ()
+    return rows * columns * type_.dtype.bytes, sizes.minimum(rows, columns) * 4
+
+
+def write_lu(site: Site) -> None:
+    """Write the packed factors of each matrix, and the order of its rows."""
+    stack, rows, columns = stack_and_matrix(site.node.operands[0].type.shape)
+    which = range_of(rows, columns)
+    pointers = ["a", "f", "permutation", "copy", "pivots"][: 3 + len(site.scratch)]
+    numbers = {"rows": rows, "columns": columns}
+    integers = () if which == "small" else tuple(numbers)
+    call(site, lambda made: _lu(made, which), which, pointers, stack, numbers, integers)
+
+
+def _lu(made: Stacked, which: str) -> None:
+    writer = made.writer
+    writer.module.declare("declare i64 @llvm.smin.i64(i64, i64)")
+    steps = writer.at_entry("call i64 @llvm.smin.i64(i64 %rows, i64 %columns)")
+
+    def small(a: str, packed: str, order: str) -> None:
+        loops = small_factorisations.lu(writer.module, made.dtype)
+        made.copy(a, packed, writer.multiply("%rows", "%columns"))
+        sizes_ = "i64 %rows, i64 %columns"
+        writer.do(f"call void {loops}(ptr {packed}, ptr {order}, {sizes_})")
+
+    def large(a: str, packed: str, order: str) -> None:
+        rows, columns = made.fortran.integer("%rows"), made.fortran.integer("%columns")
+        made.to_columns(a, "%copy", "%rows", "%columns")
+        arguments = (rows, columns, "%copy", rows, "%pivots", made.fortran.result())
+        made.fortran.call("getrf", "", arguments)
+        made.to_rows("%copy", packed, "%rows", "%columns")
+
+        def exchange(k: str) -> None:
+            """A pivot is the row, counted from 1, that the k-th was exchanged with."""
+            pivot = writer.emit(f"sext i32 {writer.load_at('i32', '%pivots', k)} to i64")
+            other = writer.emit(f"sub i64 {pivot}, 1")
+            small_factorisations.exchange(writer, "i64", order, k, other)
+
+        writer.plain_loop("0", steps, exchange)
+
+    def matrix(number: str) -> None:
+        a = made.part("%a", number, "%rows", "%columns")
+        packed = made.part("%f", number, "%rows", "%columns")
+        order = made.part("%permutation", number, "%rows", type_="i64")
+        writer.plain_loop("0", "%rows", lambda i: writer.store_at("i64", i, order, i))
+        if which != "large":
+            writer.branch_if_less(steps, str(SMALL), lambda: small(a, packed, order))
+        if which != "small":
+            writer.branch_if_less(str(SMALL - 1), steps, lambda: large(a, packed, order))
+
+    made.each(matrix)
+
+
+def write_triangular_solve(site: Site) -> None:
+    """Write the unknowns of each triangular system."""
+    stack, n, columns = stack_and_matrix(site.node.results[0].type.shape)
+    lower, transposed, unit = (
+        bool(site.node.attributes[name]) for name in ("lower", "transposed", "unit")
+    )
+    which = range_of(n)
+    variant = f"{which}.{'lower' if lower else 'upper'}{'.t' * transposed}{'.unit' * unit}"
+    call(
+        site,
+        lambda made: _triangular_solve(made, which, lower, transposed, unit),
+        variant,
+        ("a", "b", "x"),
+        stack,
+        {"n": n, "columns": columns},
+        () if which == "small" else ("n", "columns"),
+    )
+
+
+def _triangular_solve(made: Stacked, which: str, lower: bool, transposed: bool, unit: bool) -> None:
+    writer = made.writer
+
+    def small(a: str, x: str) -> None:
+        loops = small_factorisations.substitution(
+            writer.module, made.dtype, lower=lower, transposed=transposed, unit=unit
+        )
+        writer.do(f"call void {loops}(ptr {a}, ptr {x}, i64 %n, i64 %columns)")
+
+    def large(a: str, x: str) -> None:
+        """By columns all is transposed: the triangle is the other one, right of the unknowns."""
+        n, columns = made.fortran.integer("%n"), made.fortran.integer("%columns")
+        letters = ("R", "U" if lower else "L", "T" if transposed else "N", "U" if unit else "N")
+
+        def solve() -> None:
+            one = made.fortran.number(1.0)
+            made.fortran.call("trsm", letters, (columns, n, one, a, n, x, columns))
+
+        writer.branch_if_less("0", "%columns", solve)
+
+    def matrix(number: str) -> None:
+        a = made.part("%a", number, "%n", "%n")
+        x = made.part("%x", number, "%n", "%columns")
+        made.copy(made.part("%b", number, "%n", "%columns"), x, writer.multiply("%n", "%columns"))
+        if which != "large":
+            writer.branch_if_less("%n", str(SMALL), lambda: small(a, x))
+        if which != "small":
+            writer.branch_if_less(str(SMALL - 1), "%n", lambda: large(a, x))
+
+    made.each(matrix)

@@ -1,0 +1,132 @@
+"""Running sums and recurrences: one element after another along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gradc_codegen.arrays.whole_array_site import Site, around
+from gradc_codegen.scalar.lower_scalar import lower_word
+from gradc_codegen.text.emitter import Writer
+from gradc_codegen.text.module import REGISTER, Module, suffix
+from gradc_ir.core.types import DType
+
+# from a writer, what came before, and the elements of the operands here: the element here
+Step = Callable[[Writer, str, list[str]], str]
+
+
+def write_cumsum(site: Site) -> None:
+    """Write the running sum of the one operand."""
+    dtype = site.node.results[0].type.dtype
+    _write(site, lambda writer, before, here: lower_word(writer, "add", dtype, [before, *here]))
+
+
+def write_recurrence(site: Site) -> None:
+    """Write ``h = a h + b``: a product, rounded, and a sum."""
+    dtype = site.node.results[0].type.dtype
+
+    def step(writer: Writer, before: str, here: list[str]) -> str:
+        factor, term = here
+        product = lower_word(writer, "mul", dtype, [factor, before])
+        return lower_word(writer, "add", dtype, [product, term])
+
+    _write(site, step)
+
+
+def _write(site: Site, step: Step) -> None:
+    """Call the function that goes along the axis: rows if it is the last one, else planes."""
+    node = site.node
+    dtype = node.results[0].type.dtype
+    before, length, behind = around(node)
+    reverse: bool = node.attributes["reverse"]
+    kind = "row" if behind == 1 else "plane"
+    name = f"@gradc.{node.op.name}.{kind}.{'back.' if reverse else ''}{suffix(dtype)}"
+    module = site.writer.module
+    define = _define_row if behind == 1 else _define_plane
+    count = len(site.operands)
+    module.help(name, lambda: define(module, name, dtype, count, reverse, step))
+    sizes = (before, length) if behind == 1 else (before, length, behind)
+    site.call(name, (*site.operands, *site.results), tuple(map(site.size, sizes)))
+
+
+def _define_row(
+    module: Module, name: str, dtype: DType, count: int, reverse: bool, step: Step
+) -> str:
+    """Return the function for rows: the last element stays in a register."""
+    writer = Writer(module, {})
+    type_ = REGISTER[dtype]
+    running = writer.place(type_)
+    last = writer.at_entry("sub i64 %length, 1")
+
+    def put(register: str, place: str) -> None:
+        writer.do(f"store {type_} {register}, ptr {running}")
+        writer.store_at(type_, register, "%out", place)
+
+    def row(outer: str) -> None:
+        start = writer.multiply(outer, "%length")
+
+        def element(index: str) -> None:
+            place = writer.add(start, writer.subtract(last, index) if reverse else index)
+            here = [writer.load_at(type_, f"%in{i}", place) for i in range(count)]
+            before = writer.emit(f"load {type_}, ptr {running}")
+            put(step(writer, before, here), place)
+
+        def first() -> None:
+            place = writer.add(start, last) if reverse else start
+            put(writer.load_at(type_, f"%in{count - 1}", place), place)
+
+        writer.branch_if_less("0", "%length", first)
+        writer.plain_loop("1", "%length", element)
+
+    writer.plain_loop("0", "%before", row)
+    return _text(writer, name, count, "i64 %before, i64 %length")
+
+
+def _define_plane(
+    module: Module, name: str, dtype: DType, count: int, reverse: bool, step: Step
+) -> str:
+    """Return the function for planes: the inner loop runs across the axis."""
+    writer = Writer(module, {})
+    type_ = REGISTER[dtype]
+    last = writer.at_entry("sub i64 %length, 1")
+
+    def position(outer: str, index: str) -> str:
+        """Return where the plane at an index begins."""
+        along = writer.subtract(last, index) if reverse else index
+        return writer.multiply(writer.add(writer.multiply(outer, "%length"), along), "%behind")
+
+    def stack(outer: str) -> None:
+        def first() -> None:
+            start = position(outer, "0")
+
+            def copy(across: str) -> None:
+                place = writer.add(start, across)
+                writer.store_at(
+                    type_, writer.load_at(type_, f"%in{count - 1}", place), "%out", place
+                )
+
+            writer.plain_loop("0", "%behind", copy)
+
+        def plane(index: str) -> None:
+            start = position(outer, index)
+            previous = writer.emit(f"sub i64 {index}, 1")
+            behind = position(outer, previous)
+
+            def element(across: str) -> None:
+                place = writer.add(start, across)
+                here = [writer.load_at(type_, f"%in{i}", place) for i in range(count)]
+                before = writer.load_at(type_, "%out", writer.add(behind, across))
+                writer.store_at(type_, step(writer, before, here), "%out", place)
+
+            writer.loop("0", "%behind", element)
+
+        writer.branch_if_less("0", "%length", first)
+        writer.plain_loop("1", "%length", plane)
+
+    writer.plain_loop("0", "%before", stack)
+    return _text(writer, name, count, "i64 %before, i64 %length, i64 %behind")
+
+
+def _text(writer: Writer, name: str, count: int, sizes: str) -> str:
+    writer.do("ret void")
+    pointers = [f"ptr noalias readonly %in{i}" for i in range(count)] + ["ptr noalias %out"]
+    return writer.text(f"define internal void {name}({', '.join(pointers)}, {sizes})")

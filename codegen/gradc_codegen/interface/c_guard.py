@@ -1,0 +1,143 @@
+"""The exported face of a kernel: LLVM text of C functions that check sizes and scratch first."""
+
+from __future__ import annotations
+
+from gradc_codegen.abi import LARGEST_SIZE, Signature, Status
+from gradc_codegen.text.lines import square_root
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Function
+from gradc_ir.core.sizes import Size
+
+
+def kernel_name(name: str) -> str:
+    """Return what the kernel behind the exported function ``name`` is called in its module."""
+    return f"{name}.kernel"
+
+
+def guard_text(function: Function, name: str, pointer_bits: int = 64) -> str:
+    """Return LLVM text that defines ``name`` and ``name_worksize`` over the kernel's own.
+
+    ``name`` returns SIZE when a size is negative or above 2**47, or an axis of an argument or
+    result would be negative; WORK when scratch is needed and NULL is given; else what the kernel
+    returns.
+    ``name_worksize`` returns a ``size_t``, 0 for sizes that ``name`` refuses.
+
+    Parameters
+    ----------
+    function: what the kernel computes.
+    name: the C name.
+    pointer_bits: how wide a ``size_t`` is on the target.
+    """
+    signature = Signature.of(function)
+    kernel = kernel_name(name)
+    count = len(signature.sizes)
+    size_types = ", ".join(["i64"] * count)
+    all_types = ", ".join(argument.llvm for argument in signature.arguments)
+    size_arguments = ", ".join(f"i64 %size{i}" for i in range(count))
+    all_arguments = ", ".join(
+        f"{argument.llvm} {name_}"
+        for argument, name_ in zip(signature.arguments, signature.llvm_names, strict=True)
+    )
+    bytes_wanted = f'call i64 @"{kernel}_worksize"({size_arguments})'
+    narrow = f"  %size_t = trunc i64 %bytes to i{pointer_bits}\n" if pointer_bits < 64 else ""
+    size_t = "%size_t" if pointer_bits < 64 else "%bytes"
+    return f"""declare i32 @"{kernel}"({all_types})
+declare i64 @"{kernel}_worksize"({size_types})
+
+define signext i32 @"{name}"({signature.llvm_parameters}) {{
+entry:
+{_checks(function)}  br i1 %refused, label %size, label %sized
+sized:
+  %bytes = {bytes_wanted}
+  %needed = icmp ne i64 %bytes, 0
+  %null = icmp eq ptr %work, null
+  %lacking = and i1 %needed, %null
+  br i1 %lacking, label %scratch, label %ready
+ready:
+  %status = call i32 @"{kernel}"({all_arguments})
+  ret i32 %status
+size:
+  ret i32 {Status.SIZE.value}
+scratch:
+  ret i32 {Status.WORK.value}
+}}
+
+define i{pointer_bits} @"{name}_worksize"({signature.llvm_sizes}) {{
+entry:
+{_checks(function)}  br i1 %refused, label %size, label %sized
+sized:
+  %bytes = {bytes_wanted}
+{narrow}  ret i{pointer_bits} {size_t}
+size:
+  ret i{pointer_bits} 0
+}}
+"""
+
+
+def _checks(function: Function) -> str:
+    """Return lines that set ``%refused`` to whether the sizes fit no call of the function."""
+    writer = _Writer({name: f"%size{i}" for i, name in enumerate(function.size_symbols)})
+    for symbol in writer.symbols.values():
+        # unsigned, so that negative sizes are above it too
+        writer.refuse(f"icmp ugt i64 {symbol}, {LARGEST_SIZE}")
+    types = (*function.param_types, *function.result_types)
+    for size in dict.fromkeys(size for type_ in types for size in type_.shape):
+        if not sizes.at_least(size, 0):
+            writer.refuse(f"icmp slt i64 {writer.size(size)}, 0")
+    last = writer.refusals[-1] if writer.refusals else "false"
+    writer.lines.append(f"  %refused = or i1 {last}, false")
+    return "\n".join(writer.lines) + "\n"
+
+
+class _Writer:
+    """Writes the arithmetic of sizes; ``refusals`` holds the running or of all conditions."""
+
+    def __init__(self, symbols: dict[str, str]) -> None:
+        self.symbols = symbols
+        self.lines: list[str] = []
+        self.refusals: list[str] = []
+
+    def value(self, expression: str) -> str:
+        name = f"%s{len(self.lines)}"
+        self.lines.append(f"  {name} = {expression}")
+        return name
+
+    def refuse(self, condition: str) -> None:
+        found = self.value(condition)
+        if self.refusals:
+            found = self.value(f"or i1 {self.refusals[-1]}, {found}")
+        self.refusals.append(found)
+
+    def size(self, size: Size) -> str:
+        if isinstance(size, int):
+            return str(size)
+        total = "0"
+        for monomial, coefficient in size.terms:
+            term = str(coefficient)
+            for atom in monomial:
+                term = self.value(f"mul i64 {term}, {self.atom(atom)}")
+            total = self.value(f"add i64 {total}, {term}")
+        return total
+
+    def atom(self, atom: sizes.Atom) -> str:
+        if isinstance(atom, str):
+            return self.symbols[atom]
+        if isinstance(atom, sizes.Maximum):
+            left, right = self.size(atom.left), self.size(atom.right)
+            larger = self.value(f"icmp sgt i64 {left}, {right}")
+            return self.value(f"select i1 {larger}, i64 {left}, i64 {right}")
+        if isinstance(atom, sizes.SquareRoot):
+            return square_root(self.value, self.size(atom.of))
+        return self.quotient(self.size(atom.numerator), self.size(atom.denominator))
+
+    def quotient(self, numerator: str, denominator: str) -> str:
+        """Divide rounding down; a denominator below 1 is refused, and 1 in what follows."""
+        small = self.value(f"icmp slt i64 {denominator}, 1")
+        self.refusals.append(
+            self.value(f"or i1 {self.refusals[-1]}, {small}") if self.refusals else small
+        )
+        divisor = self.value(f"select i1 {small}, i64 1, i64 {denominator}")
+        toward_zero = self.value(f"sdiv i64 {numerator}, {divisor}")
+        rest = self.value(f"srem i64 {numerator}, {divisor}")
+        below = self.value(f"icmp slt i64 {rest}, 0")
+        return self.value(f"add i64 {toward_zero}, {self.value(f'sext i1 {below} to i64')}")

@@ -1,0 +1,1 @@
+"""From loop nests and buffers to LLVM IR."""

@@ -1,0 +1,203 @@
+"""Loops and branches in machine code: each body is a function, inlined where it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradc_codegen.abi import Status
+from gradc_codegen.lower.carries import CARRIES, Carry
+from gradc_codegen.lower.control_site import ControlSite
+from gradc_codegen.nest.carry_storage import Way, ways
+from gradc_codegen.schedule.control_bodies import first_operand
+from gradc_codegen.text.module import MEMORY, literal
+from gradc_ir.core.graph import Value
+from gradc_ir.core.sizes import TAPE, Size, product
+from gradc_ir.core.types import Type
+
+
+class Control(ControlSite):
+    """A node of control flow in the making."""
+
+    def write(self) -> dict[Value, str]:
+        """Write it; returns the registers of the numbers it makes."""
+        if self.node.op.name == "scan":
+            self.scan()
+        elif self.node.op.name == "while":
+            self.while_()
+        elif self.node.op.name == "cond":
+            self.branches()
+        else:
+            self.call(0, *self._branch_arguments())
+        return self.numbers()
+
+    # -- branches ----------------------------------------------------------------------------------
+
+    def branches(self) -> None:
+        """Write a cond: the first body is for a condition that does not hold."""
+        writer = self.writer
+        arguments = self._branch_arguments()
+        pred = self.elements.element(self.operands[0], ())
+        yes, no, joined = writer.labels("then", "otherwise", "joined")
+        writer.do(f"br i1 {pred}, label %{yes}, label %{no}")
+        for block, body in ((yes, 1), (no, 0)):
+            writer.start(block)
+            writer.open()
+            self.call(body, *arguments)
+            writer.close()
+            writer.do(f"br label %{joined}")
+        writer.start(joined)
+
+    def _branch_arguments(self) -> tuple[list[str], list[str]]:
+        first = first_operand(self.node, 0)
+        operands = self.operands[first:]
+        places = [self.place(i) for i in range(len(self.node.results))]
+        inputs: dict[int, str] = {}
+        for result, param in self.kernels[0].overwrites.items():
+            self.begin(operands[param], result, places[result])
+            inputs[param] = f"ptr {places[result]}"
+        arguments = [inputs[i] if i in inputs else self.argument(x) for i, x in enumerate(operands)]
+        return arguments, [f"ptr {place}" for place in places]
+
+    # -- loops -------------------------------------------------------------------------------------
+
+    def _begin(self, init: Sequence[Value]) -> list[Carry]:
+        second = iter(self._scratch[len(self.kernels) :])
+        carries = []
+        for position, way in enumerate(ways(self.node, self.kernels)):
+            carry = CARRIES[way](self, position, next(second) if way is Way.TURNED else "")
+            carry.begin(init[position])
+            carries.append(carry)
+        return carries
+
+    def _step(
+        self,
+        body: int,
+        consts: Sequence[str],
+        carries: Sequence[Carry],
+        rows: Sequence[tuple[Type, str]],
+        index: str,
+    ) -> None:
+        """Write one call of a loop's body, with the rows at an index of arrays at some places."""
+        pairs = [carry.arguments() for carry in carries]
+        inputs = [
+            self.argument_at(row(type_), self._row(type_, place, index)) for type_, place in rows
+        ]
+        outputs = [
+            f"ptr {self._row(x.type, self.place(len(carries) + i), index)}"
+            for i, x in enumerate(self._stacks(len(carries)))
+        ]
+        self.call(
+            body,
+            [*consts, *(now for now, _ in pairs), *inputs],
+            [*(then for _, then in pairs), *outputs],
+        )
+        for carry in carries:
+            carry.step()
+
+    def _stacks(self, carries: int) -> tuple[Value, ...]:
+        """Return the results that have a row for each step."""
+        count = int(self.node.op.name == "while")
+        return self.node.results[carries : len(self.node.results) - count]
+
+    def _row(self, type_: Type, place: str, index: str) -> str:
+        writer = self.writer
+        width = writer.size(product(type_.shape[1:]))
+        return self.elements.memory.pointer(place, writer.multiply(index, width), type_.dtype)
+
+    def _clear(self, carries: int, first: str) -> None:
+        """Write zeros into the rows that were not visited."""
+        writer = self.writer
+        for position, value in enumerate(self._stacks(carries)):
+            if value in self._left_open:
+                continue
+            place, dtype = self.place(carries + position), value.type.dtype
+            width = writer.size(product(value.type.shape[1:]))
+            zero = "0" if MEMORY[dtype] == "i8" else literal(0, dtype)
+
+            def one(
+                index: str, place: str = place, type_: str = MEMORY[dtype], zero: str = zero
+            ) -> None:
+                writer.store_at(type_, zero, place, index)
+
+            writer.loop(writer.multiply(first, width), writer.size(value.type.count), one)
+
+    def scan(self) -> None:
+        """Write a loop over rows."""
+        writer, given, operands = self.writer, self.node.attributes, self.operands
+        length: Size | None = given["length"]
+        trips = self._trips(length)
+        start = first_operand(self.node, 0)
+        first, last = start + given["consts"], start + given["consts"] + given["carries"]
+        consts = [self.argument(x) for x in operands[start:first]]
+        carries = self._begin(operands[first:last])
+        # what is in memory for an operand may have another shape
+        types = [x.type for x in self.node.operands[last:]]
+        rows = [(type_, self.whole(x)) for type_, x in zip(types, operands[last:])]
+
+        def step(index: str) -> None:
+            at = index
+            if given["reverse"]:
+                at = writer.subtract(writer.subtract(trips, "1"), index)
+            self._step(0, consts, carries, rows, at)
+
+        writer.loop("0", trips, step)
+        for carry in carries:
+            carry.end()
+        if given["counted"]:
+            self._clear(len(carries), trips)
+
+    def _trips(self, length: Size | None) -> str:
+        writer = self.writer
+        if not self.node.attributes["counted"]:
+            assert length is not None
+            return writer.size(length)
+        count = self.elements.element(self.operands[0], ())
+        negative = writer.emit(f"icmp slt i64 {count}, 0")
+        trips = writer.emit(f"select i1 {negative}, i64 0, i64 {count}")
+        if length is not None:
+            too_many = writer.emit(f"icmp sgt i64 {trips}, {writer.size(length)}")
+            self.lowering.refuse(too_many, _overrun(length))
+        return trips
+
+    def while_(self) -> None:
+        """Write a loop with a condition."""
+        writer, given, operands = self.writer, self.node.attributes, self.operands
+        split = given["condition_consts"]
+        first = split + given["body_consts"]
+        asked = [self.argument(x) for x in operands[:split]]
+        consts = [self.argument(x) for x in operands[split:first]]
+        carries = self._begin(operands[first:])
+        count, holds = self.place(len(self.node.results) - 1), writer.stack("i8")
+        writer.store_at("i64", "0", count, "0")
+        head, inside, done = writer.labels("while", "holds", "done")
+        writer.do(f"br label %{head}")
+        writer.start(head)
+        writer.open()
+        self.call(0, [*asked, *(carry.arguments()[0] for carry in carries)], [f"ptr {holds}"])
+        flag = writer.emit(f"icmp ne i8 {writer.emit(f'load i8, ptr {holds}')}, 0")
+        writer.do(f"br i1 {flag}, label %{inside}, label %{done}")
+        writer.start(inside)
+        index = writer.load_at("i64", count, "0")
+        length: Size | None = given["length"]
+        if length is not None:
+            full = writer.emit(f"icmp sge i64 {index}, {writer.size(length)}")
+            self.lowering.refuse(full, _overrun(length))
+        self._step(1, consts, carries, (), index)
+        writer.store_at("i64", writer.add(index, "1"), count, "0")
+        writer.do(f"br label %{head}{writer.module.keep_scalar()}")
+        writer.close()
+        writer.start(done)
+        writer.release("i8", holds)
+        for carry in carries:
+            carry.end()
+        self._clear(len(carries), writer.load_at("i64", count, "0"))
+
+
+def row(type_: Type) -> Type:
+    """Return the type of one row."""
+    return type_.with_shape(type_.shape[1:])
+
+
+def _overrun(length: Size) -> Status:
+    """Return the status for a loop that has more steps than its length."""
+    return Status.TAPE if length == TAPE else Status.LIMIT

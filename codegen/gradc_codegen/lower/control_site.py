@@ -1,0 +1,159 @@
+"""One node of control flow in machine code: its operands, its results, and calls of its bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from gradc_codegen.abi import LLVM_TYPES, Status
+from gradc_codegen.arrays.whole_array_ops import arrays_of
+from gradc_codegen.lower.elements import Elements, Place
+from gradc_codegen.nest.carry_storage import is_fill
+from gradc_codegen.nest.loop_nest import Kernel
+from gradc_codegen.text.emitter import Writer
+from gradc_codegen.text.module import MEMORY
+from gradc_ir.core.graph import Node, Value
+from gradc_ir.core.types import Type
+
+
+class Body(NamedTuple):
+    """A body's function in machine code: its name, whether it can fail, its reads under guards."""
+
+    name: str
+    fails: bool
+    guarded_reads: int
+
+
+class Lowering(Protocol):
+    """What writing a node of control flow needs of the function it is written in."""
+
+    elements: Elements
+
+    @property
+    def sizes(self) -> str:
+        """The sizes as arguments of a call."""
+
+    def body(self, node: Node, position: int) -> Body:
+        """Return a node's body as a function of the module."""
+
+    def refuse(self, condition: str, status: Status) -> None:
+        """Return a status where a condition holds."""
+
+
+class ControlSite:
+    """Where a node of control flow is written.
+
+    Parameters
+    ----------
+    lowering: the function it is written in.
+    kernels: its bodies.
+    shares: values that share memory, as a kernel says.
+    scratch: pointers, as :func:`gradc_codegen.nest.carry_storage.control_scratch` asked for them.
+    left_open: results whose rows need no zeros where they are not visited.
+    """
+
+    def __init__(
+        self,
+        lowering: Lowering,
+        node: Node,
+        kernels: Sequence[Kernel],
+        shares: Mapping[Value, Value],
+        scratch: Sequence[str],
+        left_open: Container[Value],
+    ) -> None:
+        self.lowering = lowering
+        self.elements = lowering.elements
+        self.writer: Writer = lowering.elements.writer
+        self.node = node
+        self.kernels = kernels
+        self._shares = shares
+        self.operands = arrays_of(node)
+        self._scratch = scratch
+        self._left_open = left_open
+        self._slots: dict[int, str] = {}
+
+    # -- operands and results ----------------------------------------------------------------------
+
+    def whole(self, value: Value) -> str:
+        """Return where an operand begins."""
+        return self.elements.whole(value)
+
+    def place(self, position: int) -> str:
+        """Return where a result is written: its memory, or for a number in a register the stack."""
+        value = self.node.results[position]
+        if value.type.shape or self.elements.in_memory(value):
+            return self.elements.whole(value)
+        found = self._slots.get(position)
+        if found is None:
+            found = self._slots[position] = self.writer.stack(MEMORY[value.type.dtype])
+        return found
+
+    def numbers(self) -> dict[Value, str]:
+        """Return the registers of the numbers that were made, and give back their places."""
+        found = {}
+        for position, place in self._slots.items():
+            value = self.node.results[position]
+            found[value] = self.elements.load(Place(place, "0"), value.type.dtype)
+            self.writer.release(MEMORY[value.type.dtype], place)
+        return found
+
+    def begin(self, init: Value, position: int, place: str) -> None:
+        """Write what a result starts from into its place, unless it is there already."""
+        type_ = init.type
+        last = self._shares.get(self.node.results[position])
+        if last is not None and self._shares.get(init) is last:
+            return
+        if is_fill(init):
+            number = self.elements.element(init.operands[0], ())
+            self.writer.loop(
+                "0",
+                self.writer.size(type_.count),
+                lambda index: self.elements.store(Place(place, index), type_.dtype, number),
+            )
+        else:
+            self.copy(type_, self.whole(init), place)
+
+    def store(self, number: Value, place: str) -> None:
+        """Write a number to a place."""
+        register = self.elements.element(number, ())
+        self.elements.store(Place(place, "0"), number.type.dtype, register)
+
+    def argument(self, value: Value) -> str:
+        """Return an operand as an argument of a body: a number, or where an array begins."""
+        if value.type.shape:
+            return f"ptr {self.whole(value)}"
+        register = self.elements.element(value, ())
+        type_ = LLVM_TYPES[value.type.dtype]
+        if type_ != "i8":
+            return f"{type_} {register}"
+        if register in ("true", "false"):
+            return f"i8 {int(register == 'true')}"
+        return f"i8 {self.writer.emit(f'zext i1 {register} to i8')}"
+
+    def argument_at(self, type_: Type, place: str) -> str:
+        """Return what is at a place as an argument of a body."""
+        if type_.shape:
+            return f"ptr {place}"
+        llvm = LLVM_TYPES[type_.dtype]
+        return f"{llvm} {self.writer.emit(f'load {llvm}, ptr {place}')}"
+
+    def copy(self, type_: Type, source: str, target: str) -> None:
+        """Write a loop that copies an array."""
+        writer, memory = self.writer, MEMORY[type_.dtype]
+
+        def one(index: str) -> None:
+            writer.store_at(memory, writer.load_at(memory, source, index), target, index)
+
+        if source != target:
+            writer.loop("0", writer.size(type_.count), one)
+
+    def call(self, body: int, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+        """Write the call of a body, and the return of its status when that is not OK."""
+        made = self.lowering.body(self.node, body)
+        writer = self.writer
+        writer.guarded_reads += made.guarded_reads
+        arguments = [*filter(None, [self.lowering.sizes]), *inputs, *outputs]
+        work = self._scratch[body]
+        status = writer.emit(f"call i32 {made.name}({', '.join([*arguments, f'ptr {work}'])})")
+        if made.fails:
+            writer.return_unless_ok(status)

@@ -1,0 +1,448 @@
+"""From a function to the LLVM text of its kernel: the walk over the loop nest."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from functools import cached_property
+
+from gradc_codegen.abi import Signature, Status
+from gradc_codegen.arrays.whole_array_ops import WHOLE, arrays_of
+from gradc_codegen.arrays.whole_array_site import Site
+from gradc_codegen.lower.control import Control
+from gradc_codegen.lower.control_site import Body
+from gradc_codegen.lower.elements import Elements, Place
+from gradc_codegen.lower.interior_blocks import with_interior
+from gradc_codegen.lower.prologue import checks_of, symbols_of, write_worksize
+from gradc_codegen.lower.reduction_groups import write_groups
+from gradc_codegen.lower.reductions import Running, narrowed
+from gradc_codegen.lower.register_tiles import inner_of, write_tiles
+from gradc_codegen.lower.transpose_blocks import turn
+from gradc_codegen.lower.triangular_bounds import counts
+from gradc_codegen.lower.unroll import unrolled_by, write_unrolled
+from gradc_codegen.nest.carry_storage import left_open
+from gradc_codegen.nest.index_maps import scatter_dims
+from gradc_codegen.nest.loop_nest import Item, Kernel, Kind, Loop, Part, Statement
+from gradc_codegen.scalar.lower_scalar import lower_scalar, lower_word, select
+from gradc_codegen.schedule.lanes import functions_among, functions_in
+from gradc_codegen.schedule.schedule import schedule
+from gradc_codegen.schedule.updates import target_window
+from gradc_codegen.storage.buffers import Plan, plan
+from gradc_codegen.text.emitter import Writer
+from gradc_codegen.text.indices import Lane
+from gradc_codegen.text.module import ANY_MACHINE, MEMORY, Machine, Module, literal
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.types import DType
+
+# In a body with more functions LLVM runs out of registers, and numbers go to the stack and back.
+_MOST_INLINED = 24
+
+
+def lower(function: Function, name: str, blas: bool = False, machine: Machine = ANY_MACHINE) -> str:
+    """Return LLVM text of a module with the kernel ``@name`` and ``@name_worksize``.
+
+    The signature is that of :class:`gradc_codegen.abi.Signature`. The kernel returns a
+    :class:`gradc_codegen.abi.Status`; after any but OK its outputs must not be used.
+    With ``blas`` contractions that are bound by arithmetic go to BLAS; without it the results are
+    those of the language, to the bit. What is written depends on the ``machine`` a little, its
+    results do not.
+    """
+    return lower_kernel(schedule(function, blas), name, machine)
+
+
+def lower_kernel(kernel: Kernel, name: str, machine: Machine = ANY_MACHINE) -> str:
+    """Return LLVM text of a module for a loop nest, as :func:`lower` does for a function."""
+    signature = Signature.of(kernel.function)
+    module = Module(name, machine)
+    made = plan(kernel)
+    FunctionLowering(module, name, kernel, made, signature, symbols_of(kernel)).main()
+    write_worksize(module, kernel, made, signature)
+    return str(module)
+
+
+class FunctionLowering:
+    """Lowers one LLVM function: the kernel, a part of it, or the body of a loop or branch.
+
+    Parameters
+    ----------
+    symbols: the registers of all sizes.
+    indices: for a part the loops it is in.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        name: str,
+        kernel: Kernel,
+        made: Plan,
+        signature: Signature,
+        symbols: dict[str, str],
+        indices: dict[Loop, str] | None = None,
+    ) -> None:
+        self._module = module
+        self._name = name
+        self._kernel = kernel
+        self._plan = made
+        self._signature = signature
+        self._symbols = symbols
+        self.writer = Writer(module, symbols)
+        self._is_part = indices is not None
+        # without scratch there are at most buffers of no bytes, which nothing touches
+        has_work = self._is_part or kernel.is_body
+        arena = "%work" if has_work else "%arena" if made.needs_work else "null"
+        self.elements = Elements(self.writer, made, arena)
+        self.indices: dict[Loop, str] = dict(indices or {})
+        self.running: dict[Statement, Running] = {}
+        self._sink: dict[str, str] = {}
+        self._refusals: dict[Status, str] = {}
+        self._bodies: dict[tuple[Node, int], Body] = {}
+        self.fails = False
+
+    def main(self) -> None:
+        """Write the kernel: checks, the aligned arena, the nest."""
+        writer = self.writer
+        writer.checks = checks_of(writer, self._kernel, self._plan)
+        self.body_of(self._kernel.body)
+        self._finish()
+        head = f"define i32 @{self._name}({self._signature.llvm_parameters})"
+        self._module.functions.append(writer.text(head))
+
+    @cached_property
+    def _left_open(self) -> Container[Value]:
+        return left_open(self._kernel.function)
+
+    # -- bodies of loops and branches --------------------------------------------------------------
+
+    @property
+    def sizes(self) -> str:
+        """The sizes as arguments of a call."""
+        return ", ".join(f"i64 {size}" for size in self._symbols.values())
+
+    def body(self, node: Node, position: int) -> Body:
+        """Return a body of a node of control flow as a function of the module."""
+        found = self._bodies.get((node, position))
+        if found is None:
+            found = self._bodies[node, position] = self._write_body(
+                self._kernel.bodies[node][position],
+                self._plan.bodies[node][position],
+                self.writer.runs_often or node.op.name in ("scan", "while"),
+            )
+        return found
+
+    def _write_body(self, kernel: Kernel, made: Plan, repeats: bool) -> Body:
+        name = self._module.fresh(f"{self._module.name}.body")
+        signature = Signature.of(kernel.function, symbols=tuple(self._symbols))
+        inner = FunctionLowering(self._module, name, kernel, made, signature, self._symbols)
+        few = functions_among(kernel.statements) <= _MOST_INLINED
+        inner.writer.runs_often = repeats and few
+        inner.body_of(kernel.body)
+        inner._finish()
+        self.fails = self.fails or inner.fails
+        parameters = signature.llvm_parameters_of_body(kernel.overwrites)
+        self._module.functions.append(
+            inner.writer.text(f"define internal i32 @{name}({parameters})")
+        )
+        return Body(f"@{name}", inner.fails, inner.writer.guarded_reads)
+
+    def _finish(self) -> None:
+        """Write the ends of the function, one for each status it can return."""
+        writer = self.writer
+        writer.do(f"ret i32 {int(Status.OK)}")
+        if self.elements.may_fail:
+            writer.start("outside")
+            writer.do(f"ret i32 {int(Status.INDEX)}")
+        for status, label in self._refusals.items():
+            writer.start(label)
+            writer.do(f"ret i32 {int(status)}")
+        self.fails = self.fails or self.elements.may_fail or bool(self._refusals)
+        if not self._is_part and not self._kernel.is_body:
+            if self._kernel.function.size_symbols:
+                writer.start("size")
+                writer.do(f"ret i32 {int(Status.SIZE)}")
+            if self._plan.needs_work:
+                writer.start("work.missing")
+                writer.do(f"ret i32 {int(Status.WORK)}")
+
+    # -- the walk ----------------------------------------------------------------------------------
+
+    def body_of(self, body: list[Item]) -> None:
+        """Write the items of a loop's body, or of the whole nest."""
+        for item in body:
+            if isinstance(item, Statement):
+                self._statement(item)
+            elif isinstance(item, Loop):
+                self._loop(item)
+            else:
+                self._part(item)
+
+    def _part(self, part: Part) -> None:
+        """Write a part as a function of its own, and its call."""
+        open_loops = list(self.indices)
+        names = {loop: f"%index{i}" for i, loop in enumerate(open_loops)}
+        name = f"{self._name}.part{part.number}"
+        inner = FunctionLowering(
+            self._module, name, self._kernel, self._plan, self._signature, self._symbols, names
+        )
+        inner.body_of(part.body)
+        inner._finish()
+        self.fails = self.fails or inner.fails
+        given = self._signature.llvm_parameters
+        if self._kernel.is_body:
+            given = self._signature.llvm_parameters_of_body(self._kernel.overwrites)
+        parameters = ", ".join([given, *(f"i64 {name}" for name in names.values())])
+        self._module.functions.append(
+            inner.writer.text(f"define internal i32 @{name}({parameters}) noinline")
+        )
+        arguments = [
+            f"{argument.llvm} {value}"
+            for argument, value in zip(self._signature.arguments, self._signature.llvm_names)
+        ]
+        arguments[-1] = f"ptr {self.elements.arena}"
+        arguments += [f"i64 {self.indices[loop]}" for loop in open_loops]
+        status = self.writer.emit(f"call i32 @{name}({', '.join(arguments)})")
+        self.writer.return_unless_ok(status)
+
+    def begin(self, loop: Loop) -> list[Running]:
+        """Write the starts of a loop's reductions."""
+        running = []
+        for statement in loop.reductions:
+            made = Running(self.elements, self._plan.accumulators[statement], self._own)
+            made.begin()
+            running.append(made)
+            self.running[statement] = made
+        return running
+
+    def end(self, running: list[Running]) -> None:
+        """Put the totals of a loop's reductions where they live."""
+        for made in running:
+            self.running.pop(made.statement, None)
+            total = made.end()
+            if total is not None:
+                self._finished(made.statement, total, self._own(made.statement))
+
+    def _loop(self, loop: Loop) -> None:
+        writer, folds = self.writer, self.elements.folds
+        running = self.begin(loop)
+        grouped = [made for made in running if made.state.grouped]
+        end = writer.size(loop.size)
+
+        def body(index: str) -> None:
+            self.indices[loop] = index
+            for staged, buffer in zip(loop.staged, self._plan.staged.get(loop, ())):
+                assert isinstance(index, Lane)
+                turn(self.elements, staged, index, buffer)
+            before, writer.inlines = writer.inlines, functions_in(loop) <= _MOST_INLINED
+            self.body_of(loop.body)
+            writer.inlines = before
+            for staged in loop.staged:
+                del self.elements.turned[staged]
+            del self.indices[loop]
+
+        def alone(index: str) -> None:
+            body(index)
+            folds.flush()
+
+        times = unrolled_by(loop) if writer.lanes > 1 and not grouped else 1
+        if times > 1:
+            write_unrolled(writer, end, times, body, folds)
+            self.end(running)
+            return
+        folds.flush()
+        inner = inner_of(loop, self._plan) if writer.lanes > 1 and not grouped else None
+        stored = self._plan.storage.__contains__
+        block = with_interior(self.elements, loop, stored, alone) if loop.block > 1 else alone
+        if grouped:
+            write_groups(writer, loop, grouped, end, block)
+        elif loop.block > 1:
+            writer.lane_loop(end, loop.block, block)
+        elif inner is not None and self._module.machine.is_wide:
+            writer.loop(write_tiles(self, loop, inner), end, alone)
+        else:
+            start, end = narrowed(loop, running) or ("0", end)
+            writer.loop(start, end, alone)
+        self.end(running)
+
+    def _own(self, statement: Statement) -> list[str]:
+        """Return the index of each of a statement's dims; 0 for those no open loop runs over."""
+        own = ["0"] * len(statement.dims)
+        for loop, dim in statement.loops:
+            index = self.indices.get(loop)
+            if index is not None:
+                own[dim] = index
+        return own
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def _statement(self, statement: Statement) -> None:
+        node = statement.node
+        if not statement.dims and node.op.is_elementwise and statement.kind is Kind.MAP:
+            elements = self.elements
+            known = elements.registers
+            operands = [known.get(x) or elements.element(x, ()) for x in node.operands]
+            self._finished(statement, lower_scalar(self.writer, node, operands), [])
+            return
+        if statement.kind is Kind.WHOLE:
+            self._whole(statement)
+            return
+        own = self._own(statement)
+        if statement.kind is Kind.SCATTER:
+            self._scatter(statement, own)
+        elif statement.kind is Kind.PIECE:
+            self._piece(statement, own)
+        elif statement.kind is Kind.COPY:
+            value = self.elements.element(statement.value, tuple(own))
+            self._write_outputs(statement, own, value)
+        elif statement.kind is Kind.REDUCE:
+            self._reduce(statement, own)
+        elif statement.kind is Kind.BASE:
+            self._finished(statement, self.elements.element(node.operands[0], tuple(own)), own)
+        else:
+            self._finished(statement, self._value(statement, own), own)
+
+    def _value(self, statement: Statement, own: list[str]) -> str:
+        node = statement.node
+        if node.op.name == "contract":
+            dtype = statement.value.type.dtype
+            product = lower_word(self.writer, "mul", dtype, self._pair(node, own))
+            holds = counts(self.writer, node, own)
+            zero = literal(0.0 if dtype.is_float else 0, dtype)
+            return product if holds == "true" else select(self.writer, dtype, holds, product, zero)
+        return self.elements.compute(node, tuple(own))
+
+    def _pair(self, node: Node, own: list[str]) -> list[str]:
+        elements = self.elements
+        return [
+            elements.element(operand, elements.read_at(node, i, tuple(own)))
+            for i, operand in enumerate(node.operands)
+        ]
+
+    def _reduce(self, statement: Statement, own: list[str]) -> None:
+        running = self.running.get(statement)
+        if running is None:
+            state = self._plan.accumulators.get(statement)
+            if state is None:  # over an axis of size 1
+                self._finished(statement, self._single(statement, own), own)
+                return
+            # its loop is in another function
+            running = self.running[statement] = Running(self.elements, state, self._own)
+        running.step(own)
+
+    def _single(self, statement: Statement, own: list[str]) -> str:
+        node = statement.node
+        if node.op.name == "contract":
+            return self._value(statement, own)
+        return self._pair(node, own)[0]
+
+    def _finished(self, statement: Statement, register: str, own: list[str]) -> None:
+        """Put one finished element of a statement's value where it lives, and into outputs."""
+        value = statement.value
+        storage = self._plan.storage[value]
+        if not storage.memory:
+            self.elements.registers[value] = register
+            if statement.outputs:
+                self._write_outputs(statement, own, register)
+            return
+        index = tuple(own[dim] if dim >= 0 else "0" for dim in statement.axis_dims)
+        self.elements.keep(value, index, register)
+        if not statement.dims:
+            self.writer.remember((value, index), register)
+
+    def _write_outputs(self, statement: Statement, own: list[str], register: str) -> None:
+        """Store an element into the outputs that are wanted."""
+        writer, elements = self.writer, self.elements
+        dtype = statement.value.type.dtype
+        shape = statement.value.type.shape
+        for output in statement.outputs:
+            if not shape:
+                elements.store(Place(self._scalar_output(output, dtype), "0"), dtype, register)
+                continue
+
+            def store(output: int = output) -> None:
+                position = writer.linear([own[dim] for dim in statement.axis_dims], list(shape))
+                elements.store(Place(f"%out{output}", position), dtype, register)
+
+            writer.where(elements.wanted(output), store)
+
+    def _scalar_output(self, output: int, dtype: DType) -> str:
+        """Return where a scalar output goes: nowhere, on the stack, when it is not wanted."""
+        if self._plan.all_wanted:
+            return f"%out{output}"
+        type_ = MEMORY[dtype]
+        sink = self._sink.get(type_)
+        if sink is None:
+            sink = self._sink[type_] = self.writer.place(type_)
+        flag = self.elements.wanted(output)
+        return self.writer.at_entry(f"select i1 {flag}, ptr %out{output}, ptr {sink}")
+
+    def _whole(self, statement: Statement) -> None:
+        """Write an op on whole arrays; what nobody reads is not computed where nobody wants it."""
+        storage = self._plan.storage[statement.value]
+        if storage.is_output_only and not self._plan.all_wanted:
+            wanted = self.elements.wanted(storage.output)
+            self.writer.where(wanted, lambda: self._write_whole(statement))
+        else:
+            self._write_whole(statement)
+
+    def _write_whole(self, statement: Statement) -> None:
+        elements, node = self.elements, statement.node
+        scratch = tuple(map(elements.pointer, self._plan.scratch[statement]))
+        bodies = self._kernel.bodies.get(node)
+        if bodies is not None:
+            shares = self._kernel.shares
+            control = Control(self, node, bodies, shares, scratch, self._left_open)
+            for value, register in control.write().items():
+                elements.registers[value] = register
+                for output in statement.outputs:
+                    if self._kernel.function.results[output] is value:
+                        dtype = value.type.dtype
+                        place = Place(self._scalar_output(output, dtype), "0")
+                        elements.store(place, dtype, register)
+            return
+        WHOLE[node.op.name].write(
+            Site(
+                self.writer,
+                node,
+                tuple(map(elements.whole, arrays_of(node))),
+                tuple(map(elements.whole, node.results)),
+                scratch,
+                lambda condition: self.refuse(condition, Status.SIZE),
+            )
+        )
+
+    def refuse(self, condition: str, status: Status) -> None:
+        """Return a status where a condition holds."""
+        label = self._refusals.setdefault(status, f"refused.{status.name.lower()}")
+        (following,) = self.writer.labels("fits")
+        self.writer.do(f"br i1 {condition}, label %{label}, label %{following}")
+        self.writer.start(following)
+
+    def _piece(self, statement: Statement, own: list[str]) -> None:
+        node, writer = statement.node, self.writer
+        register = self.elements.element(node.operands[statement.operand], tuple(own))
+        if node.op.name == "set_slice":
+            index = [
+                writer.add(writer.size(start), writer.multiply(own[axis], str(step)))
+                for axis, (start, step) in enumerate(target_window(node))
+            ]
+        else:
+            axis: int = node.attributes["axis"]
+            before = node.operands[: statement.operand]
+            start = sum((operand.type.shape[axis] for operand in before), start=0)
+            index = list(own)
+            index[axis] = writer.add(writer.size(start), own[axis])
+        self.elements.keep(statement.value, tuple(index), register)
+
+    def _scatter(self, statement: Statement, own: list[str]) -> None:
+        node, elements = statement.node, self.elements
+        x, part, *indices = node.operands
+        axes: tuple[int, ...] = node.attributes["axes"]
+        index_rank = indices[0].type.rank
+        at = tuple(own[:index_rank])
+        index = [own[dim] if dim >= 0 else "" for dim in scatter_dims(node)]
+        for operand, axis in zip(indices, axes):
+            index[axis] = elements.checked(operand, at, x, axis)
+        register = elements.element(part, tuple(own))
+        if node.op.name == "scatter_add":
+            word = "or" if statement.value.type.dtype is DType.BOOL else "add"
+            have = elements.read(statement.value, tuple(index))
+            register = lower_word(self.writer, word, statement.value.type.dtype, [have, register])
+        elements.keep(statement.value, tuple(index), register)

@@ -1,0 +1,76 @@
+"""What stands around a kernel's nest: the checks at its entry, and the function for its scratch."""
+
+from __future__ import annotations
+
+from gradc_codegen.abi import LARGEST_SIZE, Signature
+from gradc_codegen.nest.loop_nest import Kernel
+from gradc_codegen.storage.buffers import ALIGNMENT, Plan
+from gradc_codegen.text.emitter import Writer
+from gradc_codegen.text.module import Module
+
+
+def symbols_of(kernel: Kernel) -> dict[str, str]:
+    """Return the registers of a kernel's sizes."""
+    return {name: f"%size{i}" for i, name in enumerate(kernel.function.size_symbols)}
+
+
+def aligned_size(writer: Writer, plan: Plan, slot: int) -> str:
+    """Return the bytes a symbolic slot takes, up to the next cache line."""
+    size = writer.maximum_at_entry(writer.size(plan.slots[slot]), "0")
+    rounded = writer.at_entry(f"add i64 {size}, {ALIGNMENT - 1}")
+    return writer.at_entry(f"and i64 {rounded}, {-ALIGNMENT}")
+
+
+def total_bytes(writer: Writer, made: Plan) -> str:
+    """Return the bytes of the arena, computed at the entry."""
+    total = str(made.fixed_bytes)
+    for slot in range(len(made.slots)):
+        total = writer.at_entry(f"add i64 {total}, {aligned_size(writer, made, slot)}")
+    return total
+
+
+def write_worksize(module: Module, kernel: Kernel, made: Plan, signature: Signature) -> None:
+    """Write the function that says how long ``work`` is: the arena, and room to align it."""
+    writer = Writer(module, symbols_of(kernel))
+    total = total_bytes(writer, made)
+    if made.slots:
+        some = writer.emit(f"icmp ne i64 {total}, 0")
+        room = writer.emit(f"select i1 {some}, i64 {ALIGNMENT}, i64 0")
+        result = writer.emit(f"add i64 {total}, {room}")
+    else:
+        result = str(int(total) + ALIGNMENT if int(total) else 0)
+    writer.do(f"ret i64 {result}")
+    head = f"define i64 @{module.name}_worksize({signature.llvm_sizes})"
+    module.functions.append(writer.text(head))
+
+
+def checks_of(writer: Writer, kernel: Kernel, made: Plan) -> list[str]:
+    """Return the lines at a kernel's entry: they check sizes and scratch and align ``%arena``."""
+    lines: list[str] = []
+    sizes = range(len(kernel.function.size_symbols))
+    for i in sizes:
+        lines += [
+            f"  %size{i}.bad = icmp ugt i64 %size{i}, {LARGEST_SIZE}",
+            f"  br i1 %size{i}.bad, label %size, label %size{i}.good",
+            f"size{i}.good:",
+        ]
+    if not made.needs_work:
+        return lines
+    if made.slots:
+        total = total_bytes(writer, made)
+        lines += writer.entry
+        writer.entry.clear()
+        lines.append(f"  %work.needed = icmp ne i64 {total}, 0")
+    else:
+        lines.append("  %work.needed = icmp eq i1 true, true")
+    lines += [
+        "  %work.null = icmp eq ptr %work, null",
+        "  %work.bad = and i1 %work.needed, %work.null",
+        "  br i1 %work.bad, label %work.missing, label %work.good",
+        "work.good:",
+        "  %work.number = ptrtoint ptr %work to i64",
+        "  %work.minus = sub i64 0, %work.number",
+        f"  %work.gap = and i64 %work.minus, {ALIGNMENT - 1}",
+        "  %arena = getelementptr i8, ptr %work, i64 %work.gap",
+    ]
+    return lines

@@ -1,0 +1,168 @@
+"""Loops over chunks and groups of 32 elements, for the reductions that have partials.
+
+With lanes along the loop a whole group is one to four vectors, and what is left behind the last one
+runs under a mask. Without, a group whose body is short is joined in registers, its partials one
+after another in the order in which they fold; any other goes element by element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gradc_codegen.lower.reductions import Running
+from gradc_codegen.nest.loop_nest import Kind, Loop, Statement
+from gradc_codegen.scalar.lower_scalar import is_function
+from gradc_codegen.text.emitter import Writer
+from gradc_codegen.text.indices import Lane, is_number
+from gradc_ir.meaning import reduction
+
+# A body is written once for each of the 32 elements of a group, so only very short ones are.
+_LONGEST_IN_REGISTERS = 3
+
+
+def write_groups(
+    writer: Writer, loop: Loop, running: Sequence[Running], end: str, body: Callable[[str], None]
+) -> None:
+    """Write the loop from 0 to ``end`` in chunks and groups.
+
+    Parameters
+    ----------
+    running: the reductions in the loop that have partials, all begun.
+    body: writes one iteration, or a block of them.
+    """
+    groups = _Lanes if loop.block > 1 else _InRegisters if _is_short(loop, running) else _OneByOne
+    made = groups(writer, loop, running, body)
+
+    def chunk(start: str) -> None:
+        for reduced in running:
+            reduced.begin_chunk()
+        made.write(start, writer.minimum(writer.add(start, str(reduction.CHUNK)), end))
+        for reduced in running:
+            reduced.join_chunk()
+
+    writer.loop("0", end, chunk, reduction.CHUNK)
+
+
+def _whole_groups(writer: Writer, running: Sequence[Running], start: str, stop: str) -> str:
+    """Return where the whole groups end; at their start in a loop too short to have partials."""
+    whole = writer.whole_blocks(start, stop, reduction.GROUP)
+    short = next((made.short for made in running if made.short), None)
+    return whole if short is None else writer.emit(f"select i1 {short}, i64 {start}, i64 {whole}")
+
+
+def _is_short(loop: Loop, running: Sequence[Running]) -> bool:
+    """Whether a body is so short that it may be written for each element of a group."""
+    statements = [item for item in loop.body if isinstance(item, Statement)]
+    return (
+        len(statements) == len(loop.body) <= _LONGEST_IN_REGISTERS
+        and all(statement.kind in (Kind.REDUCE, Kind.MAP) for statement in statements)
+        and not any(is_function(statement.node) for statement in statements)
+        and all(not made.state.inner for made in running)
+        and len({made.lanes for made in running}) == 1
+    )
+
+
+class _OneByOne:
+    """How the groups of a chunk are written: one element after another joins a partial."""
+
+    def __init__(
+        self, writer: Writer, loop: Loop, running: Sequence[Running], body: Callable[[str], None]
+    ) -> None:
+        self.writer = writer
+        self.block = loop.block
+        self.running = running
+        self.body = body
+
+    def write(self, start: str, stop: str) -> None:
+        """Write the groups of a chunk; the body once, as it may be long."""
+        writer = self.writer
+
+        def group(first: str) -> None:
+            last = writer.minimum(writer.add(first, str(reduction.GROUP)), stop)
+            self._between(lambda: self._elements(first, last))
+
+        writer.loop(start, stop, group, reduction.GROUP, True)
+
+    def _between(self, body: Callable[[], None]) -> None:
+        for made in self.running:
+            made.begin_group()
+        body()
+        for made in self.running:
+            made.join_group()
+
+    def _elements(self, start: str, stop: str) -> None:
+        self.writer.loop(start, stop, self.body, 1, True)
+
+
+class _WholeAndRest(_OneByOne):
+    """Groups of 32 elements in a way of their own, and what is behind the last one."""
+
+    def write(self, start: str, stop: str) -> None:
+        """Write the groups of a chunk."""
+        whole = _whole_groups(self.writer, self.running, start, stop)
+        self.writer.loop(start, whole, self._whole, reduction.GROUP)
+        self.writer.branch_if_less(whole, stop, lambda: self._rest(whole, stop))
+
+    def _whole(self, start: str) -> None:
+        self._between(lambda: self._elements(start, self.writer.add(start, str(reduction.GROUP))))
+
+    def _rest(self, start: str, stop: str) -> None:
+        for made in self.running:
+            made.in_rest = True
+        self._between(lambda: self._elements(start, stop))
+        for made in self.running:
+            made.in_rest = False
+
+
+class _Lanes(_WholeAndRest):
+    """Lanes side by side join as many partials at once."""
+
+    def _whole(self, start: str) -> None:
+        writer, block = self.writer, self.block
+
+        def row(offset: str) -> None:
+            with writer.in_lanes(block):
+                self.body(Lane(writer.add(start, offset), "1"))
+
+        self._between(lambda: writer.loop("0", str(reduction.GROUP), row, block))
+
+    def _elements(self, start: str, stop: str) -> None:
+        self.writer.lane_loop(stop, self.block, self.body, start)
+
+
+class _InRegisters(_WholeAndRest):
+    """A whole group without memory: each partial in turn, joined as soon as its neighbour is."""
+
+    def _whole(self, start: str) -> None:
+        self._join(start, reduction.GROUP)
+
+    def _rest(self, start: str, stop: str) -> None:
+        count = self.writer.subtract(stop, start)
+        if is_number(count):
+            self._join(start, int(count))
+        else:
+            super()._rest(start, stop)
+
+    def _join(self, start: str, count: int) -> None:
+        for made in self.running:
+            made.in_registers = True
+        totals = self._joined(start, count, 0, 1)
+        for made, total in zip(self.running, totals):
+            made.in_registers = False
+            assert total is not None
+            made.join_sum(total)
+
+    def _joined(self, start: str, count: int, first: int, stride: int) -> list[str | None]:
+        """Return the joins of the partials ``first``, ``first + stride``, …; None without elements.
+
+        Partials fold by halving, so those that are half of them apart are joined first.
+        """
+        if stride < self.running[0].lanes:
+            left = self._joined(start, count, first, 2 * stride)
+            right = self._joined(start, count, first + stride, 2 * stride)
+            return [made.join(x, y) for made, x, y in zip(self.running, left, right)]
+        for made in self.running:
+            made.partial = None
+        for position in range(first, count, stride):
+            self.body(self.writer.add(start, str(position)))
+        return [made.partial for made in self.running]

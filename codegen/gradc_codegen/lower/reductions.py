@@ -1,0 +1,433 @@
+"""Reductions in the defined order: where they start, one step, and the joins after each group.
+
+Element ``i`` joins partial ``i mod lanes`` of its group of 32; partials fold by halving; groups
+join into chunks of 4096, chunks into the total. Every state starts from the identity, which
+changes no bit. Where the length is known only at run time and turns out to be 32 or less, all
+elements join in order, from left to right.
+
+The same order comes about in three ways: one element after another, each for itself or for all
+lanes of a loop outside; with lanes along the reduced axis, where eight or sixteen neighbours join
+as many partials at once; and with lanes along an axis inside the reduced one.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import NamedTuple
+
+from gradc_codegen.lower import triangular_bounds
+from gradc_codegen.lower.elements import Elements, Place
+from gradc_codegen.lower.horizontal_reductions import Kind
+from gradc_codegen.nest.loop_nest import Loop, Statement
+from gradc_codegen.scalar.lower_scalar import lower_word, multiply_add, select
+from gradc_codegen.storage.buffers import Accumulator, Buffer, lanes
+from gradc_codegen.text.module import REGISTER, literal
+from gradc_codegen.text.vectors import element, folded, piece
+from gradc_ir.core.types import DType
+from gradc_ir.meaning import reduction
+from gradc_ir.ops.reduce import highest, lowest
+
+_COMBINE = {
+    "reduce_sum": "add",
+    "contract": "add",
+    "reduce_prod": "mul",
+    "reduce_max": "maximum",
+    "reduce_min": "minimum",
+}
+
+
+def identity(statement: Statement) -> str:
+    """Return the number that changes nothing when it is joined."""
+    dtype = statement.value.type.dtype
+    word = _COMBINE[statement.node.op.name]
+    if word == "add":
+        return literal(-0.0 if dtype.is_float else 0, dtype)
+    if word == "mul":
+        return literal(1, dtype)
+    limit = lowest if word == "maximum" else highest
+    return literal(limit(dtype.numpy), dtype)
+
+
+class _Cell(NamedTuple):
+    """Where a part of a state is: on the stack, with its type, or a place in memory."""
+
+    pointer: str = ""
+    type: str = ""
+    place: Place | None = None
+    mask: bool = False
+
+
+class Running:
+    """A reduction while its loop runs.
+
+    Parameters
+    ----------
+    elements: access to values.
+    state: the planned state.
+    index_of: the index of each of the statement's dims outside the loop.
+    """
+
+    def __init__(
+        self, elements: Elements, state: Accumulator, index_of: Callable[[Statement], list[str]]
+    ) -> None:
+        self.elements = elements
+        self.state = state
+        self.statement = state.statement
+        self.dtype = self.statement.value.type.dtype
+        self._index_of = index_of
+        self._word = _COMBINE[self.statement.node.op.name]
+        self._register = not elements.in_memory(self.statement.value)
+        writer = elements.writer
+        self._vector = state.lanes > 1
+        self._type = writer.type_of(REGISTER[self.dtype], self._vector)
+        self.lanes = lanes(self.dtype)
+        # the flag that all elements join in order, where that is known only at run time
+        self.short: str | None = None
+        self._mask = str(self.lanes - 1)
+        size = self.statement.dims[self.statement.sequential]
+        if state.grouped and not isinstance(size, int):
+            self.short = writer.at_entry(f"icmp sle i64 {writer.size(size)}, {reduction.GROUP}")
+            self._mask = writer.at_entry(f"select i1 {self.short}, i64 0, i64 {self._mask}")
+        # whether the loop leaves out what does not count
+        self.is_narrowed = False
+        # whether the elements at hand may be all there are
+        self.in_rest = False
+        # while a group is joined in registers: the partial at hand, once it has an element
+        self.in_registers = False
+        self.partial: str | None = None
+        self._stack: dict[str, tuple[str, str]] = {}
+        if self._register:
+            self._reserve("total", self._type)
+        if state.is_free_along:
+            if not state.inner:
+                self._reserve("row", f"<{state.along} x {REGISTER[self.dtype]}>")
+        elif state.grouped and state.chunk is None:
+            self._reserve("chunk", self._type)
+            if 1 < state.along < reduction.GROUP:
+                self._reserve("row", f"<{self.lanes} x {REGISTER[self.dtype]}>")
+            elif state.along == 1 and state.partials is None:
+                self._reserve("partials", f"[{self.lanes} x {self._type}]")
+
+    # -- places ------------------------------------------------------------------------------------
+
+    def _reserve(self, name: str, type_: str) -> None:
+        self._stack[name] = (self.elements.writer.stack(type_), type_)
+
+    def _cell(self, name: str, own: list[str], buffer: Buffer | None) -> _Cell:
+        found = self._stack.get(name)
+        if found is not None:
+            return _Cell(*found)
+        assert buffer is not None
+        return self._scratch(buffer, self._inner(own))
+
+    def _scratch(self, buffer: Buffer, position: str) -> _Cell:
+        if self._vector:
+            position = self.elements.in_scratch(position, self.state.lanes)
+        mask = not self._vector
+        return _Cell(place=Place(self.elements.pointer(buffer), position), mask=mask)
+
+    def _total(self, own: list[str]) -> _Cell:
+        if self._register:
+            return _Cell(*self._stack["total"])
+        index = tuple(own[dim] for dim in self.statement.axis_dims)
+        value = self.statement.value
+        return _Cell(
+            place=self.elements.place(value, index), mask=not self.elements.has_lanes(value)
+        )
+
+    def _inner(self, own: list[str]) -> str:
+        dims = self.state.inner
+        return self.elements.writer.linear(
+            [own[dim] for dim in dims], [self.statement.dims[dim] for dim in dims]
+        )
+
+    def _chunk(self, own: list[str]) -> _Cell:
+        return self._cell("chunk", own, self.state.chunk)
+
+    def _partial(self, lane: str, own: list[str]) -> _Cell:
+        writer = self.elements.writer
+        buffer = self.state.partials
+        if buffer is None:
+            pointer, type_ = self._stack["partials"]
+            address = writer.emit(
+                f"getelementptr inbounds {type_}, ptr {pointer}, i64 0, i64 {lane}"
+            )
+            return _Cell(address, self._type)
+        width = "1"
+        for dim in self.state.inner:
+            width = writer.multiply(width, writer.size(self.statement.dims[dim]))
+        position = writer.add(writer.multiply(lane, width), self._inner(own))
+        return self._scratch(buffer, position)
+
+    def _load(self, cell: _Cell) -> str:
+        if cell.place is not None:
+            return self.elements.load(cell.place, self.dtype, cell.mask)
+        vector = cell.type.startswith("<")
+        return self.elements.writer.write(vector, f"load {cell.type}, ptr {cell.pointer}")
+
+    def _store(self, cell: _Cell, register: str) -> None:
+        if cell.place is not None:
+            self.elements.store(cell.place, self.dtype, register, cell.mask)
+            return
+        if cell.type.startswith("<") and not register.startswith(("%", "splat")):
+            register = f"splat ({REGISTER[self.dtype]} {register})"
+        self.elements.writer.do(f"store {cell.type} {register}, ptr {cell.pointer}")
+
+    def _each(self, body: Callable[[list[str]], None]) -> None:
+        """Run a body for every element of the state: over the dims inside the reduced loop."""
+        writer = self.elements.writer
+
+        def nest(position: int, own: list[str]) -> None:
+            if position == len(self.state.inner):
+                body(own)
+                return
+            dim = self.state.inner[position]
+
+            def within(index: str) -> None:
+                nest(position + 1, [*own[:dim], index, *own[dim + 1 :]])
+
+            end = writer.size(self.statement.dims[dim])
+            if position == len(self.state.inner) - 1 and writer.lanes == 1:
+                writer.lane_loop(end, self.lanes, within)
+            else:
+                writer.loop("0", end, within)
+
+        nest(0, self._index_of(self.statement))
+
+    # -- the life of a reduction -------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Write the state's start; the total of no elements is a positive zero."""
+        writer = self.elements.writer
+        start = identity(self.statement)
+        total = start
+        size = self.statement.dims[self.statement.sequential]
+        if self.dtype.is_float and self._word == "add":
+            zero = literal(0.0, self.dtype)
+            type_ = REGISTER[self.dtype]
+            if size == 0 or triangular_bounds.has_condition(self.statement.node):
+                total = zero
+            elif not isinstance(size, int):
+                empty = writer.at_entry(f"icmp sle i64 {writer.size(size)}, 0")
+                total = writer.at_entry(f"select i1 {empty}, {type_} {zero}, {type_} {start}")
+        if self._vector:
+            total = writer.spread(total, REGISTER[self.dtype])
+        self._each(lambda own: self._store(self._total(own), total))
+        if self.state.is_free_along and not self.state.inner:
+            self._store(_Cell(*self._stack["row"]), start)
+
+    def begin_chunk(self) -> None:
+        """Write the chunk's start."""
+        start = identity(self.statement)
+        self._each(lambda own: self._store(self._chunk(own), start))
+
+    def begin_group(self) -> None:
+        """Write the partials' start."""
+        start = identity(self.statement)
+        if "row" in self._stack:
+            self._store(_Cell(*self._stack["row"]), start)
+        elif self.state.along == 1:
+
+            def write(own: list[str]) -> None:
+                for lane in range(self.lanes):
+                    self._store(self._partial(str(lane), own), start)
+
+            self._each(write)
+
+    def join_group(self) -> None:
+        """Fold the partials into the chunk."""
+        if "row" in self._stack:
+            own = self._index_of(self.statement)
+            self._join_into(
+                self._chunk(own), self._folded(self._load(_Cell(*self._stack["row"])), self.lanes)
+            )
+        elif self.state.along == 1:
+
+            def write(own: list[str]) -> None:
+                values = [self._load(self._partial(str(lane), own)) for lane in range(self.lanes)]
+                while len(values) > 1:
+                    half = len(values) // 2
+                    values = [self._join(values[i], values[i + half]) for i in range(half)]
+                self._join_into(self._chunk(own), values[0])
+
+            self._each(write)
+
+    def join_chunk(self) -> None:
+        """Join the chunk to the total."""
+        self._each(lambda own: self._join_into(self._total(own), self._load(self._chunk(own))))
+
+    def join_sum(self, total: str) -> None:
+        """Join the sum of a group that was joined in registers to the chunk."""
+        self._join_into(self._chunk(self._index_of(self.statement)), total)
+
+    def step(self, own: list[str]) -> None:
+        """Join the element at the index of all dims."""
+        node, elements = self.statement.node, self.elements
+        operands = [
+            elements.element(operand, elements.read_at(node, i, tuple(own)))
+            for i, operand in enumerate(node.operands)
+        ]
+        holds = "true"
+        if not self.is_narrowed:
+            holds = triangular_bounds.counts(elements.writer, node, own)
+        if holds == "false":
+            return
+        if self.state.along > 1:
+            self._step_along(self._which_count(operands, holds), own)
+        elif self.in_registers:
+            self.partial = self._joined_where(holds, self.partial, operands)
+        elif self.state.grouped:
+            index = own[self.statement.sequential]
+            lane = elements.writer.emit(f"and i64 {index}, {self._mask}")
+            self._step_into(self._partial(lane, own), operands, holds)
+        else:
+            self._step_into(self._total(own), operands, holds)
+
+    def end(self) -> str | None:
+        """Return the total in a register and give back the stack, None when it lives in memory."""
+        writer = self.elements.writer
+        if self.state.is_free_along and not self.state.inner:
+            own = self._index_of(self.statement)
+            row = self._load(_Cell(*self._stack["row"]))
+            self._join_into(self._total(own), self._folded(row, self.state.along))
+        total = self._load(_Cell(*self._stack["total"])) if self._register else None
+        for place, type_ in self._stack.values():
+            writer.release(type_, place)
+        return total
+
+    def narrowed(self, loop: Loop) -> triangular_bounds.Range | None:
+        """Return the iterations of the loop that count; the steps then look at no others."""
+        own = self._index_of(self.statement)
+        found = triangular_bounds.range_of(self.elements.writer, loop, own)
+        self.is_narrowed = found is not None
+        return found
+
+    # -- lanes along the reduced axis --------------------------------------------------------------
+
+    def _step_along(self, operands: list[str], own: list[str]) -> None:
+        writer, state = self.elements.writer, self.state
+        operands = [writer.spread(x, REGISTER[x_type]) for x, x_type in self._typed(operands)]
+        if state.is_free_along:
+            (x,) = self._counted(
+                [self._product(operands)] if len(operands) > 1 else operands,
+                [identity(self.statement)],
+            )
+            if state.inner:
+                self._join_into(self._total(own), self._folded(x, writer.lanes))
+            else:
+                row = _Cell(*self._stack["row"])
+                self._store(row, self._join(self._load(row), x))
+        elif not state.grouped:
+            self._in_order(self._total(own), operands)
+        elif self.in_rest and self.short is not None:
+            opposite = writer.at_entry(f"xor i1 {self.short}, true")
+            writer.where(self.short, lambda: self._in_order(self._chunk(own), operands))
+            writer.where(opposite, lambda: self._in_group(operands, own))
+        else:
+            self._in_group(operands, own)
+
+    def _typed(self, operands: list[str]) -> list[tuple[str, DType]]:
+        return [(x, o.type.dtype) for x, o in zip(operands, self.statement.node.operands)]
+
+    def _product(self, operands: list[str]) -> str:
+        return lower_word(self.elements.writer, "mul", self.dtype, operands)
+
+    def _which_count(self, operands: list[str], holds: str) -> list[str]:
+        """Return operands that change nothing where a condition does not hold."""
+        if holds == "true":
+            return operands
+        writer = self.elements.writer
+        neutral = [identity(self.statement), literal(1.0, self.dtype)]
+        return [select(writer, self.dtype, holds, x, rest) for x, rest in zip(operands, neutral)]
+
+    def _counted(self, operands: list[str], neutral: list[str]) -> list[str]:
+        """Return operands that change nothing in the lanes that do not count."""
+        writer = self.elements.writer
+        if writer.mask is None:
+            return operands
+        mask = writer.mask
+        return [select(writer, self.dtype, mask, x, rest) for x, rest in zip(operands, neutral)]
+
+    def _in_order(self, cell: _Cell, operands: list[str]) -> None:
+        """Join all lanes from the first to the last."""
+        writer = self.elements.writer
+        size = self.statement.dims[self.statement.sequential]
+        count = min(writer.lanes, size) if isinstance(size, int) else writer.lanes
+        neutral = [identity(self.statement), literal(1.0, self.dtype)]
+        operands = self._counted(operands, neutral)
+        have = self._load(cell)
+        for lane in range(count):
+            picked = [element(writer, x, REGISTER[self.dtype], lane) for x in operands]
+            have = self._joined(have, picked)
+        self._store(cell, have)
+
+    def _in_group(self, operands: list[str], own: list[str]) -> None:
+        """Join the lanes to the partials; a whole group of them makes its sum at once."""
+        writer = self.elements.writer
+        row = _Cell(*self._stack["row"]) if "row" in self._stack else None
+        partial = self._load(row) if row is not None else None
+        mask = writer.mask
+        type_ = REGISTER[self.dtype]
+        for start in range(0, writer.lanes, self.lanes):
+            pieces = [piece(writer, x, type_, start, self.lanes) for x in operands]
+            where = None if mask is None else piece(writer, mask, "i1", start, self.lanes)
+            with writer.in_lanes(self.lanes):
+                have = identity(self.statement) if partial is None else partial
+                partial = self._joined(partial, pieces)
+                if where is not None:
+                    partial = select(writer, self.dtype, where, partial, have)
+        assert partial is not None
+        if row is not None:
+            self._store(row, partial)
+        elif (self.in_rest and self.short is not None) or not writer.inlines:
+            self._join_into(self._chunk(own), self._folded(partial, self.lanes))
+        else:
+            cell = self._chunk(own)
+            kind = Kind(type_, self.lanes, self._word)
+            self.elements.folds.add(
+                kind, partial, self._join, functools.partial(self._join_into, cell)
+            )
+
+    def _folded(self, row: str, lanes: int) -> str:
+        """Return the lanes of a vector joined: partials, or what may be joined in any order."""
+        return folded(self.elements.writer, row, REGISTER[self.dtype], lanes, self._join)
+
+    # -- joins -------------------------------------------------------------------------------------
+
+    def join(self, x: str | None, y: str | None) -> str | None:
+        """Return two parts of a state joined; None is a part without elements."""
+        if x is None or y is None:
+            return y if x is None else x
+        return self._join(x, y)
+
+    def _join(self, x: str, y: str) -> str:
+        return lower_word(self.elements.writer, self._word, self.dtype, [x, y])
+
+    def _joined(self, have: str | None, operands: list[str]) -> str:
+        if len(operands) > 1:
+            if have is None:
+                return self._product(operands)
+            x, y = operands
+            return multiply_add(self.elements.writer, self.dtype, x, y, have)
+        return operands[0] if have is None else self._join(have, operands[0])
+
+    def _joined_where(self, holds: str, have: str | None, operands: list[str]) -> str:
+        """Return what is there with an element joined where a condition holds."""
+        if holds == "true":
+            return self._joined(have, operands)
+        have = have or identity(self.statement)
+        return select(self.elements.writer, self.dtype, holds, self._joined(have, operands), have)
+
+    def _step_into(self, cell: _Cell, operands: list[str], holds: str) -> None:
+        self._store(cell, self._joined_where(holds, self._load(cell), operands))
+
+    def _join_into(self, cell: _Cell, value: str) -> None:
+        self._store(cell, self._join(self._load(cell), value))
+
+
+def narrowed(loop: Loop, running: list[Running]) -> triangular_bounds.Range | None:
+    """Return the iterations of a loop that count, if its sum need not look at the others."""
+    if len(running) != 1 or running[0].state.grouped or running[0].state.along > 1:
+        return None
+    return running[0].narrowed(loop)

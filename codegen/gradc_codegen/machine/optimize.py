@@ -1,0 +1,180 @@
+"""LLVM's optimiser over the text of a module: strict IEEE, no calls but those the text makes.
+
+Nothing here changes a bit of a result: without fast-math flags LLVM neither reassociates nor fuses,
+so the vectorisers only widen elementwise code, and ``no-builtins`` keeps it from knowing what
+``exp`` or ``memset`` are: a zero loop stays a loop, ``exp(1)`` stays a call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+
+import llvmlite.binding as llvm
+
+from gradc_codegen.target.target import LOCK, PEEPHOLES, STRENGTH_REDUCTION, Target, without
+from gradc_ir.errors import VerifyError
+
+# What every function carries. Added here, not by those who write the text: none can forget it.
+FUNCTION_ATTRIBUTES = 'nounwind "no-builtins"'
+
+# Attributes are added to the text: llvmlite 0.47 puts those added to a function on its result.
+# A literal beginning is found at once, the beginnings of all lines one by one.
+_DEFINITION = re.compile(r"\n(define [^\n]*?)[ \t]*\{[ \t]*(?:;[^\n]*)?$", re.MULTILINE)
+_DECLARATION = re.compile(
+    r"\n(declare [^\n;@]*@(?!\"?llvm\.)[^\n;]*?)[ \t]*(?:;[^\n]*)?$", re.MULTILINE
+)
+
+# Modules of more lines than this are compiled with less effort and their internal functions are
+# kept apart: in one function they would be slow, emitting is more than linear in its length.
+_LARGE_MODULE = 20_000
+# With more outputs than this, each of which may be NULL, LLVM's second level takes too long: with
+# 1,000 of them 10 s, 0.5 s at the first.
+_MANY_OUTPUTS = 300
+# Unrolling makes most of the code of a loop: 400 loops take 5 s with it and 0.7 s without. Of more
+# than a few loops, compiling takes a quarter to a third less without it, and running as long: those
+# that time is spent in are as wide as they are to be.
+_SOME_LOOPS = 18
+_MANY_LOOPS = 100
+_HUGE_MODULE = 200_000
+# Loop strength reduction tries the sums of all strides that a loop's addresses have: with numbers
+# for sizes that is quick, and a stencil gains a tenth; with products of sizes it takes up to nine
+# tenths of the compile time, and no kernel gains. docs/decisions/0012-strength-reduction.md
+_MANY_STRIDES = 40
+_STRIDE = re.compile(r" = mul (?:nsw |nuw )*i64 %\S+ %")
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard LLVM tries: levels of its pipeline and code generator, and what to leave out.
+
+    ``as_written``: whether code is emitted instruction by instruction, but for math functions.
+    """
+
+    pipeline: int
+    generator: int
+    vectorize: bool
+    unroll: bool
+    reduce_strength: bool
+    keep_apart: bool
+    as_written: bool = False
+
+
+USUAL = Effort(
+    pipeline=2, generator=2, vectorize=True, unroll=True, reduce_strength=True, keep_apart=False
+)
+# Code without loops is nearly as it should be when it is written: more than LLVM's first level, and
+# vectors of two or three neighbouring numbers, take a third of its time and gain nothing.
+STRAIGHT = replace(USUAL, pipeline=1, vectorize=False)
+STRIDED = replace(USUAL, reduce_strength=False)
+MEDIUM = replace(STRIDED, unroll=False)
+LARGE = Effort(
+    pipeline=1, generator=1, vectorize=False, unroll=False, reduce_strength=False, keep_apart=True
+)
+# Without loops the machine code is the same, to a few bytes, when nothing looks at it before; and
+# when the generator takes one instruction after another, it is a tenth longer and there in half the
+# time.
+LONG = replace(LARGE, pipeline=0, as_written=True)
+HUGE = replace(LARGE, pipeline=0, generator=0)
+_BY_LEVEL = (HUGE, LARGE, USUAL)
+
+
+def effort(texts: Sequence[str], level: int | None = None) -> Effort:
+    """Return how hard to try: by what the texts are like, or a level 0, 1 or 2."""
+    if level is not None:
+        return _BY_LEVEL[level]
+    lines = sum(text.count("\n") for text in texts)
+    loops = sum(text.count(" = phi i64 ") for text in texts)
+    if lines > _HUGE_MODULE:
+        return HUGE
+    if lines > _LARGE_MODULE:
+        return LARGE if loops else LONG
+    if sum(text.count(", null\n") for text in texts) > _MANY_OUTPUTS:
+        return LARGE
+    if not loops:
+        return STRAIGHT
+    if loops > _MANY_LOOPS:
+        return MEDIUM
+    strides = sum(len(_STRIDE.findall(text)) for text in texts)
+    how = STRIDED if strides > _MANY_STRIDES else USUAL
+    return replace(how, unroll=loops <= _SOME_LOOPS)
+
+
+def parse(texts: Sequence[str], target: Target, how: Effort) -> llvm.ModuleRef:
+    """Return the module of one or more texts, laid out for a target.
+
+    Functions get their attributes. What is internal to one text stays apart from the others.
+
+    Raises
+    ------
+    VerifyError: LLVM refuses a text, with its own words; a defect of what wrote it.
+    """
+    with LOCK:
+        context = llvm.create_context()
+        modules = []
+        for text in texts:
+            try:
+                module = llvm.parse_assembly(_with_attributes(text, how), context)
+                module.verify()
+            except RuntimeError as error:
+                raise VerifyError("LLVM refuses the text of a module", found=str(error)) from None
+            module.triple, module.data_layout = target.triple, target.layout
+            modules.append(module)
+        for other in modules[1:]:
+            modules[0].link_in(other)
+        return modules[0]
+
+
+def _with_attributes(text: str, how: Effort) -> str:
+    def define(match: re.Match[str]) -> str:
+        head = match[1]
+        apart = how.keep_apart and head.startswith("define internal ")
+        more = " noinline" if apart and "alwaysinline" not in head else ""
+        if how.as_written and "@gradc." not in head:
+            more = " noinline optnone"
+        return f"\n{head} {FUNCTION_ATTRIBUTES}{more} {{"
+
+    if how.keep_apart:
+        text = text.replace(") alwaysinline\n", ")\n")
+    # nobuiltin: or calls of constants are computed here, with the libm LLVM was built with
+    return _DECLARATION.sub(r"\n\1 nobuiltin", _DEFINITION.sub(define, f"\n{text}"))[1:]
+
+
+@dataclass(frozen=True)
+class Optimized:
+    """A module after the optimiser, with the machine and the effort to emit it with, once."""
+
+    module: llvm.ModuleRef
+    machine: llvm.TargetMachine
+    how: Effort
+
+    def object(self) -> bytes:
+        """Return the module's object file."""
+        with LOCK, self._options():
+            return bytes(self.machine.emit_object(self.module))
+
+    def assembly(self) -> str:
+        """Return the module's assembly."""
+        with LOCK, self._options():
+            return str(self.machine.emit_assembly(self.module))
+
+    def _options(self) -> AbstractContextManager[None]:
+        # LLVM 22's peephole pass loses numbers, docs/decisions/0018-peepholes.md
+        if self.how.reduce_strength:
+            return without(PEEPHOLES)
+        return without(PEEPHOLES, STRENGTH_REDUCTION)
+
+
+def optimize(module: llvm.ModuleRef, target: Target, how: Effort) -> Optimized:
+    """Optimise a module in place; returns it with a fresh machine of the same effort."""
+    with LOCK:
+        if how.pipeline:
+            options = llvm.create_pipeline_tuning_options(how.pipeline)
+            options.loop_vectorization = how.vectorize
+            options.slp_vectorization = how.vectorize
+            options.loop_unrolling = how.unroll
+            builder = llvm.create_pass_builder(target.machine(how.generator), options)
+            builder.getModulePassManager().run(module, builder)
+        return Optimized(module, target.machine(how.generator), how)

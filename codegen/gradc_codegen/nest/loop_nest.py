@@ -1,0 +1,302 @@
+"""The loop nest as data: statements, the loops around them, and the kernel they make up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple, TypeAlias
+
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.sizes import Size, product
+
+# For each axis of a value the dim of the reading statement it is read at, -1 for any other index.
+Reading: TypeAlias = tuple[int, ...]
+
+
+class Kind(Enum):
+    """What a statement does to its value's storage."""
+
+    MAP = "map"  # one element of the value at every point of its dims
+    REDUCE = "reduce"  # joins its elements over one dim
+    SCATTER = "scatter"  # writes at indices that are read, in ascending order of one dim
+    PIECE = "piece"  # one operand of a concatenation or an update, written in its place
+    BASE = "base"  # the operand that scatters or updates then write into
+    COPY = "copy"  # an output that is no statement's value
+    WHOLE = "whole"  # all results of an op on whole arrays, outside all loops
+
+
+class Statement:
+    """One computation over dims: all elements of a value, or part of them.
+
+    Parameters
+    ----------
+    number: its place in program order.
+    node: the node it computes.
+    value: the value it writes; a node of several results has ``others`` too.
+    kind: how it writes it.
+    dims: the sizes it runs over.
+    labels: the label of each dim.
+    axis_dims: for each axis of the value the dim that is its index, -1 for a computed index.
+    sequential: the dim it reduces, or must go through in ascending order; -1 for none.
+    """
+
+    __slots__ = (
+        "after",
+        "axis_dims",
+        "choice",
+        "dim_axis",
+        "dims",
+        "inputs",
+        "kind",
+        "labels",
+        "latest",
+        "loops",
+        "node",
+        "number",
+        "operand",
+        "others",
+        "outputs",
+        "part",
+        "phase",
+        "position",
+        "remaining",
+        "scope",
+        "sequential",
+        "shared",
+        "sources",
+        "sums_rows",
+        "value",
+        "volumes",
+    )
+
+    def __init__(
+        self,
+        number: int,
+        node: Node,
+        value: Value,
+        kind: Kind = Kind.MAP,
+        dims: tuple[Size, ...] = (),
+        labels: tuple[int, ...] = (),
+        axis_dims: tuple[int, ...] = (),
+        sequential: int = -1,
+        operand: int = -1,
+    ) -> None:
+        self.number = number
+        self.node = node
+        self.value = value
+        self.kind = kind
+        self.dims = dims
+        self.labels = labels
+        self.axis_dims = axis_dims
+        self.sequential = sequential
+        self.operand = operand  # the operand a piece writes
+        # tuples, because most are empty and there are many statements
+        self.inputs: tuple[tuple[Statement, Reading], ...] = ()
+        self.sources: tuple[tuple[Value, Reading], ...] = ()
+        self.after: tuple[Statement, ...] = ()  # what reads that which it overwrites
+        self.others: tuple[Value, ...] = ()
+        self.outputs: tuple[int, ...] = ()  # results of the function its values are
+        self.loops: tuple[tuple[Loop, int], ...] = ()  # outermost first, each with the dim it is
+        self.shared = 0  # how many of its loops, the outermost ones, all its readers are in
+        self.part = self.position = 0
+        # whether it sums the rows of a matrix that nothing else reads, see `schedule`
+        self.sums_rows = False
+        # used while scheduling
+        self.scope = self.phase = self.latest = 0
+        self.choice = -1
+        self.dim_axis: tuple[int, ...] = ()
+        self.remaining: tuple[int, ...] = ()
+        self.volumes: tuple[float, ...] = ()
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """All values it writes."""
+        return (self.value, *self.others)
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} {self.node.op.name}"
+
+
+class Staged(NamedTuple):
+    """An array outside of the nest, and the axis of it along which lanes read it."""
+
+    value: Value
+    axis: int
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """The other axes."""
+        return tuple(i for i in range(self.value.type.rank) if i != self.axis)
+
+    @property
+    def in_squares(self) -> bool:
+        """Whether a block is turned in registers, but for columns that fill no square."""
+        type_ = self.value.type
+        return self.axis == type_.rank - 2 and type_.dtype.is_float
+
+    def bytes(self, block: int) -> Size:
+        """Return how long a block of it is."""
+        type_ = self.value.type
+        return product(type_.shape[i] for i in self.others) * block * type_.dtype.bytes
+
+
+@dataclass(eq=False)
+class Loop:
+    """A loop over one label.
+
+    Parameters
+    ----------
+    block: how many iterations run at once, as lanes.
+    reductions: the statements that join their elements over it.
+    staged: arrays that are turned, block by block, so that lanes lie side by side.
+    """
+
+    name: str
+    size: Size
+    body: list[Item] = field(default_factory=list)
+    block: int = 1
+    reductions: list[Statement] = field(default_factory=list)
+    staged: list[Staged] = field(default_factory=list)
+    part: int = 0
+
+
+@dataclass(eq=False)
+class Part:
+    """A run of items that becomes a function of its own, because there are so many."""
+
+    number: int
+    body: list[Item]
+
+
+Item: TypeAlias = Statement | Loop | Part
+
+
+def statements_of(body: list[Item]) -> Iterator[Statement]:
+    """Return all statements of a nest."""
+    for item in body:
+        if isinstance(item, Statement):
+            yield item
+        else:
+            yield from statements_of(item.body)
+
+
+def loops_of(body: list[Item]) -> Iterator[Loop]:
+    """Return all loops of a nest, the outer ones first."""
+    for item in body:
+        if isinstance(item, Loop):
+            yield item
+        if not isinstance(item, Statement):
+            yield from loops_of(item.body)
+
+
+@dataclass(eq=False)
+class Kernel:
+    """A function as a loop nest.
+
+    Parameters
+    ----------
+    bodies: the kernels of the functions that nodes of control flow hold, in their order.
+    overwrites: for the body of a loop or branch the results that overwrite a parameter, and which.
+    shares: for versions of an array that is overwritten the last one, whose memory they share.
+    is_body: whether it is part of another kernel: then all results are wanted.
+    """
+
+    function: Function
+    body: list[Item]
+    statements: list[Statement]
+    bodies: Mapping[Node, tuple[Kernel, ...]] = field(default_factory=dict)
+    overwrites: Mapping[int, int] = field(default_factory=dict)
+    shares: Mapping[Value, Value] = field(default_factory=dict)
+    is_body: bool = False
+
+    def __str__(self) -> str:
+        return "\n".join(_Printer(self).lines())
+
+
+class _Printer:
+    """Writes a nest; values are called by their parameter's name or by their number."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._names: dict[Value, str] = {}
+        self._computed = {
+            value for s in kernel.statements if s.kind is not Kind.COPY for value in s.values
+        }
+        function = kernel.function
+        self._names.update(zip(function.params, function.names))
+        for i, node in enumerate(function.body):
+            for value in node.results:
+                part = f".{value.index}" if len(node.results) > 1 else ""
+                self._names[value] = f"%{i}{part}"
+
+    def lines(self) -> Iterator[str]:
+        function = self._kernel.function
+        params = ", ".join(f"{n}: {t}" for n, t in zip(function.names, function.param_types))
+        yield f"kernel @{function.name}({params})"
+        yield from self._body(self._kernel.body, "  ")
+        for result, param in self._kernel.overwrites.items():
+            yield f"  output {result} overwrites {function.names[param]}"
+        for bodies in self._kernel.bodies.values():
+            for body in bodies:
+                yield from _Printer(body).lines()
+
+    def _body(self, body: list[Item], indent: str) -> Iterator[str]:
+        for item in body:
+            if isinstance(item, Loop):
+                block = f" by {item.block}" if item.block != 1 else ""
+                yield f"{indent}for {item.name} in {item.size}{block}:"
+                for value, axis in item.staged:
+                    at = [item.name if i == axis else ":" for i in range(value.type.rank)]
+                    yield f"{indent}  turn {self._names[value]}[{','.join(at)}]"
+                yield from self._body(item.body, indent + "  ")
+            elif isinstance(item, Part):
+                yield f"{indent}part {item.number}:"
+                yield from self._body(item.body, indent + "  ")
+            else:
+                yield indent + self._statement(item)
+
+    def _statement(self, statement: Statement) -> str:
+        node = statement.node
+        loop_of = {dim: loop.name for loop, dim in statement.loops}
+        at = [loop_of.get(dim, "0") if dim >= 0 else "?" for dim in statement.axis_dims]
+        where = f"[{','.join(at)}]" if at else ""
+        target = self._names[statement.value] + where
+        outputs = "".join(f" -> output {k}" for k in statement.outputs)
+        if statement.kind is Kind.COPY:
+            return f"output {statement.outputs[0]}{where} = {self._operand(statement.value)}"
+        operands = ", ".join(self._operand(operand) for operand in _read(statement))
+        if statement.kind is Kind.WHOLE:
+            targets = ", ".join(self._whole(value) for value in statement.values)
+            return f"{targets} = {node.op.name} {operands}" + outputs
+        joined = {
+            Kind.REDUCE: "joins",
+            Kind.SCATTER: "at",
+            Kind.PIECE: "piece",
+            Kind.BASE: "from",
+        }.get(statement.kind, "=")
+        return f"{target} {joined} {node.op.name} {operands}".rstrip() + outputs
+
+    def _whole(self, value: Value) -> str:
+        return f"{self._names[value]}[{','.join(':' * value.type.rank)}]"
+
+    def _operand(self, value: Value) -> str:
+        """Return a name, or for a value that is computed where it is read the ops that do it."""
+        if value.node.op.name == "param" or value in self._computed:
+            return self._names[value]
+        if value.node.op.name == "constant":
+            array = value.node.attributes["value"].array
+            return str(array.item()) if array.ndim == 0 else self._names[value]
+        if not value.operands:
+            return value.node.op.name
+        return f"{value.node.op.name}({', '.join(self._operand(x) for x in value.operands)})"
+
+
+def _read(statement: Statement) -> tuple[Value, ...]:
+    """Return the operands a statement reads: the others of its node are other statements'."""
+    operands = statement.node.operands
+    if statement.kind is Kind.BASE:
+        return operands[:1]
+    if statement.kind is Kind.PIECE:
+        return operands[statement.operand : statement.operand + 1]
+    return operands[1:] if statement.kind is Kind.SCATTER else operands

@@ -1,0 +1,176 @@
+"""An elementwise op as LLVM, of one element or of one for each lane, as its reference does it."""
+
+from __future__ import annotations
+
+from gradc_codegen.math import words
+from gradc_codegen.math.special import word_of
+from gradc_codegen.scalar import wide_exponents
+from gradc_codegen.text.emitter import Writer
+from gradc_codegen.text.indices import is_vector
+from gradc_codegen.text.module import REGISTER, literal, suffix
+from gradc_ir.core.graph import Node
+from gradc_ir.core.types import DType
+
+_FLOATS = (DType.F64, DType.F32)
+_INTEGERS = (DType.I64, DType.I32)
+
+# Words that are one instruction: by word and dtype of the operands its name, and the operands of
+# its own before and behind those.
+_INSTRUCTIONS: dict[tuple[str, DType], tuple[str, tuple[str, ...], tuple[str, ...]]] = {}
+
+
+def _fill() -> None:
+    def enter(word: str, dtype: DType, name: str, before: str = "", behind: str = "") -> None:
+        _INSTRUCTIONS[word, dtype] = name, tuple(before.split()), tuple(behind.split())
+
+    for dtype in _FLOATS:
+        for word, name in [("add", "fadd"), ("sub", "fsub"), ("mul", "fmul"), ("div", "fdiv")]:
+            enter(word, dtype, name)
+        for word, name in [("eq", "oeq"), ("ne", "une"), ("lt", "olt"), ("le", "ole")]:
+            enter(word, dtype, f"fcmp {name}")
+        enter("neg", dtype, "fneg")
+    for dtype in (*_INTEGERS, DType.BOOL):
+        sign = "u" if dtype is DType.BOOL else "s"
+        for word, name in [("eq", "eq"), ("ne", "ne"), ("lt", sign + "lt"), ("le", sign + "le")]:
+            enter(word, dtype, f"icmp {name}")
+    for dtype in _INTEGERS:
+        for word in ("add", "sub", "mul"):  # without nsw: integers wrap
+            enter(word, dtype, word)
+        enter("neg", dtype, "sub", before="0")
+    for word in ("and", "or", "xor"):
+        enter(word, DType.BOOL, word)
+    enter("not", DType.BOOL, "xor", behind="true")
+    enter("maximum", DType.BOOL, "or")
+    enter("minimum", DType.BOOL, "and")
+
+
+_fill()
+
+
+def is_instruction(node: Node) -> bool:
+    """Whether an elementwise node becomes an instruction or two, and no function."""
+    word, dtype = node.op.scalar or "", node.operands[0].type.dtype
+    return (
+        word in ("select", "cast", "identity", "abs", "sign")
+        or (word, dtype) in _INSTRUCTIONS
+        or (word, dtype.is_float) in _INTRINSICS
+    )
+
+
+def is_function(node: Node) -> bool:
+    """Whether a node is elementwise, and its elements are made by a function, no instruction."""
+    return node.op.is_elementwise and not is_instruction(node)
+
+
+def lower_scalar(writer: Writer, node: Node, operands: list[str]) -> str:
+    """Write an elementwise node on operands in registers; returns the result's register.
+
+    Where an operand has an element for each lane, so has the result.
+    """
+    word, left_out = word_of(node)
+    if word == "select":
+        return select(writer, node.operands[1].type.dtype, *operands)
+    if word == "cast":
+        return cast(writer, operands[0], node.operands[0].type.dtype, node.attributes["dtype"])
+    if word == "unbounded":
+        return wide_exponents.lower(writer, node, operands, lower_word)
+    if word == "recover":
+        return wide_exponents.recover(writer, node, operands)
+    return lower_word(writer, word, node.operands[0].type.dtype, operands[left_out:])
+
+
+def select(writer: Writer, dtype: DType, condition: str, x: str, y: str) -> str:
+    """Write the choice of one operand where a condition holds and the other elsewhere."""
+    vector = is_vector(condition) or is_vector(x) or is_vector(y)
+    if vector:
+        x, y = writer.spread(x, REGISTER[dtype]), writer.spread(y, REGISTER[dtype])
+    type_ = writer.type_of(REGISTER[dtype], vector)
+    flag = writer.type_of("i1", is_vector(condition))
+    return writer.write(vector, f"select {flag} {condition}, {type_} {x}, {type_} {y}")
+
+
+def lower_word(writer: Writer, word: str, dtype: DType, operands: list[str]) -> str:
+    """Write one word on operands of one dtype; returns the result's register."""
+    vector = any(map(is_vector, operands))
+    if vector:
+        operands = [writer.spread(operand, REGISTER[dtype]) for operand in operands]
+    instruction = _INSTRUCTIONS.get((word, dtype))
+    if instruction is not None:
+        name, before, behind = instruction
+        if vector and (before or behind):
+            before = tuple(writer.spread(number, REGISTER[dtype]) for number in before)
+            behind = tuple(writer.spread(number, REGISTER[dtype]) for number in behind)
+        type_ = writer.type_of(REGISTER[dtype], vector)
+        return writer.write(vector, f"{name} {type_} {', '.join((*before, *operands, *behind))}")
+    if word == "identity":
+        return operands[0]
+    intrinsic = _INTRINSICS.get((word, dtype.is_float))
+    if intrinsic is not None:
+        return call_intrinsic(writer, intrinsic, dtype, operands)
+    if word == "abs" and not dtype.is_float:  # the most negative one stays
+        type_ = writer.type_of(REGISTER[dtype], vector)
+        name = f"@llvm.abs.{suffix(dtype, writer.lanes if vector else 1)}"
+        writer.module.declare(f"declare {type_} {name}({type_}, i1)")
+        return writer.write(vector, f"call {type_} {name}({type_} {operands[0]}, i1 false)")
+    return words.call(writer, word, dtype, operands)
+
+
+# (word, of floats) -> name of the intrinsic
+_INTRINSICS: dict[tuple[str, bool], str] = {
+    ("sqrt", True): "sqrt",
+    ("floor", True): "floor",
+    ("abs", True): "fabs",
+    ("maximum", True): "maximum",
+    ("minimum", True): "minimum",
+    ("maximum", False): "smax",
+    ("minimum", False): "smin",
+}
+
+
+def call_intrinsic(writer: Writer, name: str, dtype: DType, operands: list[str]) -> str:
+    """Write a call of an overloaded LLVM intrinsic whose operands and result have one type."""
+    vector = any(map(is_vector, operands))
+    if vector:
+        operands = [writer.spread(operand, REGISTER[dtype]) for operand in operands]
+    type_ = writer.type_of(REGISTER[dtype], vector)
+    full = f"@llvm.{name}.{suffix(dtype, writer.lanes if vector else 1)}"
+    writer.module.declare(f"declare {type_} {full}({', '.join([type_] * len(operands))})")
+    arguments = ", ".join(f"{type_} {operand}" for operand in operands)
+    return writer.write(vector, f"call {type_} {full}({arguments})")
+
+
+def multiply_add(writer: Writer, dtype: DType, x: str, y: str, z: str) -> str:
+    """Write x * y + z: rounded once for floats unless the module splits, wrapping for integers."""
+    if dtype.is_float and not writer.module.machine.splits:
+        return call_intrinsic(writer, "fma", dtype, [x, y, z])
+    product = lower_word(writer, "mul", dtype, [x, y])
+    return lower_word(writer, "add", dtype, [product, z])
+
+
+def cast(writer: Writer, x: str, source: DType, target: DType) -> str:
+    """Write a conversion; floats out of an integer's range saturate, nan becomes 0."""
+    if source is target:
+        return x
+    if target is DType.BOOL:
+        return lower_word(writer, "ne", source, [x, literal(0, source)])
+    vector = is_vector(x)
+    have, want = writer.type_of(REGISTER[source], vector), writer.type_of(REGISTER[target], vector)
+    if source is DType.BOOL:
+        return writer.write(
+            vector, f"{'uitofp' if target.is_float else 'zext'} {have} {x} to {want}"
+        )
+    if source.is_float and target.is_integer:
+        lanes = writer.lanes if vector else 1
+        name = f"@llvm.fptosi.sat.{suffix(target, lanes)}.{suffix(source, lanes)}"
+        writer.module.declare(f"declare {want} {name}({have})")
+        return writer.write(vector, f"call {want} {name}({have} {x})")
+    return writer.write(vector, f"{_CONVERSIONS[source, target]} {have} {x} to {want}")
+
+
+_CONVERSIONS: dict[tuple[DType, DType], str] = {
+    (DType.F64, DType.F32): "fptrunc",
+    (DType.F32, DType.F64): "fpext",
+    (DType.I64, DType.I32): "trunc",
+    (DType.I32, DType.I64): "sext",
+    **{(i, f): "sitofp" for i in _INTEGERS for f in _FLOATS},
+}

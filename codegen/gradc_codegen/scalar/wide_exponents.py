@@ -1,0 +1,359 @@
+"""Formulas with unbounded exponents as LLVM: plain arithmetic, and a way out where it may fail.
+
+As long as what goes into a product is neither large nor small, no step over- or underflows, and
+plain arithmetic has the bits of the formula. That is asked of as few values as will do; where it
+does not hold, a function that is hardly ever called computes the formula once more.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import struct
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from gradc_codegen.math.formulas import declaration, name_of, program
+from gradc_codegen.text.emitter import Writer
+from gradc_codegen.text.indices import is_vector
+from gradc_codegen.text.module import REGISTER, literal, suffix
+from gradc_ir.core.constant import Constant
+from gradc_ir.core.graph import Node
+from gradc_ir.core.types import DType
+from gradc_ir.wide_exponents.arithmetic import MODERATE, Formulas, Operand, Step, parse_formulas
+
+LowerWord = Callable[[Writer, str, DType, list[str]], str]
+
+
+class _Format(NamedTuple):
+    """Exponents of a dtype: of its numbers, and of normal ones; its digits."""
+
+    highest: float
+    lowest: float
+    normal: float
+    digits: int
+
+
+_FORMATS = {
+    DType.F64: _Format(1024, -1074, 1020, 53),
+    DType.F32: _Format(128, -149, 124, 24),
+}
+
+
+def lower(writer: Writer, node: Node, operands: list[str], lower_word: LowerWord) -> str:
+    """Write formulas on operands in registers, all that belong together; returns one result."""
+
+    def written(formulas: Formulas, dtype: DType, operands: list[str]) -> list[str]:
+        registers = list(operands)
+        for step in formulas.steps:
+            registers.append(_plain(writer, step, dtype, registers, lower_word))
+        plain = [registers[i] for i in formulas.results]
+        asked = [registers[i] for i in watched(formulas.steps, len(operands), dtype)]
+        if not asked:
+            return plain
+        flag = _extreme(writer, asked, dtype)
+        return _replaced(writer, formulas, dtype, plain, operands, flag, lambda: flag, 2)
+
+    return _together(writer, node, operands, written)
+
+
+def recover(writer: Writer, node: Node, operands: list[str]) -> str:
+    """Write the computing anew of numbers that are not finite, of all that belong together."""
+
+    def written(formulas: Formulas, dtype: DType, operands: list[str]) -> list[str]:
+        count, end = len(formulas.results), len(operands) - node.attributes["guards"]
+        plain, starts, guards = operands[:count], operands[count:end], operands[end:]
+        lost = _lost(writer, plain, dtype)
+
+        def surely() -> str:
+            flag = writer.type_of("i1", is_vector(lost))
+            none = "zeroinitializer" if is_vector(lost) else "false"
+            open_ = lost
+            for guard in guards:
+                no_number = _no_number(writer, guard, dtype)
+                open_ = writer.write(
+                    is_vector(lost), f"select {flag} {no_number}, {flag} {none}, {flag} {open_}"
+                )
+            return open_
+
+        return _replaced(writer, formulas, dtype, plain, starts, lost, surely, 3)
+
+    return _together(writer, node, operands, written)
+
+
+def _together(
+    writer: Writer,
+    node: Node,
+    operands: list[str],
+    written: Callable[[Formulas, DType, list[str]], list[str]],
+) -> str:
+    """Return the result of a node; what is written for one result is there for the others."""
+    text: str = node.attributes["formulas"]
+    result: int = node.attributes["result"]
+    key = (node.op.name, text, *operands)
+    found = writer.known((*key, result))
+    if found is not None:
+        return found
+    dtype = node.results[0].type.dtype
+    if any(map(is_vector, operands)):
+        operands = [writer.spread(operand, REGISTER[dtype]) for operand in operands]
+    for place, register in enumerate(written(parse_formulas(text), dtype, operands)):
+        writer.remember((*key, place), register)
+    made = writer.known((*key, result))
+    assert made is not None
+    return made
+
+
+def _lost(writer: Writer, registers: list[str], dtype: DType) -> str:
+    """Write whether one of some numbers is not finite: as 0 times these is not, nor a sum of it."""
+    vector = is_vector(registers[0])
+    type_ = writer.type_of(REGISTER[dtype], vector)
+    zero = literal(0.0, dtype)
+    if vector:
+        zero = writer.spread(zero, REGISTER[dtype])
+    sum_ = ""
+    for register in dict.fromkeys(registers):
+        product = writer.write(vector, f"fmul {type_} {register}, {zero}")
+        sum_ = writer.write(vector, f"fadd {type_} {sum_}, {product}") if sum_ else product
+    return writer.write(vector, f"fcmp uno {type_} {sum_}, {zero}")
+
+
+def _replaced(
+    writer: Writer,
+    formulas: Formulas,
+    dtype: DType,
+    plain: list[str],
+    operands: list[str],
+    flag: str,
+    surely: Callable[[], str],
+    code: int,
+) -> list[str]:
+    """Write what replaces plain results in lanes with a flag.
+
+    ``surely`` writes which lanes count where one has the flag; ``code`` is the byte of these.
+    """
+    vector = is_vector(plain[0])
+    far, near = writer.labels("far", "near")
+    ways = [(writer.block, plain)]
+    _go_on(writer, flag, far, near)
+    writer.open()  # what is written from here on is not known behind it
+    sure = surely()
+    if sure != flag:
+        ways.append((writer.block, plain))
+        (computed,) = writer.labels("computed")
+        sure = _go_on(writer, sure, computed, near)
+    made = _call(writer, formulas, dtype, plain, operands, sure, code)
+    ways.append((writer.block, made))
+    writer.close()
+    writer.do(f"br label %{near}")
+    writer.start(near)
+    type_ = writer.type_of(REGISTER[dtype], vector)
+    return [
+        writer.write(
+            vector,
+            f"phi {type_} " + ", ".join(f"[ {found[i]}, %{block} ]" for block, found in ways),
+        )
+        for i in range(len(plain))
+    ]
+
+
+def _go_on(writer: Writer, flag: str, where: str, otherwise: str) -> str:
+    """Write a branch that is taken where a lane that counts has a flag; returns the flags."""
+    some = flag
+    if is_vector(flag):
+        type_ = writer.type_of("i1", True)
+        if writer.mask is not None:
+            flag = writer.emit_vector(f"and {type_} {flag}, {writer.mask}")
+        name = f"@llvm.vector.reduce.or.v{writer.lanes}i1"
+        writer.module.declare(f"declare i1 {name}({type_})")
+        some = writer.emit(f"call i1 {name}({type_} {flag})")
+    writer.do(f"br i1 {some}, label %{where}, label %{otherwise}")
+    writer.start(where)
+    return flag
+
+
+def _no_number(writer: Writer, guard: str, dtype: DType) -> str:
+    """Write whether a guard is below 0, and neither large nor small."""
+    vector = is_vector(guard)
+    type_, flag = writer.type_of(REGISTER[dtype], vector), writer.type_of("i1", vector)
+    moderate = 2.0 ** MODERATE[dtype.bytes]
+    ends = [literal(-1 / moderate, dtype), literal(-moderate, dtype)]
+    if vector:
+        ends = [f"splat ({REGISTER[dtype]} {end})" for end in ends]
+    below = writer.write(vector, f"fcmp olt {type_} {guard}, {ends[0]}")
+    above = writer.write(vector, f"fcmp ogt {type_} {guard}, {ends[1]}")
+    return writer.write(vector, f"and {flag} {below}, {above}")
+
+
+def _plain(
+    writer: Writer, step: Step, dtype: DType, registers: list[str], lower_word: LowerWord
+) -> str:
+    """Write a step in plain arithmetic; formulas that share it share what is written."""
+    given = [
+        registers[each] if isinstance(each, int) else literal(dtype.numpy.type(each), dtype)
+        for each in step.operands
+    ]
+    key = ("step", step.word, dtype, *given)
+    found = writer.known(key)
+    if found is None:
+        word = "math.pow" if step.word == "power" else step.word
+        found = writer.remember(key, lower_word(writer, word, dtype, given))
+    return found
+
+
+def _extreme(writer: Writer, registers: Sequence[str], dtype: DType) -> str:
+    """Write whether one of some numbers is small, or is large.
+
+    Those that are infinite, nan or zero are neither: there is nothing to compute anew. One
+    comparison for all: LLVM's optimiser takes long over a disjunction of many.
+    """
+    vector = is_vector(registers[0])
+    bits = 8 * dtype.bytes
+    start = -(1 << bits - 1)
+    word = DType.I64 if dtype is DType.F64 else DType.I32
+    type_ = writer.type_of(REGISTER[word], vector)
+    given = writer.type_of(REGISTER[dtype], vector)
+    smaller = f"@llvm.smin.{suffix(word, writer.lanes if vector else 1)}"
+    writer.module.declare(f"declare {type_} {smaller}({type_}, {type_})")
+
+    def number(value: int) -> str:
+        # wrapped around, as the sums are
+        text = str((value - start) % (1 << bits) + start)
+        return f"splat ({REGISTER[word]} {text})" if vector else text
+
+    def size(register: str) -> str:
+        found = writer.known(("pattern", register, dtype))
+        if found is None:
+            pattern = writer.write(vector, f"bitcast {given} {register} to {type_}")
+            found = writer.write(vector, f"and {type_} {pattern}, {number(-start - 1)}")
+            writer.remember(("pattern", register, dtype), found)
+        return found
+
+    def any_between(low: int, high: int) -> str:
+        """Write whether a pattern is at least one number and below another."""
+        moved = [
+            writer.write(vector, f"add {type_} {each}, {number(start - low)}") for each in sizes
+        ]
+        least = functools.reduce(
+            lambda x, y: writer.write(vector, f"call {type_} {smaller}({type_} {x}, {type_} {y})"),
+            moved,
+        )
+        return writer.write(vector, f"icmp slt {type_} {least}, {number(start + high - low)}")
+
+    sizes = [size(register) for register in dict.fromkeys(registers)]
+    moderate = 2.0 ** MODERATE[dtype.bytes]
+    small = any_between(1, _pattern(1 / moderate, dtype))
+    large = any_between(_pattern(moderate, dtype) + 1, _pattern(math.inf, dtype))
+    return writer.write(vector, f"or {writer.type_of('i1', vector)} {small}, {large}")
+
+
+def _pattern(number: float, dtype: DType) -> int:
+    code = "<dq" if dtype is DType.F64 else "<fi"
+    return int(struct.unpack(code[0] + code[2], struct.pack(code[:2], number))[0])
+
+
+def _call(
+    writer: Writer,
+    formulas: Formulas,
+    dtype: DType,
+    plain: list[str],
+    operands: list[str],
+    flag: str,
+    code: int,
+) -> list[str]:
+    """Write the call of the function that computes formulas, for the lanes that need it."""
+    vector = is_vector(plain[0])
+    count = writer.lanes if vector else 1
+    type_ = writer.type_of(REGISTER[dtype], vector)
+    steps, numbers = program(formulas, len(operands), dtype)
+    writer.module.declare(declaration(dtype))
+    places = [
+        writer.module.constant(Constant(np.array(steps, np.int32))),
+        writer.module.constant(Constant(np.array(numbers or [0.0], dtype.numpy))),
+    ]
+    byte = writer.type_of("i8", vector)
+    one, none = (f"splat (i8 {code})", "zeroinitializer") if vector else (str(code), "0")
+    flags = writer.write(
+        vector, f"select {writer.type_of('i1', vector)} {flag}, {byte} {one}, {byte} {none}"
+    )
+    stored = [(type_, operands), (type_, plain), (byte, [flags])]
+    slots = []
+    for one, registers in stored:
+        array = f"[{len(registers)} x {one}]"
+        slot = writer.stack(array)
+        slots.append((array, slot))
+        for i, register in enumerate(registers):
+            at = writer.emit(f"getelementptr inbounds {one}, ptr {slot}, i64 {i}")
+            writer.do(f"store {one} {register}, ptr {at}")
+        places.append(slot)
+    arguments = ", ".join(f"ptr {place}" for place in places)
+    writer.do(f"call void @{name_of(dtype)}({arguments}, i64 {count}) cold")
+    made = []
+    for i in range(len(plain)):
+        at = writer.emit(f"getelementptr inbounds {type_}, ptr {places[3]}, i64 {i}")
+        made.append(writer.write(vector, f"load {type_}, ptr {at}"))
+    for array, slot in slots:
+        writer.release(array, slot)
+    return made
+
+
+# -- what has to be asked --------------------------------------------------------------------------
+
+
+class _Range(NamedTuple):
+    """Bounds of the exponents of a value other than zero, and of what it is a multiple of."""
+
+    high: float
+    low: float
+    unit: float
+
+
+def watched(steps: tuple[Step, ...], operands: int, dtype: DType) -> tuple[int, ...]:
+    """Return the values that must be moderate for plain arithmetic to have a formula's bits."""
+    format_ = _FORMATS[dtype]
+    size, digits = MODERATE[dtype.bytes], format_.digits
+    unknown = _Range(format_.highest, format_.lowest, format_.lowest)
+    moderate = _Range(size, -size, -size - digits)
+    ranges = [unknown] * operands
+    found: dict[int, None] = {}
+
+    def of(operand: Operand) -> _Range:
+        if isinstance(operand, int):
+            return moderate if operand in found else ranges[operand]
+        exponent = math.log2(abs(operand)) if operand else 0.0
+        return _Range(exponent, exponent, exponent - digits)
+
+    for step in steps:
+        while True:
+            made = _range(step, [of(each) for each in step.operands], digits)
+            inside = made.high <= format_.normal and (
+                made.low >= -format_.normal or step.word in ("add", "sub", "neg", "abs")
+            )
+            open_ = [x for x in step.operands if isinstance(x, int) and x not in found]
+            if inside or not open_ or step.word in ("neg", "abs"):
+                break
+            found[max(open_, key=lambda x: max(ranges[x].high, -ranges[x].low))] = None
+        ranges.append(made)
+    return tuple(sorted(found))
+
+
+def _range(step: Step, of: list[_Range], digits: int) -> _Range:
+    x = of[0]
+    match step.word:
+        case "add" | "sub":
+            unit = min(x.unit, of[1].unit)
+            return _Range(max(x.high, of[1].high) + 1, unit, unit)
+        case "mul":
+            high, low = x.high + of[1].high, x.low + of[1].low
+        case "div":
+            high, low = x.high - of[1].low, x.low - of[1].high
+        case "sqrt":
+            high, low = x.high / 2, x.low / 2
+        case "power":
+            exponent = int(step.operands[1])
+            high, low = x.high * exponent, x.low * exponent
+        case _:
+            return x
+    return _Range(high, low, low - digits)

@@ -1,0 +1,1 @@
+"""From a graph to loop nests: labels, statements, phases, lanes."""

@@ -1,0 +1,76 @@
+"""Which values readers recompute, and what is read through them.
+
+Data movement and cheap elementwise values may be recomputed at every reader, which then reads what
+they read. All other values are kept: each element is computed once.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from gradc_codegen.nest.index_maps import identity, index_maps
+from gradc_codegen.nest.loop_nest import Reading
+from gradc_codegen.schedule.choices import Choices
+from gradc_codegen.schedule.cost import operations
+from gradc_ir.core.graph import Node, Value
+
+SOURCES = ("param", "constant")
+# How deep a value is recomputed through others.
+_LONGEST_CHAIN = 24
+
+Readings: TypeAlias = tuple[tuple[Value, Reading], ...]
+
+
+class Recomputed:
+    """The values met so far that are not kept: parameters, constants, and what is recomputed."""
+
+    def __init__(self, choices: Choices) -> None:
+        self._choices = choices
+        # what they read, their cost, their depth
+        self._readings: dict[Value, Readings] = {}
+        self._cost: dict[Value, int] = {}
+        self._depth: dict[Value, int] = {}
+
+    def add_source(self, value: Value) -> None:
+        """Enter a parameter or a constant."""
+        self._readings[value] = ((value, identity(value.type.rank)),) if value.type.shape else ()
+        self._cost[value] = self._depth[value] = 0
+
+    def add(self, node: Node) -> bool:
+        """Enter a node's value if it is cheap and shall be recomputed; says whether it is."""
+        value = node.results[0]
+        own = operations(node)
+        if own is None:
+            return False
+        if not value.type.shape and node.operands:
+            return False  # one element: computed once
+        cost = own + sum(map(self.cost, dict.fromkeys(node.operands)))
+        depth = 1 + max((self._depth.get(operand, 0) for operand in node.operands), default=0)
+        if depth > _LONGEST_CHAIN:
+            return False
+        readings = self.through(node)
+        kept = {v for v, _ in readings if v.type.shape and v.op.name not in SOURCES}
+        if not self._choices.recompute(node, cost, len(readings), len(kept)):
+            return False
+        self._readings[value] = readings
+        self._cost[value] = cost
+        self._depth[value] = depth
+        return True
+
+    def cost(self, value: Value) -> int:
+        """Return the cheap operations that reading an element of a value takes."""
+        return self._cost.get(value, 0)
+
+    def through(self, node: Node) -> Readings:
+        """Return what a node reads, through the operands that are recomputed."""
+        found: dict[tuple[Value, Reading], None] = {}
+        for operand, map_ in zip(node.operands, index_maps(node)):
+            own = tuple(index if isinstance(index, int) else -1 for index in map_)
+            for value, inner in self.of(operand):
+                found[value, tuple(own[dim] if dim >= 0 else -1 for dim in inner)] = None
+        return tuple(found)
+
+    def of(self, value: Value) -> Readings:
+        """Return what reading a value reads: itself if it is kept."""
+        readings = self._readings.get(value)
+        return ((value, identity(value.type.rank)),) if readings is None else readings

@@ -1,0 +1,268 @@
+"""Statements: what computes the values that are kept, and who reads what."""
+
+from __future__ import annotations
+
+from gradc_codegen.arrays.whole_array_ops import arrays_of, is_whole, read_whole
+from gradc_codegen.nest.index_maps import identity, own_dims, scatter_dims
+from gradc_codegen.nest.loop_nest import Kind, Reading, Statement
+from gradc_codegen.schedule.choices import Choices
+from gradc_codegen.schedule.cost import estimate
+from gradc_codegen.schedule.in_place import Overwriting
+from gradc_codegen.schedule.labels import Labels
+from gradc_codegen.schedule.recompute import SOURCES, Readings, Recomputed
+from gradc_codegen.schedule.updates import find_runs, target_dims
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.sizes import Size
+
+MOST_PIECES_RECOMPUTED = 4
+
+
+class StatementBuilder:
+    """Makes the statements of a prepared function, in program order.
+
+    Parameters
+    ----------
+    overwriting: the nodes in that order, and which of them overwrite what they update.
+    choices: what decides whether a value is recomputed.
+    """
+
+    def __init__(self, function: Function, overwriting: Overwriting, choices: Choices) -> None:
+        self.function = function
+        self._recomputed = Recomputed(choices)
+        self._overwriting = overwriting
+        self.statements: list[Statement] = []
+        self._writers: dict[Value, tuple[Statement, ...]] = {}
+        self._scalar_edges: dict[Value, tuple[Statement, Reading]] = {}
+        self._estimates: dict[Size, float] = {}
+        nodes = overwriting.order
+        has_arrays = any(value.type.shape for node in nodes for value in node.results)
+        self._labels = Labels(nodes if has_arrays else ())
+        self._runs = find_runs(function, overwriting.overwrites)
+        self._in_runs = {node for run in self._runs.values() for node in run}
+        self._read = {operand for node in nodes for operand in node.operands}
+        # what is read whole must be in memory whole
+        self._read_whole = {array for node in nodes if is_whole(node) for array in read_whole(node)}
+        for node in nodes:
+            self._add(node)
+        self._add_outputs()
+
+    def _add(self, node: Node) -> None:
+        value = node.results[0]
+        op = node.op
+        name = op.name
+        if not value.type.shape and op.is_elementwise:
+            # the common case of long scalar programs, kept short
+            made = Statement(len(self.statements), node, value)
+            edges = self._scalar_edges
+            made.inputs = tuple([edges[operand] for operand in node.operands if operand in edges])
+            edges[value] = (made, ())
+            self.statements.append(made)
+            self._writers[value] = (made,)
+        elif name in SOURCES:
+            self._recomputed.add_source(value)
+        elif name in ("scatter_set", "scatter_add"):
+            self._add_scatter(node)
+        elif name == "set_slice" and self._overwriting.is_in_place(node):
+            self._add_update(node)
+        elif node in self._in_runs:
+            if node in self._runs:
+                self._add_run(self._runs[node])
+        elif name == "concatenate" and self._is_in_pieces(node):
+            self._add_pieces(node)
+        elif is_whole(node):
+            self._add_whole(node)
+        elif not self._is_recomputed(node):
+            self._add_statement(node)
+
+    def _is_in_pieces(self, node: Node) -> bool:
+        """Whether each piece of a concatenation is written by itself: of many, and of a result."""
+        return len(node.operands) > MOST_PIECES_RECOMPUTED or node.results[0] not in self._read
+
+    def _is_recomputed(self, node: Node) -> bool:
+        """Whether readers recompute a node; what is overwritten is read while it is there."""
+        value = node.results[0]
+        if value in self._read_whole or value in self._overwriting.shares:
+            return False
+        if any(map(self._overwriting.overwrites, node.operands)):
+            return False
+        return self._recomputed.add(node)
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def _connect(self, statement: Statement, readings: Readings) -> None:
+        for value, reading in readings:
+            writers = self._writers.get(value)
+            if writers is None:
+                statement.sources += ((value, reading),)
+            else:
+                statement.inputs += tuple((writer, reading) for writer in writers)
+
+    def _new(
+        self,
+        node: Node,
+        kind: Kind,
+        dims: tuple[Size, ...],
+        labels: tuple[int, ...],
+        axis_dims: tuple[int, ...],
+        sequential: int = -1,
+        operand: int = -1,
+        value: Value | None = None,
+    ) -> Statement:
+        made = Statement(
+            len(self.statements),
+            node,
+            node.results[0] if value is None else value,
+            kind,
+            dims,
+            labels,
+            axis_dims,
+            sequential,
+            operand,
+        )
+        made.dim_axis = tuple(
+            axis_dims.index(dim) if dim in axis_dims else -1 for dim in range(len(dims))
+        )
+        made.volumes = tuple(self._estimate(size) for size in dims)
+        # an axis of size 1 needs no loop
+        made.remaining = tuple(dim for dim, size in enumerate(dims) if size != 1)
+        self.statements.append(made)
+        return made
+
+    def _estimate(self, size: Size) -> float:
+        found = self._estimates.get(size)
+        if found is None:
+            found = self._estimates[size] = estimate(size)
+        return found
+
+    def _add_statement(self, node: Node) -> None:
+        dims = own_dims(node)
+        value = node.results[0]
+        rank = value.type.rank
+        reduces = len(dims) > rank
+        made = self._new(
+            node,
+            Kind.REDUCE if reduces else Kind.MAP,
+            dims,
+            self._labels.of_dims(node) if dims else (),
+            identity(rank),
+            rank if reduces else -1,
+        )
+        self._connect(made, self._recomputed.through(node))
+        self._writers[value] = (made,)
+        if not rank:
+            self._scalar_edges[value] = (made, ())
+
+    def _add_whole(self, node: Node) -> None:
+        """Add the one statement of an op on whole arrays."""
+        made = self._new(node, Kind.WHOLE, (), (), ())
+        made.others = node.results[1:]
+        whole = read_whole(node)
+        for array in arrays_of(node):
+            every = ((array, (-1,) * array.type.rank),)
+            self._connect(made, every if array in whole else self._recomputed.of(array))
+        for value in node.results:
+            self._writers[value] = (made,)
+            if not value.type.shape:
+                self._scalar_edges[value] = (made, ())
+        made.after = self._before(node)
+
+    def _before(self, node: Node) -> tuple[Statement, ...]:
+        """Return what comes before a node that overwrites: what reads and writes older versions."""
+        readers = self._overwriting.after.get(node, ())
+        values = [value for reader in readers for value in reader.results]
+        values += filter(self._overwriting.overwrites, node.operands)
+        return tuple(
+            dict.fromkeys(made for value in values for made in self._writers.get(value, ()))
+        )
+
+    def _add_scatter(self, node: Node) -> None:
+        """Add a copy of the base and the writes into it."""
+        x, part, *indices = node.operands
+        value = node.results[0]
+        overwrites = self._overwriting.is_in_place(node)
+        if not overwrites:
+            rank = value.type.rank
+            labels = tuple(self._labels.of(value, axis) for axis in range(rank))
+            copy = self._new(node, Kind.BASE, value.type.shape, labels, identity(rank))
+            self._connect(copy, self._recomputed.of(x))
+        part_labels = tuple(self._labels.of(part, axis) for axis in range(part.type.rank))
+        axis_dims = scatter_dims(node)
+        # where an axis counts no element is written twice
+        sequential = 0 if indices[0].type.rank and 0 not in axis_dims else -1
+        writes = self._new(node, Kind.SCATTER, part.type.shape, part_labels, axis_dims, sequential)
+        self._connect(writes, self._recomputed.of(part))
+        for index in indices:
+            self._connect(writes, self._recomputed.of(index))
+        if overwrites:
+            writes.after = self._before(node)
+            self._writers[value] = (writes,)
+        else:
+            writes.inputs += ((copy, axis_dims),)
+            self._writers[value] = (copy, writes)
+
+    def _add_update(self, node: Node) -> None:
+        """Add the writes of a window into an array that is overwritten."""
+        piece = self._piece(node, node.results[0])
+        piece.after = self._before(node)
+        self._writers[node.results[0]] = (piece,)
+
+    def _piece(self, node: Node, value: Value) -> Statement:
+        """Return a new statement that writes an update's window into an array."""
+        part = node.operands[1]
+        labels = tuple(self._labels.of(part, axis) for axis in range(part.type.rank))
+        dims = target_dims(node)
+        piece = self._new(node, Kind.PIECE, part.type.shape, labels, dims, operand=1, value=value)
+        self._connect(piece, self._recomputed.of(part))
+        return piece
+
+    def _add_pieces(self, node: Node) -> None:
+        """Add one statement for each operand of a long concatenation."""
+        value = node.results[0]
+        axis: int = node.attributes["axis"]
+        axis_dims = tuple(-1 if i == axis else i for i in range(value.type.rank))
+        pieces = []
+        for position, operand in enumerate(node.operands):
+            labels = tuple(self._labels.of(operand, i) for i in range(operand.type.rank))
+            piece = self._new(
+                node, Kind.PIECE, operand.type.shape, labels, axis_dims, operand=position
+            )
+            self._connect(piece, self._recomputed.of(operand))
+            pieces.append(piece)
+        self._writers[value] = tuple(pieces)
+
+    def _add_run(self, run: list[Node]) -> None:
+        """Add the start of an array and the updates that are written into it, in order."""
+        value = run[-1].results[0]
+        base = run[0].operands[0]
+        rank = value.type.rank
+        labels = tuple(self._labels.of(value, axis) for axis in range(rank))
+        writer = self._new(run[0], Kind.BASE, value.type.shape, labels, identity(rank), value=value)
+        self._connect(writer, self._recomputed.of(base))
+        for node in run:
+            piece = self._piece(node, value)
+            piece.inputs += ((writer, piece.axis_dims),)
+            writer = piece
+        # what reads the last update comes after all of them
+        self._writers[value] = (writer,)
+
+    def _add_outputs(self) -> None:
+        """Attach each result to the statement of its value, or add a statement that copies it."""
+        placed: set[Value] = set()
+        overwrites = self._overwriting.params
+        results = list(enumerate(self.function.results))
+        # a value returned twice lives where it overwrites a parameter, and is copied elsewhere
+        for position, value in sorted(results, key=lambda pair: pair[0] not in overwrites):
+            param = overwrites.get(position)
+            if param is not None and value is self.function.params[param]:
+                continue  # it is in its place as it is
+            writers = self._writers.get(value)
+            if writers is not None and value not in placed:
+                placed.add(value)
+                writers[-1].outputs += (position,)
+                continue
+            rank = value.type.rank
+            labels = tuple(self._labels.of(value, axis) for axis in range(rank))
+            shape = value.type.shape
+            made = self._new(value.node, Kind.COPY, shape, labels, identity(rank), value=value)
+            made.outputs = (position,)
+            self._connect(made, self._recomputed.of(value))

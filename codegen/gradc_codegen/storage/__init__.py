@@ -1,0 +1,1 @@
+"""Where values live: registers, scratch, the memory of results."""

@@ -1,0 +1,392 @@
+"""Where values live: in registers, in an output, or in scratch at planned offsets.
+
+A value keeps only the axes below the lowest loop it shares with all its readers. What keeps no
+axis is a register. All else is a buffer in one arena, the caller's ``work``; a buffer whose last
+reader is done gives its place to the next of the same size.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+
+from gradc_codegen.arrays.whole_array_ops import WHOLE
+from gradc_codegen.nest.carry_storage import control_scratch
+from gradc_codegen.nest.loop_nest import (
+    Item,
+    Kernel,
+    Kind,
+    Loop,
+    Statement,
+    loops_of,
+    statements_of,
+)
+from gradc_codegen.schedule.cost import joins_in_groups, joins_in_order
+from gradc_codegen.storage.reuse_outputs import lodge
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Node, Value
+from gradc_ir.core.sizes import Size, product
+from gradc_ir.core.types import DType
+from gradc_ir.meaning import reduction
+
+ALIGNMENT = 64
+_SMALL = 8  # what is shorter than a cache line is aligned to a number
+# A kernel uses little stack: this many reductions at once have their partials there.
+_MOST_PARTIALS_ON_STACK = 12
+
+
+@dataclass(eq=False)
+class Buffer:
+    """A piece of the arena: ``bytes`` long, needed from one top-level item to another."""
+
+    bytes: Size
+    first: int
+    last: int
+    offset: int = 0  # from the start of the fixed part
+    slot: int = -1  # the symbolic slot it is, behind the fixed part; -1 when it is in that
+
+
+@dataclass(eq=False, slots=True)
+class Storage:
+    """Where a value lives.
+
+    Parameters
+    ----------
+    path: the loops it shares with its readers.
+    part: the function its register is in.
+    memory: whether it lives in memory; a register otherwise.
+    kept: the axes it keeps in memory.
+    lanes: how many iterations of a loop have an element of their own, side by side.
+    output: the result whose memory it uses when that is wanted, -1 for none.
+    read: whether a statement reads it.
+    buffer: its scratch.
+    """
+
+    path: tuple[Loop, ...]
+    part: int
+    memory: bool
+    first: int
+    last: int
+    kept: tuple[int, ...] = ()
+    lanes: int = 1
+    output: int = -1
+    read: bool = False
+    buffer: Buffer | None = None
+
+    @property
+    def is_output_only(self) -> bool:
+        """Whether it lives in an output alone, and in nothing if that is not wanted."""
+        return self.memory and self.buffer is None
+
+
+@dataclass(eq=False)
+class Accumulator:
+    """The state of a reduction besides its total; None stands for the stack or a register.
+
+    Parameters
+    ----------
+    inner: the dims inside the reduced loop.
+    grouped: whether it has partials.
+    lanes: how many lanes of a loop outside have a state of their own.
+    along: how many elements are joined at once, as lanes of the reduced loop.
+    """
+
+    statement: Statement
+    inner: tuple[int, ...]
+    grouped: bool
+    lanes: int = 1
+    along: int = 1
+    partials: Buffer | None = None
+    chunk: Buffer | None = None
+
+    @property
+    def is_free_along(self) -> bool:
+        """Whether lanes of the reduced loop are joined in an order that changes no bit."""
+        return self.along > 1 and not joins_in_order(self.statement)
+
+
+@dataclass(eq=False)
+class Plan:
+    """The storage of all values of a kernel, and the layout of its arena.
+
+    ``bodies`` are the plans of the bodies of control flow; ``all_wanted``: every output has memory.
+    """
+
+    storage: dict[Value, Storage] = field(default_factory=dict)
+    accumulators: dict[Statement, Accumulator] = field(default_factory=dict)
+    scratch: dict[Statement, tuple[Buffer, ...]] = field(default_factory=dict)
+    staged: dict[Loop, tuple[Buffer, ...]] = field(default_factory=dict)
+    bodies: dict[Node, tuple[Plan, ...]] = field(default_factory=dict)
+    all_wanted: bool = False
+    fixed_bytes: int = 0
+    slots: list[Size] = field(default_factory=list)
+
+    @property
+    def needs_work(self) -> bool:
+        """Whether the kernel can need scratch at all."""
+        return bool(self.fixed_bytes or self.slots)
+
+    @property
+    def bytes(self) -> Size:
+        """How long the arena is at most."""
+        slots = (sizes.maximum(slot, 0) + ALIGNMENT for slot in self.slots)
+        return sum(slots, start=self.fixed_bytes)
+
+
+def plan(kernel: Kernel) -> Plan:
+    """Return where the values of a kernel live."""
+    made = Plan(all_wanted=kernel.is_body)
+    for node, bodies in kernel.bodies.items():
+        made.bodies[node] = tuple(map(plan, bodies))
+    _number(kernel.body)
+    _find_lifetimes(kernel, made)
+    buffers = _place_values(kernel, made)
+    lodge(kernel, made.storage)
+    buffers += _place_accumulators(kernel, made)
+    buffers += _place_scratch(kernel, made)
+    buffers += _place_staged(kernel, made)
+    _lay_out(made, buffers)
+    return made
+
+
+def _number(body: list[Item]) -> None:
+    """Number the top-level items, those of parts one by one, and mark their statements."""
+    count = 0
+    stack = [iter(body)]
+    while stack:
+        item = next(stack[-1], None)
+        if item is None:
+            stack.pop()
+        elif isinstance(item, Statement):
+            item.position = count
+            count += 1
+        elif isinstance(item, Loop):
+            _mark(item.body, count)
+            count += 1
+        else:
+            stack.append(iter(item.body))
+
+
+def _mark(body: list[Item], position: int) -> None:
+    for item in body:
+        if isinstance(item, Statement):
+            item.position = position
+        else:
+            _mark(item.body, position)
+
+
+def sequential_loop(statement: Statement) -> int:
+    """Return the position among a statement's loops of the one it reduces; their number if none."""
+    for i, (_, dim) in enumerate(statement.loops):
+        if dim == statement.sequential:
+            return i
+    return len(statement.loops)
+
+
+def _find_lifetimes(kernel: Kernel, made: Plan) -> None:
+    storage = made.storage
+    for statement in kernel.statements:
+        if statement.kind is not Kind.COPY:
+            _write(statement, storage)
+        for producer, _ in statement.inputs:
+            here = storage[producer.value]
+            here.read = True
+            here.last = max(here.last, statement.position)
+            if here.part != statement.part or (
+                statement.kind is Kind.WHOLE and producer.value.type.shape
+            ):
+                here.memory = True
+            if here.path:
+                here.path = _common(here.path, tuple(loop for loop, _ in statement.loops))
+            for value in producer.others:
+                storage[value].read = True
+                storage[value].last = here.last
+                storage[value].memory = storage[value].memory or here.part != statement.part
+
+
+def _write(statement: Statement, storage: dict[Value, Storage]) -> None:
+    part, position = statement.part, statement.position
+    path: tuple[Loop, ...] = ()
+    if statement.loops:
+        end = sequential_loop(statement)
+        path = tuple(loop for loop, _ in statement.loops[:end])
+        if end < len(statement.loops):
+            part = statement.loops[end][0].part
+    if statement.kind is Kind.WHOLE:
+        for value in statement.values:
+            # numbers that a loop or branch makes are in registers
+            memory = bool(value.type.shape)
+            storage[value] = Storage((), part, memory, position, position)
+        return
+    have = storage.get(statement.value)
+    if have is None:
+        memory = statement.kind is Kind.PIECE or part != statement.part
+        storage[statement.value] = Storage(path, part, memory, position, position)
+    else:
+        have.memory = True
+        have.path = _common(have.path, path)
+        have.first = min(have.first, position)
+        have.last = max(have.last, position)
+
+
+def _common(a: tuple[Loop, ...], b: tuple[Loop, ...]) -> tuple[Loop, ...]:
+    count = 0
+    for left, right in zip(a, b):
+        if left is not right:
+            break
+        count += 1
+    return a[:count]
+
+
+def _place_values(kernel: Kernel, made: Plan) -> list[Buffer]:
+    buffers = []
+    done: set[Value] = set()
+    common: dict[Value, Buffer] = {}
+    outputs = {
+        kernel.function.results[output]: output
+        for statement in kernel.statements
+        if statement.kind is not Kind.COPY
+        for output in statement.outputs
+    }
+    pairs = ((s, value) for s in kernel.statements if s.kind is not Kind.COPY for value in s.values)
+    for statement, value in pairs:
+        if value in done:
+            continue
+        done.add(value)
+        here = made.storage[value]
+        shape = value.type.shape
+        if shape:
+            shared = {dim for _, dim in statement.loops[: len(here.path)]}
+            wide = [axis for axis, size in enumerate(shape) if size != 1]
+            here.kept = tuple(
+                axis for axis in wide if not shared or statement.axis_dims[axis] not in shared
+            )
+            here.memory = here.memory or bool(here.kept) or value in kernel.shares
+            if here.memory and (value in outputs or value in kernel.shares):
+                here.kept = tuple(wide)
+            elif here.memory:
+                here.lanes = max((loop.block for loop in here.path), default=1)
+        if here.memory:
+            last = kernel.shares.get(value, value)
+            here.output = outputs.get(last, -1)
+            if made.all_wanted and here.output >= 0:
+                continue
+            if last in common:
+                here.buffer = common[last]
+                here.buffer.first = min(here.buffer.first, here.first)
+                here.buffer.last = max(here.buffer.last, here.last)
+                continue
+            alone = not statement.others and not here.read and value not in kernel.shares
+            if alone and (statement.kind is Kind.WHOLE or value.op.name == "concatenate"):
+                continue
+            count = product(shape[axis] for axis in here.kept) * here.lanes
+            here.buffer = Buffer(count * value.type.dtype.bytes, here.first, here.last)
+            buffers.append(here.buffer)
+            if value in kernel.shares:
+                common[last] = here.buffer
+    return buffers
+
+
+def _place_accumulators(kernel: Kernel, made: Plan) -> list[Buffer]:
+    buffers: list[Buffer] = []
+
+    def visit(body: list[Item], on_stack: int, block: int) -> None:
+        for item in body:
+            if isinstance(item, Statement):
+                continue
+            inside = on_stack
+            if isinstance(item, Loop):
+                for statement in item.reductions:
+                    inside += place(statement, item, inside, block)
+                visit(item.body, inside, max(block, item.block))
+            else:
+                visit(item.body, inside, block)
+
+    def place(statement: Statement, loop: Loop, on_stack: int, block: int) -> int:
+        end = sequential_loop(statement)
+        # the dim that lanes run along is the last one, so that they are side by side
+        inside = sorted(statement.loops[end + 1 :], key=lambda pair: pair[0].block)
+        inner = tuple(dim for _, dim in inside)
+        made.accumulators[statement] = state = Accumulator(
+            statement, inner, joins_in_groups(statement), block, loop.block
+        )
+        if not state.grouped:
+            return 0
+        here = not inner and statement.part == loop.part and block == 1
+        if here and on_stack < _MOST_PARTIALS_ON_STACK:
+            return 1
+        dtype = statement.value.type.dtype
+        count = product(statement.dims[dim] for dim in inner) * dtype.bytes * block
+        position = statement.position
+        state.chunk = Buffer(count, position, position)
+        buffers.append(state.chunk)
+        if loop.block == 1:
+            state.partials = Buffer(count * lanes(dtype), position, position)
+            buffers.append(state.partials)
+        return 0
+
+    visit(kernel.body, 0, 1)
+    return buffers
+
+
+def _place_scratch(kernel: Kernel, made: Plan) -> list[Buffer]:
+    """Return the scratch that ops on whole arrays ask for, while they run."""
+    buffers: list[Buffer] = []
+    for statement in kernel.statements:
+        if statement.kind is Kind.WHOLE:
+            position, node = statement.position, statement.node
+            if node in made.bodies:
+                wanted = control_scratch(
+                    node, kernel.bodies[node], [body.bytes for body in made.bodies[node]]
+                )
+            else:
+                wanted = list(WHOLE[node.op.name].scratch(node))
+            made.scratch[statement] = pieces = tuple(
+                Buffer(size, position, position) for size in wanted
+            )
+            buffers += pieces
+    return buffers
+
+
+def _place_staged(kernel: Kernel, made: Plan) -> list[Buffer]:
+    """Return the scratch for blocks of arrays whose lanes lie apart."""
+    buffers: list[Buffer] = []
+    for loop in loops_of(kernel.body):
+        if loop.staged:
+            position = next(statements_of(loop.body)).position
+            made.staged[loop] = pieces = tuple(
+                Buffer(staged.bytes(loop.block), position, position) for staged in loop.staged
+            )
+            buffers += pieces
+    return buffers
+
+
+def lanes(dtype: DType) -> int:
+    """Return how many partials a reduction of this dtype has."""
+    return reduction.lanes(dtype.numpy)
+
+
+def _lay_out(made: Plan, buffers: list[Buffer]) -> None:
+    """Give each buffer an offset; a place is taken over when its last reader is done."""
+    free: dict[Size, list[Buffer]] = {}
+    busy: list[tuple[int, int, Buffer]] = []
+    for count, buffer in enumerate(sorted(buffers, key=lambda b: b.first)):
+        while busy and busy[0][0] < buffer.first:
+            old = heapq.heappop(busy)[2]
+            free.setdefault(old.bytes, []).append(old)
+        places = free.get(buffer.bytes)
+        if places:
+            old = places.pop()
+            buffer.offset, buffer.slot = old.offset, old.slot
+        elif isinstance(buffer.bytes, int):
+            alignment = ALIGNMENT if buffer.bytes >= ALIGNMENT else _SMALL
+            made.fixed_bytes = -(-made.fixed_bytes // alignment) * alignment
+            buffer.offset = made.fixed_bytes
+            made.fixed_bytes += max(buffer.bytes, 0)
+        else:
+            buffer.slot = len(made.slots)
+            made.slots.append(buffer.bytes)
+        heapq.heappush(busy, (buffer.last, count, buffer))
+    made.fixed_bytes = (
+        -(-made.fixed_bytes // ALIGNMENT) * ALIGNMENT if made.slots else made.fixed_bytes
+    )

@@ -1,0 +1,1 @@
+"""The processor that code is for."""

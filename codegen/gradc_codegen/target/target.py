@@ -1,0 +1,229 @@
+"""Which machine code is made for: CPU, features, triple; and the target machines of LLVM."""
+
+from __future__ import annotations
+
+import functools
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import llvmlite.binding as llvm
+
+from gradc_codegen.text.module import REGISTER, Machine, suffix
+from gradc_ir.core.types import DType
+from gradc_ir.errors import ExportError
+
+# Every use of LLVM holds this lock: contexts are fresh for each module, but llvmlite's registries
+# and the one engine are shared.
+LOCK = threading.RLock()
+
+# The oldest CPU of each architecture that has fma in hardware, hence the same bits everywhere.
+_BASELINE_CPU: dict[str, str] = {
+    "x86_64": "x86-64-v3",
+    "aarch64": "generic",
+    "arm64": "apple-m1",
+    "riscv64": "generic-rv64",
+}
+_BASELINE_FEATURES: dict[str, str] = {"riscv64": "+m,+a,+f,+d,+c"}
+_ABI_NAMES: dict[str, str] = {"riscv64": "lp64d"}
+
+# A machine without an instruction calls a function: jmp fma@PLT, b _fma, call floorf.
+_CALL = r"^\s+\w+\s+\*?_?{name}f?(?:@\w+)?(?:\(|\s|$)"
+_FAMILIAR_CPUS: dict[str, tuple[str, ...]] = {
+    "x86_64": ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"),
+    "aarch64": ("generic",),
+    "riscv64": ("generic-rv64",),
+}
+
+# LLVM tells that it doesn't know a CPU on stderr, or by ending the process, and lists none.
+_CPU_PROBE = """
+import sys, llvmlite.binding as llvm
+llvm.initialize_all_targets()
+llvm.initialize_all_asmprinters()
+target = llvm.Target.from_triple(sys.argv[1])
+machine = target.create_target_machine(cpu=sys.argv[2])
+machine.emit_object(llvm.parse_assembly("define void @probe() {\\n ret void\\n}"))
+"""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A machine to make code for; equal targets give equal code.
+
+    Parameters
+    ----------
+    triple: LLVM's name of architecture and system, e.g. ``x86_64-unknown-linux-gnu``.
+    cpu: LLVM's name of the CPU.
+    features: LLVM's feature string, e.g. ``+avx2,-avx512f``; empty for what the CPU has by name.
+    """
+
+    triple: str
+    cpu: str
+    features: str = ""
+
+    @property
+    def architecture(self) -> str:
+        """The first part of the triple."""
+        return self.triple.partition("-")[0]
+
+    @functools.cached_property
+    def layout(self) -> str:
+        """LLVM's text of how wide and how aligned data is."""
+        with LOCK:
+            return str(self.machine().target_data)
+
+    @property
+    def pointer_bits(self) -> int:
+        """How wide a pointer is, and with it C's ``size_t``."""
+        return 32 if re.search(r"(?:^|-)p:32:", self.layout) else 64
+
+    def machine(self, level: int = 2) -> llvm.TargetMachine:
+        """Return a fresh target machine that makes position-independent code.
+
+        One engine or one module each: a machine that is used again crashes LLVM.
+        """
+        _initialize(self.triple)
+        return llvm.Target.from_triple(self.triple).create_target_machine(
+            cpu=self.cpu,
+            features=self.features,
+            opt=level,
+            reloc="pic",
+            codemodel="small",
+            abiname=_ABI_NAMES.get(self.architecture, ""),
+        )
+
+
+STRENGTH_REDUCTION, PEEPHOLES = "-disable-lsr", "-disable-peephole"
+
+
+@contextmanager
+def without(*passes: str) -> Iterator[None]:
+    """Leave passes of LLVM's code generator out of what is emitted inside.
+
+    The options are the process's, and LLVM reads them when it begins to emit: they are on for as
+    long only, so that whoever else compiles with llvmlite (Numba) is not concerned.
+    """
+    with LOCK:
+        for name in passes:
+            llvm.set_option("gradc", f"{name}=true")
+        try:
+            yield
+        finally:
+            for name in passes:
+                llvm.set_option("gradc", f"{name}=false")
+
+
+@functools.cache
+def host() -> Target:
+    """Return this process's machine, with the features it has (a virtual machine may lack some)."""
+    with LOCK:
+        return Target(
+            llvm.get_process_triple(),
+            llvm.get_host_cpu_name(),
+            llvm.get_host_cpu_features().flatten(),
+        )
+
+
+@functools.cache
+def target(cpu: str | None = None, triple: str | None = None) -> Target:
+    """Return the target for a CPU and a triple.
+
+    Parameters
+    ----------
+    cpu: LLVM's name of a CPU; ``native`` for this machine; None for the architecture's baseline,
+        on x86-64 ``x86-64-v3``.
+    triple: None for this machine's.
+
+    Raises
+    ------
+    ExportError: LLVM knows no such triple or CPU, or ``native`` is asked of another triple.
+    """
+    with LOCK:
+        mine = llvm.get_process_triple()
+        if cpu == "native":
+            if triple not in (None, mine):
+                raise ExportError(
+                    f"cpu native is this machine's, but the target is {triple}",
+                    help="name the CPU of the target, or leave it out for its baseline",
+                )
+            return host()
+        triple = triple or mine
+        _known_triple(triple)
+        architecture = triple.partition("-")[0]
+        if cpu is None:
+            return Target(
+                triple,
+                _BASELINE_CPU.get(architecture, "generic"),
+                _BASELINE_FEATURES.get(architecture, ""),
+            )
+        _known_cpu(cpu, triple)
+        return Target(triple, cpu, _BASELINE_FEATURES.get(architecture, ""))
+
+
+@functools.cache
+def has_instruction(target: Target, name: str, operands: int, dtype: DType) -> bool:
+    """Whether the machine has instructions for an intrinsic of LLVM, tried by compiling one call.
+
+    If not, the code generator calls the C library's function of the name.
+    """
+    type_, full = REGISTER[dtype], f"@llvm.{name}.{suffix(dtype)}"
+    given = ", ".join(f"{type_} %x{i}" for i in range(operands))
+    probe = (
+        f"define {type_} @probe({given}) {{\n"
+        f"  %result = call {type_} {full}({given})\n  ret {type_} %result\n}}\n"
+        f"declare {type_} {full}({', '.join([type_] * operands)})\n"
+    )
+    with LOCK:
+        module = llvm.parse_assembly(probe, llvm.create_context())
+        module.triple = target.triple
+        assembly = target.machine().emit_assembly(module)
+    return re.search(_CALL.format(name=name), assembly, re.MULTILINE) is None
+
+
+def machine_of(target: Target, splits: bool = False) -> Machine:
+    """Return what the text of a module for a target, and for a choice of ``splits``, depends on."""
+    is_wide = "+avx512vl" in target.features or target.cpu == "x86-64-v4"
+    permutes = "+avx2" in target.features or target.cpu in ("x86-64-v3", "x86-64-v4")
+    return Machine(is_wide, splits, permutes)
+
+
+@functools.cache
+def _initialize(triple: str) -> None:
+    # foreign targets cost 20 ms to set up, so they wait until one is asked for
+    if triple.partition("-")[0] == llvm.get_process_triple().partition("-")[0]:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+    else:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+
+
+def _known_triple(triple: str) -> None:
+    _initialize(triple)
+    try:
+        llvm.Target.from_triple(triple)
+    except RuntimeError as error:
+        raise ExportError(
+            f"LLVM knows no target {triple!r}",
+            found=str(error),
+            help="write it like x86_64-unknown-linux-gnu or aarch64-unknown-linux-gnu",
+        ) from None
+
+
+def _known_cpu(cpu: str, triple: str) -> None:
+    """Raise unless LLVM knows the CPU; for a name it does not know it may end the process."""
+    _known_triple(triple)
+    if cpu in _FAMILIAR_CPUS.get(triple.partition("-")[0], ()) or cpu == host().cpu:
+        return
+    done = subprocess.run(
+        [sys.executable, "-c", _CPU_PROBE, triple, cpu], capture_output=True, text=True
+    )
+    if done.returncode or done.stderr:
+        raise ExportError(
+            f"LLVM knows no CPU {cpu!r} for {triple}",
+            help="for example x86-64-v3, znver4, native; leave it out for the target's baseline",
+        )

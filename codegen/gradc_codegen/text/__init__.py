@@ -1,0 +1,1 @@
+"""Writing LLVM IR: lines, index arithmetic, vectors, loads and stores."""

@@ -1,0 +1,136 @@
+"""The LLVM text of a module: functions, and what they declare, share and refer to."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradc_ir.core.constant import Constant
+from gradc_ir.core.types import DType
+
+# the type of a value in a register, and in memory
+REGISTER = {
+    DType.F64: "double",
+    DType.F32: "float",
+    DType.I64: "i64",
+    DType.I32: "i32",
+    DType.BOOL: "i1",
+}
+MEMORY = {**REGISTER, DType.BOOL: "i8"}
+
+_SUFFIX = {DType.F64: "f64", DType.F32: "f32", DType.I64: "i64", DType.I32: "i32"}
+
+
+def suffix(dtype: DType, lanes: int = 1) -> str:
+    """Return how the names of LLVM's intrinsics end for a dtype, or for a vector of it."""
+    return _SUFFIX[dtype] if lanes == 1 else f"v{lanes}{_SUFFIX[dtype]}"
+
+
+def literal(value: object, dtype: DType) -> str:
+    """Return a number as LLVM writes it; floats by their bits."""
+    if dtype is DType.BOOL:
+        return "true" if value else "false"
+    if dtype.is_integer:
+        return str(int(value))  # type: ignore[call-overload]
+    number = float(value)  # type: ignore[arg-type]
+    return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the text of a module depends on.
+
+    Parameters
+    ----------
+    is_wide: whether there are 32 registers of 64 bytes.
+    splits: whether contractions round a product before they add it, to be faster where the machine
+        has no fused multiply-add.
+    permutes: whether an instruction permutes the numbers of a register of 32 bytes, each by an
+        index of its own.
+    """
+
+    is_wide: bool = False
+    splits: bool = False
+    permutes: bool = False
+
+
+ANY_MACHINE = Machine()
+
+
+class Module:
+    """The text of a module for a machine: functions, and what they declare, share and refer to."""
+
+    def __init__(self, name: str, machine: Machine = ANY_MACHINE) -> None:
+        self.name = name
+        self.machine = machine
+        self.functions: list[str] = []
+        self._declared: dict[str, None] = {}
+        self._helpers: dict[str, str] = {}
+        self._constants: dict[Constant, str] = {}
+        self._globals: list[str] = []
+        self._metadata: list[str] = []
+        self._named = 0
+
+    def keep_plain(self) -> str:
+        """Return the mark of a loop that is neither unrolled nor vectorised, to compile faster."""
+        return self._loop_mark("!0, !1")
+
+    def keep_scalar(self) -> str:
+        """Return the mark of a loop that LLVM is to leave as wide as it is."""
+        return self._loop_mark("!1")
+
+    def _loop_mark(self, properties: str) -> str:
+        if not self._metadata:
+            self._metadata += [
+                '!0 = !{!"llvm.loop.unroll.disable"}',
+                '!1 = !{!"llvm.loop.vectorize.enable", i1 false}',
+            ]
+        number = len(self._metadata)
+        self._metadata.append(f"!{number} = distinct !{{!{number}, {properties}}}")
+        return f", !llvm.loop !{number}"
+
+    def fresh(self, kind: str) -> str:
+        """Return a name for a further function of a kind."""
+        self._named += 1
+        return f"{kind}{self._named}"
+
+    def declare(self, line: str) -> None:
+        """Declare an external function."""
+        self._declared[line] = None
+
+    def help(self, name: str, text: Callable[[], str]) -> None:
+        """Define an internal function once."""
+        if name not in self._helpers:
+            self._helpers[name] = ""  # it may ask for itself
+            self._helpers[name] = text()
+
+    def constant(self, constant: Constant) -> str:
+        """Return the global that holds an array."""
+        found = self._constants.get(constant)
+        if found is None:
+            found = self._constants[constant] = f"@{self.name}.constant{len(self._constants)}"
+            type_ = MEMORY[constant.type.dtype]
+            flat = constant.array.reshape(-1)
+            if flat.dtype == np.bool_:
+                elements = [f"i8 {int(x)}" for x in flat]
+            else:
+                elements = [f"{type_} {literal(x, constant.type.dtype)}" for x in flat]
+            self._globals.append(
+                f"{found} = private unnamed_addr constant [{len(elements)} x {type_}] "
+                f"[{', '.join(elements)}], align 64"
+            )
+        return found
+
+    def __str__(self) -> str:
+        parts = [
+            f"; {self.name}",
+            "\n".join(self._globals),
+            "\n\n".join(self.functions),
+            "\n\n".join(self._helpers.values()),
+            "\n".join(self._declared),
+            "\n".join(self._metadata),
+        ]
+        return "\n\n".join(part for part in parts if part) + "\n"

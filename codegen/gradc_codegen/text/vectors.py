@@ -1,0 +1,53 @@
+"""Pieces of vectors, vectors of pieces, and what is made of all the lanes of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gradc_codegen.text.emitter import Writer
+
+
+def piece(writer: Writer, vector: str, type_: str, start: int, width: int) -> str:
+    """Write the lanes of a vector from one on; ``type_`` is that of an element."""
+    if vector.startswith("splat") or width == writer.lanes:
+        return vector
+    whole = writer.type_of(type_, True)
+    lanes = ", ".join(f"i32 {lane}" for lane in range(start, start + width))
+    return writer.emit_vector(
+        f"shufflevector {whole} {vector}, {whole} poison, <{width} x i32> <{lanes}>"
+    )
+
+
+def joined(writer: Writer, pieces: list[str], type_: str, width: int) -> str:
+    """Write the vector of the lanes of its pieces; there are one, two, four …"""
+    while len(pieces) > 1:
+        part = f"<{width} x {type_}>"
+        width *= 2
+        lanes = ", ".join(f"i32 {lane}" for lane in range(width))
+        pieces = [
+            writer.emit_vector(
+                f"shufflevector {part} {left}, {part} {right}, <{width} x i32> <{lanes}>"
+            )
+            for left, right in zip(pieces[::2], pieces[1::2])
+        ]
+    return pieces[0]
+
+
+def element(writer: Writer, vector: str, type_: str, lane: int) -> str:
+    """Write one lane of a vector."""
+    return writer.emit(f"extractelement {writer.type_of(type_, True)} {vector}, i64 {lane}")
+
+
+def folded(
+    writer: Writer, vector: str, type_: str, width: int, join: Callable[[str, str], str]
+) -> str:
+    """Write the lanes of a vector joined by halving: lane i with lane i + width / 2, and so on."""
+    while width > 2:
+        with writer.in_lanes(width):
+            low = piece(writer, vector, type_, 0, width // 2)
+            high = piece(writer, vector, type_, width // 2, width // 2)
+        width //= 2
+        with writer.in_lanes(width):
+            vector = join(low, high)
+    with writer.in_lanes(width):
+        return join(element(writer, vector, type_, 0), element(writer, vector, type_, 1))

@@ -1,0 +1,1 @@
+"""What a user holds: compile, the compiled function, the transforms, vmap, the policies."""

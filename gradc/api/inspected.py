@@ -1,0 +1,267 @@
+"""Looking into a compiled function: graphs at any stage, rules that fired, kernels for C."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from gradc.arguments import pytree
+from gradc.calls.preconditions import check_floats
+from gradc.calls.signature import (
+    Bound,
+    Parameters,
+    Wrt,
+    bind_types,
+    flatten_arguments,
+    leaves_of,
+    names_variables,
+)
+from gradc.pipeline import Options, Request, derive
+from gradc.runtime.specialize import Signature
+from gradc.traceback import boundary
+from gradc.tracing import NeedsConcreteSize, Traced
+from gradc_ir.core.graph import Function
+from gradc_ir.core.types import Type, dtype_of
+from gradc_ir.errors import GradcError, TraceError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gradc.reports.support import Support
+
+
+_SPEC = 'give one: spec="x: f64[n,3]"'
+
+
+# The arguments of the last call without their arrays, and the dtypes and shapes of those.
+LastCall: TypeAlias = tuple[Bound, tuple[tuple[Any, tuple[int, ...]], ...]]
+
+
+def _with_leaves(bound: Bound, kinds: Sequence[tuple[Any, tuple[int, ...]]]) -> Bound:
+    """Return the arguments with empty arrays in place of those that were not kept."""
+    leaves = tuple(np.empty((0,) * len(shape), dtype=dtype) for dtype, shape in kinds)
+    values = tuple(
+        leaves[span.start]
+        if structure is None
+        else pytree.unflatten(structure, leaves[span.start : span.stop])
+        for structure, span in zip(bound.structure, bound.spans)
+    )
+    return dataclasses.replace(bound, leaves=leaves, values=values)
+
+
+class Inspected(ABC):
+    """The methods of a compiled function that show what it is made of."""
+
+    __name__: str
+    options: Options
+    spec: str | None
+    _parameters: Parameters
+    _signatures: list[Signature]
+    _last: LastCall | None
+
+    @abstractmethod
+    def _trace(self, bound: Bound, types: Sequence[Type]) -> Traced:
+        """Return the function traced for these types of the leaves."""
+
+    @property
+    def signatures(self) -> tuple[Signature, ...]:
+        """Each compilation so far: of what, for which types, why, and how long it took."""
+        return tuple(self._signatures)
+
+    @boundary
+    def ir(self, *specs_or_args: Any, of: str = "value", wrt: Wrt = 0) -> Function:
+        """Return the final graph of what ``of`` names: for a spec, arguments, or the last call."""
+        traced, request = self._request(specs_or_args, of, wrt)
+        return derive(traced.function, request)
+
+    @boundary
+    def dump(
+        self,
+        *specs_or_args: Any,
+        of: str = "value",
+        stage: str = "final",
+        spec: str | None = None,
+        wrt: Wrt = 0,
+        after: str | None = None,
+        locations: bool = True,
+        cpu: str = "native",
+    ) -> str:
+        """Return the text of what ``of`` names at a stage of its way.
+
+        ``stage`` is traced, stable, derivative, final, loops, llvm or asm; ``after`` instead names
+        a pass, or ``"all"``.
+        """
+        from gradc.reports.dump import dump
+
+        traced, request = self._request((spec,) if spec else specs_or_args, of, wrt)
+        return dump(
+            traced.function,
+            request,
+            stage=stage,
+            after_pass=after,
+            locations=locations,
+            cpu=cpu,
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the compilations so far and the graph of the value beside the user's lines."""
+        from html import escape
+
+        from gradc_ir.text.display import html_of_function
+
+        parts = [f"<div><code>{escape(repr(self))}</code></div>"]
+        parts += [f"<div><code>{escape(str(each))}</code></div>" for each in self._signatures]
+        try:
+            parts.append(html_of_function(self.ir()))
+        except GradcError as error:
+            parts.append(f"<pre>{escape(str(error))}</pre>")
+        return "".join(parts)
+
+    @boundary
+    def explain(
+        self, *specs_or_args: Any, of: str = "value", spec: str | None = None, wrt: Wrt = 0
+    ) -> str:
+        """Return which rules fired at which line, what was captured, and what was baked in."""
+        from gradc.reports.explain import explain
+
+        traced, request = self._request((spec,) if spec else specs_or_args, of, wrt)
+        return explain(traced, request)
+
+    @boundary
+    def support(self, *specs_or_args: Any, spec: str | None = None) -> Support:
+        """Return everything the function does that is not supported, for a spec or for arguments.
+
+        The function is traced to its end: what cannot be recorded is noted with its line, and NumPy
+        runs it on sample values (the arguments, when they are given). The result prints as a
+        screen of text; it has ``ok``, ``problems``, and whether ``value``, ``forward`` and
+        ``reverse`` exist. Nothing is compiled.
+        """
+        from gradc.reports.support import survey
+
+        given = (spec,) if spec else specs_or_args
+        bound, types = self._bound(given)
+        samples = bound.leaves if given and not isinstance(given[0], str) else ()
+        paths = [
+            path
+            for name, value in zip(bound.names, bound.values)
+            for path in pytree.paths(value, name)
+        ]
+        return survey(
+            self.__name__,
+            lambda types: self._trace(bound, types),
+            types,
+            paths,
+            samples,
+            self.options,
+        )
+
+    @boundary
+    def export(
+        self,
+        name: str,
+        *specs_or_args: Any,
+        spec: str | None = None,
+        wrt: Wrt = 0,
+        out: str | Path = ".",
+        cpu: str | None = None,
+        triple: str | None = None,
+        blas: bool = False,
+        fma: str | None = None,
+    ) -> list[Path]:
+        """Write ``name.o`` and ``name.h``: the value as ``name``, with its gradient as ``name_vg``.
+
+        ``cpu`` is the target's baseline by default, ``triple`` is this machine. Returns the paths.
+        With ``blas`` large contractions call BLAS, which the program must then be linked with.
+        For a CPU without fused multiply-add ``fma`` is ``"emulate"``, which keeps all bits and is
+        slow, or ``"split"``, which also rounds the products of sums and has other bits. Hidden
+        inputs become further inputs of the kernels. A gradient that goes back through a loop
+        without a known number of steps takes ``tape``, how many there is room for, as its last
+        size. Raises ExportError, with the cure, when the function cannot be exported.
+        """
+        from gradc.runtime.export import export
+
+        traced, both = self._request((spec,) if spec else specs_or_args, "value_and_grad", wrt)
+        value = Request("value", (), options=self.options)
+        functions = {"": derive(traced.function, value)}
+        result = traced.function.result_types[0]
+        if len(traced.function.results) == 1 and not result.shape and result.dtype.is_float:
+            functions["vg"] = derive(traced.function, both)
+        return export(
+            functions, name, out, cpu=cpu, triple=triple, wrt=both.wrt, blas=blas, fma=fma
+        )
+
+    def argument_types(self, spec: str | None = None) -> tuple[Any, ...]:
+        """Return the arguments a spec describes: nests whose leaves are types."""
+        from gradc_ir.text.parser import parse_spec
+
+        text = spec or self.spec
+        if text is None:
+            raise TraceError(
+                f"{self.__name__}: which arguments? There is no spec and no call yet",
+                help=f"{_SPEC}, or --spec on the command line",
+            )
+        if not isinstance(text, str):
+            raise TraceError(f"a spec is a text, not {type(text).__name__}", help=_SPEC)
+        pairs = parse_spec(text)
+        names = [name for name, _ in pairs]
+        left = list(self._parameters.signature.parameters.values())[len(names) :]
+        if names != list(self._parameters.names)[: len(names)] or any(
+            parameter.default is parameter.empty
+            and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+            for parameter in left
+        ):
+            raise TraceError(
+                f"the spec does not fit {self.__name__}",
+                found=(
+                    f"spec: {', '.join(names)}",
+                    f"parameters: {', '.join(self._parameters.names)}",
+                ),
+            )
+        return tuple(types for _, types in pairs)
+
+    def _request(self, specs_or_args: Sequence[Any], of: str, wrt: Wrt) -> tuple[Traced, Request]:
+        bound, types = self._bound(specs_or_args)
+        if of != "value" and names_variables(wrt):
+            from gradc.api.wrt_variables import take_variables
+
+            by, values, wrt = take_variables(self, (), wrt)
+            variables = flatten_arguments(tuple(zip(by._parameters.names, values)))
+            variables = dataclasses.replace(variables, places=variables.names)
+            bound = variables.followed_by(bound)
+            return by._traced_request(bound, [*variables.types, *types], of, wrt)  # type: ignore[no-any-return]
+        return self._traced_request(bound, types, of, wrt)
+
+    def _traced_request(
+        self, bound: Bound, types: Sequence[Type], of: str, wrt: Wrt
+    ) -> tuple[Traced, Request]:
+        if of != "value":
+            bound, types = self._parameters.with_asked(bound, types, wrt)
+        try:
+            traced = self._trace(bound, types)
+        except NeedsConcreteSize as needed:
+            raise needed.error() from None
+        return traced, self._request_of(bound, of, wrt)
+
+    def _bound(self, specs_or_args: Sequence[Any]) -> tuple[Bound, Sequence[Type]]:
+        """Return the arguments that a spec, arguments or the last call stand for, and types."""
+        if not specs_or_args and self._last is not None and self.spec is None:
+            types = [Type(dtype_of(dtype), shape) for dtype, shape in self._last[1]]
+            return _with_leaves(*self._last), types
+        if specs_or_args and not isinstance(specs_or_args[0], str):
+            bound = self._parameters.bind(specs_or_args, {})
+            return bound, [Type(dtype_of(leaf.dtype), leaf.shape) for leaf in bound.leaves]
+        given = self.argument_types(specs_or_args[0] if specs_or_args else None)
+        return bind_types(self._parameters.names, given)
+
+    def _request_of(self, bound: Bound, of: str, wrt: Wrt) -> Request:
+        if of == "value":
+            return Request(of, (), options=self.options)
+        positions = self._parameters.positions(wrt, bound)
+        floats = of in ("jvp", "vjp")
+        if not floats:
+            check_floats(self.__name__, bound, positions)
+        return Request(of, leaves_of(bound, positions, floats=floats), options=self.options)

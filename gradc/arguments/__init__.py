@@ -1,0 +1,1 @@
+"""Arguments as leaves: nests, arrays, and the axes that vmap maps over."""

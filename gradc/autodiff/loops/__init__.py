@@ -1,0 +1,1 @@
+"""What reverse mode keeps of the steps of a loop, and what it computes again."""

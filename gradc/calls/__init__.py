@@ -1,0 +1,1 @@
+"""One call: its signature, the checks of its arguments, the nests of tangents and results."""

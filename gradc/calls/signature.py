@@ -1,0 +1,426 @@
+"""Arguments of a call: bound to parameters, flattened to arrays, checked."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from gradc.arguments import pytree
+from gradc.arguments.as_array import Array, as_array
+from gradc.calls.variable import Variable
+from gradc.tracing.core.leaves import Static
+from gradc.tracing.core.variables import variable_of
+from gradc_ir.core.types import Type, dtype_of
+from gradc_ir.errors import DTypeError, TraceError
+
+Entry: TypeAlias = int | str | Variable
+Wrt: TypeAlias = Entry | Sequence[Entry]
+# float, int or bool for a Python number, whose dtype yields to arrays'; WideInteger; else None.
+Number: TypeAlias = type | None
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The arguments of one call.
+
+    ``names`` and ``values`` are the parameters and what was given for them, static ones left out;
+    ``static`` holds those. ``leaves`` are the arrays of all values in order, ``structure`` their
+    nest, ``spans`` the range of leaves of each value, ``numbers`` the kind of each leaf.
+    ``places`` are the names that a position of ``wrt`` counts: also those of parameters that are
+    left to default values, which are no values of the call.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+    static: tuple[tuple[str, Any], ...]
+    leaves: tuple[Array, ...]
+    numbers: tuple[Number, ...]
+    structure: Any
+    spans: tuple[range, ...]
+    places: tuple[str, ...]
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of the leaves."""
+        return tuple(leaf.shape for leaf in self.leaves)
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        """The types of the leaves."""
+        return tuple(Type(dtype_of(leaf.dtype), leaf.shape) for leaf in self.leaves)
+
+    def followed_by(self, more: Bound) -> Bound:
+        """Return these arguments and, after them, others."""
+        start = len(self.leaves)
+        return Bound(
+            self.names + more.names,
+            self.values + more.values,
+            self.static + more.static,
+            self.leaves + more.leaves,
+            self.numbers + more.numbers,
+            self.structure + more.structure,
+            self.spans + tuple(range(span.start + start, span.stop + start) for span in more.spans),
+            self.places + more.places,
+        )
+
+    def without_arrays(self) -> Bound:
+        """Return the same without the arrays, to be kept after the call."""
+        return dataclasses.replace(self, values=(), leaves=())
+
+
+CallKey: TypeAlias = tuple[Any, ...]
+NamedValues: TypeAlias = tuple[tuple[str, Any], ...]
+
+
+class Named(Protocol):
+    """The arguments of a call, as far as their names."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the values."""
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The names that positions count."""
+
+
+class Pairs(NamedTuple):
+    """Arguments with their names: those that are values, the static ones, and what wrt counts."""
+
+    dynamic: NamedValues
+    static: NamedValues
+    places: tuple[str, ...]
+
+
+def call_key(args: Sequence[Any], request: Any) -> CallKey | None:
+    """Return what tells calls of one kernel apart, when all arguments are plain arrays or floats.
+
+    None stands for any other call, which is bound and flattened with all checks.
+    """
+    key = [request]
+    for arg in args:
+        if type(arg) is np.ndarray:
+            key.append((arg.dtype, arg.shape))
+        elif type(arg) is float:
+            key.append(float)
+        else:
+            return None
+    return tuple(key)
+
+
+def is_native(key: CallKey) -> bool:
+    """Whether a kernel takes the arrays of such calls as they are: not in another byte order."""
+    return all(entry is float or entry[0].isnative for entry in key[1:])
+
+
+def definition(function: Any) -> tuple[Any, ...]:
+    """Return what a reload puts anew into a function that stays: its code and default values."""
+    function = getattr(function, "__func__", function)
+    return tuple(
+        getattr(function, name, None) for name in ("__code__", "__defaults__", "__kwdefaults__")
+    )
+
+
+class Parameters:
+    """The parameters of a function, and how calls bind to them."""
+
+    def __init__(self, function: Callable[..., Any], static: Sequence[str | int] = ()) -> None:
+        self._made_of = definition(function)
+        self.name = getattr(function, "__name__", type(function).__name__)
+        try:
+            self.signature = inspect.signature(function)
+        except (TypeError, ValueError):
+            raise TraceError(
+                f"{self.name} has no signature that Python could tell",
+                help=f"wrap it: lambda x: {self.name}(x)",
+            ) from None
+        self.names = tuple(self.signature.parameters)
+        kinds = {p.kind for p in self.signature.parameters.values()}
+        self.plain = kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD}
+        self.static = frozenset(self._static_name(entry) for entry in _listed(static))
+
+    def current(self, function: Callable[..., Any]) -> Parameters:
+        """Return these, or new ones when the function has other code or default values by now."""
+        found = definition(function)
+        if all(new is old for new, old in zip(found, self._made_of)):
+            return self
+        made = Parameters(function)
+        made.static = self.static & frozenset(made.names)
+        return made
+
+    def add_static(self, entry: str | int) -> None:
+        """Make one more parameter static."""
+        self.static = self.static | {self._static_name(entry)}
+
+    def _static_name(self, entry: str | int) -> str:
+        if isinstance(entry, int) and -len(self.names) <= entry < len(self.names):
+            return self.names[entry]
+        if entry in self.names:
+            return str(entry)
+        raise TraceError(
+            f"static: {self.name} has no parameter {entry!r}",
+            found=f"parameters: {', '.join(self.names)}",
+        )
+
+    def refuse(self, reserved: Sequence[str], method: str) -> None:
+        """Refuse the method form for a function with a parameter of a reserved name."""
+        for name in reserved:
+            if name in self.names:
+                raise TraceError(
+                    f"{self.name} has a parameter called {name!r}, which .{method} reads itself",
+                    help=f"use gradc.{method}({self.name}, …)(…) instead",
+                )
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any], wrt: Wrt = ()) -> Bound:
+        """Bind a call's arguments; raises TraceError if they do not fit, DTypeError for a leaf."""
+        return flatten_arguments(*self.pairs(args, kwargs, wrt))
+
+    def pairs(self, args: Sequence[Any], kwargs: Mapping[str, Any], wrt: Wrt = ()) -> Pairs:
+        """Return a call's arguments with their names, in the order of parameters.
+
+        A parameter that is left to its default value is among them when that is an array, which may
+        change, or when ``wrt`` asks for it. Any other default is left to the function, where it is
+        a known value. Raises TraceError where Python would raise TypeError.
+        """
+        if self.plain and not kwargs and len(args) == len(self.names) and not self.static:
+            return Pairs(tuple(zip(self.names, args)), (), self.names)
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TraceError(f"{self.name}(): {error}") from None
+        given = set(bound.arguments)
+        bound.apply_defaults()
+        dynamic: list[tuple[str, Any]] = []
+        static: list[tuple[str, Any]] = []
+        left: set[str] = set()
+        for name, value in bound.arguments.items():
+            kind = self.signature.parameters[name].kind
+            pairs = static if name in self.static else dynamic
+            if kind is inspect.Parameter.VAR_POSITIONAL:
+                pairs += [(f"{name}[{i}]", item) for i, item in enumerate(value)]
+            elif kind is inspect.Parameter.VAR_KEYWORD:
+                pairs += list(value.items())
+            elif name in given or name not in self.static:
+                pairs.append((name, value))
+                left |= {name} - given
+        names = [name for name, _ in (*dynamic, *static)]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise TraceError(
+                f"{self.name}(): two arguments are called {twice!r}",
+                help="rename the positional parameter, or the one in **",
+            )
+        places = tuple(name for name, _ in dynamic)
+        if left:
+            left -= asked(wrt, places)
+            dynamic = [
+                pair for pair in dynamic if pair[0] not in left or isinstance(pair[1], np.ndarray)
+            ]
+        return Pairs(tuple(dynamic), tuple(static), places)
+
+    def with_asked(
+        self, bound: Bound, types: Sequence[Type], wrt: Wrt
+    ) -> tuple[Bound, Sequence[Type]]:
+        """Return arguments and types, and after them what ``wrt`` asks for among the defaults."""
+        wanted = asked(wrt, bound.places) - {*bound.names, *(name for name, _ in bound.static)}
+        defaults = [
+            (name, parameter.default)
+            for name, parameter in self.signature.parameters.items()
+            if name in wanted and parameter.default is not parameter.empty
+        ]
+        if not defaults:
+            return bound, types
+        more = flatten_arguments(defaults)
+        return bound.followed_by(more), [*types, *more.types]
+
+    def call_form(
+        self, names: Sequence[str], values: Sequence[Any], static: NamedValues = ()
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return named values, in the order of parameters, as positional and keyword arguments.
+
+        From the first parameter on that is left to its default they are passed by name. Static
+        values are marked as such.
+        """
+        given = dict(zip(names, values)) | {name: Static(value) for name, value in static}
+        args: list[Any] = []
+        by_name: dict[str, Any] = {}
+        leading = True
+        for name, parameter in self.signature.parameters.items():
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                for i in itertools.takewhile(lambda i: f"{name}[{i}]" in given, itertools.count()):  # noqa: B023
+                    args.append(given.pop(f"{name}[{i}]"))
+            elif parameter.kind is parameter.VAR_KEYWORD:
+                continue
+            elif name not in given:
+                leading = False
+            elif parameter.kind is parameter.KEYWORD_ONLY or not leading:
+                by_name[name] = given.pop(name)
+            else:
+                args.append(given.pop(name))
+        return tuple(args), by_name | given
+
+    def positions(self, wrt: Wrt, bound: Named) -> tuple[int, ...]:
+        """Return the positions, among the bound values, that ``wrt`` names."""
+        found = []
+        for entry in _listed(choose_wrt(wrt, {})):
+            if not isinstance(entry, str):
+                if not -len(bound.places) <= entry < len(bound.places):
+                    raise TraceError(
+                        f"wrt: {self.name} has {len(bound.places)} parameters, not position {entry}"
+                    )
+                entry = bound.places[entry]
+            if entry not in bound.names:
+                raise TraceError(
+                    f"wrt: {self.name} has no parameter {entry!r} to differentiate by",
+                    found=f"parameters: {', '.join(bound.places)}",
+                )
+            found.append(bound.names.index(entry))
+        return tuple(found)
+
+
+def asked(wrt: Wrt, places: Sequence[str]) -> set[str]:
+    """Return the names that ``wrt`` asks for, as far as there are such parameters."""
+    found = set()
+    for entry in _listed(choose_wrt(wrt, {})):
+        if isinstance(entry, str):
+            found.add(entry)
+        elif -len(places) <= entry < len(places):
+            found.add(places[entry])
+    return found
+
+
+def _listed(entries: Any) -> tuple[Any, ...]:
+    return tuple(entries) if isinstance(entries, (tuple, list)) else (entries,)
+
+
+def flatten_arguments(
+    pairs: Sequence[tuple[str, Any]], static: NamedValues = (), places: tuple[str, ...] = ()
+) -> Bound:
+    """Flatten named values to arrays; raises DTypeError for a leaf that is no number or array."""
+    leaves: list[Array] = []
+    numbers: list[Number] = []
+    spans: list[range] = []
+    structures: list[Any] = []
+    for name, value in pairs:
+        start = len(leaves)
+        if type(value) in _LEAF_TYPES:
+            leaves.append(as_array(name, value))
+            numbers.append(number_kind(value))
+            structures.append(None)
+        else:
+            flat, structure = pytree.flatten(value)
+            is_leaf = len(flat) == 1 and flat[0] is value
+            try:
+                leaves += [as_array(name, leaf) for leaf in flat]
+            except DTypeError:
+                # only an error needs to know how each leaf is reached
+                for path, leaf in zip(pytree.paths(value, name), flat):
+                    as_array(path, leaf)
+                raise
+            numbers += [number_kind(leaf) for leaf in flat]
+            structures.append(None if is_leaf else structure)
+        spans.append(range(start, len(leaves)))
+    names = tuple(name for name, _ in pairs)
+    values = tuple(value for _, value in pairs)
+    return Bound(
+        names,
+        values,
+        static,
+        tuple(leaves),
+        tuple(numbers),
+        tuple(structures),
+        tuple(spans),
+        places,
+    )
+
+
+_LEAF_TYPES = frozenset({np.ndarray, float, int, bool, np.float64, np.float32, np.int64, np.bool_})
+
+
+class WideInteger:
+    """Stands for the type of a Python int outside of int32: NumPy refuses it among int32 arrays."""
+
+
+def number_kind(leaf: Any) -> Number:
+    """Return what kind of Python number a leaf is, None for anything else."""
+    kind = type(leaf)
+    if kind is int:
+        return int if -(2**31) <= leaf < 2**31 else WideInteger
+    return kind if kind is float or kind is bool else None
+
+
+def is_variable(entry: Any) -> bool:
+    """Whether an entry of ``wrt`` is a Variable, or what traced code sees of one."""
+    return isinstance(entry, Variable) or variable_of(entry) is not None
+
+
+def names_variables(wrt: Wrt) -> bool:
+    """Whether ``wrt`` names a Variable."""
+    return any(map(is_variable, wrt if isinstance(wrt, (tuple, list)) else (wrt,)))
+
+
+def choose_wrt(wrt: Wrt | None, kwargs: dict[str, Any]) -> Wrt:
+    """Return ``wrt``, or ``argnums`` taken out of the keywords, or 0.
+
+    Raises TraceError when both are given, or what is neither a position nor a name, nor a tuple of
+    them.
+    """
+    if "argnums" in kwargs:
+        if wrt is not None:
+            raise TraceError("wrt and argnums are the same thing: give one of them")
+        wrt = kwargs.pop("argnums")
+    if wrt is None or type(wrt) is int or type(wrt) is str:
+        return 0 if wrt is None else wrt
+    for entry in _listed(wrt):
+        number = isinstance(entry, (int, str, np.integer)) and not isinstance(entry, bool)
+        if not number and not is_variable(entry):
+            raise TraceError(
+                f"wrt: {entry!r:.60} is neither a position nor a parameter's name",
+                help="pass a position, a name, a gradc.Variable, or a tuple of them",
+            )
+    return wrt
+
+
+def bind_types(names: Sequence[str], given: Sequence[Any]) -> tuple[Bound, list[Type]]:
+    """Return arguments given as nests of types: bound as if by arrays, and the flat types."""
+    types: list[Type] = []
+    spans: list[range] = []
+    structures: list[Any] = []
+    for value in given:
+        start = len(types)
+        if isinstance(value, Type):
+            types.append(value)
+            structures.append(None)
+        else:
+            flat, structure = pytree.flatten(value)
+            types += flat
+            structures.append(structure)
+        spans.append(range(start, len(types)))
+    leaves = tuple(np.empty((0,) * type_.rank, dtype=type_.dtype.numpy) for type_ in types)
+    bound = Bound(
+        tuple(names[: len(given)]),
+        tuple(given),
+        (),
+        leaves,
+        (None,) * len(leaves),
+        tuple(structures),
+        tuple(spans),
+        tuple(names),
+    )
+    return bound, types
+
+
+def leaves_of(bound: Bound, positions: Sequence[int], floats: bool = False) -> tuple[int, ...]:
+    """Return the leaves of the values at these positions; with ``floats`` only floating ones."""
+    return tuple(
+        leaf
+        for position in positions
+        for leaf in bound.spans[position]
+        if not floats or bound.leaves[leaf].dtype.kind == "f"
+    )

@@ -1,0 +1,63 @@
+"""Tangents and vectors: checked against the arguments they belong to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradc.arguments import pytree
+from gradc.arguments.as_array import Array, as_array
+from gradc.calls.signature import Bound, flatten_arguments
+from gradc_ir.errors import ShapeError, TraceError
+
+
+def as_tuple(values: Any, name: str) -> tuple[Any, ...]:
+    """Return a tuple or list as a tuple; raises TraceError for anything else."""
+    if not isinstance(values, (tuple, list)):
+        raise TraceError(f"{name} is a tuple, one entry per argument", help=f"write {name}=(x,)")
+    return tuple(values)
+
+
+def pad_tangents(names: tuple[str, ...], given: int, tangents: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return tangents of the given arguments with None for those left to their defaults."""
+    return tangents + (None,) * (len(names) - given) if len(tangents) == given else tangents
+
+
+def push_tangents(
+    bound: Bound, tangents: tuple[Any, ...], given: int | None = None
+) -> tuple[tuple[int, ...], list[Array]]:
+    """Return the positions that have a tangent, and the tangents of their float leaves.
+
+    ``given`` is how many arguments the call had, without those left to their default values.
+    """
+    if len(tangents) != len(bound.names):
+        raise ShapeError(
+            f"{len(bound.names) if given is None else given} primals but {len(tangents)} tangents",
+            help="give one tangent per argument; None is a zero tangent",
+        )
+    wrt = tuple(i for i, tangent in enumerate(tangents) if tangent is not None)
+    pushed = [
+        array for i in wrt for array in like_argument(bound, i, tangents[i], "tangent", floats=True)
+    ]
+    return wrt, pushed
+
+
+def like_argument(
+    bound: Bound, position: int, given: Any, what: str, floats: bool = False
+) -> list[Array]:
+    """Flatten a tangent; raises ShapeError unless it has the nest and shapes of the value."""
+    name = bound.names[position]
+    part = flatten_arguments([(f"{what} of {name}", given)])
+    wanted = [bound.leaves[leaf] for leaf in bound.spans[position]]
+    if len(part.leaves) != len(wanted) or part.structure[0] != bound.structure[position]:
+        raise ShapeError(f"the {what} of {name} has not the nest of {name}")
+    arrays = []
+    for leaf, (have, want) in enumerate(zip(part.leaves, wanted)):
+        if floats and want.dtype.kind != "f":
+            continue
+        if have.shape != want.shape:
+            path = pytree.paths(given, name)[leaf]
+            raise ShapeError(
+                f"the {what} of {path} has shape {have.shape}, {path} has {want.shape}"
+            )
+        arrays.append(as_array(name, have).astype(want.dtype, copy=False))
+    return arrays

@@ -1,0 +1,1 @@
+"""Gradients of the user's: for functions of their own, of NumPy, and of C."""

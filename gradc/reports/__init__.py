@@ -1,0 +1,1 @@
+"""What is told of a function: its graphs as text, the rules that fired, what is supported."""

@@ -1,0 +1,1 @@
+"""Sums, products and polynomials as rules see them."""

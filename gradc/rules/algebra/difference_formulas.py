@@ -1,0 +1,209 @@
+"""f(a) - f(b) as expressions of a - b that do not cancel, f by f."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import NamedTuple
+
+from gradc.rules.algebra.cancellation import sign
+from gradc.rules.algebra.factors import Product, whole
+from gradc.rules.algebra.polynomial import Polynomial, exact_number, parts
+from gradc_ir import build
+from gradc_ir.core.graph import Value
+
+# Powers with whole exponents below this are taken apart as sums of products.
+_MOST_FACTORS = 8
+
+
+class Side(NamedTuple):
+    """``f(argument)``: its value, its argument as a polynomial, and as a value where it is one."""
+
+    value: Value
+    polynomial: Polynomial
+    operands: tuple[Value, ...]
+
+
+# From the two sides and the exact difference of their arguments.
+Formula = Callable[[Side, Side, Product], Product | None]
+
+
+def over(above: Product, below: Value) -> Product:
+    """Return a product with one more divisor, which comes first."""
+    return Product(above.coefficient, above.above, (below, *above.below))
+
+
+def _choose(condition: Value, one: Value, other: Value | float) -> Value:
+    return build.select(condition, one, other)
+
+
+# -- roots and powers ------------------------------------------------------------------------------
+
+
+def square_roots(a: Side, b: Side, delta: Product) -> Product | None:
+    """Return delta / (sqrt(a) + sqrt(b))."""
+    return over(delta, build.add(a.value, b.value))
+
+
+def cube_roots(a: Side, b: Side, delta: Product) -> Product | None:
+    """Return delta / (r*r + r*s + s*s) of the cube roots r and s."""
+    r, s = a.value, b.value
+    return over(delta, build.add(build.mul(r, build.add(r, s)), build.mul(s, s)))
+
+
+def powers(a: Side, b: Side, delta: Product) -> Product | None:
+    """Return b**c * expm1(c * log1p(delta / b)) where the two are near to each other."""
+    if a.operands[1:] != b.operands[1:]:
+        return None
+    exponent = a.operands[1]
+    count = exact_number(exponent)
+    if count is not None and count in range(3, _MOST_FACTORS):
+        return delta * whole(_power_sum(a.operands[0], b.operands[0], int(count)))
+    ratio = over(delta, b.operands[0]).value(a.value)
+    size = build.mul(exponent, build.log1p(ratio))
+    # elsewhere one power is at least e times the other, or the base is negative
+    near = build.logical_or(build.le(build.abs(ratio), 1.0), build.le(size, 1.0))
+    made = build.expm1(size)
+    if b.polynomial.constant == 1:
+        name, cases = parts(a.value)
+        # far from one, the case of a power of one plus little is not met
+        far = cases[2] if name == "select" else a.value
+        return whole(_choose(near, made, build.add(build.fence(far), -1.0)))
+    plain = build.sub(build.fence(a.value), build.fence(b.value))
+    return whole(_choose(near, build.mul(b.value, made), plain))
+
+
+def _power_sum(a: Value, b: Value, count: int) -> Value:
+    """Return a**(count - 1) + a**(count - 2) * b … + b**(count - 1)."""
+    made, last = build.add(a, b), b
+    for _ in range(count - 2):
+        last = build.mul(last, b)
+        made = build.add(build.mul(a, made), last)
+    return made
+
+
+# -- logarithms and exponentials -------------------------------------------------------------------
+
+
+def logarithms(a: Side, b: Side, delta: Product) -> Product | None:
+    """Return log1p of the difference over the smaller argument, or an arctanh over the sum."""
+    made = _over_sum(a, b, delta)
+    if made is not None:
+        return made
+    known = sign(delta)
+    if known > 0:
+        return whole(build.log1p(over(delta, b.operands[0]).value(a.value)))
+    if known < 0:
+        return whole(build.log1p(over(delta.times(-1), a.operands[0]).value(a.value))).times(-1)
+    moved = delta.value(a.value)
+    falls = build.lt(moved, 0.0)
+    ratio = build.div(
+        _choose(falls, build.neg(moved), moved), _choose(falls, a.operands[0], b.operands[0])
+    )
+    size = build.log1p(ratio)
+    return whole(_choose(falls, build.neg(size), size))
+
+
+def _over_sum(a: Side, b: Side, delta: Product) -> Product | None:
+    total = (a.polynomial + b.polynomial).constant
+    if total is None or total <= 0:
+        return None
+    odd = delta.times(1 / total)
+    size = Product(abs(odd.coefficient), odd.above, odd.below).value(a.value)
+    return whole(build.arctanh(size)).times(2 if odd.coefficient > 0 else -2)
+
+
+def logarithm_of_quotient(a: Side, b: Side, delta: Product) -> Product:
+    """Return log(a / b), where a and b have one sign."""
+    made = _over_sum(a, b, delta)
+    if made is not None:
+        return made
+    ratio = over(delta, b.operands[0]).value(a.value)
+    falls = build.lt(ratio, 0.0)
+    other = over(delta.times(-1), a.operands[0]).value(a.value)
+    size = build.log1p(_choose(falls, other, ratio))
+    return whole(_choose(falls, build.neg(size), size))
+
+
+def exponentials(a: Side, b: Side, delta: Product) -> Product | None:
+    """Return exp(b) * expm1(delta), or the same from a where delta is large."""
+    moved = delta.value(a.value)
+    near = build.le(moved, 1.0)
+    base = _choose(near, b.value, build.neg(a.value))
+    return whole(build.mul(base, build.expm1(_choose(near, moved, build.neg(moved)))))
+
+
+# -- angles ----------------------------------------------------------------------------------------
+
+
+def arctangents(a: Side, b: Side, delta: Product) -> Product | None:
+    """Return the angle between the points (1, a) and (1, b), scaled so that a*b stays finite."""
+    x, y = a.operands[0], b.operands[0]
+    # the angle does not depend on the scale, so nothing flows through it
+    scale = build.stop_gradient(build.maximum(build.abs(y), 1.0))
+    across = over(delta, scale).value(a.value)
+    along = build.add(build.div(1.0, scale), build.mul(x, build.div(y, scale)))
+    return whole(build.arctan2(across, along))
+
+
+def _half_angles(b: Side, delta: Product) -> tuple[Value, Value, Value]:
+    """Return the sine of half the difference, and sine and cosine of the mean, not rounded."""
+    half = delta.times(Fraction(1, 2)).value(b.value)
+    sine, cosine = build.sin(half), build.cos(half)
+    x = b.operands[0]
+    return (
+        sine,
+        build.add(build.mul(build.sin(x), cosine), build.mul(build.cos(x), sine)),
+        build.sub(build.mul(build.cos(x), cosine), build.mul(build.sin(x), sine)),
+    )
+
+
+def sines(a: Side, b: Side, delta: Product) -> Product | None:
+    """Return 2 * sin(delta / 2) * cos(b + delta / 2), the cosine taken apart."""
+    half, _, cosine = _half_angles(b, delta)
+    return whole(half).times(2) * whole(cosine)
+
+
+def cosines(a: Side, b: Side, delta: Product) -> Product | None:
+    """Return -2 * sin(delta / 2) * sin(b + delta / 2), the sine taken apart."""
+    half, sine, _ = _half_angles(b, delta)
+    return whole(half).times(-2) * whole(sine)
+
+
+def tangents(a: Side, b: Side, delta: Product) -> Product | None:
+    """Return sin(delta) / (cos(a) * cos(b)), cos(a) taken apart."""
+    moved, x = delta.value(b.value), b.operands[0]
+    sine, cosine = build.sin(moved), build.cos(x)
+    other = build.sub(build.mul(cosine, build.cos(moved)), build.mul(build.sin(x), sine))
+    return Product(Fraction(1), (sine,), (cosine, other))
+
+
+FORMULAS: dict[str, Formula] = {
+    "sqrt": square_roots,
+    "cbrt": cube_roots,
+    "power": powers,
+    "log": logarithms,
+    "exp": exponentials,
+    "arctan": arctangents,
+    "sin": sines,
+    "cos": cosines,
+    "tan": tangents,
+}
+
+
+def cosine_minus_one(x: Value) -> Product:
+    """Return cos(x) - 1 as a square."""
+    root = whole(build.sin(build.mul(x, 0.5)))
+    return (root * root).times(-2)
+
+
+def hyperbolic_cosine_minus_one(x: Value) -> Product:
+    """Return cosh(x) - 1 as a square."""
+    root = whole(build.sinh(build.mul(x, 0.5)))
+    return (root * root).times(2)
+
+
+MINUS_ONE: dict[str, Callable[[Value], Product]] = {
+    "cos": cosine_minus_one,
+    "cosh": hyperbolic_cosine_minus_one,
+}

@@ -1,0 +1,173 @@
+"""Products and quotients as a number, what stands above the line and what stands below it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import NamedTuple
+
+from gradc.rules.algebra.polynomial import (
+    ONE,
+    Polynomial,
+    exact_number,
+    multiplied,
+    number,
+    parts,
+    polynomial,
+)
+from gradc_ir import build
+from gradc_ir.core.builder import active
+from gradc_ir.core.graph import Value
+from gradc_ir.core.walk import answered
+
+_PRODUCTS = frozenset({"neg", "mul", "div"})
+_MOST_FACTORS = 16
+
+
+class Product(NamedTuple):
+    """``coefficient * above[0] * above[1] … / below[0] / below[1] …``."""
+
+    coefficient: Fraction
+    above: tuple[Value, ...] = ()
+    below: tuple[Value, ...] = ()
+
+    def __mul__(self, other: Product) -> Product:  # type: ignore[override]
+        return Product(
+            multiplied(self.coefficient, other.coefficient),
+            self.above + other.above,
+            self.below + other.below,
+        )
+
+    @property
+    def reciprocal(self) -> Product:
+        """One over the product, whose number must not be zero."""
+        one = self.coefficient
+        return Product(one if one is ONE else 1 / one, self.below, self.above)
+
+    def times(self, factor: Fraction | int) -> Product:
+        """Return the product times a number."""
+        number = Fraction(factor) if isinstance(factor, int) else factor
+        return Product(multiplied(self.coefficient, number), self.above, self.below)
+
+    @property
+    def negated(self) -> Product:
+        """Minus the product."""
+        return Product(-self.coefficient, self.above, self.below)
+
+    def without(self, common: Product) -> Product:
+        """Return the product without factors that it surely has, and without its number."""
+        return Product(ONE, _without(self.above, common.above), _without(self.below, common.below))
+
+    def value(self, like: Value) -> Value:
+        """Build the product in the type of a value.
+
+        Factors above and below the line alternate and the number comes last, so that what is of
+        moderate size on the whole does not overflow on the way.
+        """
+        above, below = list(self.above), list(self.below)
+        size = abs(self.coefficient)
+        if not above and not below:
+            return build.full_like(like, float(self.coefficient))
+        if not above:
+            made = build.div(float(self.coefficient), below.pop(0))
+            return Product(ONE, (made,), tuple(below)).value(like)
+        made = above.pop(0)
+        while above or below:
+            if below:
+                made = build.div(made, below.pop(0))
+            if above:
+                made = build.mul(made, above.pop(0))
+        if size != 1:
+            made = build.mul(made, float(size))
+        return build.neg(made) if self.coefficient < 0 else made
+
+
+def _without(factors: tuple[Value, ...], taken: tuple[Value, ...]) -> tuple[Value, ...]:
+    if not taken:
+        return factors
+    left = list(factors)
+    for factor in taken:
+        left.remove(factor)
+    return tuple(left)
+
+
+def whole(value: Value) -> Product:
+    """Return a value as a product of itself."""
+    return Product(ONE, (value,))
+
+
+def product(value: Value) -> Product:
+    """Return a value as a product of values that are none, or of fewer where they are many."""
+    known: dict[Value, Product] = active().answers.setdefault(product, {})
+    found = known.get(value)
+    return answered(value, known, _multiplied, _joined) if found is None else found
+
+
+def _multiplied(value: Value) -> tuple[Value, ...]:
+    """Return the operands of a product, a quotient or a negation; none of anything else."""
+    name, operands = parts(value)
+    return operands if name in _PRODUCTS else ()
+
+
+def _joined(value: Value, products: list[Product]) -> Product:
+    if not products:
+        constant = exact_number(value)
+        return whole(value) if constant is None else Product(constant)
+    name, operands = parts(value)
+    if name == "neg":
+        return products[0].negated
+    left, right = products
+    if len(left.above + left.below) + len(right.above + right.below) > _MOST_FACTORS:
+        # the longer of them is taken as it stands
+        if len(left.above + left.below) > len(right.above + right.below):
+            left = whole(operands[0])
+        else:
+            right = whole(operands[1])
+    if not (left.coefficient and right.coefficient):
+        return whole(value)  # no number can be taken out of it
+    return left * (right if name == "mul" else right.reciprocal)
+
+
+def either_way(value: Value, find: Callable[[Product], Product | None]) -> Value | None:
+    """Return what is found for a product, or one over what is found for its inverse."""
+    entire = product(value)
+    if not entire.coefficient:
+        return None
+    made = find(entire)
+    if made is None:
+        made = find(entire.reciprocal)
+        made = None if made is None else made.reciprocal
+    return None if made is None else made.value(value)
+
+
+def common_factors(first: Product, second: Product) -> Product:
+    """Return the values that stand in both products, on the same side of the line."""
+    return Product(ONE, _shared(first.above, second.above), _shared(first.below, second.below))
+
+
+def cancelled(one: Product) -> Product:
+    """Return the product without the values that stand both above and below its line."""
+    shared = _shared(one.above, one.below)
+    return Product(one.coefficient, _without(one.above, shared), _without(one.below, shared))
+
+
+def _shared(first: tuple[Value, ...], second: tuple[Value, ...]) -> tuple[Value, ...]:
+    if not (first and second):
+        return ()
+    rest = list(second)
+    found = []
+    for value in first:
+        if value in rest:
+            rest.remove(value)
+            found.append(value)
+    return tuple(found)
+
+
+def multiplied_out(factors: tuple[Value, ...], coefficient: Fraction) -> Polynomial | None:
+    """Return values times a number as one polynomial, None when it is too large."""
+    made = number(coefficient)
+    for factor in factors:
+        made = made * polynomial(factor)
+        if not made.is_small():
+            return None
+    return made

@@ -1,0 +1,248 @@
+"""Questions about the form of a value that patterns cannot ask, for guards and procedures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from gradc_ir import build
+from gradc_ir.core.graph import Node, Value
+from gradc_ir.graphs.rearrange import REARRANGEMENTS, peel, rearrange, scalar_constant
+from gradc_ir.matching.pattern import Match
+
+# How deep products and sums are looked into: a fixed bound keeps passes linear.
+_DEPTH = 4
+
+
+def operand_of(value: Value, name: str) -> Value | None:
+    """Return the operand of the unary op that makes a value, rearranged as the value is."""
+    source, moves = peel(value)
+    return rearrange(source.operands[0], moves) if source.op.name == name else None
+
+
+def negated(x: Value, y: Value) -> bool:
+    """Whether one value is surely minus the other; the sign of a zero may differ."""
+    while True:
+        if x.type != y.type:
+            return False
+        if (x.op.name == "neg" and x.operands[0] is y) or (
+            y.op.name == "neg" and y.operands[0] is x
+        ):
+            return True
+        a, b = scalar_constant(x), scalar_constant(y)
+        if a is not None and b is not None:
+            return bool(a == -b)
+        if not (x.op.name in REARRANGEMENTS and _same_step(x.node, y.node)):
+            break
+        x, y = x.operands[0], y.operands[0]
+    return _negated_terms(x, y)
+
+
+def _same_step(x: Node, y: Node) -> bool:
+    return x.op is y.op and x.attributes == y.attributes
+
+
+def _negated_terms(x: Value, y: Value) -> bool:
+    names = {x.op.name, y.op.name}
+    if names == {"mul"} or names == {"div"}:
+        pairs = [(x.operands, y.operands)]
+        if names == {"mul"}:
+            pairs.append((x.operands, y.operands[::-1]))
+        return any(
+            (a is c and _opposite_numbers(b, d)) or (b is d and _opposite_numbers(a, c))
+            for (a, b), (c, d) in pairs
+        )
+    if names == {"sub"}:
+        return x.operands == y.operands[::-1]
+    if names == {"add", "sub"}:
+        # x + 3 and -3 - x
+        total, difference = (x, y) if x.op.name == "add" else (y, x)
+        constant, rest = difference.operands
+        return any(
+            a is rest and _opposite_numbers(b, constant)
+            for a, b in (total.operands, total.operands[::-1])
+        )
+    return False
+
+
+def _opposite_numbers(a: Value, b: Value) -> bool:
+    left, right = scalar_constant(a), scalar_constant(b)
+    return left is not None and right is not None and bool(left == -right)
+
+
+def are_negated(m: Match) -> bool:
+    """Guard: whether ``?y`` is minus ``?x``."""
+    return negated(m["x"], m["y"])
+
+
+def replace_factor(
+    value: Value, replace: Callable[[Value], Value | None], depth: int = _DEPTH
+) -> Value | None:
+    """Return a product with one factor replaced: the first for which ``replace`` has a replacement.
+
+    Looks through products, negations and numerators, a fixed number of levels deep.
+    """
+    made = replace(value)
+    if made is not None or not depth:
+        return made
+    if value.op.name in ("mul", "div"):
+        left, right = value.operands
+        made = replace_factor(left, replace, depth - 1)
+        if made is not None:
+            return build.apply(value.op.name, made, right)
+        if value.op.name == "mul":
+            made = replace_factor(right, replace, depth - 1)
+            return None if made is None else build.mul(left, made)
+    elif value.op.name == "neg":
+        made = replace_factor(value.operands[0], replace, depth - 1)
+        return None if made is None else build.neg(made)
+    return None
+
+
+def opposite_terms(value: Value, name: str) -> tuple[Value, Value] | None:
+    """Return p and x when a difference is ``p * f(x) - p * f(-x)``, f the op of this name.
+
+    Where p is 1, it need not be written.
+    """
+    arguments: list[Value] = []
+
+    def take(factor: Value) -> Value | None:
+        argument = operand_of(factor, name)
+        if argument is None:
+            return None
+        arguments.append(argument)
+        return build.ones_like(factor)
+
+    rests = []
+    for term in value.operands:
+        if term.op.name not in ("mul", "div", "neg", name):
+            return None
+        rest = replace_factor(term, take)
+        if rest is None:
+            return None
+        rests.append(rest)
+    if rests[0] is not rests[1] or not negated(*arguments):
+        return None
+    return rests[0], arguments[0]
+
+
+class Sum(NamedTuple):
+    """``rearranged(reduce_sum(exp(exponent), axes))``."""
+
+    exponent: Value
+    axes: tuple[int, ...]
+    moves: list[Node]
+
+    @property
+    def is_shifted(self) -> bool:
+        """Whether the largest exponent was subtracted, so that nothing overflows."""
+        return self.whole is not None
+
+    @property
+    def whole(self) -> Value | None:
+        """The exponent before its largest element was subtracted, None when that was not done."""
+        source, moves = peel(self.exponent)
+        if source.op.name != "sub":
+            return None
+        whole, shift = (rearrange(operand, moves) for operand in source.operands)
+        return whole if is_maximum(shift, whole, self.axes) else None
+
+
+def sum_of_exponentials(value: Value) -> Sum | None:
+    """Return what is summed when a value is a reduction of exponentials, else None."""
+    source, moves = peel(value)
+    if source.op.name != "reduce_sum":
+        return None
+    exponent = operand_of(source.operands[0], "exp")
+    return None if exponent is None else Sum(exponent, source.node.attributes["axes"], moves)
+
+
+def is_maximum(value: Value, whole: Value, axes: tuple[int, ...]) -> bool:
+    """Whether a value is the largest element of ``whole`` over axes, in any arrangement."""
+    source, _ = peel(value)
+    if source.op.name == "stop_gradient":
+        source, _ = peel(source.operands[0])
+    if source.op.name == "select":  # where it is finite
+        source, _ = peel(source.operands[1])
+    return (
+        source.op.name == "reduce_max"
+        and source.node.attributes["axes"] == axes
+        and source.operands[0] is whole
+    )
+
+
+def is_exponential(value: Value, depth: int = _DEPTH) -> bool:
+    """Whether a value is surely an exponential, or a sum of exponentials and positive numbers."""
+    source, _ = peel(value)
+    if source.op.name == "exp":
+        return True
+    if source.op.name == "reduce_sum":
+        return operand_of(source.operands[0], "exp") is not None
+    if source.op.name == "add" and depth:
+        return all(
+            is_exponential(part, depth - 1) or _is_positive_number(part) for part in source.operands
+        )
+    return False
+
+
+def _is_positive_number(value: Value) -> bool:
+    number = scalar_constant(value)
+    return number is not None and 0 < number < float("inf")
+
+
+def over_axes(value: Value, like: Value, axes: tuple[int, ...]) -> Value:
+    """Return a reduction's result spread again over the axes of ``like`` that were reduced."""
+    kept = tuple(axis for axis in range(like.type.rank) if axis not in axes)
+    return build.broadcast(value, like.type.shape, kept)
+
+
+def largest(exponent: Value, axes: tuple[int, ...]) -> Value:
+    """Return the largest element where it is finite: the shift that keeps exponentials finite.
+
+    Results do not depend on it, so nothing is differentiated through it. Made of the nodes that
+    logsumexp and its derivative are made of, to be shared with them.
+    """
+    top = build.reduce_max(exponent, axes)
+    finite = build.select(build.lt(build.abs(top), float("inf")), top, 0)
+    return build.apply("stop_gradient", finite)
+
+
+def replace_in_terms(
+    value: Value, replace: Callable[[Value], Value | None], depth: int = _DEPTH
+) -> Value | None:
+    """Return a value with one factor of each of its terms replaced; None unless all have one."""
+    made = replace_factor(value, replace)
+    if made is not None or not depth:
+        return made
+    name, operands = value.op.name, value.operands
+    if name in ("add", "sub"):
+        parts = [replace_in_terms(operand, replace, depth - 1) for operand in operands]
+        if parts[0] is None or parts[1] is None:
+            return None
+        return build.apply(name, parts[0], parts[1])
+    if name == "neg":
+        made = replace_in_terms(operands[0], replace, depth - 1)
+        return None if made is None else build.neg(made)
+    if name in ("mul", "div"):
+        made = replace_in_terms(operands[0], replace, depth - 1)
+        if made is not None:
+            return build.apply(name, made, operands[1])
+        if name == "mul":
+            made = replace_in_terms(operands[1], replace, depth - 1)
+            return None if made is None else build.mul(operands[0], made)
+    return None
+
+
+def split_factor(value: Value, name: str) -> tuple[Value, Value] | None:
+    """Return the argument of the first factor that a unary op makes, and the product without it."""
+    found: list[Value] = []
+
+    def take(factor: Value) -> Value | None:
+        argument = operand_of(factor, name)
+        if argument is None:
+            return None
+        found.append(argument)
+        return build.ones_like(factor)
+
+    rest = replace_factor(value, take)
+    return None if rest is None else (found[0], rest)

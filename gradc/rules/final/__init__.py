@@ -1,0 +1,1 @@
+"""The rules that come last, when nothing is differentiated any more."""

@@ -1,0 +1,332 @@
+"""Differences of values that may be close although they share no term.
+
+The difference of two numbers that are given is exact where they are close; that of functions of
+them has what was rounded on the way. These are some of the last rules: their right sides compute
+and are not differentiated, since that would be a sum that cancels. Where the numbers are not close,
+most have the bits of the plain difference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from gradc.rules.algebra.cancellation import as_product
+from gradc.rules.algebra.factors import whole
+from gradc.rules.algebra.polynomial import exact_number, parts, polynomial
+from gradc.rules.algebra.split_differences import difference, difference_of_functions, terms
+from gradc.rules.engine import Rule, procedure, stable
+from gradc_ir import build
+from gradc_ir.core.graph import Value
+from gradc_ir.core.types import DType
+
+INF = float("inf")
+
+# What nothing was rounded for.
+_GIVEN = frozenset({"param", "constant", "slice", "gather", "stop_gradient", "fence", "element"})
+_OF_GIVEN = frozenset({"neg", "abs", "maximum", "minimum", "select"})
+_DEPTH = 3
+
+
+def _is_given(value: Value, depth: int = _DEPTH) -> bool:
+    """Whether a value is an input, or chosen from such, so that it has no error of its own."""
+    name, operands = parts(value)
+    if name in _GIVEN:
+        return True
+    if name not in _OF_GIVEN or not depth:
+        return False
+    return all(_is_given(one, depth - 1) for one in operands if one.type.dtype.is_float)
+
+
+def _are_close(difference: Value, size: Value) -> Value:
+    """Return whether a difference is smaller than what it was taken from; of infinities not."""
+    return build.lt(build.abs(difference), build.mul(build.abs(size), 0.5))
+
+
+def _is_binary(ratio: Fraction) -> bool:
+    """Whether a number is a power of two, by which nothing is rounded."""
+    p, q = ratio.numerator, ratio.denominator
+    return p > 0 and p & (p - 1) == 0 and q & (q - 1) == 0
+
+
+# -- quotients -------------------------------------------------------------------------------------
+
+
+def _quotient(value: Value) -> tuple[Value, Value, Fraction] | None:
+    """Return both sides of a quotient of given values, and the number that it is multiplied by."""
+    name, operands = parts(value)
+    factor, rest = _scaled(value)
+    if name != "div":
+        return None if rest is value else _times(_quotient(rest), factor)
+    above, x = _scaled(operands[0])
+    below, y = _scaled(operands[1])
+    if not (_is_given(x) and _is_given(y)) or exact_number(y) is not None or x is y:
+        return None
+    return x, y, above / below
+
+
+def _times(
+    found: tuple[Value, Value, Fraction] | None, factor: Fraction
+) -> tuple[Value, Value, Fraction] | None:
+    return None if found is None else (found[0], found[1], found[2] * factor)
+
+
+def _scaled(value: Value) -> tuple[Fraction, Value]:
+    """Return a number that a value is a multiple of, and what it is a multiple of."""
+    name, operands = parts(value)
+    if name == "neg":
+        factor, rest = _scaled(operands[0])
+        return -factor, rest
+    if name == "mul":
+        for one, other in (operands, operands[::-1]):
+            number = exact_number(other)
+            if number:
+                return number, one
+    return Fraction(1), value
+
+
+@procedure(
+    "quotient-less-one",
+    "sub(div(?x, ?y), 1) => div(sub(?x, ?y), ?y)",
+    stable,
+    "near one the rounding of the quotient is all there is; the difference of its sides is exact",
+    roots=("add", "sub"),
+    divisors=(),
+    domain={"x": (0.0, INF), "y": (0.0, INF)},
+    examples=[
+        "sub(div(?x, ?y), 1) => div(sub(?x, ?y), ?y)",
+        "sub(1, div(?x, ?y)) => neg(div(sub(?x, ?y), ?y))",
+        "sub(div(mul(?x, 100), ?y), 100) => mul(div(sub(?x, ?y), ?y), 100)",
+    ],
+)
+def quotient_less_one(value: Value) -> Value | None:
+    """Take one from a quotient before dividing, where both sides are close."""
+    if not value.type.dtype.is_float:
+        return None
+    left, right = value.operands
+    for one, other in ((left, right), (right, left)):
+        number = exact_number(other)
+        found = _quotient(one) if number else None
+        if number is None or found is None:
+            continue
+        x, y, factor = found
+        if value.op.name == "sub":
+            factor, number = (factor, -number) if one is left else (-factor, number)
+        ratio = -number / factor
+        if not _is_binary(ratio):
+            return None
+        moved = y if ratio == 1 else build.mul(y, float(ratio))
+        less = build.sub(x, moved)
+        is_close = _are_close(less, moved)
+        quotient = build.div(build.select(is_close, less, x), y)
+        made = build.select(is_close, quotient, build.sub(quotient, float(ratio)))
+        return whole(made).times(factor).value(value)
+    return None
+
+
+@procedure(
+    "difference-of-reciprocals",
+    "sub(div(1, ?x), div(1, ?y)) => div(div(sub(?y, ?x), ?x), ?y)",
+    stable,
+    "close reciprocals cancel, and each was rounded; the difference of what they are of is exact",
+    roots=("add", "sub"),
+    divisors=(),
+    domain={"x": (1e-150, 1e150), "y": (1e-150, 1e150)},
+    examples=[
+        "sub(div(1, ?x), div(1, ?y)) => div(div(sub(?y, ?x), ?x), ?y)",
+        "sub(div(?a, ?x), div(?a, ?y)) => mul(div(div(sub(?y, ?x), ?x), ?y), ?a)",
+        "sub(div(1, mul(?x, ?x)), div(1, mul(?y, ?y))) => "
+        "mul(div(div(sub(?y, ?x), ?x), ?y), add(div(1, ?x), div(1, ?y)))",
+    ],
+)
+def difference_of_reciprocals(value: Value) -> Value | None:
+    """Take close reciprocals, or their squares, from each other at once."""
+    if not value.type.dtype.is_float:
+        return None
+    found = difference(*terms(value))
+    if found is None:
+        return None
+    one, other, scale = found
+    count = len(one.below)
+    if one.above or other.above or not 1 <= count == len(other.below) <= 2:
+        return None
+    x, y = one.below[0], other.below[0]
+    if one.below[-1] is not x or other.below[-1] is not y or not (_is_given(x) and _is_given(y)):
+        return None
+    less = build.sub(y, x)
+    is_close = _are_close(less, y)
+    over_x = build.div(build.select(is_close, less, 1.0), x)
+    over_y = build.div(build.select(is_close, over_x, 1.0), y)
+    made = whole(build.select(is_close, over_y, build.sub(over_x, over_y)))
+    if count == 2:
+        made = made * whole(build.add(build.div(1.0, x), build.div(1.0, y)))
+    return (made * scale).value(value)
+
+
+# -- logarithms ------------------------------------------------------------------------------------
+
+_NATURAL = {"log": 1.0, "log2": math.log(2), "log10": math.log(10)}
+
+
+@procedure(
+    "log-of-close-quotient",
+    "log(div(?x, ?y)) => log1p(div(sub(?x, ?y), ?y))",
+    stable,
+    "near one the rounding of the quotient is all there is; the difference of its sides is exact",
+    roots=_NATURAL,
+    among=("div",),
+    domain={"x": (0.0, INF), "y": (0.0, INF)},
+    condition="y < x",
+)
+def log_of_close_quotient(value: Value) -> Value | None:
+    """Take the logarithm of a quotient through the difference of its sides."""
+    found = _quotient(value.operands[0])
+    if found is None:
+        name, (x, y) = parts(value.operands[0])
+        # by a number
+        if name != "div" or not _is_given(x):
+            return None
+    else:
+        x, y, factor = found
+        if not _is_binary(abs(factor)):
+            return None
+        x = x if factor == 1 else build.mul(x, float(factor))
+    number = exact_number(y)
+    if number is not None and _is_binary(abs(number)):
+        return None
+    if value.op.name == "log":
+        return _logarithm_of_ratio(x, y)
+    # whole logarithms stay whole
+    plain = build.apply(value.op.name, build.fence(value.operands[0]))
+    less = build.sub(x, y)
+    is_close = _are_close(less, y)
+    ratio = build.div(build.select(is_close, less, 0.0), build.select(is_close, y, 1.0))
+    near = build.div(build.log1p(ratio), _NATURAL[value.op.name])
+    return build.select(is_close, near, plain)
+
+
+def _logarithm_of_ratio(x: Value, y: Value) -> Value:
+    """Return log(x / y); where the ratio would overflow, both are scaled by a power of two."""
+    falls = build.lt(build.abs(x), build.abs(y))
+    small, large = build.select(falls, x, y), build.select(falls, y, x)
+    power = 504 if x.type.dtype is DType.F64 else 56
+    is_wide = build.lt(build.abs(small), build.mul(build.abs(large), 2.0 ** (-8 - 2 * power)))
+    small = build.select(is_wide, build.mul(small, 2.0**power), small)
+    large = build.select(is_wide, build.mul(large, 2.0**-power), large)
+    is_zero = build.eq(small, 0.0)
+    ratio = build.div(build.sub(large, small), build.select(is_zero, build.ones_like(x), small))
+    made = build.add(
+        build.log1p(ratio), build.select(is_wide, 2 * power * math.log(2), build.zeros_like(x))
+    )
+    # an infinite one would be looked into by the pass that recovers numbers
+    limit = build.select(build.eq(large, 0.0), build.full_like(x, math.nan), INF)
+    made = build.select(is_zero, limit, made)
+    return build.select(falls, build.neg(made), made)
+
+
+def _logarithms(f: Value, g: Value, x: Value, y: Value) -> Value:
+    made = _logarithm_of_ratio(x, y)
+    # of two negative numbers the quotient has a logarithm
+    is_none = build.lt(build.minimum(x, y), 0.0)
+    return build.select(is_none, build.full_like(made, math.nan), made)
+
+
+def _logarithms_of_more(f: Value, g: Value, x: Value, y: Value) -> Value:
+    falls = build.lt(x, y)
+    small, less = build.select(falls, x, y), build.abs(build.sub(x, y))
+    made = build.log1p(build.div(less, build.add(small, 1.0)))
+    made = build.select(build.lt(x, -1.0), build.full_like(made, math.nan), made)
+    return build.select(falls, build.neg(made), made)
+
+
+# -- functions of given values ---------------------------------------------------------------------
+
+
+def _roots(f: Value, g: Value, x: Value, y: Value) -> Value:
+    less = build.sub(x, y)
+    plain = build.sub(build.fence(f), build.fence(g))
+    return build.select(_are_close(less, y), build.div(less, build.add(f, g)), plain)
+
+
+def _exponentials(f: Value, g: Value, x: Value, y: Value) -> Value:
+    delta = as_product(polynomial(x) - polynomial(y))
+    less = build.sub(x, y) if delta is None else delta.value(x)
+    # of equal infinities nothing is left
+    apart = build.select(build.eq(x, y), build.zeros_like(x), build.abs(less))
+    is_less = build.lt(x, y)
+    made = build.mul(build.select(is_less, g, f), build.expm1(build.neg(apart)))
+    return build.select(is_less, made, build.neg(made))
+
+
+def _sigmoids(f: Value, g: Value, x: Value, y: Value) -> Value:
+    """Return the larger one times the smaller one's complement times 1 - exp(-abs(x - y))."""
+    apart = build.select(build.eq(x, y), build.zeros_like(x), build.abs(build.sub(x, y)))
+    is_less = build.lt(x, y)
+    both = build.mul(build.select(is_less, g, f), build.sigmoid(build.neg(build.minimum(x, y))))
+    made = build.mul(both, build.expm1(build.neg(apart)))
+    return build.select(is_less, made, build.neg(made))
+
+
+_APART: dict[str, Callable[[Value, Value, Value, Value], Value]] = {
+    "log": _logarithms,
+    "sqrt": _roots,
+    "log1p": _logarithms_of_more,
+    "exp": _exponentials,
+    "exp_product": _exponentials,
+    "sigmoid": _sigmoids,
+}
+
+
+@procedure(
+    "difference-of-close-functions",
+    "sub(sqrt(?x), sqrt(?y)) => div(sub(?x, ?y), add(sqrt(?x), sqrt(?y)))",
+    stable,
+    "close functions cancel, and each was rounded; the difference of the arguments is exact",
+    roots=("add", "sub"),
+    factors=_APART,
+    domain={"x": (0.0, 700.0), "y": (0.0, 700.0)},
+    condition="y < x",
+    loss=2.0,
+    examples=[
+        "sub(sqrt(?x), sqrt(?y)) => div(sub(?x, ?y), add(sqrt(?x), sqrt(?y)))",
+        "sub(log(?x), log(?y)) => log1p(div(sub(?x, ?y), ?y))",
+        "sub(log1p(?x), log1p(?y)) => log1p(div(sub(?x, ?y), add(?y, 1)))",
+        "sub(exp(?x), exp(?y)) => mul(exp(?x), neg(expm1(sub(?y, ?x))))",
+        "sub(sigmoid(?x), sigmoid(?y)) => "
+        "mul(mul(sigmoid(?x), sigmoid(neg(?y))), neg(expm1(sub(?y, ?x))))",
+    ],
+)
+def difference_of_close_functions(value: Value) -> Value | None:
+    """Take a function of two values that are given apart through their difference."""
+    if not value.type.dtype.is_float:
+        return None
+    found = difference_of_functions(value)
+    if found is None:
+        return None
+    f, g, scale = found
+    (name, of_f), (_, of_g) = parts(f), parts(g)
+    if name not in _APART:
+        return None
+    if name == "exp_product":
+        x, y = build.mul(*of_f), build.mul(*of_g)
+    else:
+        x, y = of_f[0], of_g[0]
+    is_fit = _is_monomial if name in ("exp", "exp_product") else _is_given
+    if x is y or not (is_fit(x) and is_fit(y)):
+        return None
+    return (whole(_APART[name](f, g, x, y)) * scale).value(value)
+
+
+def _is_monomial(value: Value) -> bool:
+    """Whether a value is given, or a product of given values."""
+    found = polynomial(value).terms
+    return len(found) == 1 and all(_is_given(one) for monomial in found for one, _ in monomial)
+
+
+RULES: list[Rule] = [
+    quotient_less_one,
+    difference_of_reciprocals,
+    log_of_close_quotient,
+    difference_of_close_functions,
+]

@@ -1,0 +1,1 @@
+"""Stable rules of trigonometric functions and their inverses."""

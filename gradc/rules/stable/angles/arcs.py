@@ -1,0 +1,216 @@
+"""Stable rules for angles from a cosine or sine that is rounded where the angle is not.
+
+Next to one a cosine has half the digits of its angle at best, and the derivative of the inverse
+function none. Where the other side of a triangle is at hand the angle is taken from both.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from gradc.rules.algebra.cancellation import as_product, polynomial_difference
+from gradc.rules.algebra.factors import Product, product
+from gradc.rules.algebra.polynomial import exact_number, number, parts, polynomial
+from gradc.rules.algebra.split_differences import terms
+from gradc.rules.engine import procedure, stable
+from gradc_ir import build
+from gradc_ir.core.graph import Value
+
+INF = float("inf")
+_INVERSE = ("arccos", "arcsin")
+
+
+def _cosine(value: Value) -> tuple[Value, Value] | None:
+    """Return x and y when a value is ``x / hypot(x, y)``, y of whatever sign."""
+    entire = product(value)
+    if entire.below or abs(entire.coefficient) != 1:
+        return None
+    sides = [parts(factor) for factor in entire.above]
+    if any(name != "direction_cosine" for name, _ in sides) or not 1 <= len(sides) <= 2:
+        return None
+    x, y = sides[0][1]
+    if len(sides) == 2:
+        found = _chained(sides[0][1], sides[1][1]) or _chained(sides[1][1], sides[0][1])
+        if found is None:
+            return None
+        x, y = found
+    return (x if entire.coefficient > 0 else build.neg(x)), y
+
+
+def _chained(inner: tuple[Value, ...], outer: tuple[Value, ...]) -> tuple[Value, Value] | None:
+    """Return both sides of the product of a cosine in a plane and that of the plane."""
+    name, operands = parts(outer[0])
+    if name != "hypot" or set(operands) != set(inner):
+        return None
+    return inner[0], build.hypot(inner[1], outer[1])
+
+
+@procedure(
+    "angle-from-direction-cosine",
+    "arccos(direction_cosine(?x, ?y)) => arctan2(abs(?y), ?x)",
+    stable,
+    "the cosine of a small angle is 1, the sine of a right one too, and the derivative is infinite",
+    roots=_INVERSE,
+    among=("direction_cosine", "neg", "mul"),
+    domain={"x": (0.0, INF), "y": (0.0, INF), "z": (0.0, INF)},
+    examples=[
+        "arccos(direction_cosine(?x, ?y)) => arctan2(abs(?y), ?x)",
+        "arccos(neg(direction_cosine(?x, ?y))) => arctan2(abs(?y), neg(?x))",
+        "arcsin(direction_cosine(?x, ?y)) => arctan2(?x, abs(?y))",
+        "arccos(mul(direction_cosine(?x, ?y), direction_cosine(hypot(?x, ?y), ?z))) => "
+        "arctan2(hypot(?y, ?z), ?x)",
+    ],
+)
+def angle_from_direction_cosine(value: Value) -> Value | None:
+    """Take the angle of a vector from both its sides."""
+    if not value.type.dtype.is_float:
+        return None
+    found = _cosine(value.operands[0])
+    if found is None:
+        return None
+    x, y = found
+    size = y if parts(y)[0] == "hypot" else build.abs(y)
+    return build.arctan2(size, x) if value.op.name == "arccos" else build.arctan2(x, size)
+
+
+@procedure(
+    "angle-between-vectors",
+    "arccos(add(mul(direction_cosine(?x, ?y), direction_cosine(?z, ?w)), "
+    "mul(direction_cosine(?y, ?x), direction_cosine(?w, ?z)))) => "
+    "arctan2(abs(sub(mul(direction_cosine(?x, ?y), direction_cosine(?w, ?z)), "
+    "mul(direction_cosine(?y, ?x), direction_cosine(?z, ?w)))), "
+    "add(mul(direction_cosine(?x, ?y), direction_cosine(?z, ?w)), "
+    "mul(direction_cosine(?y, ?x), direction_cosine(?w, ?z))))",
+    stable,
+    "the cosine of a small angle is 1, and the derivative is infinite; the sine is a sum as well",
+    roots=_INVERSE,
+    among=("add", "sub"),
+    domain={"x": (0.0, INF)},
+    loss=2.0,
+    examples=[
+        "arccos(add(mul(direction_cosine(?x, ?x), direction_cosine(?x, neg(?x))), "
+        "mul(direction_cosine(?x, ?x), direction_cosine(neg(?x), ?x)))) => "
+        "arctan2(abs(sub(mul(direction_cosine(?x, ?x), direction_cosine(neg(?x), ?x)), "
+        "mul(direction_cosine(?x, ?x), direction_cosine(?x, neg(?x))))), "
+        "add(mul(direction_cosine(?x, ?x), direction_cosine(?x, neg(?x))), "
+        "mul(direction_cosine(?x, ?x), direction_cosine(neg(?x), ?x))))",
+    ],
+)
+def angle_between_vectors(value: Value) -> Value | None:
+    """Take the angle between two vectors in a plane from its sine and cosine."""
+    total = value.operands[0]
+    if parts(total)[0] not in ("add", "sub") or not value.type.dtype.is_float:
+        return None
+    first, second = terms(total)
+    if abs(first.coefficient) != 1 or first.coefficient != second.coefficient:
+        return None
+    if first.below or second.below or len(first.above) != 2 or len(second.above) != 2:
+        return None
+    sides = [parts(factor) for factor in (*first.above, *second.above)]
+    if any(name != "direction_cosine" for name, _ in sides):
+        return None
+    p, q, r, s = (operands for _, operands in sides)
+    if p[::-1] == s and q[::-1] == r:
+        r, s = s, r
+    if p[::-1] != r or q[::-1] != s:
+        return None
+    cross = build.sub(
+        build.mul(build.direction_cosine(*p), build.direction_cosine(*s)),
+        build.mul(build.direction_cosine(*r), build.direction_cosine(*q)),
+    )
+    size = build.abs(cross)
+    if value.op.name == "arccos":
+        return build.arctan2(size, total)
+    return build.arctan2(total, size)
+
+
+@procedure(
+    "angle-from-versine",
+    "arccos(sub(1, ?x)) => mul(arctan2(sqrt(?x), sqrt(sub(2, ?x))), 2)",
+    stable,
+    "one less a small number is rounded, and with it half the digits of the angle are lost, all of "
+    "the derivative",
+    roots=_INVERSE,
+    among=("add", "sub", "mul", "div"),
+    domain={"x": (1e-30, 2.0), "y": (1e-30, 1.0)},
+    loss=1.0,
+    examples=[
+        "arccos(sub(1, ?x)) => mul(arctan2(sqrt(?x), sqrt(sub(2, ?x))), 2)",
+        "arccos(add(?x, -1)) => mul(arctan2(sqrt(sub(2, ?x)), sqrt(?x)), 2)",
+        "arcsin(sub(1, ?x)) => arctan2(sub(1, ?x), mul(sqrt(?x), sqrt(sub(2, ?x))))",
+        "arccos(sub(1, mul(?y, 2))) => mul(arctan2(sqrt(mul(?y, 2)), sqrt(sub(2, mul(?y, 2)))), 2)",
+    ],
+)
+def angle_from_versine(value: Value) -> Value | None:
+    """Take the angle from what its cosine lacks to 1."""
+    if not value.type.dtype.is_float:
+        return None
+    found = _versine(value.operands[0])
+    if found is None:
+        return None
+    lacks, is_turned = found
+    rest = build.sub(2.0, lacks)
+    low, high = build.sqrt(lacks), build.sqrt(rest)
+    if value.op.name == "arcsin":
+        made = build.arctan2(build.sub(1.0, lacks), build.mul(low, high))
+        return build.neg(made) if is_turned else made
+    if is_turned:
+        low, high = high, low
+    return build.mul(build.arctan2(low, high), 2.0)
+
+
+def _versine(value: Value) -> tuple[Value, bool] | None:
+    """Return x of ``1 - x``, or of ``x - 1`` and True, where x is no rounded sum."""
+    name, operands = parts(value)
+    if name == "div":
+        upper, lower = map(polynomial, operands)
+        if exact_number(operands[1]) is None:
+            left = polynomial_difference(lower, upper)
+            if left is not None and left.coefficient:
+                made = left * Product(Fraction(1), (), (operands[1],))
+                return made.value(value), False
+        return None
+    if name not in ("add", "sub", "mul"):
+        return None
+    found = polynomial(value)
+    for is_turned, whole in ((False, number(1) - found), (True, number(1) + found)):
+        one = as_product(whole)
+        if len(whole.terms) == 1 and len(found.terms) == 2 and one is not None and one.above:
+            return one.value(value), is_turned
+    return None
+
+
+@procedure(
+    "arcsin-of-root",
+    "arcsin(sqrt(mul(sub(1, ?x), 0.5))) => mul(arccos(?x), 0.5)",
+    stable,
+    "one less a small number is rounded; half of another angle",
+    roots=_INVERSE,
+    among=("sqrt",),
+    domain={"x": (0.0, 1.0)},
+    loss=1.0,
+    examples=[
+        "arcsin(sqrt(mul(sub(1, ?x), 0.5))) => mul(arccos(?x), 0.5)",
+        "arccos(sqrt(mul(add(1, ?x), 0.5))) => mul(arccos(?x), 0.5)",
+    ],
+)
+def arcsin_of_root(value: Value) -> Value | None:
+    """Take the angle whose half has this sine, or this cosine."""
+    name, operands = parts(value.operands[0])
+    if name != "sqrt" or not value.type.dtype.is_float:
+        return None
+    square = polynomial(operands[0])
+    doubled = square + square
+    cosine = number(1) - doubled if value.op.name == "arcsin" else doubled - number(1)
+    one = as_product(cosine)
+    if len(square.terms) != 2 or len(cosine.terms) != 1 or one is None or not one.above:
+        return None
+    return build.mul(build.arccos(one.value(value)), 0.5)
+
+
+RULES = [
+    angle_from_direction_cosine,
+    angle_between_vectors,
+    angle_from_versine,
+    arcsin_of_root,
+]

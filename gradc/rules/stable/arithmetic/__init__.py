@@ -1,0 +1,1 @@
+"""Stable rules of sums, products and quotients."""

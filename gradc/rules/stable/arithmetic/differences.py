@@ -1,0 +1,322 @@
+"""Stable rules for differences of one function at two arguments that share a term.
+
+The difference of the arguments is made exactly, by :mod:`gradc.rules.algebra.cancellation`, and the
+difference of the function is an expression of it that does not cancel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from gradc.rules.algebra.cancellation import polynomial_difference
+from gradc.rules.algebra.difference_formulas import Side, logarithm_of_quotient
+from gradc.rules.algebra.factors import Product, product
+from gradc.rules.algebra.polynomial import exact_number, number, parts, polynomial
+from gradc.rules.algebra.split_differences import (
+    NAMES,
+    SAME,
+    functions_apart,
+    products_apart,
+    quotients_apart,
+    squares_apart,
+    terms,
+)
+from gradc.rules.engine import Interval, Rule, procedure, stable
+from gradc_ir import build
+from gradc_ir.core.graph import Value
+from gradc_ir.ranges import knowledge
+
+INF = float("inf")
+
+# Functions and sources that are infinite only where what they are made of is.
+_MODERATE = frozenset(
+    ("log", "log1p", "sin", "cos", "tanh", "arctan", "sigmoid", "param", "slice", "gather")
+)
+
+
+def _may_overflow(value: Value, depth: int = 4) -> bool:
+    """Whether a value may be infinite although what it is made of is far from it."""
+    name, operands = parts(value)
+    if name in _MODERATE or exact_number(value) is not None:
+        return False
+    if name == "sqrt":
+        below, terms_below = parts(operands[0])
+        # infinite only on the side where there is no root
+        if below == "sub" and exact_number(terms_below[0]) is not None:
+            return not knowledge.is_nonnegative(terms_below[1])
+    if not depth:
+        return True
+    if name == "mul" and any(exact_number(operand) is not None for operand in operands):
+        return any(_may_overflow(operand, depth - 1) for operand in operands)
+    if name in ("add", "sub", "neg", "sqrt", "cbrt", "abs", "select", "fence", "hypot"):
+        numbers = [operand for operand in operands if operand.type.dtype.is_float]
+        return any(_may_overflow(operand, depth - 1) for operand in numbers)
+    return True
+
+
+def _joined_terms(value: Value) -> tuple[Product, Product]:
+    """Return the two terms of a sum; one that was added before already counts twice.
+
+    The derivative by a factor that stands twice is made so.
+    """
+    first, second = terms(value)
+    left, right = value.operands
+    for total, term, sign in (
+        (left, second, 1),
+        (right, first, -1 if value.op.name == "sub" else 1),
+    ):
+        if total.op.name not in ("add", "sub") or not term.below:
+            continue
+        one, other = (each.times(sign) for each in terms(total))
+        for kept, joined in ((one, other), (other, one)):
+            if (joined.above, joined.below) == (term.above, term.below):
+                count = term.coefficient + joined.coefficient
+                if count:
+                    return kept, Product(count, term.above, term.below)
+    return first, second
+
+
+def _quotients(value: Value) -> Value | None:
+    if not value.type.dtype.is_float:
+        return None
+    first, second = _joined_terms(value)
+    made = quotients_apart(first, second)
+    if made is None:
+        return None
+    apart = made.value(value)
+    # a number beside a quotient: its derivative has one term, that of the common fraction two
+    is_single = bool(made.above) and not all(one.above or one.below for one in (first, second))
+    risky = [q for q in dict.fromkeys(first.below + second.below) if _may_overflow(q)]
+    if not (is_single or risky):
+        return apart
+    plain = build.apply(value.op.name, *(build.fence(operand) for operand in value.operands))
+    if is_single:
+        apart = build.sub(apart, plain)
+    if risky:
+        finite = build.lt(build.abs(risky[0]), INF)
+        for q in risky[1:]:
+            finite = build.logical_and(finite, build.lt(build.abs(q), INF))
+        apart = build.select(finite, apart, 0.0 if is_single else plain)
+    return build.add(plain, build.stop_gradient(apart)) if is_single else apart
+
+
+def _factors(names: Sequence[str]) -> set[str] | None:
+    """Return the ops that make functions of these names, None for any."""
+    if not names:
+        return None
+    found = {*names, *(one for one, known in SAME.items() if known in names)}
+    return found | {"select"} if "power" in names else found
+
+
+def difference_rule(
+    title: str,
+    text: str,
+    reason: str,
+    apply: Callable[[Value], Value | None],
+    names: Sequence[str] = (),
+    *,
+    divisors: Iterable[str] | None = None,
+    examples: Sequence[str] = (),
+    domain: dict[str, Interval] | None = None,
+    condition: str | None = None,
+    loss: float = 0.0,
+) -> Rule:
+    """Return a rule for sums and differences in which functions of these names stand."""
+    return Rule(
+        title,
+        text,
+        stable,
+        reason,
+        root_ops=frozenset(("add", "sub")),
+        function=apply,
+        factors=_factors(names),
+        divisors=divisors,
+        domain=domain,
+        condition=condition,
+        examples=examples,
+        loss=loss,
+    )
+
+
+def of(*names: str) -> Callable[[Value], Value | None]:
+    """Return the rewriting of differences of functions of these names."""
+
+    def apply(value: Value) -> Value | None:
+        if not value.type.dtype.is_float:
+            return None
+        made = functions_apart(*terms(value), names)
+        return None if made is None else made.value(value)
+
+    return apply
+
+
+def _squares(value: Value) -> Value | None:
+    if not value.type.dtype.is_float:
+        return None
+    made = squares_apart(*terms(value))
+    return None if made is None else made.value(value)
+
+
+def _products(value: Value) -> Value | None:
+    if not value.type.dtype.is_float:
+        return None
+    made = products_apart(*terms(value), NAMES)
+    return None if made is None else made.value(value)
+
+
+@procedure(
+    "log-of-quotient",
+    "log(div(?x, ?y)) => log1p(div(sub(?x, ?y), ?y))",
+    stable,
+    "the quotient rounds, which near one is all there is; x - y is exact where terms of both do",
+    roots=("log",),
+    domain={"x": (-1.0, 1.0), "y": (0.0, INF)},
+    examples=[
+        "log(div(add(?x, 1), sub(1, ?x))) => mul(arctanh(?x), 2)",
+        "log(div(add(?y, 1), ?y)) => log1p(div(1, ?y))",
+    ],
+)
+def log_of_quotient(value: Value) -> Value | None:
+    """Make the logarithm of a quotient of the exact difference of its sides."""
+    one = product(value.operands[0])
+    if one.coefficient <= 0 or len(one.above) > 1 or len(one.below) != 1:
+        return None
+    upper = one.above[0] if one.above else build.ones_like(value)
+    x, y = polynomial(upper), polynomial(one.below[0])
+    if one.coefficient != 1:
+        if one.above:
+            return None
+        x, upper = number(one.coefficient), build.full_like(value, float(one.coefficient))
+    delta = polynomial_difference(x, y)
+    if delta is None:
+        return None
+    a, b = Side(value, x, (upper,)), Side(value, y, (one.below[0],))
+    return logarithm_of_quotient(a, b, delta).value(value)
+
+
+_X = {"x": (0.0, INF)}
+
+RULES: list[Rule] = [
+    difference_rule(
+        "difference-of-roots",
+        "sub(sqrt(?x), sqrt(?y)) => div(sub(?x, ?y), add(sqrt(?x), sqrt(?y)))",
+        "close roots cancel; where terms of x and y do, x - y is exact",
+        of("sqrt"), ["sqrt"], domain=_X, loss=2.0,
+        examples=[
+            "sub(sqrt(add(?x, 1)), sqrt(?x)) => div(1, add(sqrt(add(?x, 1)), sqrt(?x)))",
+            "add(sqrt(add(?x, 1)), -1) => div(?x, add(sqrt(add(?x, 1)), 1))",
+        ],
+    ),
+    difference_rule(
+        "difference-of-cube-roots",
+        "sub(cbrt(?x), cbrt(?y)) => div(sub(?x, ?y), add(mul(cbrt(?x), add(cbrt(?x), cbrt(?y))), "
+        "mul(cbrt(?y), cbrt(?y))))",
+        "close roots cancel; where terms of x and y do, x - y is exact",
+        of("cbrt"), ["cbrt"], domain=_X,
+        examples=[
+            "sub(cbrt(add(?x, 1)), cbrt(?x)) => div(1, add(mul(cbrt(add(?x, 1)), "
+            "add(cbrt(add(?x, 1)), cbrt(?x))), mul(cbrt(?x), cbrt(?x))))",
+        ],
+    ),
+    difference_rule(
+        "difference-of-powers",
+        "sub(power(?x, ?c), power(?y, ?c)) => "
+        "mul(power(?y, ?c), expm1(mul(?c, log1p(div(sub(?x, ?y), ?y)))))",
+        "close powers cancel, and each has the rounding of its base magnified by the exponent",
+        of("power"), ["power"], domain={"x": (0.0, 1.0), "y": (1.0, INF)}, loss=10.0,
+        examples=[
+            "add(power(add(?x, 1), ?n), -1) => expm1(mul(?n, log1p(?x)))",
+            "sub(power(add(?y, 1), ?n), power(?y, ?n)) => "
+            "mul(power(?y, ?n), expm1(mul(?n, log1p(div(1, ?y)))))",
+        ],
+    ),
+    difference_rule(
+        "difference-of-logarithms",
+        "sub(log(?x), log(?y)) => log1p(div(sub(?x, ?y), ?y))",
+        "close logarithms cancel; where terms of x and y do, x - y is exact",
+        of("log"), ["log"], loss=2.0, domain={"x": (1e-10, INF), "y": (0.0, INF)},
+        examples=["sub(log(add(?x, 1)), log(?x)) => log1p(div(1, ?x))"],
+    ),
+    difference_rule(
+        "difference-of-exponentials",
+        "sub(exp(?x), exp(?y)) => mul(exp(?y), expm1(sub(?x, ?y)))",
+        "close exponentials cancel, and each has the rounding of its exponent",
+        of("exp"), ["exp"], domain={"x": (-700.0, 700.0), "y": (-INF, 1.0)},
+        examples=["sub(exp(add(?x, ?y)), exp(?x)) => mul(exp(?x), expm1(?y))"],
+    ),
+    difference_rule(
+        "difference-of-arctangents",
+        "sub(arctan(?x), arctan(?y)) => arctan2(sub(?x, ?y), add(1, mul(?x, ?y)))",
+        "close angles cancel; where terms of x and y do, x - y is exact",
+        of("arctan"), ["arctan"], domain={"x": (-1e70, 1e70)},
+        examples=["sub(arctan(add(?x, 1)), arctan(?x)) => "
+                  "arctan2(1, add(1, mul(add(?x, 1), ?x)))"],
+    ),
+    difference_rule(
+        "difference-of-sines",
+        "sub(sin(?x), sin(?y)) => mul(mul(sin(mul(0.5, sub(?x, ?y))), 2), "
+        "cos(mul(0.5, add(?x, ?y))))",
+        "close sines cancel; the sum of the angles is never rounded; beside a zero, a sum "
+        "that is exact had kept more",
+        of("sin"), ["sin"], loss=10.0,
+        examples=["sub(sin(add(?x, ?y)), sin(?x)) => mul(mul(sin(mul(?y, 0.5)), 2), "
+                  "sub(mul(cos(?x), cos(mul(?y, 0.5))), mul(sin(?x), sin(mul(?y, 0.5)))))"],
+    ),
+    difference_rule(
+        "difference-of-cosines",
+        "sub(cos(?x), cos(?y)) => mul(mul(sin(mul(0.5, sub(?x, ?y))), -2), "
+        "sin(mul(0.5, add(?x, ?y))))",
+        "close cosines cancel; the sum of the angles is never rounded; beside a zero, a sum "
+        "that is exact had kept more",
+        of("cos"), ["cos"], loss=10.0,
+        examples=["sub(1, cos(?x)) => mul(mul(sin(mul(?x, 0.5)), 2), sin(mul(?x, 0.5)))",
+                  "sub(cos(add(?x, ?y)), cos(?x)) => mul(mul(sin(mul(?y, 0.5)), -2), "
+                  "add(mul(sin(?x), cos(mul(?y, 0.5))), mul(cos(?x), sin(mul(?y, 0.5)))))"],
+    ),
+    difference_rule(
+        "cosh-minus-one",
+        "add(cosh(?x), -1) => mul(mul(sinh(mul(?x, 0.5)), 2), sinh(mul(?x, 0.5)))",
+        "the difference cancels near zero",
+        of("cosh"), ["cosh"], loss=2.0,
+    ),
+    difference_rule(
+        "difference-of-tangents",
+        "sub(tan(?x), tan(?y)) => div(sin(sub(?x, ?y)), mul(cos(?x), cos(?y)))",
+        "close tangents cancel; the sum of the angles is never rounded; beside a zero, a sum "
+        "that is exact had kept more",
+        of("tan"), ["tan"], loss=30.0,
+        examples=["sub(tan(add(?x, ?y)), tan(?x)) => div(div(sin(?y), cos(?x)), "
+                  "sub(mul(cos(?x), cos(?y)), mul(sin(?x), sin(?y))))"],
+    ),
+    difference_rule(
+        "difference-of-shared-squares",
+        "sub(mul(?x, ?x), mul(?y, ?y)) => mul(sub(?x, ?y), add(?x, ?y))",
+        "close squares cancel; where terms of x and y do, x - y is exact",
+        _squares, domain={"x": (-1e60, 1e60), "y": (-1e60, 1e60)},
+        examples=[
+            "sub(mul(add(?x, ?y), add(?x, ?y)), mul(?x, ?x)) => mul(?y, add(add(?x, ?y), ?x))",
+            "add(mul(add(?x, 1), add(?x, 1)), -1) => mul(?x, add(add(?x, 1), 1))",
+        ],
+    ),
+    difference_rule(
+        "difference-of-products",
+        "sub(mul(?p, f(?x)), mul(?q, f(?y))) => add(mul(sub(?p, ?q), f(?x)), "
+        "mul(?q, sub(f(?x), f(?y))))",
+        "close products cancel; the differences are exact",
+        _products, NAMES, loss=2.0, domain={"x": (1e-10, INF)},
+        examples=["sub(mul(add(?x, 1), log(add(?x, 1))), mul(?x, log(?x))) => "
+                  "add(log(add(?x, 1)), mul(?x, log1p(div(1, ?x))))"],
+    ),
+    difference_rule(
+        "difference-of-quotients",
+        "sub(div(?p, ?x), div(?q, ?y)) => div(sub(mul(?p, ?y), mul(?q, ?x)), mul(?x, ?y))",
+        "close quotients cancel; where terms above the common denominator do, the rest is exact",
+        _quotients, domain=_X, divisors=(),
+        examples=[
+            "sub(div(1, add(?x, 1)), div(1, ?x)) => neg(div(div(1, add(?x, 1)), ?x))",
+            "sub(div(1, sqrt(?x)), div(1, sqrt(add(?x, 1)))) => "
+            "div(div(div(1, add(sqrt(?x), sqrt(add(?x, 1)))), sqrt(?x)), sqrt(add(?x, 1)))",
+        ],
+    ),
+    log_of_quotient,
+]  # fmt: skip

@@ -1,0 +1,1 @@
+"""Stable rules of exponentials, and of functions made of them."""

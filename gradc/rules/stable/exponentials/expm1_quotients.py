@@ -1,0 +1,187 @@
+"""Stable rules for quotients with expm1, of which both sides vanish where the exponent does."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+from typing import NamedTuple
+
+from gradc.rules.algebra.factors import Product, common_factors, either_way, product, whole
+from gradc.rules.algebra.polynomial import parts, polynomial
+from gradc.rules.engine import procedure, stable
+from gradc_ir import build
+from gradc_ir.core.graph import Value
+from gradc_ir.interpreter.composed import horner
+
+# Up to here seven terms of a series are enough for a second derivative.
+_START = 2.0**-10
+
+
+@procedure(
+    "expm1-over-argument",
+    "div(expm1(mul(?y, ?x)), ?x) => mul(div(expm1(mul(?y, ?x)), mul(?y, ?x)), ?y)",
+    stable,
+    "the derivative cancels near zero; that of the quotient, taken where the argument is small, is "
+    "a function of one variable, which has a series",
+    roots=("div", "mul"),
+    factors=("expm1",),
+    # near zero both sides cancel until the series is there
+    domain={"x": (1.0, 100.0), "y": (1e-3, 1.0)},
+    loss=10.0,
+)
+def expm1_over_argument(value: Value) -> Value | None:
+    """Take a quotient through the argument of expm1, which has the divisor."""
+    if not value.type.dtype.is_float:
+        return None
+    entire = product(value)
+    made = _through_factors(entire, value)
+    if made is None and entire.coefficient:
+        made = _through_factors(entire.reciprocal, value, inverse=True)
+    return made
+
+
+def _through_factors(entire: Product, value: Value, inverse: bool = False) -> Value | None:
+    """Return a product, or its inverse, that is taken through the argument of one factor."""
+    for factor in dict.fromkeys(entire.above):
+        rest = entire.without(whole(factor)).times(entire.coefficient)
+        found = _through_argument(factor, rest)
+        if found is None:
+            continue
+        outside = rest.without(found.line).times(rest.coefficient / found.line.coefficient)
+        near = build.fence(found.near) if inverse else found.near
+        cases = [whole(near) * outside, whole(found.far) * found.line * outside]
+        built = [(case.reciprocal if inverse else case).value(value) for case in cases]
+        return build.select(found.is_small, *built)
+    return None
+
+
+def _expm1_over(size: Value) -> Value:
+    """Return expm1(size) / size; where the argument has underflowed, its series."""
+    return build.select(build.eq(size, 0.0), _start(size), build.div(build.expm1(size), size))
+
+
+def _start(size: Value) -> Value:
+    """Return expm1(size) / size of a small argument, right to its second derivative."""
+    return horner(size, [1 / inverse for inverse in (1, 2, 6, 24, 120, 720, 5040)])
+
+
+class _Quotient(NamedTuple):
+    """``expm1(y * x) / x``: where the argument is small, and elsewhere what is over x."""
+
+    is_small: Value
+    near: Value
+    far: Value
+    line: Product
+
+
+def _through_argument(factor: Value, rest: Product) -> _Quotient | None:
+    """Return ``expm1(y * x) / x`` when the first factor is the upper side and 1 / x in the rest."""
+    name, operands = parts(factor)
+    if name != "expm1":
+        return None
+    exponent = product(operands[0])
+    for share in dict.fromkeys(exponent.above):
+        line = whole(share).reciprocal
+        others = exponent.without(whole(share)).times(exponent.coefficient)
+        if not (others.above or others.below):
+            continue  # a function of one variable, which has a series
+        if share not in rest.below:
+            continue
+        # the quotient has a variable of its own, so that its derivative is told from the rest
+        far = build.fence(operands[0])
+        size = build.fence(far)
+        is_small = build.lt(build.abs(operands[0]), 1.0)
+        near = (whole(_expm1_over(size)) * others).value(factor)
+        return _Quotient(is_small, near, build.expm1(far), line)
+    return None
+
+
+@procedure(
+    "expm1-over-expm1",
+    "div(expm1(mul(?x, ?z)), expm1(mul(?y, ?z))) => "
+    "mul(div(div(expm1(mul(?x, ?z)), mul(?x, ?z)), div(expm1(mul(?y, ?z)), mul(?y, ?z))), "
+    "div(?x, ?y))",
+    stable,
+    "the products may underflow, which leaves 0 / 0; what they share cancels",
+    roots=("div", "mul"),
+    factors=("expm1",),
+    divisors=("expm1",),
+    # near zero the form that is built is a series, which a text cannot say
+    domain={"x": (1.0, 50.0), "y": (1.0, 50.0), "z": (0.1, 1.0)},
+    loss=10.0,
+)
+def expm1_over_expm1(value: Value) -> Value | None:
+    """Cancel what the arguments of two small expm1 share."""
+    if not value.type.dtype.is_float:
+        return None
+    entire = product(value)
+    for above in _expm1s(entire.above):
+        for below in _expm1s(entire.below):
+            upper, lower = (parts(one)[1][0] for one in (above, below))
+            p, q = product(upper), product(lower)
+            shared = common_factors(p, q)
+            if not shared.above or not (p.coefficient and q.coefficient):
+                continue
+            left, right = p.without(shared).times(p.coefficient), q.without(shared)
+            if not (left.above or left.below) or not (right.above or right.below):
+                continue  # one is a multiple of the other
+            rest = entire.without(Product(Fraction(1), (above,), (below,)))
+            x, y = build.fence(upper), build.fence(lower)
+            small = build.lt(build.maximum(build.abs(x), build.abs(y)), _START)
+            line = left * right.times(q.coefficient).reciprocal
+            near = whole(build.div(_start(x), _start(y))) * line
+            far = build.div(build.expm1(x), build.expm1(y))
+            made = build.select(small, near.value(value), far)
+            return (rest.times(entire.coefficient) * whole(made)).value(value)
+    return None
+
+
+@procedure(
+    "expm1-of-sum-over-both",
+    "div(expm1(add(?x, ?y)), mul(expm1(?x), expm1(?y))) => coth_sum(?x, ?y, 1)",
+    stable,
+    "in derivatives the quotients of each factor cancel; as a sum of a function of x and one of y "
+    "it has derivatives that do not",
+    roots=("div", "mul"),
+    factors=("expm1",),
+    domain={"x": (0.1, 50.0), "y": (0.1, 50.0), "t": (0.1, 10.0)},
+    loss=10.0,
+    examples=[
+        "div(expm1(add(?x, ?y)), mul(expm1(?x), expm1(?y))) => coth_sum(?x, ?y, 1)",
+        "div(mul(?t, expm1(mul(add(?x, ?y), ?t))), mul(expm1(mul(?x, ?t)), expm1(mul(?y, ?t)))) "
+        "=> coth_sum(?x, ?y, ?t)",
+        "div(mul(expm1(?x), expm1(?y)), expm1(add(?x, ?y))) => div(1, coth_sum(?x, ?y, 1))",
+    ],
+)
+def expm1_of_sum_over_both(value: Value) -> Value | None:
+    """Take the quotient of expm1 of a sum and of expm1 of both terms as one function."""
+    if not value.type.dtype.is_float:
+        return None
+    return either_way(value, lambda entire: _coth_sum(entire, value))
+
+
+def _coth_sum(entire: Product, like: Value) -> Product | None:
+    below = _expm1s(entire.below, twice=True)
+    for above in _expm1s(entire.above):
+        total = polynomial(parts(above)[1][0])
+        for first, second in combinations(below, 2):
+            p, q = parts(first)[1][0], parts(second)[1][0]
+            if (polynomial(p) + polynomial(q) - total).terms:
+                continue
+            rest = entire.without(Product(Fraction(1), (above,), (first, second)))
+            t = common_factors(rest, common_factors(product(p), product(q)))
+            x, y = (
+                product(one).without(t).times(product(one).coefficient).value(like)
+                for one in (p, q)
+            )
+            made = build.coth_sum(x, y, t.value(like))
+            return rest.without(t).times(entire.coefficient) * whole(made)
+    return None
+
+
+def _expm1s(factors: tuple[Value, ...], twice: bool = False) -> list[Value]:
+    kept = factors if twice else dict.fromkeys(factors)
+    return [factor for factor in kept if parts(factor)[0] == "expm1"]
+
+
+RULES = [expm1_of_sum_over_both, expm1_over_argument, expm1_over_expm1]

@@ -1,0 +1,109 @@
+"""Stable rules for quotients whose two sides are functions of an argument and of its double."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from gradc.rules.algebra.factors import Product, either_way, product
+from gradc.rules.algebra.polynomial import parts, polynomial
+from gradc.rules.engine import procedure, rule, stable
+from gradc_ir import build
+from gradc_ir.core.graph import Value
+
+_MOST_FOLD = 4
+
+
+def _multiple(value: Value, base: Value) -> Fraction | None:
+    """Return how many times a value is a base, when that is a number."""
+    one, other = polynomial(value).terms, polynomial(base).terms
+    if one.keys() != other.keys() or not other:
+        return None
+    ratios = {number / other[monomial] for monomial, number in one.items()}
+    return ratios.pop() if len(ratios) == 1 else None
+
+
+@procedure(
+    "tangent-of-half",
+    "div(mul(sin(?x), sin(?x)), sin(mul(?x, 2))) => mul(tan(?x), 0.5)",
+    stable,
+    "0 / 0 near zero; 1 - cos(2x) is 2 * sin(x) * sin(x)",
+    roots=("div", "mul"),
+    factors=("sin",),
+    divisors=("sin",),
+    examples=[
+        "div(mul(sin(?x), sin(?x)), sin(mul(?x, 2))) => mul(tan(?x), 0.5)",
+        "div(sin(mul(?x, 2)), mul(sin(?x), sin(?x))) => div(2, tan(?x))",
+    ],
+)
+def tangent_of_half(value: Value) -> Value | None:
+    """Cancel the sine of an angle against the square of the sine of its half."""
+    if not value.type.dtype.is_float:
+        return None
+    return either_way(value, _without_squares)
+
+
+def _without_squares(entire: Product) -> Product | None:
+    above = [factor for factor in dict.fromkeys(entire.above) if parts(factor)[0] == "sin"]
+    below = [factor for factor in dict.fromkeys(entire.below) if parts(factor)[0] == "sin"]
+    for half in above:
+        for sine in below:
+            angle = parts(half)[1][0]
+            if entire.above.count(half) < 2 or _multiple(parts(sine)[1][0], angle) != 2:
+                continue
+            rest = entire.without(Product(Fraction(1), (half, half), (sine,)))
+            return Product(entire.coefficient / 2, (build.tan(angle), *rest.above), rest.below)
+    return None
+
+
+@procedure(
+    "expm1-of-multiple",
+    "div(expm1(mul(?x, 2)), expm1(?x)) => add(exp(?x), 1)",
+    stable,
+    "the upper side overflows first, and derivatives of the quotient cancel near zero",
+    roots=("div", "mul"),
+    factors=("expm1",),
+    divisors=("expm1",),
+    examples=[
+        "div(expm1(mul(?x, 2)), expm1(?x)) => add(exp(?x), 1)",
+        "div(expm1(?x), expm1(mul(?x, 2))) => div(1, add(exp(?x), 1))",
+        "div(expm1(mul(?x, 3)), expm1(?x)) => add(mul(exp(?x), add(exp(?x), 1)), 1)",
+    ],
+)
+def expm1_of_multiple(value: Value) -> Value | None:
+    """Divide exp(n*x) - 1 by exp(x) - 1: the geometric series."""
+    if not value.type.dtype.is_float:
+        return None
+    whole = product(value)
+    above = [factor for factor in whole.above if parts(factor)[0] == "expm1"]
+    below = [factor for factor in whole.below if parts(factor)[0] == "expm1"]
+    for one in above:
+        for other in below:
+            fold = _multiple(parts(one)[1][0], parts(other)[1][0])
+            if fold is None:
+                continue
+            rest = whole.without(Product(Fraction(1), (one,), (other,)))
+            rest = rest.times(whole.coefficient)
+            if fold in range(2, _MOST_FOLD + 1):
+                series = _series(parts(other)[1][0], int(fold))
+                return (Product(Fraction(1), (series,)) * rest).value(value)
+            if fold and 1 / fold in range(2, _MOST_FOLD + 1):
+                series = _series(parts(one)[1][0], int(1 / fold))
+                return (rest * Product(Fraction(1), (), (series,))).value(value)
+    return None
+
+
+def _series(exponent: Value, count: int) -> Value:
+    """Return 1 + e + e*e … , ``count`` terms, e the exponential."""
+    base = build.exp(exponent)
+    made = build.add(base, 1.0)
+    for _ in range(count - 2):
+        made = build.add(build.mul(base, made), 1.0)
+    return made
+
+
+RULES = [
+    rule("sin-over-one-plus-cos", "div(sin(?x), add(cos(?x), 1)) => tan(mul(?x, 0.5))", stable,
+         "0 / 0 where the cosine is -1"),
+    tangent_of_half,
+    expm1_of_multiple,
+]  # fmt: skip

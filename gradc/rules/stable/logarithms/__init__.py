@@ -1,0 +1,1 @@
+"""Stable rules of logarithms, and of sums of exponentials below them."""

@@ -1,0 +1,225 @@
+"""Stable rules for logarithms of weighted sums of exponentials, such as densities of mixtures.
+
+The largest exponent is taken out. Weights t and 1 - t make the function ``log_mixture``, which is
+accurate near zero too; weights that are surely positive go into the exponents; of other weights
+nothing need be known, their signs included.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gradc.rules.algebra.forms import largest, operand_of
+from gradc.rules.engine import procedure, stable
+from gradc.rules.stable.logarithms.log_products import Factor, factors_of, product_of
+from gradc_ir import build
+from gradc_ir.core.graph import Value
+from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant
+from gradc_ir.ranges.knowledge import is_positive
+
+INF = float("inf")
+
+
+class Term(NamedTuple):
+    """``weights * exp(exponent)``; no exponent where there is no exponential."""
+
+    weights: list[Factor]
+    exponent: Value | None
+
+    @property
+    def weight(self) -> Value | None:
+        """The product of the weights, None for one."""
+        return product_of(self.weights)
+
+
+def _term(value: Value) -> Term:
+    weights: list[Factor] = []
+    exponent: Value | None = None
+    for factor in factors_of(value):
+        inner = operand_of(factor.value, "exp")
+        if inner is None:
+            if scalar_constant(factor.value) != 1:
+                weights.append(factor)
+        elif exponent is None:
+            exponent = inner if factor.above else build.neg(inner)
+        else:
+            exponent = build.add(exponent, inner) if factor.above else build.sub(exponent, inner)
+    return Term(weights, exponent)
+
+
+def _terms_of(value: Value) -> tuple[Term, Term] | None:
+    """Return the two terms of a sum of which at least one has a weight and an exponential."""
+    source, moves = peel(value)
+    if source.op.name not in ("add", "sub") or not value.type.dtype.is_float:
+        return None
+    left, right = (_term(rearrange(operand, moves)) for operand in source.operands)
+    if source.op.name == "sub":
+        minus = Factor(build.full_like(value, -1), above=True)
+        right = Term([*right.weights, minus], right.exponent)
+    if not any(term.weights and term.exponent is not None for term in (left, right)):
+        return None
+    return left, right
+
+
+def _complementary(left: Term, right: Term) -> Value | None:
+    """Return t when the weights are t and 1 - t."""
+    if len(left.weights) != 1 or len(right.weights) != 1:
+        return None
+    (one, above), (other, also_above) = left.weights[0], right.weights[0]
+    if not (above and also_above):
+        return None
+    numbers = scalar_constant(one), scalar_constant(other)
+    if numbers[0] is not None and numbers[1] is not None:
+        sums_to_one = numbers[0] + numbers[1] == 1 and 0 < numbers[0] < 1
+        return one if sums_to_one else None
+    return one if _is_rest(other, one) else None
+
+
+def _is_rest(value: Value, t: Value) -> bool:
+    """Whether a value is 1 - t."""
+    source, moves = peel(value)
+    if source.op.name not in ("sub", "add"):
+        return False
+    one, other = (rearrange(operand, moves) for operand in source.operands)
+    if source.op.name == "sub":
+        return scalar_constant(one) == 1 and other is t
+    return any(
+        scalar_constant(a) == 1 and operand_of(b, "neg") is t
+        for a, b in ((one, other), (other, one))
+    )
+
+
+@procedure(
+    "log-mixture",
+    "log(add(mul(?t, exp(?x)), mul(sub(1, ?t), exp(?y)))) => log_mixture(?x, ?y, ?t)",
+    stable,
+    "exp over- and underflows, and for exponents near zero the sum rounds to 1; where the larger "
+    "exponent and what its weight takes off nearly cancel, the sum had kept more",
+    roots=("log",),
+    domain={"t": (0, 1), "x": (-50, INF), "y": (-50, INF)},
+    loss=12.0,
+    examples=[
+        "log(add(mul(?t, exp(?x)), mul(sub(1, ?t), exp(?y)))) => log_mixture(?x, ?y, ?t)",
+        "log(add(?t, mul(sub(1, ?t), exp(?y)))) => log_mixture(0, ?y, ?t)",
+        "log(add(mul(0.25, exp(?x)), mul(0.75, exp(?y)))) => log_mixture(?x, ?y, 0.25)",
+    ],
+)
+def log_mixture(value: Value) -> Value | None:
+    """Recognise a mixture of two exponentials whose weights sum to one."""
+    terms = _terms_of(value.operands[0])
+    if terms is None:
+        return None
+    for left, right in (terms, terms[::-1]):
+        t = _complementary(left, right)
+        if t is not None:
+            return build.log_mixture(_exponent(left, value), _exponent(right, value), t)
+    return None
+
+
+def _exponent(term: Term, like: Value) -> Value:
+    return build.zeros_like(like) if term.exponent is None else term.exponent
+
+
+@procedure(
+    "log-weighted-exponentials",
+    "log(add(mul(?a, exp(?x)), mul(?b, exp(?y)))) => "
+    "add(?m, log(add(mul(?a, exp(sub(?x, ?m))), mul(?b, exp(sub(?y, ?m))))))",
+    stable,
+    "exp over- and underflows although the logarithm is moderate; ?m is the larger exponent; the "
+    "derivative may become nan where one weight is 1e300 times the other",
+    roots=("log",),
+    domain={"a": (0, INF), "b": (0, INF)},
+    loss=64.0,
+    examples=[
+        "log(add(mul(?a, exp(?x)), mul(?b, exp(?y)))) => add(stop_gradient(maximum(?x, ?y)), "
+        "log(add(mul(?a, exp(sub(?x, stop_gradient(maximum(?x, ?y))))), "
+        "mul(?b, exp(sub(?y, stop_gradient(maximum(?x, ?y))))))))",
+        "log(add(mul(0.25, exp(?x)), mul(2, exp(?y)))) => "
+        "logaddexp(add(?x, log(0.25)), add(?y, log(2)))",
+    ],
+)
+def log_weighted_exponentials(value: Value) -> Value | None:
+    """Take the larger exponent out of the sum, or positive weights into the exponents."""
+    terms = _terms_of(value.operands[0])
+    if terms is None:
+        return None
+    left, right = terms
+    if all(all(map(_is_surely_positive, term.weights)) for term in terms):
+        return build.logaddexp(_with_weights(left, value), _with_weights(right, value))
+    if left.exponent is None or right.exponent is None:
+        return None
+    if _is_shifted(left.exponent) or _is_shifted(right.exponent):
+        return None
+    top = build.maximum(left.exponent, right.exponent)
+    shift = build.stop_gradient(build.select(build.lt(build.abs(top), INF), top, 0))
+    parts = [
+        _times(build.exp(build.sub(_exponent(term, value), shift)), term.weight) for term in terms
+    ]
+    return build.add(shift, build.log(build.add(*parts)))
+
+
+def _is_surely_positive(factor: Factor) -> bool:
+    number = scalar_constant(factor.value)
+    if number is not None:
+        return 0 < number < INF
+    source, _ = peel(factor.value)
+    return source.op.name in ("sigmoid", "exp") or is_positive(factor.value)
+
+
+def _with_weights(term: Term, like: Value) -> Value:
+    weight = term.weight
+    if weight is None:
+        return _exponent(term, like)
+    logarithm = build.log(weight)
+    return logarithm if term.exponent is None else build.add(term.exponent, logarithm)
+
+
+def _times(value: Value, weight: Value | None) -> Value:
+    return value if weight is None else build.mul(weight, value)
+
+
+def _is_shifted(exponent: Value) -> bool:
+    """Whether a maximum was subtracted, here or by hand."""
+    source, _ = peel(exponent)
+    if source.op.name != "sub":
+        return False
+    shift, _ = peel(source.operands[1])
+    while shift.op.name in ("stop_gradient", "select"):
+        shift, _ = peel(shift.operands[0 if shift.op.name == "stop_gradient" else 1])
+    return shift.op.name in ("maximum", "reduce_max")
+
+
+@procedure(
+    "log-weighted-sum-exp",
+    "log(reduce_sum(mul(?w, exp(?x)))) => "
+    "add(reduce_max(?x), log(reduce_sum(mul(?w, exp(sub(?x, reduce_max(?x)))))))",
+    stable,
+    "each exponential may overflow although the result is about the largest exponent; the "
+    "derivative may become nan where one weight is 1e300 times another",
+    roots=("log",),
+    domain={"w": (0, INF)},
+    loss=64.0,
+    examples=[
+        "log(reduce_sum(mul(?w, exp(?x)))) => add(stop_gradient(reduce_max(?x)), "
+        "log(reduce_sum(mul(?w, exp(sub(?x, stop_gradient(reduce_max(?x))))))))"
+    ],
+)
+def log_weighted_sum_exp(value: Value) -> Value | None:
+    """Take the largest exponent out of a weighted sum along axes."""
+    source, moves = peel(value.operands[0])
+    if source.op.name != "reduce_sum":
+        return None
+    axes = source.node.attributes["axes"]
+    summed = source.operands[0]
+    term = _term(summed)
+    if term.exponent is None or not term.weights or _is_shifted(term.exponent):
+        return None
+    shift = largest(term.exponent, axes)
+    kept = tuple(axis for axis in range(summed.type.rank) if axis not in axes)
+    spread = build.broadcast(shift, summed.type.shape, kept)
+    parts = _times(build.exp(build.sub(term.exponent, spread)), term.weight)
+    total = build.reduce_sum(parts, axes)
+    return rearrange(build.add(shift, build.log(total)), moves)
+
+
+RULES = [log_mixture, log_weighted_exponentials, log_weighted_sum_exp]

@@ -1,0 +1,1 @@
+"""Stable rules of powers, roots and norms."""

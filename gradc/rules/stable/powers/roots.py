@@ -1,0 +1,275 @@
+"""Stable rules for a square root beside a number that it is close to: p - sqrt(p*p + q).
+
+Where the two have opposite signs, the sum is q over their difference, which does not cancel.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from gradc.rules.algebra.cancellation import polynomial_difference
+from gradc.rules.algebra.difference_formulas import over
+from gradc.rules.algebra.factors import Product, cancelled, common_factors, product, whole
+from gradc.rules.algebra.polynomial import Polynomial, exact_number, parts, polynomial
+from gradc.rules.algebra.split_differences import terms
+from gradc.rules.engine import procedure, stable
+from gradc_ir import build
+from gradc_ir.core.graph import Value
+from gradc_ir.core.types import DType
+from gradc_ir.ranges import knowledge
+
+INF = float("inf")
+
+
+def _radicand(value: Value) -> Polynomial | None:
+    """Return what a value is the square root of."""
+    name, operands = parts(value)
+    if name == "sqrt":
+        return polynomial(operands[0])
+    if name == "hypot":
+        x, y = (polynomial(operand) for operand in operands)
+        return x * x + y * y
+    return None
+
+
+@procedure(
+    "root-beside-its-square",
+    "sub(sqrt(add(mul(?x, ?x), ?y)), ?x) => div(?y, add(sqrt(add(mul(?x, ?x), ?y)), ?x))",
+    stable,
+    "the difference cancels where x is positive and y is small beside its square",
+    roots=("add", "sub"),
+    factors=("sqrt", "hypot"),
+    domain={"x": (0.0, 1e100), "y": (1e-100, INF)},
+    loss=2.0,
+    examples=[
+        "sub(sqrt(add(mul(?x, ?x), ?y)), ?x) => div(?y, add(sqrt(add(mul(?x, ?x), ?y)), ?x))",
+        "sub(hypot(?x, ?y), ?x) => mul(div(?y, add(hypot(?x, ?y), ?x)), ?y)",
+    ],
+)
+def root_beside_its_square(value: Value) -> Value | None:
+    """Turn the sum of a root and a number into a quotient where the number is negative."""
+    if not value.type.dtype.is_float:
+        return None
+    first, second = terms(value)
+    shared = common_factors(first, second)
+    one, other = first.without(shared), second.without(shared)
+    for mine, its, size, rest in (
+        (one, other, first.coefficient, second.coefficient),
+        (other, one, second.coefficient, first.coefficient),
+    ):
+        if not size or mine.below or len(mine.above) != 1 or not (its.above or its.below):
+            continue
+        square = _radicand(mine.above[0])
+        if square is None:
+            continue
+        beside = its.times(rest / size)
+        made = _conjugate(mine.above[0], square, beside, value)
+        if made is not None:
+            return (Product(size, shared.above, shared.below) * whole(made)).value(value)
+    return None
+
+
+def _conjugate(root: Value, square: Polynomial, beside: Product, like: Value) -> Value | None:
+    """Return root + beside."""
+    size = beside.coefficient
+    if float(size) != size:
+        return None
+    number = beside.value(like)
+    known = polynomial(number)
+    if knowledge.is_nonnegative(number) or not (known * known).is_small():
+        return None
+    delta = polynomial_difference(square, known * known)
+    if delta is None:
+        return None
+    # what is left of the sum must not be taken for one of these again
+    root = build.fence(_in_range(root))
+    turned = over(delta, build.sub(root, number)).value(like)
+    if knowledge.is_negative(number):
+        return turned
+    return build.select(build.lt(number, 0.0), turned, build.add(root, number))
+
+
+def _in_range(root: Value) -> Value:
+    """Return sqrt(b*b - p*q), scaled by powers of two where the products would leave the range."""
+    name, operands = parts(root)
+    inner, sides = parts(operands[0])
+    if name != "sqrt" or inner not in ("add", "sub"):
+        return root
+    left, right = product(sides[0]), product(sides[1])
+    if not (len(left.above) == len(right.above) == 2 and not left.below and not right.below):
+        return root
+    wide = root.type.dtype is DType.F64
+    large, small, scale = (INF, 2.0**-960, 2.0**600) if wide else (INF, 2.0**-100, 2.0**80)
+    size = build.maximum(build.abs(sides[0]), build.abs(sides[1]))
+    up, down = build.lt(size, small), build.le(large, size)
+    factor = build.select(up, scale, build.select(down, 1 / scale, build.ones_like(root)))
+    back = build.select(up, 1 / scale, build.select(down, scale, build.ones_like(root)))
+    scaled = [
+        Product(side.coefficient, tuple(build.mul(part, factor) for part in side.above)).value(root)
+        for side in (left, right)
+    ]
+    return build.mul(build.sqrt(build.apply(inner, *scaled)), back)
+
+
+@procedure(
+    "quotient-of-cases",
+    "div(select(lt(?v, 0), div(mul(?x, ?z), ?y), ?v), ?x) => "
+    "select(lt(?v, 0), div(?z, ?y), div(?v, ?x))",
+    stable,
+    "a factor cancels in one case: the quotient of both would over- or underflow, or be 0 / 0",
+    roots=("mul", "div"),
+    factors=("select",),
+    domain={"x": (0.0, INF), "y": (0.0, INF)},
+)
+def quotient_of_cases(value: Value) -> Value | None:
+    """Multiply each case on its own, when a factor cancels in one of them."""
+    if not value.type.dtype.is_float:
+        return None
+    entire = product(value)
+    for factor in dict.fromkeys((*entire.above, *entire.below)):
+        name, operands = parts(factor)
+        if name != "select":
+            continue
+        is_above = factor in entire.above
+        taken = Product(Fraction(1), (factor,)) if is_above else Product(Fraction(1), (), (factor,))
+        rest = entire.without(taken).times(entire.coefficient)
+        cases = [product(operand) for operand in operands[1:]]
+        if not is_above:
+            if not all(case.coefficient for case in cases):
+                continue
+            cases = [case.reciprocal for case in cases]
+        joined = [rest * case for case in cases]
+        shorter = [cancelled(case) for case in joined]
+        if any(len(one.above) < len(other.above) for one, other in zip(shorter, joined)):
+            return build.select(operands[0], *(case.value(value) for case in shorter))
+    return None
+
+
+@procedure(
+    "log-of-root-sum",
+    "log(add(?x, sqrt(add(mul(?x, ?x), 1)))) => arcsinh(?x)",
+    stable,
+    "the sum cancels where x is negative and rounds near zero, and its square overflows",
+    roots=("log",),
+    domain={"y": (0.0, INF)},
+    loss=2.0,
+    examples=[
+        "log(add(?x, hypot(?x, 1))) => arcsinh(?x)",
+        "log(sub(hypot(?x, 1), ?x)) => neg(arcsinh(?x))",
+        "log(add(add(?y, 1), sqrt(add(mul(add(?y, 1), add(?y, 1)), -1)))) => arccosh(add(?y, 1))",
+        "log(sub(add(?y, 1), sqrt(add(mul(add(?y, 1), add(?y, 1)), -1)))) => "
+        "neg(arccosh(add(?y, 1)))",
+    ],
+)
+def log_of_root_sum(value: Value) -> Value | None:
+    """Turn the logarithm of x + sqrt(x*x + 1) or x + sqrt(x*x - 1) into its function."""
+    if not value.type.dtype.is_float:
+        return None
+    total = value.operands[0]
+    name, operands = parts(total)
+    if name == "neg":
+        return _logarithm(operands[0], turned=True)
+    return _logarithm(total, turned=False)
+
+
+def _logarithm(total: Value, *, turned: bool) -> Value | None:
+    """Return log(total), or log(-total) when it is turned."""
+    name, operands = parts(total)
+    if name == "select":
+        # as root_beside_its_square leaves it
+        condition, bounds = parts(operands[0])
+        if condition != "lt" or exact_number(bounds[1]) != 0:
+            return None
+        root = _other_term(operands[2], bounds[0])
+        return None if root is None else _inverse_hyperbolic(bounds[0], root, turned)
+    if name == "add":
+        for x, root in (operands, operands[::-1]):
+            made = _inverse_hyperbolic(x, root, turned)
+            if made is not None:
+                return made
+    if name == "sub":
+        root, x = operands
+        made = _inverse_hyperbolic(build.neg(x), root, turned)
+        return made or _inverse_hyperbolic(build.neg(root), x, not turned)
+    return None
+
+
+def _other_term(total: Value, term: Value) -> Value | None:
+    """Return what a sum is beside one of its terms, when that is fenced."""
+    rest = polynomial(total) - polynomial(term)
+    atoms = [monomial for monomial in rest.terms if len(monomial) == 1]
+    if len(rest.terms) != 1 or not atoms or rest.terms[atoms[0]] != 1:
+        return None
+    ((root, power),) = atoms[0]
+    name, operands = parts(root)
+    return operands[0] if name == "fence" and power == 1 else None
+
+
+def _inverse_hyperbolic(x: Value, root: Value, turned: bool) -> Value | None:
+    """Return log(x + root), or log(-x - root) when it is turned."""
+    name, operands = parts(root)
+    if name == "mul":
+        # sqrt(x - 1) * sqrt(x + 1)
+        factors = [parts(operand) for operand in operands]
+        if any(factor != "sqrt" for factor, _ in factors):
+            return None
+        inner = [polynomial(below[0]) for _, below in factors]
+        square = inner[0] * inner[1]
+    else:
+        found = _radicand(root)
+        if found is None:
+            return None
+        square = found
+    inside, _ = parts(x)
+    size = polynomial(parts(x)[1][0] if inside == "abs" else x)
+    beyond = (square - size * size).constant
+    if beyond == -1:
+        return build.neg(build.arccosh(build.neg(x))) if turned else build.arccosh(x)
+    return build.arcsinh(x) if beyond == 1 and not turned else None
+
+
+@procedure(
+    "one-minus-direction-cosine",
+    "sub(1, direction_cosine(?x, ?y)) => mul(direction_cosine(?y, ?x), "
+    "div(direction_cosine(?y, ?x), add(1, direction_cosine(?x, ?y))))",
+    stable,
+    "the difference cancels where x is large beside y; the squares of the two cosines sum to one",
+    roots=("add", "sub"),
+    factors=("direction_cosine",),
+    domain={"x": (0.0, INF), "y": (0.0, INF)},
+    loss=2.0,
+)
+def one_minus_direction_cosine(value: Value) -> Value | None:
+    """Turn a cosine minus its limit into the square of the other cosine over their sum."""
+    if not value.type.dtype.is_float:
+        return None
+    first, second = terms(value)
+    for mine, its in ((first, second), (second, first)):
+        if its.above or its.below or mine.below or len(mine.above) != 1 or not mine.coefficient:
+            continue
+        cosine = mine.above[0]
+        name, operands = parts(cosine)
+        limit = -its.coefficient / mine.coefficient
+        if name != "direction_cosine" or abs(limit) != 1:
+            continue
+        x, y = operands
+        sine = build.apply("direction_cosine", y, x)
+        turned = limit < 0
+        # what is left of the difference must not be taken for one of these again
+        fenced = build.fence(cosine)
+        total = build.sub(1.0, fenced) if turned else build.add(fenced, 1.0)
+        square = build.mul(sine, build.div(sine, total))
+        apart = square if turned else build.neg(square)
+        plain = build.add(fenced, -float(limit))
+        is_near = build.lt(x, 0.0) if turned else build.lt(0.0, x)
+        made = build.select(is_near, apart, plain)
+        return (Product(mine.coefficient) * whole(made)).value(value)
+    return None
+
+
+RULES = [
+    log_of_root_sum,
+    root_beside_its_square,
+    one_minus_direction_cosine,
+    quotient_of_cases,
+]

@@ -1,0 +1,1 @@
+"""Stable rules of error functions and gamma functions."""

@@ -1,0 +1,1 @@
+"""Rules of the user's: how they are written, read and registered."""

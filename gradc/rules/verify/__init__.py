@@ -1,0 +1,1 @@
+"""Rules proved over the reals, and measured in floating point."""

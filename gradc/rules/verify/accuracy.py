@@ -1,0 +1,337 @@
+"""Bits of error of the two sides of a rule, value and derivatives, against multiple precision.
+
+Points are sampled uniformly over the bit patterns of the domain, uniformly over its middle, and at
+spots where spellings break. The error of a point is log2(1 + numbers of the dtype between result
+and truth).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+from gradc.rules.engine import REALS, Interval
+from gradc.rules.verify.meaning import (
+    MAXIMUM,
+    array_variables,
+    bool_variables,
+    evaluate,
+    graph_functions,
+    real_functions,
+    sides,
+    variables,
+)
+from gradc_ir import build
+from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
+
+Array = npt.NDArray[Any]
+
+# Enough to hold 1 + t for the smallest number t of a dtype, and then some.
+_PRECISION = {DType.F64: 1400, DType.F32: 500}
+_LENGTH = 3
+_SPOTS = (
+    *(0.0, 1e-300, 1e-160, 1e-20, 1e-12, 1e-9, 1e-6, 1e-3, 0.25, 0.5, 0.6931471805599453, 1.0, 2.0),
+    *(5.0, 10.0, 20.0, 36.0, 40.0, 100.0, 300.0, 700.0, 740.0, 1e3, 1e4, 1e9, 1e300),
+)
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Bits of error at each point, of the value or one derivative, for both sides."""
+
+    what: str
+    points: Array
+    left: Array
+    right: Array
+
+    @property
+    def mean_left(self) -> float:
+        """The mean error of the left side."""
+        return float(self.left.mean()) if self.left.size else 0.0
+
+    @property
+    def mean_right(self) -> float:
+        """The mean error of the right side."""
+        return float(self.right.mean()) if self.right.size else 0.0
+
+    @property
+    def worst(self) -> tuple[float, Array]:
+        """The most bits lost at one point where the left side has a number, and the point."""
+        if not self.left.size:
+            return 0.0, np.zeros(0)
+        lost = np.where(self.left < 64, self.right - self.left, 0)
+        at = int(np.argmax(lost))
+        return float(lost[at]), self.points[:, at]
+
+
+def bits_between(computed: Array, truth: Array) -> Array:
+    """Return log2(1 + how many numbers of the dtype lie between), 64 for nan; -0 is 0."""
+    same = np.float64 if truth.dtype == np.float64 else np.float32
+    distance = np.abs(_ordinal(computed.astype(same)) - _ordinal(truth))
+    return np.where(np.isnan(computed), 64.0, np.log2(1.0 + distance.astype(np.float64)))
+
+
+def _ordinal(x: Array) -> Array:
+    bits = (x + 0.0).view(np.int64 if x.dtype == np.float64 else np.int32).astype(np.int64)
+    lowest = -(2**63) if x.dtype == np.float64 else -(2**31)
+    return np.where(bits < 0, lowest - bits, bits)
+
+
+def sample(
+    equation: str,
+    domain: Mapping[str, Interval],
+    condition: str | None = None,
+    count: int = 30,
+) -> dict[str, Array]:
+    """Return points of the domain: a vector a scalar variable, a matrix an array variable."""
+    random = np.random.Generator(np.random.PCG64(crc32(equation.encode())))
+    names, arrays = variables(equation), array_variables(equation)
+    columns = [(name, i) for name in names for i in range(_LENGTH if name in arrays else 1)]
+    drawn = [_draw(random, domain.get(name, REALS), count) for name, _ in columns]
+    if len(columns) > 1:
+        # near each other too, which is where differences cancel
+        base = random.uniform(-50, 50, count)
+        for row in range(len(columns)):
+            near = base + random.choice([0.0, 1e-12, 1e-6, 1e-2, 1.0, 30.0], count)
+            drawn[row] = np.concatenate([drawn[row], near])
+    kept = np.ones(drawn[0].size, dtype=bool)
+    for (name, _), values in zip(columns, drawn, strict=True):
+        low, high = domain.get(name, REALS)
+        kept &= (values > low) & (values < high)
+    points: dict[str, Array] = {}
+    for name in names:
+        mine = [values for (owner, _), values in zip(columns, drawn, strict=True) if owner == name]
+        points[name] = np.stack(mine, axis=1) if name in arrays else mine[0]
+    if condition is not None:
+        lower, upper = (part.strip() for part in condition.split("<"))
+        kept &= points[lower] < points[upper]
+    return {name: values[kept] for name, values in points.items()}
+
+
+def _draw(random: np.random.Generator, interval: Interval, count: int) -> Array:
+    low, high = (max(interval[0], -1.7e308), min(interval[1], 1.7e308))
+    ordinals = _ordinal(np.array([low, high]))
+    drawn = random.integers(ordinals[0], ordinals[1], size=count, endpoint=True)
+    patterns = np.where(drawn < 0, -(2**63) - drawn, drawn).astype(np.int64).view(np.float64)
+    middle = random.uniform(max(low, -50), min(high, 50), count)
+    spots = np.array([sign * spot for spot in _SPOTS for sign in (1, -1)])
+    ends = [
+        end - sign * spot
+        for end in interval
+        if abs(end) < 1e300
+        for spot in (1e-12, 1e-6, 1e-3)
+        for sign in (1, -1)
+    ]
+    chosen = np.concatenate([spots, np.array(ends)])
+    return np.concatenate(
+        [patterns, middle, random.permutation(np.resize(chosen, len(_SPOTS) * 2))]
+    )
+
+
+def graph_of(
+    side: str, equation: str, points: Mapping[str, Array], dtype: DType = DType.F64
+) -> Function:
+    """Return the graph of one side for vectors of points; arrays are matrices, a row a point.
+
+    Variables that stand for conditions are bool, all others are of ``dtype``.
+    """
+    length = len(next(iter(points.values())))
+    conditions = bool_variables(equation)
+    with Builder() as builder:
+        params = [
+            builder.param(i, Type(DType.BOOL if name in conditions else dtype, points[name].shape))
+            for i, name in enumerate(variables(equation))
+        ]
+        names = dict(zip(variables(equation), params, strict=True))
+        result = evaluate(side, {**graph_functions(dtype, length), **names})
+        if not isinstance(result, Value):
+            result = build.full(
+                (length,), result, DType.BOOL if isinstance(result, bool) else dtype
+            )
+        return builder.function("side", params, [result])
+
+
+def measure(
+    equation: str,
+    domain: Mapping[str, Interval],
+    condition: str | None = None,
+    dtype: DType = DType.F64,
+    count: int = 30,
+    points: Mapping[str, Array] | None = None,
+) -> list[Errors]:
+    """Return the errors of value and first derivatives of both sides, at points or sampled ones."""
+    given = points is not None
+    points = sample(equation, domain, condition, count) if points is None else points
+    if dtype is DType.F32:
+        points = _in_single_precision(points, keep_zeros=not given)
+    truths, labels = truth(equation, points, dtype)
+    left_text, right_text = sides(equation)
+    left = _computed(graph_of(left_text, equation, points, dtype), points, dtype)
+    right = _computed(graph_of(right_text, equation, points, dtype), points, dtype)
+    flat = np.concatenate([values.reshape(len(values), -1) for values in points.values()], axis=1).T
+    found = []
+    for label, expected, a, b in zip(labels, truths, left, right, strict=True):
+        known = ~np.isnan(expected)
+        wanted = expected[known].astype(dtype.numpy)
+        found.append(
+            Errors(
+                label,
+                flat[:, known],
+                bits_between(a[known], wanted),
+                bits_between(b[known], wanted),
+            )
+        )
+    return found
+
+
+def _in_single_precision(points: Mapping[str, Array], keep_zeros: bool) -> dict[str, Array]:
+    """Return the points rounded to single precision, without those that overflow in it.
+
+    Those that become 0 are kept on demand: they may no longer be where a guard says yes.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        rounded = {name: values.astype(np.float32) for name, values in points.items()}
+    kept = np.ones(len(next(iter(rounded.values()))), dtype=bool)
+    for name, values in rounded.items():
+        in_range = np.isfinite(values) & (keep_zeros | (values != 0) | (points[name] == 0))
+        kept &= in_range.reshape(len(values), -1).all(axis=1)
+    return {name: values[kept].astype(np.float64) for name, values in rounded.items()}
+
+
+def _computed(function: Function, points: Mapping[str, Array], dtype: DType) -> list[Array]:
+    """Return the value and the derivatives by each column, all for the first element of a row."""
+    from gradc.autodiff.reverse import vjp
+
+    arrays = [values.astype(dtype.numpy) for values in points.values()]
+    shape = function.result_types[0].shape
+    pulled = vjp(function, range(len(arrays)))
+    first = np.ones([len(arrays[0]), _LENGTH][: len(shape)], dtype=dtype.numpy)
+    if len(shape) > 1:
+        first[:, 1:] = 0
+    with np.errstate(all="ignore"):
+        value, *gradients = interpret(pulled, [*arrays, first])
+    columns = [value.reshape(len(value), -1)[:, 0]]
+    for gradient in gradients:
+        columns += list(gradient.reshape(len(gradient), -1).T)
+    return columns
+
+
+def truth(
+    equation: str, points: Mapping[str, Array], dtype: DType = DType.F64
+) -> tuple[list[Array], list[str]]:
+    """Return value and derivatives to full precision, rounded once; nan where not known."""
+    import mpmath
+    import sympy
+
+    arrays = array_variables(equation)
+    names: dict[str, Any] = {}
+    symbols: list[Any] = []
+    for name in variables(equation):
+        if name in arrays:
+            parts = [sympy.Symbol(f"{name}{i}", real=True) for i in range(_LENGTH)]
+            names[name] = np.array(parts, dtype=object)
+            symbols += parts
+        else:
+            names[name] = sympy.Symbol(name, real=True)
+            symbols.append(names[name])
+    value = _first(equation, names)
+    expressions = [value, *(sympy.diff(value, symbol) for symbol in symbols)]
+    labels = ["value", *(f"d/d{symbol}" for symbol in symbols)]
+    largest = [symbol for symbol in symbols if str(symbol)[:-1] in arrays] or [sympy.Integer(0)]
+    compute = sympy.lambdify([*symbols, MAXIMUM()], expressions, "mpmath")
+    flat = np.concatenate([values.reshape(len(values), -1) for values in points.values()], axis=1)
+    at = [symbols.index(symbol) for symbol in largest if symbol in symbols]
+    rows = []
+    with mpmath.workprec(_PRECISION[dtype]):
+        for row in flat:
+            numbers = [mpmath.mpf(float(number)) for number in row]
+            top = max((numbers[i] for i in at), default=mpmath.mpf(0))
+            rows.append(_rounded(compute, [*numbers, top], len(expressions), dtype))
+    return list(np.array(rows).T), labels
+
+
+def values_of(
+    side: str, equation: str, points: Mapping[str, Array], precision: int = 1400
+) -> list[Any]:
+    """Return a side's value at each point in multiple precision, None where it is not real."""
+    import mpmath
+    import sympy
+
+    names = {name: sympy.Symbol(name, real=True) for name in variables(equation)}
+    value = sympy.sympify(evaluate(side, {**real_functions(), **names}))
+    compute = sympy.lambdify(
+        list(names.values()), [sympy.nsimplify(value, rational=True)], "mpmath"
+    )
+    found: list[Any] = []
+    with mpmath.workprec(precision):
+        for i in range(len(next(iter(points.values())))):
+            try:
+                (number,) = compute(*(mpmath.mpf(float(values[i])) for values in points.values()))
+            except (ZeroDivisionError, ValueError, OverflowError):
+                number = None
+            real = isinstance(number, (int, mpmath.mpf)) and mpmath.isfinite(number)
+            found.append(mpmath.mpf(number) if real else None)
+    return found
+
+
+def special_points(equation: str, dtype: DType = DType.F64) -> dict[str, Array]:
+    """Return every combination of special values, a vector a variable."""
+    names, conditions = variables(equation), bool_variables(equation)
+    axes = [np.array([False, True]) if name in conditions else _special(dtype) for name in names]
+    grid = np.meshgrid(*axes, indexing="ij")
+    return {name: axis.ravel() for name, axis in zip(names, grid, strict=True)}
+
+
+def _special(dtype: DType) -> Array:
+    if dtype.is_integer:
+        whole = np.iinfo(np.int64 if dtype is DType.I64 else np.int32)
+        return np.array(
+            [0, 1, -1, 2, -3, 7, whole.max, whole.min, whole.min + 1], dtype=dtype.numpy
+        )
+    info = np.finfo(np.float64 if dtype is DType.F64 else np.float32)
+    limits = [float(info.smallest_subnormal), float(info.tiny), float(info.max)]
+    special = [0.0, 1.0, 0.5, 3.0, 1 / 3, 2.5, *limits, np.inf, np.nan]
+    return np.array([sign * number for number in special for sign in (1, -1)], dtype=dtype.numpy)
+
+
+def _first(equation: str, names: Mapping[str, Any]) -> Any:
+    """Return the first element of the side that does not name the largest element."""
+    import sympy
+
+    functions = real_functions()
+    for side in sides(equation):
+        value = np.ravel(np.asarray(evaluate(side, {**functions, **names}), dtype=object))[0]
+        expression = sympy.nsimplify(sympy.sympify(value), rational=True)
+        if not expression.has(MAXIMUM()):
+            break
+    return expression
+
+
+def _rounded(compute: Any, numbers: list[Any], count: int, dtype: DType) -> list[float]:
+    import mpmath
+
+    try:
+        exact = compute(*numbers)
+    except (ZeroDivisionError, ValueError, OverflowError):
+        return [float("nan")] * count
+    smallest = mpmath.mpf(2) ** (-1074 if dtype is DType.F64 else -149)
+    found = []
+    for number in exact:
+        if isinstance(number, mpmath.mpc) or mpmath.isnan(number):
+            found.append(float("nan"))
+        elif abs(number) < smallest / 2:
+            found.append(0.0)
+        elif dtype is DType.F32:
+            with np.errstate(over="ignore"):  # what is too large for it is infinite
+                found.append(float(np.float32(float(number))))
+        else:
+            found.append(float(number))
+    return found

@@ -1,0 +1,1 @@
+"""From a traced function to results: which kernel serves which sizes, its call, its export."""

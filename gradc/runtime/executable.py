@@ -1,0 +1,117 @@
+"""One compiled form of a function: final graph, kernel or interpreter, and the nests around it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradc.arguments.as_array import Array
+from gradc.runtime.find_nonfinite import interpret_finite, wants_finite
+from gradc_ir.core.binding import bind_sizes
+from gradc_ir.core.graph import Function
+from gradc_ir.errors import GradcError, LoopError, ShapeError
+from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.interpreter.limit import limited_loops, too_many_steps
+from gradc_ir.interpreter.tape import taped_loops
+
+if TYPE_CHECKING:
+    from gradc_codegen.interface.python_kernel import Kernel
+
+_lock = threading.Lock()
+
+
+def jit_disabled() -> bool:
+    """Whether ``GRADC_DISABLE_JIT`` asks for the interpreter."""
+    return os.environ.get("GRADC_DISABLE_JIT", "") not in ("", "0")
+
+
+class Executable:
+    """A final function that can be called with arrays.
+
+    The kernel is built on construction, unless ``GRADC_DISABLE_JIT`` is set: then the interpreter
+    runs it, to the same bits for all but the functions of the mathematics library. With ``finite``
+    or ``GRADC_DEBUG_NANS`` it is interpreted too, and the first value that is not finite is an
+    error. With ``blas`` the kernel leaves large contractions to BLAS, which rounds otherwise.
+    """
+
+    def __init__(self, function: Function, finite: bool = False, blas: bool = False) -> None:
+        self.function = function
+        self.finite = finite or wants_finite()
+        self.blas = blas
+        self.kernel: Kernel | None = None
+        self.reason = "" if self._compile() else self._why()
+
+    def _compile(self) -> bool:
+        if jit_disabled() or self.finite:
+            return False
+        from gradc_codegen.interface.python_kernel import Kernel
+        from gradc_codegen.lower.lower import lower
+        from gradc_codegen.machine.jit import compile_module
+        from gradc_codegen.target.target import machine_of, target
+
+        with _lock:
+            text = lower(self.function, KERNEL_NAME, self.blas, machine_of(target("native")))
+            self.kernel = Kernel(self.function, compile_module(text), KERNEL_NAME)
+        return True
+
+    def _why(self) -> str:
+        if jit_disabled():
+            return "interpreted: GRADC_DISABLE_JIT is set"
+        return "interpreted: looking for what is not finite"
+
+    def __call__(self, arrays: Sequence[Array]) -> list[Array]:
+        """Return the results for the arrays, one a parameter.
+
+        Raises, with the user's line: IndexError when a traced index lies outside its axis,
+        LoopError when a loop takes more steps than its limit or than there is memory for,
+        NonFiniteError when it was asked to look.
+        """
+        if self.finite:
+            return interpret_finite(self.function, arrays)
+        if self.kernel is None:
+            return list(interpret(self.function, arrays))
+        try:
+            return self.kernel(arrays)
+        except Exception as error:
+            return self._after(error, arrays)
+
+    def _after(self, error: Exception, arrays: Sequence[Array]) -> list[Array]:
+        """Return what the interpreter makes of the arrays, or raise what a kernel's error means."""
+        from gradc_codegen.abi import Status
+        from gradc_codegen.interface.python_kernel import KernelStatus
+        from gradc_codegen.interface.tape_growth import TapeTooLong
+
+        if isinstance(error, KernelStatus):
+            if error.status is Status.LIMIT:
+                shapes = [np.shape(array) for array in arrays]
+                loops = limited_loops(self.function, bind_sizes(self.function.param_types, shapes))
+                if len(loops) == 1:  # the interpreter would take its time up to the limit
+                    raise too_many_steps(*loops[0]) from None
+            # the interpreter knows the user's line; it raises the same error, with it
+            return list(interpret(self.function, arrays))
+        if isinstance(error, TapeTooLong):
+            raise _too_many_steps(self.function, error.steps, error.bytes) from None
+        if isinstance(error, ValueError) and not isinstance(error, GradcError):
+            raise ShapeError(f"{self.function.name}: a result would be too big: {error}") from error
+        raise error
+
+
+def _too_many_steps(function: Function, steps: int, needed: int) -> LoopError:
+    loops = taped_loops(function)
+    unit, name = (2**30, "GiB") if needed >= 2**30 else (2**20, "MiB")
+    room = f"{needed / unit:.1f} {name}" if needed else "more memory than there is"
+    return LoopError(
+        f"{function.name}: a loop takes more than {steps} steps, and room for the values of twice "
+        f"as many would take {room}",
+        at=loops[0] if loops else None,
+        found=[f"or is it this one: {loop}" for loop in loops[1:]],
+        help="does it end? max_iter= sets a limit to its steps; or keep fewer and smaller values "
+        "from step to step",
+    )
+
+
+KERNEL_NAME = "gradc_kernel"

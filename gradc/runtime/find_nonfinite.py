@@ -1,0 +1,134 @@
+"""Looking for the first value that is not finite, in a value or in a derivative."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from gradc.arguments.as_array import Array
+from gradc.runtime.provenance import Place, origin
+from gradc_ir.core import sizes
+from gradc_ir.core.binding import bind_sizes
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.errors import NonFiniteError
+from gradc_ir.interpreter import tape
+from gradc_ir.interpreter.interpret import interpret, watched
+
+# What keeps an op that began it from doing so.
+_CURES = {
+    "div": "keep the divisor from 0: x / np.where(y == 0, 1, y), under a mask where it matters",
+    "log": "keep the argument above 0: np.log(np.where(x > 0, x, 1)), under a mask",
+    "log1p": "keep the argument above -1",
+    "sqrt": "keep the argument from below 0; the slope at 0 is infinite",
+    "exp": "exp overflows above 709: subtract the largest first, or stay with logarithms",
+    "sub": "two infinities were subtracted: find what became infinite before",
+    "power": "a negative number has no power that is no integer",
+}
+# Of a derivative, whose ops are not in the user's line.
+_SLOPE = (
+    "the slope of this line is not finite there: choose a harmless argument with np.where inside, "
+    "and the value at that point with np.where around it"
+)
+
+
+def wants_finite() -> bool:
+    """Whether ``GRADC_DEBUG_NANS`` asks for every function to be checked."""
+    return os.environ.get("GRADC_DEBUG_NANS", "") not in ("", "0")
+
+
+def interpret_finite(function: Function, arrays: Sequence[Array]) -> list[Array]:
+    """Return the results, interpreted.
+
+    Raises NonFiniteError when one is nan or infinite: it names the value where that began, with the
+    user's line and its operands. What is not finite but chosen by no mask is none of its business.
+    """
+    values: dict[Value, Array] = {}
+    tapes = [1 << 62]  # where nothing has that many rows, any number is large enough
+
+    def keep(of: Function, node: Node, _: Sequence[Array], results: Sequence[Array]) -> None:
+        if of is function:
+            values.update(zip(node.results, results))
+        for value, result in zip(node.results, results):
+            if sizes.TAPE in value.type.shape:
+                tapes[0] = result.shape[value.type.shape.index(sizes.TAPE)]
+
+    with watched(keep), np.errstate(all="ignore"):
+        found = list(interpret(function, arrays))
+    symbols = bind_sizes(function.param_types, [np.shape(array) for array in arrays])
+    symbols.setdefault(tape.NAME, tapes[0])
+    for value in function.results:
+        if not _is_finite(values[value]):
+            raise _error(Place(function, values, value), symbols)
+    return found
+
+
+def _is_finite(array: Array) -> bool:
+    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
+
+
+def _has_infinity(array: Array) -> bool:
+    return array.dtype.kind == "f" and bool(np.isinf(array).any())
+
+
+def _has_nan(array: Array) -> bool:
+    return array.dtype.kind == "f" and bool(np.isnan(array).any())
+
+
+def _error(result: Place, symbols: Mapping[str, int]) -> NonFiniteError:
+    function = result.function
+    bad = _has_nan if _has_nan(result.array) else _has_infinity
+    place = origin(result, bad, symbols)
+    further = list(place.steps)
+    if bad is _has_nan:
+        # an infinity before it, which nobody wrote, is where it all began
+        first = origin(place, _has_infinity, symbols)
+        written = any(operand.op.name == "constant" for operand in first.value.operands)
+        spread = first.value.op.name in ("select", "broadcast")
+        if first.value is not place.value and not (written and spread):
+            further = [*first.steps, f"it becomes nan in {place.text}"]
+            place = first
+    value = place.value
+    kind = "nan" if _has_nan(place.array) else "inf"
+    if value in function.params:
+        name = function.names[function.params.index(value)]
+        return NonFiniteError(
+            f"{kind} in {name}, an argument of {function.name}",
+            at=function.location,
+            found=[f"{name}: {_summary(value, place.array)}", *further],
+        )
+    return NonFiniteError(
+        f"{value.op.name} makes the first {kind} of {function.name}",
+        at=place.line or function.location,
+        found=[
+            *(
+                f"operand {i}: {_summary(operand, place.values[operand])}"
+                for i, operand in enumerate(value.operands, 1)
+            ),
+            f"result: {_summary(value, place.array)}",
+            *further,
+        ],
+        help=_CURES.get(value.op.name) if _is_value(function) else _SLOPE,
+    )
+
+
+def _is_value(function: Function) -> bool:
+    """Whether a function is the user's, not a derivative of it."""
+    return function.location is None or function.location.function == function.name
+
+
+def _summary(value: Value, array: Array) -> str:
+    """Return the type, the range of the finite elements, and how many are none of them."""
+    finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
+    text = f"{value.type.dtype}[{','.join(map(str, array.shape))}]" if array.shape else ""
+    text = text or str(value.type.dtype)
+    parts = [text]
+    if finite.size and array.ndim == 0:
+        parts.append(str(array.item()))
+    elif finite.size:
+        parts.append(f"from {finite.min().item()} to {finite.max().item()}")
+    if array.dtype.kind == "f":
+        nans, infinities = int(np.isnan(array).sum()), int(np.isinf(array).sum())
+        parts += [f"{nans} nan"] * bool(nans) + [f"{infinities} inf"] * bool(infinities)
+    return ", ".join(parts)

@@ -1,0 +1,290 @@
+"""Which kernel serves which sizes: static on the first call, symbolic when a second size arrives.
+
+A *family* is all calls that differ in sizes only. Its first shapes get a kernel with static sizes.
+When other shapes arrive, the sizes that ever changed become symbols and one kernel serves them all;
+sizes of 1 stay static, because they broadcast. A function whose trace needs a size as a number gets
+one kernel a size instead.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from gradc.arguments.as_array import Array
+from gradc.pipeline import Options
+from gradc.runtime.executable import Executable
+from gradc.tracing import NeedsConcreteSize, Traced
+from gradc_ir import ops
+from gradc_ir.core.graph import Function
+from gradc_ir.core.sizes import Size, evaluate, symbol, symbols
+from gradc_ir.core.types import DType, Type, dtype_of
+from gradc_ir.core.walk import nested
+from gradc_ir.errors import ShapeError, TraceError
+
+# One thread traces and compiles at a time; a function that is traced may compile another.
+_compiling = threading.RLock()
+
+# A family met with ever new sizes or captured numbers forgets the older ones: the shapes, which
+# cost little, and the kernels, which cost memory and a look at each when a new shape comes.
+_MOST_SHAPES = 1024
+_MOST_KERNELS = 128
+
+Shapes = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Signature:
+    """One compilation, as listed by ``f.signatures``."""
+
+    of: str
+    spec: str
+    reason: str
+    seconds: float
+    native: bool
+
+    def __str__(self) -> str:
+        how = "native" if self.native else "interpreted"
+        return f"{self.of}({self.spec})  {how}, {self.seconds * 1e3:.1f} ms: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Specialization:
+    """A traced function made executable for static or symbolic sizes."""
+
+    traced: Traced
+    executables: tuple[Executable, ...]
+    nonempty: tuple[Size, ...] = ()  # sizes that must not be 0, see nonempty_sizes
+
+    def arrays(self, leaves: Sequence[Array]) -> list[Array]:
+        """Return the leaves followed by the hidden inputs, read now, for one call.
+
+        What the function prints (``debug_print``) is printed then.
+        """
+        arrays = [*leaves, *(capture.read() for capture in self.traced.captures)]
+        if self.traced.prints is not None:
+            self.traced.prints.show(arrays)
+        return arrays
+
+
+class Family:
+    """The specializations of one request on one structure of arguments.
+
+    Parameters
+    ----------
+    of: the kind of request, for the log.
+    name: the function's name, for the log.
+    trace: from the leaves' types to a traced function.
+    finish: from a traced function to the final ones: one, or the two halves of a pullback.
+    record: is told of each compilation.
+    options: what the user chose for the function.
+    """
+
+    def __init__(
+        self,
+        of: str,
+        name: str,
+        trace: Callable[[Sequence[Type]], Traced],
+        finish: Callable[[Traced], Sequence[Function]],
+        record: Callable[[Signature], None],
+        options: Options,
+    ) -> None:
+        self.of = of
+        self.name = name
+        self._trace = trace
+        self._finish = finish
+        self._record = record
+        self._options = options
+        self._seen: list[Shapes] = []
+        self._by_shapes: dict[Shapes, Specialization] = {}
+        self._made: list[Specialization] = []
+        self._count = 0
+        self._per_size = ""
+
+    def find(self, leaves: Sequence[Array]) -> Specialization:
+        """Return the specialization for these leaves, compiling one when there is none."""
+        shapes = tuple(leaf.shape for leaf in leaves)
+        count = self._count
+        found = self._by_shapes.get(shapes)
+        if found is not None and self._captures_fit(found, shapes):
+            return found
+        for made in self._made:
+            if self._captures_fit(made, shapes):
+                self._remember(shapes, made)
+                return made
+        with _compiling:
+            if self._count > count:
+                return self.find(leaves)  # another thread was compiling, perhaps this
+            made = self._specialize(leaves, shapes)
+            self._remember(shapes, made)
+        return made
+
+    def _remember(self, shapes: Shapes, made: Specialization) -> None:
+        if len(self._by_shapes) >= _MOST_SHAPES:
+            self._by_shapes = {}
+        self._by_shapes[shapes] = made
+
+    def _captures_fit(self, made: Specialization, shapes: Shapes) -> bool:
+        if not all(guard.holds() for guard in made.traced.guards):
+            return False
+        try:
+            captured = [capture.read() for capture in made.traced.captures]
+        except TraceError:
+            return False  # of another dtype or rank than it was traced with: trace anew
+        if not captured and shapes in self._by_shapes and self._by_shapes[shapes] is made:
+            return True
+        every = [*shapes, *(array.shape for array in captured)]
+        return _fits(made.traced.function, every, made.nonempty)
+
+    def _specialize(self, leaves: Sequence[Array], shapes: Shapes) -> Specialization:
+        with collector_paused():
+            self._seen.append(shapes)
+            try:
+                return self._compile(leaves, shapes)
+            except BaseException:
+                self._seen.pop()  # a call that failed says nothing about the sizes to come
+                raise
+
+    def _compile(self, leaves: Sequence[Array], shapes: Shapes) -> Specialization:
+        start = time.perf_counter()
+        concrete = [Type(dtype_of(leaf.dtype), leaf.shape) for leaf in leaves]
+        again = shapes in self._seen[:-1]
+        reason = "something captured from outside changed" if again else "a new size"
+        reason = reason if len(self._seen) > 1 else "first call"
+        traced = None
+        if len(self._seen) > 1 and not self._per_size:
+            general = list(generalize(concrete, self._seen))
+            if general != concrete:
+                try:
+                    traced = self._trace(general)
+                    reason = "a second size: sizes that changed are symbols"
+                except NeedsConcreteSize as why:
+                    self._per_size = str(why) or "a size is needed as a number"
+                except ShapeError:
+                    traced = None  # the trace with numbers decides, and shows them in its message
+                if traced is not None and not _fits_leaves(traced, shapes):
+                    traced = None
+        if traced is None:
+            traced = self._trace(concrete)
+            if self._per_size:
+                reason = f"one kernel per size: {self._per_size}"
+        options = self._options
+        executables = tuple(
+            Executable(function, options.debug_nans, options.blas)
+            for function in self._finish(traced)
+        )
+        made = Specialization(traced, executables, nonempty_sizes(traced.function))
+        if len(self._made) >= _MOST_KERNELS:
+            oldest = self._made[0]
+            kept = {key: one for key, one in self._by_shapes.items() if one is not oldest}
+            self._made, self._by_shapes = self._made[1:], kept
+        self._made.append(made)
+        self._count += 1
+        del self._seen[:-_MOST_SHAPES]
+        seconds = time.perf_counter() - start
+        signature = Signature(
+            self.of,
+            spec_of(traced),
+            "; ".join([reason, *(each.reason for each in executables if each.reason)]),
+            seconds,
+            all(each.kernel is not None for each in executables),
+        )
+        self._record(signature)
+        log("compile", "%s: %s", self.name, signature)
+        return made
+
+
+def spec_of(traced: Traced) -> str:
+    """Return the parameters as a spec, hidden inputs last."""
+    function = traced.function
+    pairs = zip(function.names, function.param_types)
+    return ", ".join(f"{name}: {type_}" for name, type_ in pairs)
+
+
+def generalize(types: Sequence[Type], seen: Sequence[Shapes]) -> Iterator[Type]:
+    """Yield the types with every size that changed over the seen shapes as a symbol of its own."""
+    names = _symbol_names()
+    for leaf, type_ in enumerate(types):
+        shape: list[Size] = []
+        for axis, size in enumerate(type_.shape):
+            sizes_seen = {shapes[leaf][axis] for shapes in seen}
+            changed = len(sizes_seen) > 1 and 1 not in sizes_seen
+            shape.append(symbol(next(names)) if changed else size)
+        yield type_.with_shape(tuple(shape))
+
+
+def _symbol_names() -> Iterator[str]:
+    yield from "nmklpqrst"
+    number = 0
+    while True:
+        yield f"n{number}"
+        number += 1
+
+
+def nonempty_sizes(function: Function) -> tuple[Size, ...]:
+    """Return the symbolic sizes of the axes of which a largest or smallest element is taken.
+
+    It does not exist when they are 0: such a call is traced by itself, and refused with its line.
+    """
+    found = (
+        node.operands[0].type.shape[axis]
+        for _, node in nested(function)
+        if node.op in (ops.reduce_max, ops.reduce_min)
+        and node.operands[0].type.dtype is not DType.BOOL  # any and all have a value
+        for axis in node.attributes["axes"]
+    )
+    told = {name for type_ in function.param_types for name in type_.symbols}
+    return tuple(
+        size for size in dict.fromkeys(found) if (names := symbols(size)) and told.issuperset(names)
+    )
+
+
+def _fits(
+    function: Function, shapes: Sequence[tuple[int, ...]], nonempty: Sequence[Size] = ()
+) -> bool:
+    from gradc_ir.core.binding import bind_sizes
+
+    try:
+        values = bind_sizes(function.param_types, shapes)
+    except ShapeError:
+        return False
+    return all(evaluate(size, values) > 0 for size in nonempty)
+
+
+def _fits_leaves(traced: Traced, shapes: Shapes) -> bool:
+    captured = [capture.read().shape for capture in traced.captures]
+    return _fits(traced.function, [*shapes, *captured], nonempty_sizes(traced.function))
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Hold the cyclic garbage collector while graphs are built.
+
+    A graph is hundreds of thousands of small objects that all live until the end: looking through
+    them again and again takes half the compile time.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+_logger = logging.getLogger("gradc")
+
+
+def log(topic: str, message: str, *values: Any) -> None:
+    """Log to the logger ``gradc``, and to standard error when ``GRADC_LOG`` names the topic."""
+    _logger.debug(message, *values)
+    if topic in os.environ.get("GRADC_LOG", "").split(","):
+        print("gradc: " + message % values, file=sys.stderr)

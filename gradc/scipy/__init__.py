@@ -1,0 +1,1 @@
+"""SciPy's functions and distributions, recorded in terms of ops."""

@@ -1,0 +1,1 @@
+"""What errors of tracing say to write instead."""

@@ -1,0 +1,148 @@
+"""What to write in place of a function that has no recording: by its name, or by its module."""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+
+class Cure(NamedTuple):
+    """Why a function is refused, no text when nothing is known, and what to write instead."""
+
+    why: str
+    help: str
+
+
+_OUTSIDE = "compute it outside of the function and pass the result in"
+_GENERAL = f"write it with supported functions (docs/numpy.md), or {_OUTSIDE}"
+_ON_VALUES = f"keep the shape: np.where(condition, x, 0); or {_OUTSIDE}"
+_EIGENVALUES = "eigenvalues of a general matrix may be complex"
+
+# Function (as after ``np.``, or in full) -> what to write.
+_HELP = {
+    "unique": f"{_OUTSIDE}; groups of a known number are np.bincount(i, minlength=n)",
+    "linalg.eig": "for a symmetric matrix write np.linalg.eigh(a)",
+    "linalg.eigvals": "for a symmetric matrix write np.linalg.eigvalsh(a)",
+    "roots": f"{_OUTSIDE}; a root of low degree has a formula",
+    "polydiv": "the value at x of the quotient is np.polyval(u, x) / np.polyval(v, x)",
+    "isfortran": "leave the question out: the order in memory changes no value",
+    "may_share_memory": "leave the question out, and copy what is assigned to: x.copy()",
+    "shares_memory": "leave the question out, and copy what is assigned to: x.copy()",
+    "spacing": "write np.finfo(x.dtype).eps * 2.0**np.floor(np.log2(np.abs(x)))",
+    "nextafter": "a step of about that size is np.finfo(x.dtype).eps * np.abs(x)",
+    "sort_complex": "write np.sort(x)",
+    "gcd": _OUTSIDE,
+    "lcm": _OUTSIDE,
+    "bitwise_count": _OUTSIDE,
+    "bitwise_left_shift": "write x * 2**n",
+    "left_shift": "write x * 2**n",
+    "bitwise_right_shift": "write x // 2**n",
+    "right_shift": "write x // 2**n",
+    "asarray_chkfinite": "write np.asarray(x); GRADC_DEBUG_NANS=1 names what is not finite",
+    "frompyfunc": "call the function with whole arrays, with np.where for its branches",
+    "asmatrix": "keep arrays with two axes, and write a @ b",
+    "bmat": "write np.block(blocks)",
+    "scipy.linalg.eig": "for a symmetric matrix write np.linalg.eigh(a)",
+    "scipy.linalg.eigvals": "for a symmetric matrix write np.linalg.eigvalsh(a)",
+    "scipy.linalg.sqrtm": "for a symmetric matrix: w, v = np.linalg.eigh(a), (v * w**0.5) @ v.T",
+    "scipy.linalg.logm": "for a symmetric matrix: w, v = np.linalg.eigh(a), (v * np.log(w)) @ v.T",
+    "scipy.integrate.odeint": "write the steps of the method as a loop: gradc.scan over the times",
+    "scipy.integrate.solve_ivp": "write the steps of the method as a loop: gradc.while_loop",
+}  # fmt: skip
+
+# Module -> why none of its functions is there, and what to write; the longest name counts.
+_MODULES = {
+    "fft": Cure(
+        "complex numbers, and so Fourier transforms, are not there yet",
+        "for a fixed length multiply with a matrix of cosines and one of sines, "
+        "or transform outside",
+    ),
+    "ma": Cure("masked arrays are not there", "keep the mask as an array: np.where(mask, 0, x)"),
+    "polynomial": Cure(
+        "polynomials of the package are not there",
+        "write np.polyval(coefficients, x), the highest power first",
+    ),
+    "char": Cure("texts are no numbers", _OUTSIDE),
+    "strings": Cure("texts are no numbers", _OUTSIDE),
+    "lib.scimath": Cure("complex numbers are not there yet", "write the function of np itself"),
+    "emath": Cure("complex numbers are not there yet", "write the function of np itself"),
+    "scipy.fft": Cure(
+        "complex numbers, and so Fourier transforms, are not there yet",
+        "for a fixed length multiply with a matrix of cosines and one of sines, "
+        "or transform outside",
+    ),
+    "scipy.optimize": Cure(
+        "it calls a function with numbers, and how often depends on them",
+        "call it outside with the compiled function: minimize(f.value_and_grad, x0, jac=True)",
+    ),
+    "scipy.integrate": Cure(
+        "it calls a function with numbers, and how often depends on them",
+        "fixed nodes can be differentiated: np.sum(weights * f(nodes)), or np.trapezoid(y, x)",
+    ),
+    "scipy.interpolate": Cure("", f"write np.interp(x, xp, fp) for a linear one, or {_OUTSIDE}"),
+    "scipy.sparse": Cure("sparse matrices are not there", "pass a dense array"),
+    "scipy.signal": Cure("", f"write np.convolve(x, weights), or {_OUTSIDE}"),
+    "scipy.ndimage": Cure("", f"write np.convolve(x, weights), or {_OUTSIDE}"),
+}
+
+# What to write by what a reason begins with, where a function has no line of its own.
+_BY_REASON = {
+    "the shape of the result": _ON_VALUES,
+    "it is about text": _OUTSIDE,
+    "it takes dtypes": "give it the dtype: x.dtype",
+    "it is about the bits": _OUTSIDE,
+    "takes no arrays": "leave it out, or call it outside",
+}
+
+
+def _of_module(key: str) -> Cure:
+    """Return what holds for all functions of a module, no texts when nothing does."""
+    module = key.rpartition(".")[0]
+    while module and module not in _MODULES:
+        module = module.rpartition(".")[0]
+    return _MODULES.get(module, Cure("", ""))
+
+
+def calls_back(name: str) -> bool:
+    """Whether a function of SciPy calls a function of the user's, as often as it likes."""
+    return name.startswith(("scipy.integrate.", "scipy.optimize."))
+
+
+def handed_out(text: str) -> Cure | None:
+    """Return the cure for an array that was handed to what is called in an expression."""
+    try:
+        called = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    while isinstance(called, ast.Call):
+        called = called.func
+    name = ast.unparse(called)
+    key = name.removeprefix("np.")
+    if key in _HELP or _of_module(key) != Cure("", ""):
+        return cure(name)
+    return None
+
+
+def cure(name: str) -> Cure:
+    """Return why a function (``np.median``, ``x.sort``) is refused, and what to write instead.
+
+    No function is named because it sounds alike: it does something else.
+    """
+    from gradc.tracing.numpy.coverage import REASONS
+
+    package, _, rest = name.partition(".")
+    key = rest if package in ("np", "x") else name
+    if name.endswith("(vectorized)"):  # what np.frompyfunc made
+        key = "frompyfunc"
+    of_module = _of_module(key)
+    why = REASONS.get(key, of_module.why)
+    if not why and package == "scipy":
+        from gradc.scipy.coverage import reason
+
+        why = reason(name)
+    if key in ("linalg.eig", "linalg.eigvals"):
+        why = _EIGENVALUES
+    help = _HELP.get(key) or next(
+        (text for start, text in _BY_REASON.items() if why.startswith(start)), of_module.help
+    )
+    return Cure(why, help or _GENERAL)

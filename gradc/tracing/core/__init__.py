@@ -1,0 +1,1 @@
+"""What tracing stands on: tracers, views, promotion, the state of a trace, the table."""

@@ -1,0 +1,124 @@
+"""Anything a user may call an array as a tracer, nested lists included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradc.tracing.core import source
+from gradc.tracing.core.materialise import note_unnamed
+from gradc.tracing.core.promote import (
+    Kind,
+    common_dtype,
+    kind,
+    refuse_other_meaning,
+    supported,
+    unify,
+)
+from gradc.tracing.core.state import running
+from gradc.tracing.core.symbolic_size import SymbolicSize
+from gradc.tracing.core.tracer import Tracer, make, make_known, read, size_tracer
+from gradc_ir import build
+from gradc_ir.core.graph import Value
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType
+from gradc_ir.errors import ShapeError
+
+
+def as_tracer(x: Any) -> Tracer:
+    """Return a tracer of a number, an array, or a nested list of them."""
+    if type(x) is Tracer:
+        return x
+    if isinstance(x, SymbolicSize):
+        return size_tracer(x.expr)
+    if isinstance(x, list | tuple | range):
+        return stacked(x)
+    if not isinstance(x, np.ndarray):
+        kind(x)
+    refuse_other_meaning(x)
+    array = np.array(x)
+    supported(array.dtype)
+    if isinstance(x, np.ndarray) and x.ndim:
+        note_unnamed(x, running())
+    return make_known(array)
+
+
+def stacked(parts: Sequence[Any], dtype: DType | None = None) -> Tracer:
+    """Return ``np.array(parts)``: one more axis than the parts have."""
+    if not contains_unknown(parts):
+        plain = np.array(plain_nest(parts), dtype=dtype.numpy if dtype else None)
+        supported(plain.dtype)
+        return make_known(plain)
+    trace = running()
+    tracers = [as_tracer(part) for part in parts]
+    wanted = dtype or common_dtype([strong_kind(tracer) for tracer in tracers])
+    values = [build.cast(read(tracer), wanted) for tracer in tracers]
+    shape = values[0].type.shape
+    for value in values:
+
+        def error(value: Value = value) -> ShapeError:
+            return ShapeError(
+                f"an array is made of parts of different shapes ({shape} and {value.type.shape})",
+                at=source.location(),
+            )
+
+        same_shape(value.type.shape, shape, error)
+    rows = [build.reshape(value, (1, *shape)) for value in values]
+    return make(trace, build.concatenate(rows, 0))
+
+
+def same_shape(
+    left: tuple[Size, ...], right: tuple[Size, ...], error: Callable[[], ShapeError]
+) -> None:
+    """Check that two shapes are equal, axis by axis; open questions are asked by unify."""
+    if len(left) != len(right):
+        raise error()
+    for a, b in zip(left, right):
+        unify(a, b, error)
+
+
+def strong_kind(tracer: Tracer) -> Kind:
+    """Return the dtype of a tracer; Python numbers count as float64, int64 or bool here."""
+    return tracer.type.dtype
+
+
+def contains_unknown(nest: Any) -> bool:
+    """Whether a value, or something in a list or tuple, is a tracer or a size not known yet."""
+    found = type(nest)
+    if found is Tracer:
+        return nest.known is None
+    if found is SymbolicSize:
+        return True
+    if found is list or found is tuple:
+        return any(contains_unknown(part) for part in nest)
+    return False
+
+
+def plain_nest(nest: Any) -> Any:
+    """Return the same with tracers replaced by their arrays; they are all known."""
+    found = type(nest)
+    if found is Tracer:
+        return nest.known
+    if found is list or found is tuple:
+        return found(plain_nest(part) for part in nest)
+    original = getattr(nest, "__gradc_original__", None)
+    return nest if original is None else original
+
+
+def broadcast_value(
+    value: Value,
+    shape: tuple[Size, ...],
+    error: Callable[[], ShapeError],
+    *,
+    stretch: bool = True,
+) -> Value:
+    """Return a value broadcast to a shape; without ``stretch`` the shapes have to be equal."""
+    have = value.type.shape
+    if len(have) > len(shape) or (not stretch and len(have) != len(shape)):
+        raise error()
+    for size, wanted in zip(reversed(have), reversed(shape)):
+        if size != wanted and not (stretch and size == 1):
+            unify(size, wanted, error)
+    return build.broadcast_to(value, shape)

@@ -1,0 +1,194 @@
+"""Where the user's program is: the line of an operation, and its text for error messages."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import os
+import sys
+import sysconfig
+from bisect import bisect_right
+from types import CodeType, FrameType
+from typing import NamedTuple
+
+import numpy as np
+
+import gradc_ir
+from gradc_ir.location import Location
+
+
+def _folder(path: str) -> str:
+    return os.path.join(os.path.abspath(path), "")
+
+
+_TRACING = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_HERE = os.path.dirname(_TRACING)
+_IR = os.path.dirname(os.path.abspath(gradc_ir.__file__))
+_CODEGEN = os.path.join(os.path.dirname(os.path.dirname(_IR)), "codegen", "gradc_codegen")
+_OURS = tuple({
+    _folder(_HERE),
+    _folder(_IR),
+    _folder(_CODEGEN),
+    _folder(os.path.join(os.path.dirname(_HERE), "gradc_codegen")),
+})  # fmt: skip
+_INTERNAL = (*_OURS, _folder(os.path.dirname(np.__file__)))
+_LIBRARIES = (
+    *_INTERNAL,
+    *{_folder(path) for name, path in sysconfig.get_paths().items() if name.endswith("lib")},
+    "<frozen",
+)
+# The file whose functions call the one to be traced.
+_STARTS = os.path.join(_TRACING, "record", "trace.py")
+
+
+def is_library(filename: str) -> bool:
+    """Whether a file belongs to Python, to an installed package or to gradc, not to the user."""
+    return filename.startswith(_LIBRARIES)
+
+
+def is_ours(filename: str) -> bool:
+    """Whether a file belongs to gradc."""
+    return filename.startswith(_OURS)
+
+
+def is_internal(filename: str) -> bool:
+    """Whether a file belongs to gradc or to NumPy."""
+    return filename.startswith(_INTERNAL)
+
+
+class _Lines:
+    """The lines of one code object: found from the position of an instruction, remembered."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code  # keeps the code alive, whose id is the key
+        self.internal = is_internal(code.co_filename)
+        self.library = is_library(code.co_filename)
+        self.starts = code.co_filename == _STARTS
+        self._name = _function_name(code)
+        self._known: dict[int, tuple[Location, ...]] = {}
+        self._starts: list[int] | None = None
+        self._numbers: list[int] = []
+
+    def at(self, position: int) -> tuple[Location, ...]:
+        """Return the location of an instruction, the same tuple for the same instruction."""
+        found = self._known.get(position)
+        if found is None:
+            if self._starts is None:
+                self._read()
+            assert self._starts is not None
+            line = self._numbers[bisect_right(self._starts, position) - 1]
+            made = Location.of_instruction(self.code, position, line, self._name)
+            found = self._known[position] = (made,)
+        return found
+
+    def _read(self) -> None:
+        # frame.f_lineno walks this table from its start at every call
+        self._starts = []
+        line = self.code.co_firstlineno
+        for start, _, number in self.code.co_lines():
+            line = number if number is not None else line
+            self._starts.append(start)
+            self._numbers.append(line)
+
+
+def _function_name(code: CodeType) -> str:
+    parts = [part for part in code.co_qualname.split(".") if part != "<locals>"]
+    while len(parts) > 1 and parts[-1] in ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>"):
+        parts.pop()
+    return "" if parts[-1] == "<module>" else parts[-1]
+
+
+_lines: dict[int, _Lines] = {}
+
+
+def _lines_of(code: CodeType) -> _Lines:
+    found = _lines.get(id(code))
+    if found is None:
+        found = _lines[id(code)] = _Lines(code)
+    return found
+
+
+def user_frame(frame: FrameType | None = None) -> FrameType | None:
+    """Return the innermost running frame that is the user's, from ``frame`` outwards.
+
+    That is one which belongs neither to gradc nor to NumPy, nor to a library that the traced
+    function has called; a function that lives in a library itself is the user's.
+    """
+    frame = frame or sys._getframe(1)
+    called: FrameType | None = None
+    while frame is not None:
+        lines = _lines.get(id(frame.f_code)) or _lines_of(frame.f_code)
+        if not lines.library:
+            return frame
+        if called is not None and lines.starts:
+            break
+        if not lines.internal:
+            called = called or frame
+        frame = frame.f_back
+    return called
+
+
+def here() -> tuple[Location, ...]:
+    """Return the user's current line as a tuple of one location, empty when there is none."""
+    frame = user_frame(sys._getframe(2))
+    return () if frame is None else _lines_of(frame.f_code).at(frame.f_lasti)
+
+
+def location() -> Location | None:
+    """Return the user's current line."""
+    found = here()
+    return found[0] if found else None
+
+
+def definition(code: CodeType) -> Location:
+    """Return the line of a function's ``def``, below its decorators when its source is at hand."""
+    line, name = code.co_firstlineno, code.co_name
+    for number, text in enumerate(linecache.getlines(code.co_filename)[line - 1 :], line):
+        if text.lstrip().startswith(("def ", "async def ")):
+            return Location(code.co_filename, number, name)
+        if name == "<lambda>" or number - line > _MOST_DECORATOR_LINES:
+            break
+    return Location(code.co_filename, line, name)
+
+
+_MOST_DECORATOR_LINES = 20
+
+
+class Expression(NamedTuple):
+    """The text of the operation the user's line is in, and of its operands."""
+
+    text: str
+    operands: tuple[str, ...]
+
+
+def expression() -> Expression | None:
+    """Return what the user wrote for the operation that is running, when the source is at hand."""
+    frame = user_frame()
+    if frame is None:
+        return None
+    positions = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+    start, end, column, end_column = positions
+    if start is None or start != end or column is None or end_column is None:
+        return None
+    line = linecache.getline(frame.f_code.co_filename, start, frame.f_globals)
+    text = line.encode()[column:end_column].decode(errors="replace").strip()
+    try:
+        node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    return Expression(text, tuple(ast.unparse(operand) for operand in _operands(node)))
+
+
+def _operands(node: ast.expr) -> list[ast.expr]:
+    match node:
+        case ast.BinOp(left=left, right=right):
+            return [left, right]
+        case ast.Compare(left=left, comparators=[right]):
+            return [left, right]
+        case ast.UnaryOp(operand=operand):
+            return [operand]
+        case ast.Call(args=arguments):
+            return list(arguments)
+        case ast.Subscript(value=value, slice=key):
+            return [value, key]
+    return []

@@ -1,0 +1,269 @@
+"""The trace that is running: its builder, its parameters, and what it captured from outside."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gradc.tracing.core import source
+from gradc.tracing.core.leaves import exact_key
+from gradc_ir.build import Builder
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.types import Type
+from gradc_ir.errors import TraceError
+
+if TYPE_CHECKING:
+    from gradc.tracing.core.debug_print import Print
+    from gradc.tracing.lens.lens import Lens
+
+
+class _State(threading.local):
+    top: Trace | None = None
+
+
+state = _State()
+
+
+# What reading a name, an empty cell, an entry or an attribute that is gone raises.
+MISSING = (LookupError, ValueError, AttributeError, TypeError)
+
+
+@dataclass(frozen=True, eq=False)
+class Capture:
+    """A hidden input: an array the function reaches by a name, read again at every call.
+
+    ``variable`` is the Variable whose value it is, None for any other array.
+    """
+
+    name: str
+    type: Type
+    fetch: Callable[[], Any]
+    variable: Any = None
+
+    def read(self) -> npt.NDArray[Any]:
+        """Return the array the name stands for now.
+
+        Raises TraceError when its dtype or rank is no longer the one that was traced, or the name
+        is gone.
+        """
+        try:
+            array = np.asarray(self.fetch())
+        except MISSING:
+            raise TraceError(f"the captured array {self.name} is no longer there") from None
+        if array.dtype != self.type.dtype.numpy or array.ndim != self.type.rank:
+            raise TraceError(
+                f"the captured array {self.name} changed its dtype or its number of axes",
+                found=f"traced as {self.type}, now {array.dtype} with {array.ndim} axes",
+                help=f"make {self.name} an argument of the function",
+            )
+        return array
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """A number, string or flag read by name from outside; the graph is made for its value."""
+
+    name: str
+    value: Any
+    fetch: Callable[[], Any]
+    _key: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_key", exact_key(self.value))
+
+    def holds(self) -> bool:
+        """Whether the name still stands for the same value."""
+        try:
+            now = self.fetch()
+        except MISSING:
+            return False
+        return now is self.value or exact_key(now) == self._key
+
+
+class SameObject(Guard):
+    """A function or object reached by name; the graph is made of this very one."""
+
+    def __post_init__(self) -> None:
+        """Do without a key: nothing but identity counts."""
+
+    def holds(self) -> bool:
+        """Whether the name still stands for the same object."""
+        try:
+            return self.fetch() is self.value
+        except MISSING:
+            return False
+
+
+class SameElements(Guard):
+    """An array reached by name whose elements decide shapes; the graph is made for these."""
+
+    def __post_init__(self) -> None:
+        """Do without a key: elements are compared."""
+
+    def holds(self) -> bool:
+        """Whether the name still stands for an array of the same elements."""
+        try:
+            now = self.fetch()
+        except MISSING:
+            return False
+        return isinstance(now, np.ndarray) and np.array_equal(now, self.value)
+
+
+class Entry:
+    """Reads a name again: of a module's globals, or of a dict of defaults."""
+
+    __slots__ = ("holder", "key")
+
+    def __init__(self, holder: dict[str, Any], key: str) -> None:
+        self.holder = holder
+        self.key = key
+
+    def __call__(self) -> Any:
+        """Return what the name stands for now; raises KeyError when it is gone."""
+        return self.holder[self.key]
+
+
+class CodeOf:
+    """Reads the code of a function again."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __call__(self) -> Any:
+        """Return the code the function has now."""
+        return self.function.__code__
+
+
+class Trace:
+    """One function being recorded. Traces nest: an inner one takes outer values as parameters.
+
+    ``body_of`` names the op of control flow that the function is a body of.
+    """
+
+    def __init__(self, outer: Trace | None, lens: Lens, body_of: str | None = None) -> None:
+        self.outer = outer
+        self.body_of = body_of
+        self.root: Trace = outer.root if outer else self
+        self.lens = lens
+        self.builder = Builder()
+        self.params: list[Value] = []
+        self.names: list[str] = []  # of the arguments, those of the outermost trace
+        self.name_params: Callable[[], list[str]] | None = None  # of the arguments of others
+        self.lifted: dict[Value, Value] = {}
+        # what is read of variables here, by their ids: a hidden input, or a derivative's parameter
+        self.variables: dict[int, Value] = {}
+        self.constants: dict[tuple[Any, ...], Value] = {}
+        self.captures: list[Capture] = []
+        self.guards: dict[tuple[int, str], Guard] = {}
+        self.log: dict[str, None] = {}
+        self.prints: list[Print] = []
+        self.wide_integers: set[Value] = set()
+
+    def __enter__(self) -> Trace:
+        self._before = state.top
+        state.top = self
+        self.builder.__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.builder.__exit__(*exception)
+        state.top = self._before
+
+    def param(self, type: Type) -> Value:
+        """Return a new parameter, after those there are."""
+        value = self.builder.param(len(self.params), type)
+        self.params.append(value)
+        return value
+
+    def hidden_input(self, capture: Capture) -> Value:
+        """Return the parameter that a captured array is; only the outermost trace has these."""
+        value = self.param(capture.type)
+        self.captures.append(capture)
+        return value
+
+    def lift(self, value: Value, owner: Trace) -> Value:
+        """Return the value of an outer trace here, as an operand passed down level by level."""
+        if owner is self:
+            return value
+        if self.outer is None:
+            raise TraceError(
+                "a traced value outlived the function it was traced in",
+                at=source.location(),
+                help="return it from the function instead of storing it elsewhere"
+                if owner.body_of is None
+                else f"have the body of {owner.body_of} return it; what goes from one step of a "
+                "loop to the next is a part of the carry",
+            )
+        outer_value = self.outer.lift(value, owner)
+        found = self.lifted.get(outer_value)
+        if found is None:
+            found = self.lifted[outer_value] = self.param(outer_value.type)
+            self.root.keep_wide(outer_value, found)
+        return found
+
+    def keep_wide(self, outer: Value, inner: Value) -> None:
+        """Say that a parameter of an inner trace is as wide an integer as the outer value."""
+        if outer in self.wide_integers:
+            self.wide_integers.add(inner)
+
+    def note(self, message: str) -> None:
+        """Add a line to the log of what tracing decided; each line once."""
+        self.root.log[message] = None
+
+    def lift_sizes(self, results: list[Value]) -> None:
+        """Take outer arrays as operands until every size used here can be read off a parameter.
+
+        A body may use the size ``n`` of an array it does not take; a closed function must.
+        """
+        if self.outer is None:
+            return
+        probe = Function("probe", self.params, results)
+        used = {
+            name
+            for node in probe.nodes
+            for size in _sizes_of(node.results, node.attributes)
+            for name in sizes.symbols(size)
+        }
+        bound = {name for param in self.params for name in _bare_symbols(param.type)}
+        for name in sorted(used - bound):
+            carrier = next((p for p in self.root.params if name in _bare_symbols(p.type)), None)
+            if carrier is not None and name not in bound:
+                lifted = self.lift(carrier, self.root)
+                bound.update(_bare_symbols(lifted.type))
+
+
+def _bare_symbols(type: Type) -> list[str]:
+    return [str(size) for size in type.shape if str(size).isidentifier()]
+
+
+def _sizes_of(results: tuple[Value, ...], attributes: Any) -> list[sizes.Expr]:
+    found = [size for value in results for size in value.type.shape]
+    for attribute in attributes.values():
+        found += attribute if isinstance(attribute, tuple) else (attribute,)
+    return [size for size in found if isinstance(size, sizes.Expr)]
+
+
+def current() -> Trace | None:
+    """Return the innermost running trace, None outside of tracing."""
+    return state.top
+
+
+def running() -> Trace:
+    """Return the innermost running trace and mark the user's line for the nodes built next."""
+    trace = state.top
+    if trace is None:
+        raise TraceError(
+            "a traced value was used after its trace ended",
+            at=source.location(),
+            help="return it from the function instead of storing it elsewhere",
+        )
+    trace.builder.here = source.here()
+    return trace

@@ -1,0 +1,173 @@
+"""Symbolic integers: what ``x.shape[0]`` is when the size of the axis has only a name."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, TypeAlias, Union
+
+from gradc.tracing.core import source
+from gradc.tracing.core.signals import NeedsConcreteSize
+from gradc_ir.core import sizes
+from gradc_ir.core.sizes import Expr, Size
+
+Integer: TypeAlias = Union[int, "SymbolicSize"]
+
+
+class SymbolicSize:
+    """A size known by name. Arithmetic stays symbolic; what needs the number stops the trace."""
+
+    __slots__ = ("expr",)
+    __array_ufunc__ = None
+
+    def __init__(self, expr: Expr) -> None:
+        self.expr = expr
+
+    def __repr__(self) -> str:
+        return str(self.expr)
+
+    def __hash__(self) -> int:
+        return hash(self.expr)
+
+    def __add__(self, other: Any) -> Any:
+        return _combine("add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _combine("add", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _combine("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _combine("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _combine("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _combine("multiply", other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _combine("floor_divide", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _combine("floor_divide", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return _combine("remainder", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _combine("remainder", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _combine("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _combine("divide", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        if isinstance(other, int) and 0 <= other <= 8:
+            return as_integer(sizes.product([self.expr] * other))
+        return _combine("power", self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _combine("power", other, self)
+
+    def __neg__(self) -> Integer:
+        return as_integer(-self.expr)
+
+    def __pos__(self) -> SymbolicSize:
+        return self
+
+    def __abs__(self) -> Integer:
+        if sizes.at_least(self.expr, 0):
+            return self
+        return as_integer(sizes.maximum(self.expr, -self.expr))
+
+    def __eq__(self, other: object) -> Any:
+        if not is_integer(other):
+            return NotImplemented
+        difference = self.expr - as_size(other)
+        if isinstance(difference, int):
+            return difference == 0
+        if sizes.at_least(difference, 1) or sizes.at_least(-difference, 1):
+            return False
+        self._stop("a comparison", difference)
+
+    def __ne__(self, other: object) -> Any:
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+    def __ge__(self, other: Any) -> Any:
+        return self._ordered(other, 1, 0) if is_integer(other) else NotImplemented
+
+    def __gt__(self, other: Any) -> Any:
+        return self._ordered(other, 1, 1) if is_integer(other) else NotImplemented
+
+    def __le__(self, other: Any) -> Any:
+        return self._ordered(other, -1, 0) if is_integer(other) else NotImplemented
+
+    def __lt__(self, other: Any) -> Any:
+        return self._ordered(other, -1, 1) if is_integer(other) else NotImplemented
+
+    def _ordered(self, other: Any, direction: int, margin: int) -> bool:
+        difference = (self.expr - as_size(other)) * direction
+        if sizes.at_least(difference, margin):
+            return True
+        if sizes.at_least(-difference, 1 - margin):
+            return False
+        self._stop("a comparison", difference)
+
+    def __bool__(self) -> bool:
+        if sizes.at_least(self.expr, 1):
+            return True
+        self._stop("a truth value")
+
+    def __index__(self) -> int:
+        self._stop("a Python integer")
+
+    def __int__(self) -> int:
+        self._stop("int()")
+
+    def __float__(self) -> float:
+        self._stop("float()")
+
+    def _stop(self, what: str, size: Size | None = None) -> NoReturn:
+        raise NeedsConcreteSize(self.expr if size is None else size, what, source.location())
+
+
+def is_integer(value: object) -> bool:
+    """Whether a value is a Python or NumPy integer or a symbolic one."""
+    import numpy as np
+
+    return isinstance(value, int | np.integer | SymbolicSize)
+
+
+def as_integer(size: Size) -> Integer:
+    """Return a size as the integer a user sees."""
+    return size if isinstance(size, int) else SymbolicSize(size)
+
+
+def as_size(value: Any) -> Size:
+    """Return an integer a user gave as a size; symbolic ones stay symbolic."""
+    if isinstance(value, SymbolicSize):
+        return value.expr
+    return value.__index__()  # type: ignore[no-any-return]
+
+
+def _combine(name: str, left: Any, right: Any) -> Any:
+    if is_integer(left) and is_integer(right):
+        a, b = as_size(left), as_size(right)
+        if name == "add":
+            return as_integer(a + b)
+        if name == "subtract":
+            return as_integer(a - b)
+        if name == "multiply":
+            return as_integer(a * b)
+        if name in ("floor_divide", "remainder") and (not isinstance(b, int) or b > 0):
+            # a symbol may be 0: only a divisor that cannot be is divided by
+            if sizes.at_least(b, 1):
+                quotient = sizes.floor_quotient(a, b)
+                return as_integer(quotient if name == "floor_divide" else a - quotient * b)
+            raise NeedsConcreteSize(b, "division", source.location())
+    from gradc.tracing.array.operators import operate
+
+    return operate(name, left, right)

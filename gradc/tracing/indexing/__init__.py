@@ -1,0 +1,1 @@
+"""Reading and writing elements: index keys, slices, picks and masks."""

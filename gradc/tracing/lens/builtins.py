@@ -1,0 +1,223 @@
+"""Python's builtins as traced code sees them: len, sum, max, any, sorted, isinstance, import."""
+
+from __future__ import annotations
+
+import builtins
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradc.tracing.array.operators import operate
+from gradc.tracing.core.as_tracer import stacked
+from gradc.tracing.core.selection import Selection
+from gradc.tracing.core.symbolic_size import SymbolicSize
+from gradc.tracing.core.tracer import Tracer, shape_of
+from gradc.tracing.lens.math_module import as_truth
+from gradc.tracing.lens.number_types import NUMBER_TYPES
+from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class, seen_super
+from gradc.tracing.numpy.elementwise_table import TABLE
+
+_MISSING = object()
+
+
+def seen_len(x: Any) -> Any:
+    """Return len(x); symbolic for an array with a symbolic first axis."""
+    if type(x) is Tracer and x._type.shape:
+        return shape_of(x)[0]
+    if type(x) is Selection:
+        return x.shape[0]  # type: ignore[attr-defined]
+    return len(x)
+
+
+def seen_sum(values: Any, /, start: Any = 0) -> Any:
+    """Return sum(values); over an array it is np.sum along the first axis when that is symbolic."""
+    if type(values) is Selection or (type(values) is Tracer and values.symbolic):
+        from gradc.tracing.numpy.elementwise_table import call
+
+        return call("sum", values, axis=0) + start
+    return sum(values, start)
+
+
+def _extreme(name: str, better: str) -> Callable[..., Any]:
+    original = getattr(builtins, name)
+
+    def choose(*args: Any, **kwargs: Any) -> Any:
+        values = args if len(args) > 1 else tuple(args[0]) if not isinstance(args[0], int) else args
+        unknown = any(type(value) is Tracer and value.known is None for value in values)
+        if not unknown or "key" in kwargs:
+            return original(values, **kwargs) if len(args) == 1 else original(*args, **kwargs)
+        if any(type(value) is Tracer and value.type.shape for value in values):
+            # for arrays Python asks for a truth value; its error says what to write
+            return original(values, **kwargs)
+        from gradc.tracing.numpy.elementwise_table import call
+
+        # max(a, b) is `b if b > a else a`, nan and signed zeros included
+        best = values[0]
+        for value in values[1:]:
+            best = call("where", operate(better, value, best), value, best)
+        return best
+
+    choose.__name__ = name
+    choose.__doc__ = f"Return {name}(...) of numbers, traced ones included."
+    return choose
+
+
+seen_min = _extreme("min", "less")
+seen_max = _extreme("max", "greater")
+
+
+def _truth(name: str, join: str, decides: bool) -> Callable[..., Any]:
+    original = getattr(builtins, name)
+
+    def answer(values: Any, /) -> Any:
+        if type(values) is Tracer and values.symbolic and len(values.type.shape) == 1:
+            return as_truth(TABLE[name](values))
+        found: Any = None
+        for value in values:
+            if type(value) is not Tracer or value.known is not None or value.type.shape:
+                if bool(value) is decides:
+                    return decides
+            else:
+                truth = as_truth(value)
+                found = truth if found is None else as_truth(TABLE[join](found, truth))
+        return (not decides) if found is None else found
+
+    answer.__name__ = name
+    answer.__doc__ = original.__doc__
+    return answer
+
+
+seen_any = _truth("any", "logical_or", True)
+seen_all = _truth("all", "logical_and", False)
+
+
+def seen_sorted(values: Any, /, *, key: Any = None, reverse: bool = False) -> list[Any]:
+    """Return sorted(values); traced numbers are sorted by np.sort."""
+    found = list(values)
+    if key is not None or not any(type(x) is Tracer and x.known is None for x in found):
+        return sorted(found, key=key, reverse=reverse)
+    if "sort" not in TABLE or any(type(x) is Tracer and x.type.shape for x in found):
+        return sorted(found, reverse=reverse)  # whose error says what is missing
+    rows = list(TABLE["sort"](stacked(found)))
+    return rows[::-1] if reverse else rows
+
+
+def seen_isinstance(value: Any, kinds: Any, /) -> bool:
+    """Return isinstance(value, kinds) with tracers taken for what they stand for."""
+    kinds = _originals(kinds)
+    found = type(value)
+    if found is Tracer:
+        return issubclass(stands_for(value), kinds)
+    if found is Selection:
+        return issubclass(np.ndarray, kinds)
+    if found is SymbolicSize:
+        return issubclass(int, kinds)
+    return isinstance(getattr(value, "__gradc_original__", value), kinds)
+
+
+def seen_issubclass(kind: Any, kinds: Any, /) -> bool:
+    """Return issubclass(kind, kinds) for types seen through the lens too."""
+    return issubclass(_originals(kind), _originals(kinds))
+
+
+class SeenType:
+    """Python's ``type``: of a tracer it is the type of what it stands for."""
+
+    __gradc_original__ = type
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return type(x), or a new class."""
+        if len(args) != 1 or kwargs:
+            return type(*args, **kwargs)
+        found = type(args[0])
+        if found is Tracer:
+            return _seen_scalar(stands_for(args[0]))
+        if found is Selection:
+            return np.ndarray
+        if found is SymbolicSize:
+            return NUMBER_TYPES[int]
+        original = getattr(args[0], "__gradc_original__", None)
+        found = getattr(found, "__gradc_kind__", found)
+        if is_user_class(found):
+            return seen_class(found)
+        return _seen_scalar(found if original is None else type(original))
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        """Stand for ``type`` as the base of a class."""
+        return (type,)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(type, name)
+
+    def __getitem__(self, item: Any) -> Any:
+        return type[item]
+
+    def __or__(self, other: Any) -> Any:
+        return type | other
+
+    __ror__ = __or__
+
+
+seen_type = SeenType()
+
+
+def _seen_scalar(kind: type) -> Any:
+    from gradc.tracing.lens.modules import see_numpy
+
+    if kind in NUMBER_TYPES:
+        return NUMBER_TYPES[kind]
+    return see_numpy(kind, kind.__name__) if issubclass(kind, np.generic) else kind
+
+
+def seen_hasattr(value: Any, name: str, /) -> bool:
+    """Return hasattr(value, name) with tracers taken for what they stand for."""
+    return hasattr(stands_for(value) if type(value) is Tracer else value, name)
+
+
+def stands_for(tracer: Tracer) -> Any:
+    """Return the type of what a tracer stands for."""
+    if tracer.weak is not None:
+        return tracer.weak
+    return tracer.type.dtype.numpy.type if tracer.scalar else np.ndarray
+
+
+def _originals(kinds: Any) -> Any:
+    if isinstance(kinds, tuple):
+        return tuple(_originals(kind) for kind in kinds)
+    if isinstance(kinds, type) and "__gradc_kind__" in vars(kinds):
+        return original_of(kinds)
+    if isinstance(kinds, types.UnionType):
+        return tuple(_originals(kind) for kind in kinds.__args__)
+    return getattr(kinds, "__gradc_original__", kinds)
+
+
+# name -> (Python's own, the one traced code sees)
+BUILTINS: dict[str, tuple[Any, Any]] = {
+    "len": (len, seen_len),
+    "sum": (sum, seen_sum),
+    "min": (min, seen_min),
+    "max": (max, seen_max),
+    "type": (type, seen_type),
+    "hasattr": (hasattr, seen_hasattr),
+    "isinstance": (isinstance, seen_isinstance),
+    "issubclass": (issubclass, seen_issubclass),
+    "any": (any, seen_any),
+    "all": (all, seen_all),
+    "sorted": (sorted, seen_sorted),
+    "super": (super, seen_super),
+    **{kind.__name__: (kind, seen) for kind, seen in NUMBER_TYPES.items()},
+}
+
+
+def seen_builtins(see: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return the builtins of a trace; ``see`` is what imported modules are passed through."""
+
+    def seen_import(*args: Any, **kwargs: Any) -> Any:
+        return see(builtins.__import__(*args, **kwargs))
+
+    own = dict(vars(builtins))
+    own.update({name: replaced for name, (_, replaced) in BUILTINS.items()})
+    own["__import__"] = seen_import
+    return own

@@ -1,0 +1,256 @@
+"""Lists, dicts and objects outside of a traced function: what is read from them is captured.
+
+A container that holds arrays is seen as a copy whose elements are captured by their paths; an
+object of a user's class as an instance of a subclass that captures what is read from it.
+"""
+
+from __future__ import annotations
+
+import abc
+import collections
+import functools
+import marshal
+import sys
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol
+
+from gradc.tracing.core import source
+from gradc.tracing.core.state import SameObject
+from gradc_ir.errors import TraceError
+
+if TYPE_CHECKING:
+    from gradc.tracing.lens.lens import Lens
+
+# Containers that are seen as copies of the same kind, made by their own copy().
+_COPIED = (list, dict, collections.OrderedDict, collections.defaultdict, collections.deque)
+_PLAIN = (int, float, complex, bool, str, bytes, type(None))
+_ORIGIN = "__gradc_origin__"
+_BASES = (object, abc.ABC, Generic, Protocol)
+_METACLASSES = (type, abc.ABCMeta, type(Protocol))
+# what Python calls while it makes and destroys instances is none of a trace's business
+_UNSEEN = {"__init__", "__new__", "__del__", "__getattribute__", "__setattr__", "__delattr__"}
+
+
+def is_container(value: Any) -> bool:
+    """Whether a value is a list, tuple, namedtuple, dict, set or deque, of Python's own kinds."""
+    kind = type(value)
+    if kind in (tuple, set, frozenset) or kind in _COPIED:
+        return True
+    return isinstance(value, tuple) and hasattr(kind, "_fields")
+
+
+def empty_copy(value: Any) -> Any:
+    """Return an empty container of the same kind, a list for tuples of all kinds."""
+    if isinstance(value, tuple):
+        return []
+    copy = value.copy()
+    copy.clear()
+    return copy
+
+
+def is_plain(value: Any, depth: int = 8) -> bool:
+    """Whether a container holds nothing but Python's numbers, texts and plain containers."""
+    if type(value) in _PLAIN:
+        return True
+    if depth == 0 or type(value) not in (list, dict, tuple, set, frozenset):
+        return False
+    parts = [*value, *value.values()] if type(value) is dict else value
+    return all(is_plain(part, depth - 1) for part in parts)
+
+
+def contents(value: Any) -> bytes:
+    """Return a plain container as bytes: equal for the same types, bits and order only."""
+    return marshal.dumps(value, 2)
+
+
+def copy_of_plain(value: Any) -> Any:
+    """Return a copy of a plain container, with copies of those in it."""
+    return marshal.loads(contents(value))
+
+
+def hand_on(copy: Any, original: Any) -> None:
+    """Give the original of a plain container the contents of a copy, containers in it likewise."""
+    if isinstance(copy, dict):
+        kept = {key: _handed(part, original.get(key)) for key, part in copy.items()}
+        original.clear()
+        original.update(kept)
+    elif isinstance(copy, list):
+        before = [*original, *[None] * len(copy)]
+        original[:] = [_handed(part, old) for part, old in zip(copy, before)]
+    else:
+        original.clear()
+        original.update(copy)
+
+
+def _handed(part: Any, old: Any) -> Any:
+    if type(part) is not type(old) or not isinstance(part, dict | list | set):
+        return part
+    hand_on(part, old)
+    return old
+
+
+def keys_of(value: Any) -> Any:
+    """Return the keys of a dict, the elements of a set, or the length of a sequence."""
+    if isinstance(value, set | frozenset):
+        return type(value), len(value), tuple(value)
+    return tuple(value) if isinstance(value, dict) else (type(value), len(value))
+
+
+def entry(fetch: Callable[[], Any], key: Any) -> Any:
+    """Return an entry of a container that is read again."""
+    return fetch()[key]
+
+
+def is_user_object(value: Any) -> bool:
+    """Whether a value is an instance of a class written by the user, with attributes of its own."""
+    kind: Any = type(value)
+    if kind is types.SimpleNamespace:
+        return True
+    return is_user_class(kind) and (hasattr(value, "__dict__") or bool(_attributes(value)))
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """Return the attributes an instance has itself, in its dict or in slots."""
+    found = dict(getattr(value, "__dict__", ()))
+    for base in type(value).__mro__:
+        slots = [name for name, kind in vars(base).items() if type(kind) is _Slot]
+        found |= {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    return found
+
+
+_Slot = types.MemberDescriptorType
+
+
+def is_root(kind: type) -> bool:
+    """Whether a class is one that others are made from, and adds nothing of the user's."""
+    return kind in _BASES
+
+
+@functools.lru_cache(maxsize=512)
+def is_user_class(kind: Any) -> bool:
+    """Whether a class is written by the user, as are all it is made from."""
+    if type(kind) not in _METACLASSES or hasattr(kind, "__gradc_trace__"):
+        return False
+    bases = [base for base in kind.__mro__ if base not in _BASES]
+    return bool(bases) and all(_may_be_seen(base) for base in bases)
+
+
+def _may_be_seen(base: type) -> bool:
+    names = vars(base)
+    if names.keys() & {"__init_subclass__", "__getattribute__", "__del__"}:
+        return False
+    if base.__module__ == "__main__":
+        return True  # whatever runs the user's program, or the notebook
+    file = getattr(sys.modules.get(base.__module__), "__file__", None)
+    return base.__module__ != "builtins" and not (file and source.is_library(file))
+
+
+class Origin:
+    """Where a seen object comes from: the original, what it is called, and the lens."""
+
+    def __init__(self, original: Any, name: str, lens: Lens) -> None:
+        self.original = original
+        self.name = name
+        self.lens = lens
+
+
+def seen_object(original: Any, name: str, lens: Lens) -> Any:
+    """Return an instance of a subclass that captures the attributes that are read from it."""
+    kind: Any = type(original)
+    make = kind.__new__ if kind is types.SimpleNamespace else object.__new__
+    copy = make(_seen_class(kind))
+    own = object.__getattribute__(copy, "__dict__")
+    own.update(_attributes(original))
+    own[_ORIGIN] = Origin(original, name, lens)
+    return copy
+
+
+@functools.lru_cache(maxsize=512)
+def _seen_class(kind: Any) -> Any:
+    def get(self: Any, name: str) -> Any:
+        own = object.__getattribute__(self, "__dict__")
+        origin = own.get(_ORIGIN)
+        if origin is None or (name.startswith("__") and name != "__class__"):
+            return object.__getattribute__(self, name)
+        return origin.lens.see(kind) if name == "__class__" else _read(self, origin, own, name)
+
+    def put(self: Any, name: str, value: Any) -> None:
+        origin = object.__getattribute__(self, "__dict__").get(_ORIGIN)
+        if origin is not None:
+            _refuse(origin, name)
+        kind.__setattr__(self, name, value)
+
+    def drop(self: Any, name: str) -> None:
+        origin = object.__getattribute__(self, "__dict__").get(_ORIGIN)
+        if origin is not None:
+            _refuse(origin, name)
+        kind.__delattr__(self, name)
+
+    names: dict[str, Any] = {
+        name: _special(value)
+        for base in reversed(kind.__mro__)
+        if base not in _BASES
+        for name, value in vars(base).items()
+        if name.startswith("__") and type(value) is types.FunctionType and name not in _UNSEEN
+    }
+    names |= {"__getattribute__": get, "__setattr__": put, "__delattr__": drop}
+    names |= {"__gradc_kind__": kind, "__module__": kind.__module__}
+    names |= {"__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
+    return type(kind)(kind.__name__, (kind,), names)
+
+
+def _special(function: Any) -> Any:
+    @functools.wraps(function)
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        origin = object.__getattribute__(self, "__dict__").get(_ORIGIN)
+        seen = function if origin is None else origin.lens.see(function)
+        return seen(self, *args, **kwargs)
+
+    return run
+
+
+def _read(self: Any, origin: Origin, own: dict[str, Any], name: str) -> Any:
+    kind = type(origin.original)
+    found = member(kind, name)
+    is_own = name in getattr(origin.original, "__dict__", ()) or type(found) is _Slot
+    if isinstance(found, property) and found.fget is not None:
+        guard_member(origin.lens, kind, name, found)
+        return origin.lens.see(found.fget)(self)
+    if isinstance(found, functools.cached_property) and not is_own:
+        guard_member(origin.lens, kind, name, found)
+        if name not in own:
+            own[name] = origin.lens.see(found.func)(self)
+        return own[name]
+    if not is_own:
+        if name in own or hasattr(type(found), "__get__"):
+            if found is not None:
+                guard_member(origin.lens, kind, name, found)
+            value = object.__getattribute__(self, name)
+            if type(value) is types.MethodType and value.__self__ is self:
+                return types.MethodType(origin.lens.see(value.__func__), self)
+            return origin.lens.see(value)
+        if found is None and not hasattr(kind, name):
+            return object.__getattribute__(self, name)
+    value = getattr(origin.original, name)
+    fetch = functools.partial(getattr, origin.original, name)
+    return origin.lens.captured(value, (id(origin.original), name), f"{origin.name}.{name}", fetch)
+
+
+def member(kind: type, name: str) -> Any:
+    """Return what stands under a name in a class or one it is made from, None for nothing."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+
+
+def guard_member(lens: Lens, kind: type, name: str, found: Any) -> None:
+    """Have the function traced again when a method or property of a class is another one."""
+    fetch = functools.partial(member, kind, name)
+    lens.guard((id(kind), name), SameObject(f"{kind.__name__}.{name}", found, fetch))
+
+
+def _refuse(origin: Origin, name: str) -> NoReturn:
+    raise TraceError(
+        f"the function assigns to {origin.name}.{name}, an attribute of an object outside of it",
+        at=source.location(),
+        help=f"return the new value of {name} from the function",
+    )

@@ -1,0 +1,414 @@
+"""The lens: a user's function as a copy that sees NumPy, captured arrays and helpers through gradc.
+
+Nothing is patched. The copy has globals of its own, a copy of the dict in which the names the code
+uses are replaced, builtins of its own, and closure cells of its own. Functions it defines when it
+runs have these globals too, so they are seen through already.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradc.arguments.as_array import computes_otherwise
+from gradc.tracing.core import source
+from gradc.tracing.core.state import Capture, CodeOf, Entry, Guard, SameElements, SameObject, Trace
+from gradc.tracing.core.tracer import Tracer, make_hidden
+from gradc.tracing.lens import captured_containers
+from gradc.tracing.lens.builtins import BUILTINS, seen_builtins, seen_type
+from gradc.tracing.lens.code_names import refuse_stores, used_names
+from gradc.tracing.lens.math_module import see_math
+from gradc.tracing.lens.modules import (
+    Random,
+    belongs_to_numpy,
+    is_random,
+    name_in_numpy,
+    see_module,
+    see_numpy,
+)
+from gradc.tracing.lens.scipy_module import belongs_to_scipy, see_scipy
+from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class
+from gradc.tracing.numpy.select.applying import seen_vectorized
+from gradc_ir.core.graph import Value
+from gradc_ir.core.types import _FROM_NUMPY as _SUPPORTED
+from gradc_ir.core.types import Type, dtype_of
+from gradc_ir.errors import TraceError
+
+_MARK = "__gradc_lens__"
+_CAPTURED = "it is captured from outside; pass it as an argument and return the new one"
+_CACHED = type(functools.lru_cache(maxsize=1)(lambda: None))
+_PLAIN = (int, float, complex, str, bytes, type(None), np.generic)
+
+
+class Inlined:
+    """An object that is called in its own way inside a trace; for all else it is itself."""
+
+    def __init__(self, original: Any, run: Callable[..., Any]) -> None:
+        self.__gradc_original__ = original
+        self.__gradc_run__ = run
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run inside the trace."""
+        return self.__gradc_run__(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__gradc_original__, name)
+
+
+class Origin:
+    """Makes the parameter of a captured array when it is first used."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+
+    def read(self, tracer: Tracer, trace: Trace) -> Value:
+        """Return the new hidden input, a parameter of the outermost trace, in this trace."""
+        value = tracer._value = tracer._trace.root.hidden_input(self.capture)
+        return trace.lift(value, tracer._trace)
+
+
+class Lens:
+    """What one trace sees. Copies are remembered, so that a shared helper stays one function."""
+
+    def __init__(self) -> None:
+        self.trace: Trace | None = None
+        self._copies: dict[int, tuple[Any, Any]] = {}
+        self._globals: dict[int, tuple[dict[str, Any], dict[str, Any], set[str]]] = {}
+        self._cells: dict[int, tuple[Any, Any]] = {}
+        self._arrays: dict[tuple[int, str], tuple[Any, Tracer]] = {}
+        self.variables: dict[int, Tracer] = {}
+        self._holders: list[tuple[str, Any, Any]] = []
+        self._builtins = seen_builtins(self.see)
+
+    def see(self, value: Any) -> Any:
+        """Return a value as traced code sees it; arrays, nameless here, stay as they are."""
+        kind = type(value)
+        if kind in (Tracer, int, float, str, bool, tuple, list, dict) or value is None:
+            return value
+        if kind is types.FunctionType:
+            return self._function(value)
+        if kind is types.MethodType:
+            owner = value.__self__
+            if not isinstance(owner, type) and belongs_to_scipy(owner):
+                return getattr(self.see(owner), value.__name__)
+            return types.MethodType(self.see(value.__func__), self._instance(value.__self__))
+        if kind is types.ModuleType:
+            return see_module(value, self)
+        if isinstance(value, functools.partial):
+            read = functools.partial(getattr, value)
+            args = functools.partial(read, "args")
+            keywords = functools.partial(read, "keywords")
+            return functools.partial(
+                self.see(value.func),
+                *[
+                    self.captured(
+                        arg,
+                        (id(value), str(i)),
+                        f"args[{i}]",
+                        functools.partial(captured_containers.entry, args, i),
+                    )
+                    for i, arg in enumerate(value.args)
+                ],
+                **{
+                    key: self.captured(
+                        arg,
+                        (id(value), key),
+                        key,
+                        functools.partial(captured_containers.entry, keywords, key),
+                    )
+                    for key, arg in value.keywords.items()
+                },
+            )
+        if isinstance(value, _CACHED):
+            return self.see(value.__wrapped__)
+        if kind is np.vectorize:
+            return seen_vectorized(value, self.see)
+        if is_random(value):
+            return Random(getattr(value, "__name__", "a random generator"))
+        if hasattr(kind, "__gradc_seen__"):
+            return value.__gradc_seen__(self, kind.__name__.lower())
+        if not isinstance(value, type) and hasattr(kind, "__gradc_trace__"):
+            return Inlined(value, value.__gradc_trace__)
+        run = getattr(kind, "__call__", None)  # noqa: B004 - the method itself is wanted
+        if type(run) is types.FunctionType and not source.is_library(run.__code__.co_filename):
+            seen = self._instance(value)
+            return Inlined(seen, types.MethodType(self.see(run), seen))
+        if captured_containers.is_user_object(value):
+            return self._object(value, type(value).__name__)
+        if kind is types.BuiltinFunctionType:
+            replaced = BUILTINS.get(getattr(value, "__name__", ""))
+            if replaced is not None and replaced[0] is value:
+                return replaced[1]
+            if getattr(math, value.__name__, None) is value:
+                return see_math(value)
+        if is_user_class(value):
+            return seen_class(value)
+        if belongs_to_scipy(value):
+            return see_scipy(value)
+        if callable(value) and belongs_to_numpy(value):
+            return see_numpy(value, name_in_numpy(value))
+        return value
+
+    def _instance(self, value: Any) -> Any:
+        return self._object(value, "self") if captured_containers.is_user_object(value) else value
+
+    def see_named(self, value: Any, holder: dict[str, Any], key: str, name: str) -> Any:
+        """Return a value found under a name that can be read again."""
+        return self.captured(value, (id(holder), key), name, Entry(holder, key))
+
+    def captured(
+        self, value: Any, identity: tuple[int, str], name: str, fetch: Callable[[], Any]
+    ) -> Any:
+        """Return what traced code sees of a value that ``fetch`` reads again at every call."""
+        if isinstance(value, np.ndarray) and _is_capturable(value):
+            found = self._arrays.get(identity)
+            if found is None:
+                assert self.trace is not None
+                type_ = Type(dtype_of(value.dtype), value.shape)
+                origin = Origin(Capture(name, type_, fetch))
+                tracer = make_hidden(self.trace, type_, origin, _CAPTURED)
+                found = self._arrays[identity] = (value, tracer)
+            return found[1]
+        if isinstance(value, _PLAIN):
+            self.guard(identity, Guard(name, value, fetch))
+        elif captured_containers.is_container(value):
+            return self._container(value, identity, name, fetch)
+        elif isinstance(value, np.ndarray):
+            self.guard(identity, SameElements(name, value.copy(), fetch))
+        else:
+            if type(value) is not types.ModuleType or _is_of_user(value):
+                self.guard(identity, SameObject(name, value, fetch))
+            if hasattr(type(value), "__gradc_seen__"):
+                return value.__gradc_seen__(self, name)
+            if captured_containers.is_user_object(value):
+                return self._object(value, name)
+        return self.see(value)
+
+    def guard(self, identity: tuple[int, str], guard: Guard) -> None:
+        """Have the function traced again when the guard no longer holds."""
+        if self.trace is not None:
+            self.trace.guards[identity] = guard
+
+    def _container(
+        self, value: Any, identity: tuple[int, str], name: str, fetch: Callable[[], Any]
+    ) -> Any:
+        """Return a copy of a container with its entries captured."""
+        found = self._copies.get(id(value))
+        kind = type(value)
+        if captured_containers.is_plain(value):
+            before = captured_containers.contents(value)
+            known = Guard(name, before, lambda: captured_containers.contents(fetch()))
+            self.guard(identity, known)
+            if kind in (tuple, frozenset) and all(type(part) in _PLAIN for part in value):
+                return value
+            if found is None:
+                found = self._copies[id(value)] = value, captured_containers.copy_of_plain(value)
+                self._holders.append((name, found[1], before))
+            return found[1]
+        if found is not None:
+            return found[1]
+        self.guard(
+            identity,
+            Guard(
+                name,
+                captured_containers.keys_of(value),
+                lambda: captured_containers.keys_of(fetch()),
+            ),
+        )
+        if kind in (set, frozenset):
+            return value  # of objects that are their own keys
+        copy = captured_containers.empty_copy(value)
+        if not isinstance(value, tuple):
+            self._copies[id(value)] = value, copy  # it may hold itself
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            path = f"{name}[{key!r}]"
+            read = functools.partial(captured_containers.entry, fetch, key)
+            seen = self.captured(part, (id(value), repr(key)), path, read)
+            if isinstance(value, dict):
+                copy[key] = seen
+            else:
+                copy.append(seen)
+        if isinstance(value, tuple):
+            copy = kind(copy) if kind is tuple else self.see(kind)(*copy)
+        else:
+            self._holders.append((name, copy, copy.copy()))
+        self._copies[id(value)] = value, copy
+        return copy
+
+    def _object(self, value: Any, name: str) -> Any:
+        found = self._copies.get(id(value))
+        if found is None:
+            found = self._copies[id(value)] = (
+                value,
+                captured_containers.seen_object(value, name, self),
+            )
+        return found[1]
+
+    def check_holders(self) -> None:
+        """Hand on what the function did to plain containers outside of it; refuse all else.
+
+        The next call finds such a container changed, and is traced again: what the function does to
+        it happens at every call.
+        """
+        changed = [entry for entry in self._holders if not keys_same(entry[1], entry[2])]
+        for name, copy, before in changed:
+            if not isinstance(before, bytes) or not captured_containers.is_plain(copy):
+                raise TraceError(
+                    f"the function changes {name}, which is outside of it",
+                    help="return what is new from the function",
+                )
+        originals = {id(copy): original for original, copy in self._copies.values()}
+        for _, copy, _ in changed:
+            captured_containers.hand_on(copy, originals[id(copy)])
+
+    def _function(self, function: types.FunctionType) -> Any:
+        found = self._copies.get(id(function))
+        if found is not None:
+            return found[1]
+        if _MARK in function.__globals__:
+            return function
+        if isinstance(getattr(function, "registry", None), types.MappingProxyType):
+            return self._dispatched(function)
+        code = function.__code__
+        if belongs_to_numpy(function):
+            return see_numpy(function, function.__name__)
+        if belongs_to_scipy(function):
+            return see_scipy(function)
+        if source.is_library(code.co_filename):
+            return function
+        refuse_stores(function)
+        # tools that reload modules put new code into the functions there are
+        own = SameObject(function.__name__, code, CodeOf(function))
+        self.guard((id(function), "__code__"), own)
+        copy = types.FunctionType(
+            code,
+            self._seen_globals(function),
+            function.__name__,
+            closure=self._seen_closure(function),
+        )
+        # known before its cells are looked at: a recursive function is in one of them
+        self._copies[id(function)] = (function, copy)
+        self._copies[id(copy)] = (copy, copy)
+        self._fill_closure(function)
+        defaults = function.__defaults__
+        if defaults:
+            copy.__defaults__ = tuple(
+                self.captured(
+                    value,
+                    (id(function), f"default {i}"),
+                    f"{function.__name__}.__defaults__[{i}]",
+                    functools.partial(_default, function, i),
+                )
+                for i, value in enumerate(defaults)
+            )
+        keywords = function.__kwdefaults__
+        if keywords:
+            copy.__kwdefaults__ = {
+                key: self.captured(
+                    value,
+                    (id(function), f"keyword {key}"),
+                    key,
+                    functools.partial(_keyword_default, function, key),
+                )
+                for key, value in keywords.items()
+            }
+        copy.__qualname__ = function.__qualname__
+        copy.__module__ = function.__module__
+        copy.__doc__ = function.__doc__
+        copy.__dict__.update(function.__dict__)
+        return copy
+
+    def _dispatched(self, function: Any) -> Inlined:
+        """Return what functools.singledispatch made; it asks for the type that a tracer shows."""
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            shown = getattr(seen_type(args[0]), "__gradc_original__", seen_type(args[0]))
+            return self.see(function.dispatch(original_of(shown)))(*args, **kwargs)
+
+        return Inlined(function, run)
+
+    def _seen_globals(self, function: types.FunctionType) -> dict[str, Any]:
+        original = function.__globals__
+        found = self._globals.get(id(original))
+        if found is None:
+            copy = dict(original)
+            copy[_MARK] = True
+            copy["__builtins__"] = self._builtins
+            found = self._globals[id(original)] = (original, copy, set())
+        _, copy, seen = found
+        for name in used_names(function.__code__):
+            if name in original and name not in seen:
+                seen.add(name)
+                copy[name] = self.see_named(original[name], original, name, name)
+        return copy
+
+    def _seen_closure(self, function: types.FunctionType) -> tuple[types.CellType, ...] | None:
+        if function.__closure__ is None:
+            return None
+        closure = []
+        for cell in function.__closure__:
+            found = self._cells.get(id(cell))
+            if found is None:
+                found = self._cells[id(cell)] = (cell, types.CellType())
+            closure.append(found[1])
+        return tuple(closure)
+
+    def _fill_closure(self, function: types.FunctionType) -> None:
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            copy = self._cells[id(cell)][1]
+            if name == "__class__":
+                copy.cell_contents = cell.cell_contents  # what super() begins at
+            elif _is_empty(copy) and not _is_empty(cell):
+                copy.cell_contents = self.captured(
+                    cell.cell_contents, (id(cell), name), name, functools.partial(_contents, cell)
+                )
+
+
+def _is_capturable(array: Any) -> bool:
+    kind: Any = type(array)
+    return array.dtype in _SUPPORTED and (kind is np.ndarray or not computes_otherwise(kind))
+
+
+def _is_of_user(module: types.ModuleType) -> bool:
+    file = getattr(module, "__file__", None)
+    return bool(file) and not source.is_library(str(file))
+
+
+def keys_same(left: Any, right: Any) -> bool:
+    """Whether two dicts or lists hold the same objects, or one is still of these contents."""
+    if isinstance(right, bytes):
+        try:
+            return captured_containers.contents(left) == right
+        except ValueError:
+            return False  # it holds something that is not plain by now
+    if isinstance(left, dict):
+        return list(left) == list(right) and all(left[key] is right[key] for key in left)
+    return len(left) == len(right) and all(a is b for a, b in zip(left, right))
+
+
+def _contents(cell: types.CellType) -> Any:
+    return cell.cell_contents
+
+
+def _default(function: types.FunctionType, position: int) -> Any:
+    defaults = function.__defaults__
+    if defaults is None:
+        raise LookupError(position)
+    return defaults[position]
+
+
+def _keyword_default(function: types.FunctionType, name: str) -> Any:
+    return (function.__kwdefaults__ or {})[name]
+
+
+def _is_empty(cell: types.CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - reading it is the question
+    except ValueError:
+        return True
+    return False

@@ -1,0 +1,212 @@
+"""Modules as traced code sees them: NumPy, math, random, and the user's own."""
+
+from __future__ import annotations
+
+import functools
+import math
+import random
+import types
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from gradc.tracing.array.iterating import ITERATORS
+from gradc.tracing.core import source
+from gradc.tracing.core.as_tracer import as_tracer, contains_unknown
+from gradc.tracing.core.state import running
+from gradc.tracing.lens.math_module import MathModule
+from gradc.tracing.lens.scipy_module import ScipyModule, see_scipy
+from gradc.tracing.numpy.elementwise_table import BY_IDENTITY
+from gradc.tracing.numpy.select.applying import vectorize
+from gradc.tracing.numpy.shape.grids import GRIDS
+from gradc.tracing.numpy.shape.rows_and_columns import CONCATENATORS
+from gradc.tracing.registry.dispatch import Mapped
+from gradc_ir.errors import TraceError
+
+if TYPE_CHECKING:
+    from gradc.tracing.lens.lens import Lens
+
+_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+
+
+class NumpyModule(types.ModuleType):
+    """NumPy, or a module of it, with its functions seen through gradc."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        super().__init__(module.__name__)
+        self.__gradc_original__ = module
+        self._prefix = module.__name__.partition(".")[2]
+
+    def __getattr__(self, name: str) -> Any:
+        found = see_numpy(getattr(self.__gradc_original__, name), self._named(name))
+        if not name.startswith("__"):
+            self.__dict__[name] = found
+        return found
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__gradc_original__)
+
+    def _named(self, name: str) -> str:
+        return f"{self._prefix}.{name}" if self._prefix else name
+
+
+class CastingType:
+    """A scalar type such as np.float64: a dtype where one is wanted, a cast when it is called."""
+
+    def __init__(self, original: Any) -> None:
+        self.__gradc_original__ = original
+        self.__name__ = original.__name__
+        self.dtype = np.dtype(original)
+
+    def __call__(self, *args: Any) -> Any:
+        """Cast, traced values too."""
+        if args and contains_unknown(args[0]):
+            from gradc.tracing.numpy.create import creation
+
+            running()
+            return creation.astype(as_tracer(args[0]), self.dtype)
+        from gradc.tracing.core.as_tracer import plain_nest
+
+        return self.__gradc_original__(*(plain_nest(arg) for arg in args))
+
+    def __eq__(self, other: object) -> bool:
+        original = getattr(other, "__gradc_original__", other)
+        return bool(self.__gradc_original__ == original or self.dtype == original)
+
+    def __hash__(self) -> int:
+        return hash(self.__gradc_original__)
+
+    def __or__(self, other: Any) -> Any:
+        return self.__gradc_original__ | getattr(other, "__gradc_original__", other)
+
+    __ror__ = __or__
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.__gradc_original__, name)
+
+    def __repr__(self) -> str:
+        return repr(self.__gradc_original__)
+
+
+@functools.cache
+def casting_type(original: Any) -> CastingType:
+    """Return a scalar type as traced code sees it, the same one each time: ``is`` compares them."""
+    return CastingType(original)
+
+
+class Random:
+    """A source of randomness, which a graph cannot hold."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Random(f"{self._name}.{name}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise TraceError."""
+        raise TraceError(
+            f"{self._name} inside a traced function: the numbers would be drawn once, "
+            "while tracing",
+            at=source.location(),
+            help="draw them outside and pass them as an argument",
+        )
+
+
+def see_numpy(value: Any, name: str) -> Any:
+    """Return something found in NumPy as traced code sees it."""
+    if isinstance(value, types.ModuleType):
+        if value.__name__ == "numpy.random":
+            return Random("np.random")
+        return NumpyModule(value) if value.__name__.partition(".")[0] == "numpy" else value
+    if isinstance(value, type):
+        if value is np.vectorize:
+            return vectorize
+        if value in ITERATORS:
+            return ITERATORS[value]
+        is_scalar = issubclass(value, np.generic) and value.__name__ not in _ABSTRACT
+        return casting_type(value) if is_scalar else value
+    if not callable(value):
+        return (CONCATENATORS | GRIDS).get(name, value)
+    try:
+        mapped = BY_IDENTITY.get(value)
+    except TypeError:  # not hashable
+        mapped = None
+    if mapped is None and isinstance(value, np.ufunc):
+        return see_scipy(value, value.__name__)
+    return mapped or Mapped(name, value, None)
+
+
+_ABSTRACT = {
+    "generic", "number", "integer", "signedinteger", "unsignedinteger", "inexact", "floating",
+    "complexfloating", "flexible", "character",
+}  # fmt: skip
+
+
+def name_in_numpy(value: Any) -> str:
+    """Return the name of a function of NumPy after ``np.``, its module included."""
+    name = getattr(value, "__name__", "function")
+    module = getattr(value, "__module__", None) or ""
+    inner = module.removeprefix("numpy").lstrip(".").partition(".")[0]
+    return f"{inner}.{name}" if inner in ("linalg", "fft", "ma", "char", "strings") else name
+
+
+def belongs_to_numpy(value: Any) -> bool:
+    """Whether a function, ufunc or type was defined by NumPy."""
+    if isinstance(value, np.ufunc):
+        return True
+    module = getattr(value, "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] == "numpy"
+
+
+class UserModule(types.ModuleType):
+    """A module of the user's: what is read from it is seen through the lens."""
+
+    def __init__(self, module: types.ModuleType, lens: Lens) -> None:
+        super().__init__(module.__name__)
+        self.__gradc_original__ = module
+        self._lens = lens
+
+    def __getattr__(self, name: str) -> Any:
+        module = self.__gradc_original__
+        value = getattr(module, name)
+        if name.startswith("__"):
+            return value
+        path = f"{module.__name__}.{name}"
+        if name in module.__dict__:
+            found = self._lens.see_named(value, module.__dict__, name, path)
+        else:  # the module has a __getattr__
+            read = functools.partial(getattr, module, name)
+            found = self._lens.captured(value, (id(module), name), path, read)
+        self.__dict__[name] = found
+        return found
+
+
+def see_module(module: types.ModuleType, lens: Lens) -> Any:
+    """Return a module as traced code sees it."""
+    name = module.__name__
+    package = name.partition(".")[0]
+    if package == "numpy":
+        return see_numpy(module, name)
+    if package == "scipy":
+        return ScipyModule(module)
+    if module is math:
+        return MathModule()
+    if module is random:
+        return Random("random")
+    file = getattr(module, "__file__", None)
+    if file and not source.is_library(file):
+        return UserModule(module, lens)
+    return module
+
+
+def is_random(value: Any) -> bool:
+    """Whether a value draws random numbers."""
+    if isinstance(value, _GENERATORS):
+        return True
+    owner = getattr(value, "__self__", None)
+    return isinstance(owner, _GENERATORS)

@@ -1,0 +1,103 @@
+"""SciPy as traced code sees it: functions and objects that have a recording, by their modules."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+import types
+from typing import Any
+
+import numpy as np
+
+from gradc.tracing.registry.dispatch import Mapped
+
+# A module of SciPy -> ours whose FUNCTIONS has recorders by name, and whose OBJECTS has what stands
+# in for objects (a distribution, say). Ours is imported once the user's code has imported theirs.
+_OURS = {
+    "scipy.integrate": "gradc.scipy.integrate",
+    "scipy.linalg": "gradc.scipy.linalg",
+    "scipy.spatial.distance": "gradc.scipy.distance",
+    "scipy.special": "gradc.scipy.special",
+    "scipy.stats": "gradc.scipy.stats",
+}
+
+
+class ScipyModule(types.ModuleType):
+    """SciPy, or a module of it, with its functions seen through gradc."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        super().__init__(module.__name__)
+        self.__gradc_original__ = module
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.__gradc_original__, name)
+        if isinstance(value, types.ModuleType):
+            belongs = value.__name__.partition(".")[0] == "scipy"
+            found: Any = ScipyModule(value) if belongs else value
+        else:
+            found = see_scipy(value, f"{self.__name__}.{name}")
+        if not name.startswith("__"):
+            self.__dict__[name] = found
+        return found
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__gradc_original__)
+
+
+def belongs_to_scipy(value: Any) -> bool:
+    """Whether a function, ufunc or object was defined by SciPy."""
+    if "scipy" not in sys.modules:
+        return False
+    if isinstance(value, np.ufunc):
+        return id(value) in _seen()
+    module = getattr(value, "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] == "scipy"
+
+
+def see_scipy(value: Any, name: str = "") -> Any:
+    """Return something found in SciPy as traced code sees it."""
+    found = _seen().get(id(value))
+    if found is not None:
+        return found
+    if isinstance(value, type):
+        return value
+    if not callable(value):
+        return see_frozen(value)
+    return Mapped(name or _full_name(value), value, None)
+
+
+def see_frozen(value: Any) -> Any:
+    """Return a distribution with its parameters as traced code sees it, all else as it is."""
+    if "scipy.stats" not in sys.modules:
+        return value
+    from gradc.scipy.stats import frozen
+
+    return frozen(value)
+
+
+def _full_name(value: Any) -> str:
+    module = getattr(value, "__module__", None) or "scipy"
+    public = ".".join(part for part in module.split(".") if not part.startswith("_"))
+    return f"{public}.{getattr(value, '__name__', type(value).__name__)}"
+
+
+def _seen() -> dict[int, Any]:
+    return _seen_in(tuple(name for name in _OURS if name in sys.modules))
+
+
+@functools.cache
+def _seen_in(modules: tuple[str, ...]) -> dict[int, Any]:
+    """Return what stands in for functions and objects of loaded modules, by identity."""
+    found: dict[int, Any] = {}
+    for name in modules:
+        theirs, ours = sys.modules[name], importlib.import_module(_OURS[name])
+        for key, record in ours.FUNCTIONS.items():
+            original = getattr(theirs, key, None)  # some came with later versions of SciPy
+            if original is not None:
+                found[id(original)] = Mapped(f"{name}.{key}", original, record)
+        for key, stand_in in getattr(ours, "OBJECTS", {}).items():
+            original = getattr(theirs, key, None)
+            if original is not None:
+                found[id(original)] = stand_in
+    return found

@@ -1,1 +1,0 @@
-"""NumPy's linear algebra: norms, factorisations, equations, determinants."""

@@ -1,0 +1,1 @@
+"""Selections by a traced mask, and the functions they can be given to."""

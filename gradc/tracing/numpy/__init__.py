@@ -1,0 +1,1 @@
+"""The NumPy functions, each recorded in terms of ops: one record a function, beside its body."""

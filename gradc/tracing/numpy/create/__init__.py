@@ -1,0 +1,1 @@
+"""NumPy functions that make arrays."""

@@ -1,0 +1,145 @@
+"""Functions that known numbers and shapes decide: windows, indices of triangles, layouts."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradc.tracing.core import source
+from gradc.tracing.core.by_name import array, known, number, numpy, refuse
+from gradc.tracing.core.symbolic_size import SymbolicSize
+from gradc.tracing.core.tracer import Tracer
+from gradc.tracing.numpy.create import creation
+from gradc.tracing.numpy.math.calculus import convolve
+from gradc.tracing.numpy.shape import rearranging, shaping
+from gradc.tracing.registry.dispatch import wrap_known
+from gradc_ir.errors import ShapeError
+
+
+def of_numbers(name: str) -> Callable[..., Any]:
+    """Return what records a function of numbers: a symbolic size has to become a number first."""
+    original = getattr(np, name)
+
+    def record(*args: Any, **options: Any) -> Any:
+        plain = [_plain(arg, f"np.{name}") for arg in args]
+        named = {key: _plain(value, f"np.{name}") for key, value in options.items()}
+        return wrap_known(original(*plain, **named), [])
+
+    record.__doc__ = f"Record ``np.{name}``."
+    parameters = inspect.signature(original).parameters.values()
+    record.__signature__ = inspect.Signature(list(parameters))  # type: ignore[attr-defined]
+    return record
+
+
+def _plain(argument: Any, what: str) -> Any:
+    if isinstance(argument, SymbolicSize):
+        return number(argument, what)
+    if isinstance(argument, Tracer):
+        return known(argument, what)
+    if isinstance(argument, list | tuple):
+        return type(argument)(_plain(part, what) for part in argument)
+    return argument
+
+
+def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: Any = False) -> Any:
+    """Record ``np.einsum_path``, for which shapes are enough."""
+    plain = [_of_same_shape(operand) for operand in operands]
+    return np.einsum_path(*plain, optimize=optimize, einsum_call=einsum_call)
+
+
+def _of_same_shape(operand: Any) -> Any:
+    if not isinstance(operand, Tracer):
+        return operand
+    return np.broadcast_to(0.0, [number(size, "np.einsum_path") for size in operand.shape])  # type: ignore[attr-defined]
+
+
+def mask_indices(n: Any, mask_func: Callable[..., Any], k: Any = 0) -> Any:
+    """Record ``np.mask_indices``."""
+    mask = mask_func(array(np.ones((number(n, "np.mask_indices"),) * 2, int)), k)
+    return tuple(array(part) for part in np.nonzero(known(mask, "np.mask_indices")))
+
+
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+    """Record ``np.unravel_index``; traced indices that are too large are not noticed."""
+    rest = array(indices)
+    if rest.dtype.kind != "i":
+        raise refuse("np.unravel_index of what is not an integer", "cast: i.astype(np.int64)")
+    rest = rest.astype(np.int64)
+    sizes = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
+    found = []
+    for size in reversed(sizes) if order == "C" else sizes:
+        found.append(rest % size)
+        rest = rest // size
+    return tuple(found[::-1] if order == "C" else found)
+
+
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    """Record ``np.ravel_multi_index``; with mode="raise" traced indices are taken to be inside."""
+    parts, sizes = [array(part) for part in multi_index], tuple(dims)
+    modes = (mode,) * len(sizes) if isinstance(mode, str) else tuple(mode)
+    if not len(parts) == len(sizes) == len(modes):
+        raise ShapeError(
+            "np.ravel_multi_index takes an index and a mode for each axis", at=source.location()
+        )
+    flat: Any = array(0)
+    places = list(zip(parts, sizes, modes))
+    for part, size, way in places if order == "C" else places[::-1]:
+        if part.dtype.kind != "i":
+            raise refuse("np.ravel_multi_index of what is no integer", "cast: i.astype(np.int64)")
+        inside = {
+            "raise": lambda part, size: part,
+            "wrap": numpy.remainder,
+            "clip": lambda part, size: numpy.clip(part, 0, size - 1),
+        }[way](part.astype(np.int64), size)
+        flat = flat * size + inside
+    return flat
+
+
+def poly(seq_of_zeros: Any) -> Any:
+    """Record ``np.poly``: the coefficients of the polynomial with these real roots."""
+    roots = numpy.atleast_1d(array(seq_of_zeros))
+    if roots.ndim != 1:
+        raise refuse("np.poly of a matrix", "for a symmetric one: np.poly(np.linalg.eigvalsh(a))")
+    roots = roots.astype(np.dtype(np.mintypecode(roots.dtype.char)))
+    found: Any = array(np.ones(1, roots.dtype))
+    for place in range(number(roots.shape[0], "np.poly")):
+        factor = shaping.concatenate([np.ones(1, roots.dtype), -roots[place : place + 1]], 0)
+        found = array(convolve(found, factor))
+    return found
+
+
+def asfortranarray(a: Any, dtype: Any = None) -> Any:
+    """Record ``np.asfortranarray``: an array of the same elements, a copy if it has two axes."""
+    return creation.by_columns(array(rearranging.atleast(1)(creation.asarray(a, dtype))))
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
+    """Record ``np.require``: what is required of memory is so, or a copy makes it so."""
+    wanted = {str(word).upper()[0] for word in requirements or ()}
+    x = array(creation.asarray(a, dtype))
+    if wanted & {"O", "E", "W"}:
+        return shaping.copied(x, "F" if "F" in wanted else "C")
+    if "F" in wanted:
+        return asfortranarray(x)
+    return shaping.copied(x, "C") if "C" in wanted and not x.contiguous else x
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{
+        name: of_numbers(name)
+        for name in (
+            "bartlett", "blackman", "hamming", "hanning", "diag_indices", "tril_indices",
+            "triu_indices", "broadcast_shapes",
+        )
+    },
+    "einsum_path": einsum_path,
+    "mask_indices": mask_indices,
+    "unravel_index": unravel_index,
+    "ravel_multi_index": ravel_multi_index,
+    "poly": poly,
+    "asfortranarray": asfortranarray,
+    "require": require,
+}  # fmt: skip

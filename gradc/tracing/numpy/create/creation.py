@@ -1,0 +1,221 @@
+"""Functions that make arrays, for sizes and numbers that are not known while tracing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradc.tracing.core import source
+from gradc.tracing.core.as_tracer import as_tracer, stacked
+from gradc.tracing.core.materialise import identity
+from gradc.tracing.core.promote import common_dtype, kind, supported
+from gradc.tracing.core.signals import NeedsConcreteSize
+from gradc.tracing.core.state import running
+from gradc.tracing.core.symbolic_size import SymbolicSize, as_size, is_integer
+from gradc.tracing.core.tracer import Tracer, make, make_known, make_view, read
+from gradc.tracing.core.views import Reshaped
+from gradc.tracing.numpy.shape.shaping import broadcast_to, copied, new_shape
+from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType
+from gradc_ir.errors import ShapeError, TraceError
+
+
+def _filled(shape: tuple[Size, ...], number: Any, dtype: DType) -> Tracer:
+    if all(isinstance(size, int) for size in shape):
+        return make_known(np.full(shape, number, dtype.numpy))  # type: ignore[arg-type]
+    return make(running(), build.full(shape, number, dtype))
+
+
+def _dtype_or(dtype: Any, default: DType) -> DType:
+    return default if dtype is None else supported(dtype)
+
+
+def zeros(shape: Any, dtype: Any = None) -> Tracer:
+    """Record ``np.zeros`` of a symbolic shape."""
+    return _filled(new_shape(shape), 0, _dtype_or(dtype, DType.F64))
+
+
+def ones(shape: Any, dtype: Any = None) -> Tracer:
+    """Record ``np.ones`` of a symbolic shape."""
+    return _filled(new_shape(shape), 1, _dtype_or(dtype, DType.F64))
+
+
+def empty(shape: Any, dtype: Any = None) -> Tracer:
+    """Record ``np.empty``: zeros, since what is in memory would not be the same at every call."""
+    return zeros(shape, dtype)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tracer:
+    """Record ``np.full``."""
+    wanted = new_shape(shape)
+    part = as_tracer(fill_value)
+    if dtype is not None:
+        part = astype(part, dtype)
+    return copied(broadcast_to(part, tuple(_user(size) for size in wanted)), "C")
+
+
+def _user(size: Size) -> Any:
+    return size if isinstance(size, int) else SymbolicSize(size)
+
+
+def _like(number: int) -> Any:
+    def record(a: Any, dtype: Any = None, shape: Any = None) -> Tracer:
+        x = as_tracer(a)
+        wanted = x.type.shape if shape is None else new_shape(shape)
+        return _filled(wanted, number, _dtype_or(dtype, x.type.dtype))
+
+    return record
+
+
+zeros_like = _like(0)
+ones_like = _like(1)
+empty_like = zeros_like
+
+
+def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Tracer:
+    """Record ``np.full_like``."""
+    x = as_tracer(a)
+    wanted = tuple(map(_user, x.type.shape)) if shape is None else shape
+    return full(wanted, fill_value, _dtype_or(dtype, x.type.dtype).numpy)
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tracer:
+    """Record ``np.arange`` with symbolic integers."""
+    if stop is None:
+        start, stop = 0, start
+    ends = []
+    for end in (start, stop, step):
+        known = end.known if isinstance(end, Tracer) else end
+        if known is None or not is_integer(
+            known.item() if isinstance(known, np.ndarray) else known
+        ):
+            raise TraceError(
+                "np.arange of a traced value: its length would not be known",
+                at=source.location(),
+                help="use np.arange(length) * step + start with a known length",
+            )
+        ends.append(as_size(known.item() if isinstance(known, np.ndarray) else known))
+    first, last, stride = ends
+    if not isinstance(stride, int) or stride == 0:
+        raise TraceError("np.arange needs a known step other than 0", at=source.location())
+    extent = last - first if stride > 0 else first - last
+    span = abs(stride)
+    count = sizes.maximum(sizes.floor_quotient(extent + (span - 1), span), 0)
+    wanted = _dtype_or(dtype, DType.I64)
+    value = build.iota(wanted, count)
+    if stride != 1:
+        value = value * stride
+    if first != 0:
+        value = value + build.broadcast_to(build.size_value(first, wanted), (count,))
+    return make(running(), value)
+
+
+def linspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None
+) -> Tracer:
+    """Record ``np.linspace`` between numbers, computed like it as arange * step + start."""
+    first, last = as_tracer(start), as_tracer(stop)
+    if first.type.shape or last.type.shape:
+        raise ShapeError("np.linspace of arrays is not supported", at=source.location())
+    count = as_size(num)
+    if not isinstance(count, int):
+        raise NeedsConcreteSize(count, "np.linspace", source.location())
+    wanted = common_dtype([*(kind(end) for end in (start, stop)), float])
+    a, b = (build.cast(read(end), wanted) for end in (first, last))
+    intervals = count - 1 if endpoint else count
+    value = build.iota(wanted, count)
+    if intervals > 0:
+        value = value * build.broadcast_to((b - a) / float(intervals), (count,))
+    value = value + build.broadcast_to(a, (count,))
+    if endpoint and count > 1:
+        value = build.set_slice(value, build.reshape(b, (1,)), (count - 1,), (1,))
+    return astype(make(running(), value), dtype or wanted.numpy)
+
+
+def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tracer:
+    """Record ``np.eye`` of a symbolic size."""
+    rows, columns = as_size(N), as_size(N if M is None else M)
+    wanted = _dtype_or(dtype, DType.F64)
+    if rows == columns and k == 0:
+        return make(running(), identity(rows, wanted))
+    shape = (rows, columns)
+    down = build.broadcast(build.iota(DType.I64, rows), shape, (0,))
+    across = build.broadcast(build.iota(DType.I64, columns), shape, (1,))
+    return make(running(), build.cast(build.eq(down + k, across), wanted))
+
+
+def identity_matrix(n: Any, dtype: Any = None) -> Tracer:
+    """Record ``np.identity`` of a symbolic size."""
+    return eye(n, dtype=dtype)
+
+
+def array(object: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Tracer:
+    """Record ``np.array``: nested lists of traced numbers and arrays are stacked."""
+    wanted = None if dtype is None else supported(dtype)
+    if isinstance(object, list | tuple):
+        x = stacked(object, wanted)
+    else:
+        x = as_tracer(object)
+        if wanted is not None and x.type.dtype is not wanted:
+            x = astype(x, wanted.numpy)
+        elif copy or not isinstance(object, Tracer):
+            x = copied(x)
+    x = _unlinked_scalar(x)
+    missing = ndmin - x.type.rank
+    if missing > 0:
+        x = make(running(), build.expand_dims(read(x), tuple(range(missing))))
+    return x
+
+
+def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -> Tracer:
+    """Record ``np.asarray``: a tracer is returned as it is, lists are stacked."""
+    if not isinstance(a, Tracer) or a.scalar:
+        return array(a, dtype)
+    fits = dtype is None or supported(dtype) is a.type.dtype
+    if order == "F" and fits and copy is None:
+        return by_columns(a)
+    if order == "F" or (order == "C" and not a.contiguous):
+        fits = False
+    if copy is False and not fits:
+        raise ShapeError("np.asarray with copy=False would have to copy", at=source.location())
+    if fits and not copy:
+        return a
+    fresh = copied(a) if dtype is None else astype(a, dtype)
+    fresh.contiguous = order == "C" or (order != "F" and fresh.contiguous)
+    return fresh
+
+
+def by_columns(x: Tracer) -> Tracer:
+    """Return an array laid out by columns: the array itself, or a copy, or what may be either."""
+    shape = x.type.shape
+    if len(shape) < 2 and x.contiguous:
+        return x
+    if x.contiguous and all(isinstance(size, int) and size > 1 for size in shape):
+        fresh = copied(x)
+        fresh.contiguous = False
+        return fresh
+    return make_view(x, Reshaped(shape, certain=False), shape)
+
+
+def _unlinked_scalar(x: Tracer) -> Tracer:
+    """Turn a number into the 0-d array that np.array makes of it."""
+    if x.scalar:
+        x = make(running(), read(x))
+        x.scalar = False
+    return x
+
+
+def astype(a: Any, dtype: Any, copy: bool = True) -> Tracer:
+    """Record ``x.astype(dtype)``: a copy, or with ``copy=False`` the array that has the dtype."""
+    x = as_tracer(a)
+    wanted = supported(dtype)
+    if not copy and x.type.dtype is wanted and not x.scalar:
+        return x
+    if x.known is not None:
+        return make_known(x.known.astype(wanted.numpy))
+    fresh = make(running(), build.cast(read(x), wanted), contiguous=x.contiguous)
+    fresh.scalar = x.scalar
+    return fresh

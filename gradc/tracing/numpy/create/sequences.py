@@ -1,0 +1,153 @@
+"""Sequences and grids: linspace of arrays, logspace, geomspace, meshgrid, indices, ix_."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradc.tracing.core import source
+from gradc.tracing.core.by_name import array, known, number, numpy
+from gradc.tracing.core.elementwise import common_shape
+from gradc.tracing.core.promote import common_dtype, kind, supported
+from gradc.tracing.core.symbolic_size import as_integer
+from gradc.tracing.numpy.create import creation
+from gradc.tracing.numpy.shape import shaping
+from gradc_ir.errors import ShapeError
+
+
+def linspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False,
+    dtype: Any = None, axis: int = 0,
+) -> Any:  # fmt: skip
+    """Record ``np.linspace``; of arrays with the new axis first, or where ``axis`` says."""
+    first, last = array(start), array(stop)
+    wanted = common_dtype([kind(start), kind(stop), float]).numpy if not (
+        isinstance(start, list | tuple) or isinstance(stop, list | tuple)
+    ) else common_dtype([kind(first), kind(last), float]).numpy  # fmt: skip
+    if not first.ndim and not last.ndim:
+        found = creation.linspace(first, last, num, endpoint, dtype or wanted)
+        count = num
+        step: Any = None
+    else:
+        count = number(num, "np.linspace")
+        intervals = count - 1 if endpoint else count
+        a, b = (
+            array(part)
+            for part in numpy.broadcast_arrays(first.astype(wanted), last.astype(wanted))
+        )
+        places = array(np.arange(count, dtype=wanted)).reshape((-1, *(1,) * a.ndim))
+        found = a + places * ((b - a) / intervals if intervals > 0 else b - a)
+        if endpoint and count > 1:
+            found = shaping.concatenate([array(found)[:-1], b[None]], 0)
+        found = shaping.moveaxis(array(found).astype(dtype or wanted), 0, axis)
+    if not retstep:
+        return found
+    intervals = number(count, "np.linspace") - (1 if endpoint else 0)
+    step = (last - first).astype(wanted) / intervals if intervals > 0 else float("nan")
+    return found, step
+
+
+def logspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0,
+    dtype: Any = None, axis: int = 0,
+) -> Any:  # fmt: skip
+    """Record ``np.logspace``: powers of a base with evenly spaced exponents."""
+    exponents = linspace(start, stop, num, endpoint, False, None, axis)
+    if array(base).ndim:
+        base = shaping.expand_dims(base, axis)
+    powers = array(numpy.power(base, exponents))
+    return powers if dtype is None else powers.astype(dtype)
+
+
+def geomspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Any:
+    """Record ``np.geomspace``: evenly spaced on a logarithmic scale, the ends exact."""
+    first, last = array(start), array(stop)
+    # as NumPy, which computes in float64 whatever the ends are
+    first, last = (part.astype(np.float64) for part in broadcast_arrays(first, last))
+    sign = numpy.sign(first)
+    count = number(num, "np.geomspace")
+    ends = (numpy.log10(first * sign), numpy.log10(last * sign))
+    found = array(logspace(*ends, count, endpoint)) * sign
+    rows = [found]
+    if count > 0:
+        rows = [first[None], found[1:]]
+    if count > 1 and endpoint:
+        rows = [first[None], found[1:-1], last[None]]
+    joined = array(shaping.concatenate(rows, 0)).astype(dtype or np.float64)
+    return shaping.moveaxis(joined, 0, axis)
+
+
+def meshgrid(
+    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> tuple[Any, ...]:
+    """Record ``np.meshgrid``."""
+    if indexing not in ("xy", "ij"):
+        raise ShapeError("np.meshgrid: indexing is 'xy' or 'ij'", at=source.location())
+    rank = len(xi)
+    places = list(range(rank))
+    if indexing == "xy" and rank > 1:
+        places[:2] = [1, 0]
+    grid = [
+        shaping.reshape(shaping.ravel(x), tuple(-1 if i == place else 1 for i in range(rank)))
+        for x, place in zip(xi, places)
+    ]
+    if not sparse:
+        grid = list(broadcast_arrays(*grid))
+    return tuple(shaping.copied(x, "C") for x in grid) if copy else tuple(grid)
+
+
+def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
+    """Record ``np.broadcast_arrays``: views that cannot be assigned to."""
+    tracers = [array(arg) for arg in args]
+    shape = tuple(map(as_integer, common_shape("broadcast_arrays", tracers)))
+    return tuple(shaping.broadcast_to(x, shape) for x in tracers)
+
+
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    """Record ``np.indices`` of symbolic sizes."""
+    shape = tuple(dimensions)
+    rank = len(shape)
+    rows = []
+    for axis, size in enumerate(shape):
+        places = array(numpy.arange(size, dtype=supported(dtype).numpy))
+        row = places.reshape(tuple(-1 if i == axis else 1 for i in range(rank)))
+        rows.append(row if sparse else shaping.broadcast_to(row, shape))
+    return tuple(rows) if sparse else shaping.stack(rows, 0)
+
+
+def ix_(*args: Any) -> tuple[Any, ...]:
+    """Record ``np.ix_``: an open mesh of traced index arrays; masks have to be known."""
+    rank = len(args)
+    found = []
+    for axis, arg in enumerate(args):
+        index = array(arg)
+        if index.ndim != 1:
+            raise ShapeError("np.ix_ takes vectors", at=source.location(), found=f"{index.type}")
+        if index.dtype == np.bool_:
+            index = array(np.flatnonzero(known(index, "np.ix_")))
+        found.append(index.reshape(tuple(-1 if i == axis else 1 for i in range(rank))))
+    return tuple(found)
+
+
+def fromfunction(
+    function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
+) -> Any:
+    """Record ``np.fromfunction``: a function of the grids of indices."""
+    return function(*array(indices(shape, dtype)), **kwargs)
+
+
+def indices_from(name: str) -> Callable[..., Any]:
+    """Return what records ``np.diag_indices_from`` and its like: they need the shape only."""
+
+    def record(arr: Any, k: int = 0) -> tuple[Any, ...]:
+        shape = tuple(number(size, f"np.{name}") for size in array(arr).shape)
+        extra = () if name.startswith("diag") else (k,)
+        found = getattr(np, name)(np.broadcast_to(0.0, shape), *extra)
+        return tuple(array(part) for part in found)
+
+    record.__doc__ = f"Record ``np.{name}``."
+    return record

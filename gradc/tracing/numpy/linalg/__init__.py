@@ -1,0 +1,1 @@
+"""numpy.linalg, and the products of vectors and matrices."""

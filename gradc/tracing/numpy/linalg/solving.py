@@ -1,0 +1,84 @@
+"""np.linalg's equations: solve and inv, and the forms of both for tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradc.tracing.core import source
+from gradc.tracing.core.by_name import array, number, numpy
+from gradc.tracing.core.symbolic_size import as_integer
+from gradc.tracing.numpy.linalg.stacks import Stacks, as_column, from_column
+from gradc.tracing.numpy.shape import shaping
+from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Value
+from gradc_ir.errors import ShapeError
+from gradc_ir.graphs.matrices import identity
+
+
+def solve(a: Any, b: Any) -> Any:
+    """Record ``np.linalg.solve``: nan where a matrix is singular; b is a vector if it has one axis.
+
+    Its derivative solves equations with the same matrix (M. Giles, "Collected matrix derivative
+    results", 2008, §2.3.1).
+    """
+    stacks = Stacks("np.linalg.solve", a, b)
+    matrix, right = stacks.values
+    return stacks.result(solution(stacks, matrix, right))
+
+
+def solution(stacks: Stacks, matrix: Value, right: Value, *, transposed: bool = False) -> Value:
+    """Return the solution for right-hand sides that are one vector, or matrices."""
+    stacks.check(matrix, square=True)
+    if not right.type.rank:
+        raise stacks.failure("the right-hand side has to be a vector or a matrix")
+    columns = as_column(right) if right.type.rank == 1 else right
+    stacks.match(matrix.type.shape[-1], columns.type.shape[-2], "the right-hand side does not fit")
+    found = build.solve(*stacks.together(matrix, columns), transposed=transposed)
+    return from_column(found) if right.type.rank == 1 else found
+
+
+def inv(a: Any) -> Any:
+    """Record ``np.linalg.inv``: nan where a matrix is singular."""
+    stacks = Stacks("np.linalg.inv", a)
+    (x,) = stacks.matrices(square=True)
+    return stacks.result(inverse(x))
+
+
+def inverse(x: Value) -> Value:
+    """Return the inverses of square matrices."""
+    return build.solve(x, identity(x.type.shape, x.type.dtype))
+
+
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    """Record ``np.linalg.tensorinv``: the inverse for ``np.tensordot(…, ind)``."""
+    x = array(a)
+    split = number(ind, "np.linalg.tensorinv")
+    if split <= 0:
+        raise ShapeError("np.linalg.tensorinv: ind has to be positive", at=source.location())
+    first, last = x.type.shape[:split], x.type.shape[split:]
+    square = _as_matrix(x, first, last)
+    return array(inv(square)).reshape((*x.shape[split:], *x.shape[:split]))
+
+
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    """Record ``np.linalg.tensorsolve``: x with ``np.tensordot(a, x, x.ndim) == b``."""
+    x, right = array(a), array(b)
+    if axes is not None:
+        moved = [axis % x.ndim for axis in axes]
+        x = array(numpy.transpose(x, [axis for axis in range(x.ndim) if axis not in moved] + moved))
+    split = right.ndim
+    shape = x.shape[split:]
+    square = _as_matrix(x, x.type.shape[:split], x.type.shape[split:])
+    return array(solve(square, shaping.ravel(right))).reshape(shape)
+
+
+def _as_matrix(x: Any, first: Any, last: Any) -> Any:
+    rows, columns = sizes.product(first), sizes.product(last)
+    if rows != columns:
+        raise ShapeError(
+            "the products of the first and of the last sizes differ",
+            at=source.location(),
+            found=f"{x.type}: {rows} and {columns}",
+        )
+    return x.reshape((as_integer(rows), as_integer(columns)))

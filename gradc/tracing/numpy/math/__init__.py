@@ -1,0 +1,1 @@
+"""NumPy functions of calculus, polynomials, series and the parts of numbers."""

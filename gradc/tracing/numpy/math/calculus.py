@@ -1,0 +1,210 @@
+"""Differences, gradients and integrals of samples, convolutions and the sinc function."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradc.tracing.core import source
+from gradc.tracing.core.by_name import array, number, numpy, refuse
+from gradc.tracing.core.state import running
+from gradc.tracing.core.tracer import make, read
+from gradc.tracing.numpy.linalg.products import contracted, pair
+from gradc.tracing.numpy.reduce.reductions import axes_of, position
+from gradc.tracing.numpy.shape import shaping
+from gradc.tracing.numpy.shape.rearranging import along
+from gradc_ir import build
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType
+from gradc_ir.errors import ShapeError
+
+# The series of sin(y) / y in y*y up to |y| = 1, exact to the last bit of float64.
+_SINC = [(-1) ** k / math.factorial(2 * k + 1) for k in range(10)]
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Record ``np.diff``; ``prepend`` and ``append`` are joined on first."""
+    x = array(a)
+    axis = position(axis, x.ndim)
+    if number(n, "np.diff") < 0:
+        raise ShapeError("np.diff: n is negative", at=source.location())
+    parts = [x]
+    for where, part in ((0, prepend), (len(parts) + 1, append)):
+        if part is not None and part is not np._NoValue:
+            end = array(part)
+            if not end.ndim:
+                end = shaping.broadcast_to(end, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
+            parts.insert(where, end)
+    joined = shaping.concatenate(parts, axis) if len(parts) > 1 else x
+    return shaping.diff(joined, n, axis)
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Record ``np.ediff1d``: differences of the flattened array, with given ends."""
+    steps = array(shaping.diff(shaping.ravel(ary)))
+    ends = [None if end is None else array(shaping.ravel(end)).astype(steps.dtype)
+            for end in (to_begin, to_end)]  # fmt: skip
+    parts = [part for part in (ends[0], steps, ends[1]) if part is not None]
+    return shaping.concatenate(parts, 0)
+
+
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """Record ``np.gradient``: central differences, for spacings that are numbers or arrays."""
+    x = array(f)
+    if x.dtype.kind != "f":
+        x = x.astype(np.float64)
+    axes = axes_of(axis, x.ndim) if not isinstance(axis, tuple) else tuple(
+        position(one, x.ndim) for one in axis
+    )  # fmt: skip
+    spacings = [array(one) for one in varargs] or [array(1.0)]
+    if len(spacings) == 1 and not spacings[0].ndim:
+        spacings *= len(axes)
+    if len(spacings) != len(axes) or edge_order not in (1, 2):
+        raise ShapeError("np.gradient: invalid number of arguments", at=source.location())
+    found = []
+    for one, spacing in zip(axes, spacings):
+        moved = array(shaping.moveaxis(x, one, 0))
+        size = moved.shape[0]
+        if isinstance(size, int) and size < edge_order + 1:
+            raise ShapeError(
+                f"np.gradient: axis {one} needs {edge_order + 1} elements", at=source.location()
+            )
+        slopes = _slopes(moved, spacing, edge_order)
+        found.append(shaping.moveaxis(slopes, 0, one))
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _slopes(x: Any, spacing: Any, edge_order: int) -> Any:
+    if spacing.ndim:
+        steps = array(shaping.diff(spacing))
+        steps = steps.reshape((-1, *(1,) * (x.ndim - 1))).astype(x.dtype)
+        before, after = steps[:-1], steps[1:]
+        first, last = steps[:1], steps[-1:]
+        inner = (
+            -after / (before * (before + after)) * x[:-2]
+            + (after - before) / (before * after) * x[1:-1]
+            + before / (after * (before + after)) * x[2:]
+        )
+    else:
+        first = last = spacing
+        inner = (x[2:] - x[:-2]) / (2.0 * spacing)
+    start, end = (x[1:2] - x[:1]) / first, (x[-1:] - x[-2:-1]) / last
+    if edge_order == 2:
+        start = _edge(x[:1], x[1:2], x[2:3], first, steps[1:2] if spacing.ndim else first)
+        end = -_edge(x[-1:], x[-2:-1], x[-3:-2], last, steps[-2:-1] if spacing.ndim else last)
+    return shaping.concatenate([array(part).astype(x.dtype) for part in (start, inner, end)], 0)
+
+
+def _edge(x0: Any, x1: Any, x2: Any, near: Any, far: Any) -> Any:
+    """Return the slope at the first of three points, to second order."""
+    a = -(2.0 * near + far) / (near * (near + far))
+    b = (near + far) / (near * far)
+    c = -near / (far * (near + far))
+    return a * x0 + b * x1 + c * x2
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """Record ``np.trapezoid``: the integral by the trapezoidal rule."""
+    heights = array(y)
+    axis = position(axis, heights.ndim)
+    step: Any = dx
+    if x is not None:
+        places = array(x)
+        if places.ndim == 1:
+            step = array(shaping.diff(places))
+            step = step.reshape(tuple(-1 if i == axis else 1 for i in range(heights.ndim)))
+        else:
+            step = shaping.diff(places, 1, axis)
+    later, earlier = heights[along(axis, slice(1, None))], heights[along(axis, slice(None, -1))]
+    return numpy.sum(step * (later + earlier) / 2.0, axis=axis)
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """Record ``np.convolve``."""
+    x, y = array(a), array(v)
+    known = y.ndim == x.ndim == 1 and isinstance(x.shape[0], int) and isinstance(y.shape[0], int)
+    if known and y.shape[0] > x.shape[0]:
+        x, y = y, x
+    return _correlated(x, shaping.flip(y), mode, "np.convolve")
+
+
+def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    """Record ``np.correlate``."""
+    x, y = array(a), array(v)
+    if y.ndim == x.ndim == 1 and mode != "full" and y.shape[0] > x.shape[0]:
+        # NumPy slides the shorter one, and turns the result around
+        return shaping.copied(shaping.flip(_correlated(y, x, mode, "np.correlate")), "C")
+    return _correlated(x, y, mode, "np.correlate")
+
+
+def _correlated(x: Any, y: Any, mode: str, name: str) -> Any:
+    """Return the sums of products of y with every window of x, as a contraction."""
+    if x.ndim != 1 or y.ndim != 1:
+        raise ShapeError(f"{name} takes vectors", at=source.location(), found=f"{x.type}, {y.type}")
+    left, right = pair(x, y)
+    (size,), (width,) = left.type.shape, right.type.shape
+    if size == 0 or width == 0:
+        raise ShapeError(f"{name} of an empty array", at=source.location())
+    if mode not in ("full", "same", "valid"):
+        raise ShapeError(f"{name}: mode={mode!r}", at=source.location(), help="full, same or valid")
+    if mode != "full" and not (isinstance(size, int) and isinstance(width, int)):
+        number(x.shape[0], f"{name} with mode={mode!r}")
+        number(y.shape[0], f"{name} with mode={mode!r}")
+    before: Size
+    count: Size
+    if mode == "valid":
+        before, count = 0, size - width + 1
+    elif mode == "full":
+        before, count = width - 1, size + width - 1
+    else:
+        before, count = width // 2, size
+    windows = (count, width)
+    places = build.broadcast(build.iota(DType.I64, count), windows, (0,))
+    offsets = build.broadcast(build.iota(DType.I64, width), windows, (1,))
+    index = places + offsets
+    if mode == "valid":
+        value = contracted(build.gather(left, (index,), (0,)), right, "ab", "b", "a")
+        return make(running(), value)
+    index = index - build.broadcast_to(build.size_value(before), windows)
+    last = build.broadcast_to(build.size_value(size - 1), windows)
+    inside = build.logical_and(build.ge(index, 0), build.le(index, last))
+    # what lies outside is no zero to be multiplied by an infinity, but no term at all
+    near = build.minimum(build.maximum(index, 0), last)
+    terms = build.gather(left, (near,), (0,)) * build.broadcast(right, windows, (1,))
+    terms = build.select(inside, terms, build.zeros_like(terms))
+    return make(running(), build.reduce_sum(terms, (1,)))
+
+
+def sinc(x: Any) -> Any:
+    """Record ``np.sinc``: ``sin(pi x) / (pi x)``, near zero by its series for all derivatives."""
+    given = array(x)
+    if given.dtype.kind != "f":
+        given = given.astype(np.float64)
+    value = read(given) * math.pi
+    square = value * value
+    near = build.lt(square, 1.0)
+    series = build.full_like(value, _SINC[-1])
+    for coefficient in _SINC[-2::-1]:
+        series = series * square + coefficient
+    safe = build.select(near, build.ones_like(value), value)
+    found = build.select(near, series, build.sin(safe) / safe)
+    return make(running(), found, contiguous=given.contiguous)
+
+
+def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Any:
+    """Record ``np.unwrap`` of floats: whole periods added so that steps stay small."""
+    x = array(p)
+    if x.dtype.kind != "f":
+        raise refuse("np.unwrap of integers", "cast it first: x.astype(np.float64)")
+    axis = position(axis, x.ndim)
+    steps = array(shaping.diff(x, 1, axis))
+    high = period / 2
+    folded = (steps + high) % period - high
+    edge = numpy.logical_and(numpy.equal(folded, -high), numpy.greater(steps, 0))
+    change = numpy.where(edge, high, folded) - steps
+    limit = high if discont is None else discont
+    change = numpy.where(numpy.less(numpy.abs(steps), limit), 0, change)
+    later = x[along(axis, slice(1, None))] + numpy.cumsum(change, axis)
+    return shaping.concatenate([x[along(axis, slice(None, 1))], later], axis)

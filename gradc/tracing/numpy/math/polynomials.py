@@ -1,0 +1,68 @@
+"""Polynomials by their coefficients, the highest power first, as np.polyval takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradc.tracing.core.by_name import array, number, numpy
+from gradc.tracing.numpy.math.calculus import convolve
+from gradc.tracing.numpy.shape import shaping
+
+
+def polyval(p: Any, x: Any) -> Any:
+    """Record ``np.polyval``, by Horner's rule."""
+    coefficients = array(p)
+    points = array(x)
+    found = numpy.zeros_like(points)
+    for place in range(number(coefficients.shape[0], "np.polyval")):
+        found = found * points + coefficients[place]
+    return found
+
+
+def _combined(name: str) -> Callable[..., Any]:
+    def record(a1: Any, a2: Any) -> Any:
+        left, right = (numpy.atleast_1d(array(part)) for part in (a1, a2))
+        missing = number(right.shape[0], f"np.poly{name}") - number(left.shape[0], f"np.poly{name}")
+        left = _raised(left, max(missing, 0))
+        right = _raised(right, max(-missing, 0))
+        return getattr(numpy, "add" if name == "add" else "subtract")(left, right)
+
+    record.__doc__ = f"Record ``np.poly{name}``."
+    return record
+
+
+def _raised(p: Any, count: int) -> Any:
+    return shaping.concatenate([np.zeros(count, p.dtype), p], 0) if count else p
+
+
+polyadd = _combined("add")
+polysub = _combined("sub")
+
+
+def polymul(a1: Any, a2: Any) -> Any:
+    """Record ``np.polymul``."""
+    return convolve(numpy.atleast_1d(array(a1)), numpy.atleast_1d(array(a2)))
+
+
+def polyder(p: Any, m: int = 1) -> Any:
+    """Record ``np.polyder``: the coefficients of the m-th derivative."""
+    x = array(p)
+    for _ in range(m):
+        degree = number(x.shape[0], "np.polyder") - 1
+        x = x[:-1] * np.arange(degree, 0, -1)
+    return x
+
+
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    """Record ``np.polyint``: the coefficients of the m-th integral, with its constants."""
+    x = array(p)
+    constants = numpy.zeros(m) if k is None else numpy.broadcast_to(array(k), (m,))
+    for place in range(m):
+        size = number(x.shape[0], "np.polyint")
+        x = array(
+            shaping.concatenate([x / np.arange(size, 0, -1), array(constants)[place][None]], 0)
+        )
+    return x

@@ -1,0 +1,114 @@
+"""Rounding, remainders, signs, and what complex numbers would need; rounding has no gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradc.tracing.core.by_name import array, number, numpy
+from gradc.tracing.core.elementwise import Elementwise, elementwise
+from gradc.tracing.core.state import running
+from gradc.tracing.core.tracer import make, read
+from gradc_ir import build
+from gradc_ir.core.graph import Value
+
+
+def rint(x: Any) -> Any:
+    """Record ``np.rint``: to the nearest integer, halves to the even one."""
+    given = array(x)
+    if given.dtype.kind != "f":
+        given = given.astype(np.float64)
+    value = read(given)
+    low = build.floor(value)
+    part = value - low
+    even = low + build.remainder(low, 2.0)
+    up = build.select(build.lt(0.5, part), low + 1.0, low)
+    nearest = build.select(build.eq(part, 0.5), even, up)
+    # the sign of a zero is kept
+    signed = build.select(build.lt(value, 0.0), -build.abs(nearest), nearest)
+    return make(running(), signed, contiguous=given.contiguous)
+
+
+def around(a: Any, decimals: Any = 0) -> Any:
+    """Record ``np.round``: scaled by a power of ten, rounded, and scaled back, as NumPy does."""
+    x = array(a)
+    places = number(decimals, "np.round")
+    if x.dtype.kind != "f":
+        if places < 0:
+            scaled = array(rint(x / 10.0**-places)) * 10.0**-places
+            return scaled.astype(x.dtype)
+        return numpy.copy(x)
+    if not places:
+        return rint(x)
+    if places > 0:
+        return array(rint(x * 10.0**places)) / 10.0**places
+    return array(rint(x / 10.0**-places)) * 10.0**-places
+
+
+def _fmod(x: Value, y: Value) -> Value:
+    size = build.remainder(build.abs(x), build.abs(y))
+    return build.select(build.lt(x, 0), -size, size)
+
+
+def fmod(x1: Any, x2: Any) -> Any:
+    """Record ``np.fmod``: the remainder with the sign of the dividend."""
+    return elementwise(_FMOD, [array(x) if isinstance(x, list | tuple) else x for x in (x1, x2)])
+
+
+_FMOD = Elementwise("fmod", np.fmod, _fmod)
+
+
+def signbit(x: Any) -> Any:
+    """Record ``np.signbit``; that of nan, which no computation gives, is False."""
+    given = array(x)
+    if given.dtype.kind != "f":
+        return numpy.less(given, 0)
+    # 1 / -0.0 is negative, which -0.0 < 0 is not
+    return numpy.less(numpy.where(numpy.equal(given, 0), 1.0 / given, given), 0)
+
+
+def isposinf(x: Any) -> Any:
+    """Record ``np.isposinf``."""
+    return numpy.equal(x, np.inf)
+
+
+def isneginf(x: Any) -> Any:
+    """Record ``np.isneginf``."""
+    return numpy.equal(x, -np.inf)
+
+
+def real(val: Any) -> Any:
+    """Record ``np.real``: the array itself, since complex numbers are not supported."""
+    return array(val)
+
+
+def real_if_close(a: Any, tol: Any = 100) -> Any:
+    """Record ``np.real_if_close``: the array itself, since complex numbers are not supported."""
+    return array(a)
+
+
+def angle(z: Any, deg: bool = False) -> Any:
+    """Record ``np.angle`` of real numbers: 0, or pi for negative ones."""
+    found = numpy.arctan2(0, array(z))
+    return found * (180 / np.pi) if deg else found
+
+
+def iscomplex(x: Any) -> Any:
+    """Record ``np.iscomplex``: false everywhere."""
+    return numpy.zeros_like(x, dtype=np.bool_)
+
+
+def conjugate(x: Any) -> Any:
+    """Record ``np.conjugate``: a copy, since complex numbers are not supported."""
+    return numpy.positive(x)
+
+
+def imag(val: Any) -> Any:
+    """Record ``np.imag``: zeros, since complex numbers are not supported."""
+    return numpy.zeros_like(val)
+
+
+def isreal(x: Any) -> Any:
+    """Record ``np.isreal``: true everywhere."""
+    return numpy.ones_like(x, dtype=np.bool_)

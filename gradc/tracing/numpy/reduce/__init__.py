@@ -1,0 +1,1 @@
+"""NumPy functions that reduce or accumulate along axes."""

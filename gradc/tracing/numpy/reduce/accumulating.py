@@ -1,0 +1,144 @@
+"""Running sums, products and extremes along an axis.
+
+Sums and products go from left to right, as NumPy's do, to the bit. Extremes are joined in steps
+that double, for sizes that are known: each of ``log2(n)`` steps joins every element with the one
+1, 2, 4 … places before it (D. Hillis and G. Steele, *Data parallel algorithms*, 1986). A running
+extreme is an element, the first of equal ones, and its derivative goes to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradc.tracing.core.by_name import array, number, numpy
+from gradc.tracing.core.promote import supported
+from gradc.tracing.core.state import running
+from gradc.tracing.core.tracer import make, read
+from gradc.tracing.numpy.reduce.ignoring_nan import without_nan
+from gradc.tracing.numpy.reduce.reductions import position
+from gradc.tracing.numpy.select import choosing
+from gradc.tracing.numpy.shape import shaping
+from gradc.tracing.numpy.shape.rearranging import along
+from gradc_ir import build
+
+
+def accumulate(name: str, a: Any, axis: Any, dtype: Any = None, title: str = "") -> Any:
+    """Return the running results of a binary function along an axis; None flattens."""
+    x = array(a)
+    if axis is None:
+        x, axis = array(shaping.ravel(x)), 0
+    axis = position(axis, x.ndim)
+    if dtype is not None:
+        x = x.astype(supported(dtype).numpy)
+    elif name in ("add", "multiply") and x.dtype.kind in "bi":
+        x = x.astype("int64")
+    if name == "add" and x.dtype.kind != "b":
+        return make(running(), build.cumsum(read(x), axis))
+    if name == "multiply" and x.dtype.kind != "b":
+        return make(running(), build.cumprod(read(x), axis))
+    found = _by_doubling(name, x, axis, title or f"np.{name}.accumulate")
+    if name not in _RECORDS or x.dtype.kind != "f":
+        return found
+    return choosing.take_along_axis(x, _record_places(name, x, found, axis), axis)
+
+
+def _by_doubling(name: str, x: Any, axis: int, title: str) -> Any:
+    size = number(x.shape[axis], title)
+    distance = 1
+    while distance < size:
+        head = x[along(axis, slice(None, distance))]
+        earlier, later = (
+            x[along(axis, part)] for part in (slice(None, -distance), slice(distance, None))
+        )
+        x = array(shaping.concatenate([head, getattr(numpy, name)(earlier, later)], axis))
+        distance *= 2
+    return shaping.copied(x, "C")
+
+
+def _not_below(x: Any, best: Any) -> Any:
+    return numpy.logical_and(numpy.logical_not(numpy.less_equal(x, best)), _is_number(best))
+
+
+def _not_above(x: Any, best: Any) -> Any:
+    return numpy.logical_and(numpy.logical_not(numpy.greater_equal(x, best)), _is_number(best))
+
+
+def _is_number(x: Any) -> Any:
+    return numpy.equal(x, x)
+
+
+def _first_number(x: Any, best: Any) -> Any:
+    return numpy.logical_and(_is_number(x), numpy.logical_not(_is_number(best)))
+
+
+# whether an element is better than the best before it; a nan is the best of all, or of none
+_RECORDS: dict[str, Callable[[Any, Any], Any]] = {
+    "maximum": _not_below,
+    "minimum": _not_above,
+    "fmax": lambda x, best: numpy.logical_or(numpy.greater(x, best), _first_number(x, best)),
+    "fmin": lambda x, best: numpy.logical_or(numpy.less(x, best), _first_number(x, best)),
+}
+
+
+def _record_places(name: str, x: Any, best: Any, axis: int) -> Any:
+    """Return for each element the place of the best until there: ``new ? i : place[i-1]``."""
+    earlier, later = best[along(axis, slice(None, -1))], x[along(axis, slice(1, None))]
+    first = numpy.ones_like(x[along(axis, slice(None, 1))], dtype=bool)
+    new = array(shaping.concatenate([first, _RECORDS[name](later, earlier)], axis))
+    shape = tuple(-1 if i == axis else 1 for i in range(x.ndim))
+    places = array(numpy.arange(x.shape[axis])).reshape(shape)
+    kept = array(numpy.logical_not(new)).astype("int64")
+    return make(running(), build.recurrence(read(kept), read(numpy.where(new, places, 0)), axis))
+
+
+def accumulator(name: str) -> Callable[..., Any]:
+    """Return what records ``np.<ufunc>.accumulate``, along axis 0 by default."""
+
+    def record(array: Any, axis: Any = 0, dtype: Any = None) -> Any:
+        return accumulate(name, array, axis, dtype)
+
+    record.__doc__ = f"Record ``np.{name}.accumulate``."
+    return record
+
+
+def cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    """Record ``np.cumsum``."""
+    return accumulate("add", a, axis, dtype, "np.cumsum")
+
+
+def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    """Record ``np.cumprod``."""
+    return accumulate("multiply", a, axis, dtype, "np.cumprod")
+
+
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    """Record ``np.nancumsum``."""
+    return cumsum(without_nan(a, 0)[0], axis, dtype)
+
+
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    """Record ``np.nancumprod``."""
+    return cumprod(without_nan(a, 1)[0], axis, dtype)
+
+
+def _cumulative(run: Callable[..., Any], unit: int) -> Callable[..., Any]:
+    def record(x: Any, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
+        given = array(x)
+        if axis is None and given.ndim > 1:
+            from gradc_ir.errors import ShapeError
+
+            raise ShapeError("a running sum of several axes needs axis=")
+        axis = position(0 if axis is None else axis, given.ndim)
+        found = array(run(given, axis, dtype))
+        if not include_initial:
+            return found
+        shape = (*found.shape[:axis], 1, *found.shape[axis + 1 :])
+        return shaping.concatenate([numpy.full(shape, unit, dtype=found.dtype), found], axis)
+
+    record.__doc__ = "Record ``np.cumulative_sum`` or ``np.cumulative_prod``."
+    return record
+
+
+cumulative_sum = _cumulative(cumsum, 0)
+cumulative_prod = _cumulative(cumprod, 1)

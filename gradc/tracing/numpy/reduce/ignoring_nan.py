@@ -1,0 +1,112 @@
+"""Reductions that leave out nan: nansum, nanmean, nanvar and their like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradc.tracing.core.by_name import array, numpy
+from gradc.tracing.numpy.reduce import statistics
+
+NAN = float("nan")
+
+
+def without_nan(a: Any, other: float) -> tuple[Any, Any]:
+    """Return the array with nan replaced, and where there was none; None for integers."""
+    x = array(a)
+    if x.dtype.kind != "f":
+        return x, None
+    present = numpy.equal(x, x)
+    return numpy.where(present, x, np.asarray(other, x.dtype)[()]), present
+
+
+def nansum(
+    a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None,
+    where: Any = True,
+) -> Any:  # fmt: skip
+    """Record ``np.nansum``."""
+    return statistics.sum(without_nan(a, 0)[0], axis, dtype, keepdims, initial, where)
+
+
+def nanprod(
+    a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None,
+    where: Any = True,
+) -> Any:  # fmt: skip
+    """Record ``np.nanprod``."""
+    return statistics.prod(without_nan(a, 1)[0], axis, dtype, keepdims, initial, where)
+
+
+def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    """Record ``np.nanmean``."""
+    x, present = without_nan(a, 0)
+    if present is None:
+        return statistics.mean(x, axis, dtype, keepdims)
+    total = array(statistics.sum(x, axis, dtype, keepdims))
+    return total / array(numpy.sum(present, axis=axis, keepdims=keepdims)).astype(total.dtype)
+
+
+def nanvar(
+    a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False
+) -> Any:
+    """Record ``np.nanvar``: nan where no more than ``ddof`` elements are left."""
+    x, present = without_nan(a, 0)
+    if present is None:
+        return statistics.var(x, axis, dtype, ddof, keepdims)
+    found = array(statistics.var(x, axis, dtype, ddof, keepdims, present))
+    count = numpy.sum(present, axis=axis, keepdims=keepdims)
+    return numpy.where(numpy.greater(count, ddof), found, np.asarray(NAN, found.dtype)[()])
+
+
+def nanstd(
+    a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False
+) -> Any:
+    """Record ``np.nanstd``."""
+    return statistics.root(array(nanvar(a, axis, dtype, ddof, keepdims)))
+
+
+def extreme(name: str, empty: float, none_left: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """Return what records a reduction with ``empty`` for nan.
+
+    ``none_left`` takes the array and the axis, and returns what stands where all are nan.
+    """
+
+    def record(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        x, present = without_nan(a, empty)
+        found = getattr(numpy, name)(x, axis=axis, keepdims=keepdims)
+        if present is None:
+            return found
+        some = numpy.any(present, axis=axis, keepdims=keepdims)
+        return numpy.where(some, found, none_left(x, axis))
+
+    return record
+
+
+def _nan(x: Any, axis: Any) -> Any:
+    return np.asarray(NAN, x.dtype)[()]
+
+
+nanmax = extreme("max", -np.inf, _nan)
+nanmax.__doc__ = "Record ``np.nanmax``: nan where nothing is left."
+nanmin = extreme("min", np.inf, _nan)
+nanmin.__doc__ = "Record ``np.nanmin``: nan where nothing is left."
+
+
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """Record ``np.nan_to_num``: numbers in place of nan and infinities."""
+    given = array(x)
+    if given.dtype.kind != "f":
+        return numpy.copy(given) if copy else given
+    largest = np.finfo(given.dtype).max
+    high = largest if posinf is None else posinf
+    low = -largest if neginf is None else neginf
+    found = numpy.where(numpy.not_equal(given, given), array(nan).astype(given.dtype), given)
+    found = numpy.where(numpy.equal(given, np.inf), array(high).astype(given.dtype), found)
+    found = numpy.where(numpy.equal(given, -np.inf), array(low).astype(given.dtype), found)
+    if copy or given.scalar:
+        return found
+    given[...] = found
+    return given

@@ -1,0 +1,1 @@
+"""NumPy functions that choose, search, sort and scatter."""

@@ -1,0 +1,279 @@
+"""Functions that choose elements: by conditions, by indices, by known masks; and write there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradc.tracing.core import source
+from gradc.tracing.core.by_name import array, is_traced, known, number, numpy, refuse
+from gradc.tracing.core.promote import common_dtype, kind
+from gradc.tracing.core.tracer import Tracer, read, write
+from gradc.tracing.indexing.picking import assigned_value
+from gradc.tracing.numpy.reduce.reductions import position
+from gradc.tracing.numpy.shape import shaping
+from gradc.tracing.numpy.shape.rearranging import along
+from gradc_ir import build
+from gradc_ir.core.graph import Value
+from gradc_ir.errors import DTypeError, ShapeError, TraceError
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """Record ``np.select``: for each element the first choice whose condition holds."""
+    if len(condlist) != len(choicelist) or not len(condlist):
+        raise ShapeError(
+            "np.select needs as many choices as conditions, one at least", at=source.location()
+        )
+    choices = [c if type(c) in (int, float) else array(c) for c in (*choicelist, default)]
+    dtype = common_dtype([kind(choice) for choice in choices]).numpy
+    found = array(choices[-1]).astype(dtype)
+    for condition, choice in zip(reversed(condlist), reversed(choices[:-1])):
+        test = array(condition)
+        if test.dtype != np.bool_:
+            raise DTypeError("np.select: a condition is not boolean", at=source.location())
+        found = numpy.where(test, array(choice).astype(dtype), found)
+    return array(found)
+
+
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """Record ``np.piecewise``: each function of all of x, chosen where its condition holds.
+
+    NumPy calls a function with the selected elements only, so a function must be elementwise here.
+    """
+    points = array(x)
+    conditions = _conditions(condlist, points)
+    functions = list(funclist)
+    if len(functions) not in (len(conditions), len(conditions) + 1):
+        raise ShapeError(
+            f"np.piecewise: {len(functions)} functions for {len(conditions)} conditions",
+            at=source.location(),
+        )
+    extra = functions.pop() if len(functions) > len(conditions) else 0
+    # the default first, then every condition in its order: the last that holds counts
+    found = _applied(extra, points, args, kw)
+    for condition, function in zip(conditions, functions):
+        found = numpy.where(condition, _applied(function, points, args, kw), found)
+    return shaping.copied(shaping.broadcast_to(array(found), points.shape))
+
+
+def _conditions(condlist: Any, points: Any) -> list[Any]:
+    """Return the conditions; as in NumPy a single one may come without a list."""
+    single = not isinstance(condlist, list | tuple | np.ndarray | Tracer)
+    if not single and points.ndim:
+        single = not array(condlist[0]).ndim
+    return [numpy.not_equal(condition, 0) for condition in ([condlist] if single else condlist)]
+
+
+def _applied(function: Any, points: Any, args: tuple[Any, ...], kw: dict[str, Any]) -> Any:
+    if not callable(function):
+        return array(function).astype(points.dtype)
+    result = array(function(points, *args, **kw))
+    if result.known is None and points.known is None:
+        _check_elementwise(read(result), read(points))
+    return result.astype(points.dtype)
+
+
+def _check_elementwise(result: Value, points: Value) -> None:
+    """Raise TraceError when a result's element depends on other elements of the points."""
+    depends = {points: True}
+    pending = [result]
+    while pending:
+        value = pending[-1]
+        if value not in depends:
+            waiting = [operand for operand in value.node.operands if operand not in depends]
+            if waiting:
+                pending += waiting
+                continue
+            depends[value] = any(depends[operand] for operand in value.node.operands)
+            if depends[value] and not value.op.is_elementwise:
+                raise refuse(
+                    "np.piecewise with a function that is not elementwise",
+                    "write np.where(condition, f(x), g(x)) with what each branch needs",
+                )
+        pending.pop()
+
+
+def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
+    """Record ``np.choose``: element by element from the arrays an index names."""
+    index = array(a)
+    parts = numpy.broadcast_arrays(index, *(array(choice) for choice in choices))
+    places = _within(array(parts[0]), len(parts) - 1, mode)
+    if mode == "raise":
+        # unlike an index, an entry below zero is an error
+        places = numpy.where(numpy.less(places, 0), len(parts) - 1, places)
+    stacked = shaping.stack(parts[1:], 0)
+    return array(take_along_axis(stacked, array(places)[None], 0))[0]
+
+
+def _within(index: Any, size: Any, mode: str) -> Any:
+    """Return indices as ``mode`` treats those that are out of bounds."""
+    if mode == "raise":
+        return index
+    if mode == "wrap":
+        return index % array(size)
+    if mode == "clip":
+        return numpy.clip(index, 0, array(size) - 1)
+    raise ShapeError(f"mode={mode!r} is none of raise, wrap and clip", at=source.location())
+
+
+def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
+    """Record ``np.take``."""
+    x = array(a)
+    if axis is None:
+        x, axis = array(shaping.ravel(x)), 0
+    axis = position(axis, x.ndim)
+    index = array(indices)
+    if index.known is not None and index.known.size == 0:
+        index = array(index.known.astype(np.int64))
+    found = x[along(axis, _within(index, x.shape[axis], mode))]
+    return shaping.copied(found) if isinstance(found, Tracer) else found
+
+
+def _places(x: Any, indices: Any, axis: Any) -> tuple[Any, ...]:
+    """Return the index arrays that pick along one axis at every place of the others."""
+    index = array(indices)
+    if index.ndim != x.ndim:
+        raise ShapeError(
+            "indices along an axis need as many axes as the array", at=source.location(),
+            found=f"array: {x.type}    indices: {index.type}",
+        )  # fmt: skip
+    axis = position(axis, x.ndim)
+    key = []
+    for other, size in enumerate(x.shape):
+        shape = tuple(-1 if i == other else 1 for i in range(x.ndim))
+        key.append(index if other == axis else array(numpy.arange(size)).reshape(shape))
+    return tuple(key)
+
+
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    """Record ``np.take_along_axis``."""
+    x = array(arr)
+    if axis is None:
+        x, axis = array(shaping.ravel(x)), 0
+    return x[_places(x, indices, axis)]
+
+
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+    """Record ``np.put_along_axis``."""
+    x = _target(arr, "np.put_along_axis")
+    if axis is None:
+        x, axis = shaping.ravel(x), 0
+    x[_places(x, indices, axis)] = values
+
+
+def _target(a: Any, name: str) -> Any:
+    if not isinstance(a, Tracer):
+        raise TraceError(
+            f"{name} writes into an array outside of the traced function",
+            at=source.location(),
+            help="make the array inside, or pass it as an argument",
+        )
+    return a
+
+
+def copyto(dst: Any, src: Any, where: Any = True) -> None:
+    """Record ``np.copyto``: write an array, or its elements where a mask holds."""
+    target = _target(dst, "np.copyto")
+    part = array(src)
+    # a Python integer fits every dtype of integers
+    have = np.dtype(bool) if isinstance(src, int) else part.dtype
+    if not np.can_cast(have, target.dtype, "same_kind"):
+        raise DTypeError(
+            f"np.copyto: {part.type} does not fit into {target.type}", at=source.location()
+        )
+    value = assigned_value(part, target.type.shape, target)
+    if where is not True:
+        mask = read(array(shaping.broadcast_to(array(where), target.shape)))
+        value = build.select(mask, value, read(target))
+    write(target, value)
+
+
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    """Record ``np.putmask``: values, repeated to the array's size, where a mask holds."""
+    target = _target(a, "np.putmask")
+    part = array(values)
+    if part.type.count != 1 and part.shape != target.shape:
+        part = array(numpy.resize(part, target.shape))
+    if part.type.count == 1:
+        part = part.reshape(())
+    test = numpy.not_equal(mask, 0)
+    copyto(target, part.astype(target.dtype), test)
+
+
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """Record ``np.place``: the first values where a known mask holds, or one value everywhere."""
+    target = _target(arr, "np.place")
+    part = array(shaping.ravel(vals))
+    if part.type.count == 1:
+        putmask(target, mask, part)
+        return
+    chosen = known(mask, "np.place with several values").astype(bool)
+    target[chosen] = numpy.resize(part, (int(chosen.sum()),))
+
+
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Record ``np.put``: values, repeated as often as needed, at flat indices."""
+    target = _target(a, "np.put")
+    index = array(shaping.ravel(ind))
+    if array(v).type.count == 0:
+        # there is nothing to repeat
+        return
+    size = target.size
+    places = _within(index, size, mode)
+    part = array(numpy.resize(v, (index.shape[0],)))
+    if target.ndim < 2:
+        array(shaping.ravel(target))[places] = part
+        return
+    shape = tuple(number(n, "np.put") for n in target.shape)
+    if is_traced(places):
+        raise refuse("np.put at traced indices of several axes", "write x[i, j] = v")
+    target[np.unravel_index(array(places).known % int(np.prod(shape)), shape)] = part
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """Record ``np.fill_diagonal``."""
+    x = _target(a, "np.fill_diagonal")
+    if x.ndim < 2:
+        raise ShapeError("np.fill_diagonal needs a matrix", at=source.location())
+    if len(set(x.shape)) == 1:
+        places = (numpy.arange(x.shape[0]),) * x.ndim
+        count = x.shape[0]
+    else:
+        if x.ndim > 2:
+            raise ShapeError("np.fill_diagonal: the sizes differ", at=source.location())
+        rows, columns = (number(size, "np.fill_diagonal") for size in x.shape)
+        end = rows * columns if wrap else min(rows, columns) * (columns + 1)
+        flat = np.arange(0, min(end, rows * columns), columns + 1)
+        places, count = np.unravel_index(flat, (rows, columns)), flat.size
+    part = array(val)
+    if part.type.count == 0:
+        return
+    x[places] = numpy.resize(part, (count,)) if part.type.count != 1 else part.reshape(())
+
+
+def extreme_place(name: str, reduce: str) -> Callable[..., Any]:
+    """Return what records ``np.argmax`` or ``np.argmin``: the first place, that of a nan if any."""
+
+    def record(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        x = array(a)
+        rank = x.ndim
+        if axis is None:
+            x = array(shaping.ravel(x))
+        along_axis = 0 if axis is None else position(axis, rank)
+        best = getattr(numpy, reduce)(x, axis=along_axis, keepdims=True)
+        size = x.shape[along_axis]
+        shape = tuple(-1 if i == along_axis else 1 for i in range(x.ndim))
+        places = array(numpy.arange(size)).reshape(shape)
+        found = numpy.logical_or(numpy.equal(x, best), numpy.not_equal(x, x))
+        index = numpy.min(numpy.where(found, places, array(size)), axis=along_axis)
+        if keepdims:
+            full = (1,) * rank if axis is None else tuple(
+                1 if i == along_axis else n for i, n in enumerate(x.shape)
+            )  # fmt: skip
+            return array(index).reshape(full)
+        return index
+
+    record.__doc__ = f"Record ``np.{name}``: the first place; that of a nan if there is one."
+    return record

@@ -1,0 +1,64 @@
+"""Where a traced mask holds: np.nonzero and its like, whose results only a selection can be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradc.tracing.core import source
+from gradc.tracing.core.by_name import array, numpy
+from gradc.tracing.core.selection import Selection
+from gradc.tracing.core.state import running
+from gradc.tracing.core.tracer import make, read
+from gradc.tracing.numpy.reduce.reductions import position, truth
+from gradc.tracing.numpy.shape import shaping
+from gradc.tracing.numpy.shape.rearranging import along
+from gradc_ir import build
+from gradc_ir.core.types import DType
+from gradc_ir.errors import TraceError
+
+
+def nonzero(a: Any) -> tuple[Any, ...]:
+    """Record ``np.nonzero``: for each axis the indices of the elements that are not zero."""
+    x = array(a)
+    if not x.ndim:
+        raise TraceError(
+            "np.nonzero of a number", at=source.location(), help="write np.atleast_1d(x) for it"
+        )
+    mask = make(running(), truth(read(x)))
+    found = []
+    for axis, size in enumerate(x.type.shape):
+        indices = build.broadcast(build.iota(DType.I64, size), x.type.shape, (axis,))
+        part = Selection(make(running(), indices), mask, 0)
+        part.position = axis
+        found.append(part)
+    return tuple(found)
+
+
+def flatnonzero(a: Any) -> Any:
+    """Record ``np.flatnonzero``: the indices into the flattened array."""
+    return nonzero(shaping.ravel(a))[0]
+
+
+def argwhere(a: Any) -> Any:
+    """Record ``np.argwhere``: the indices of each element that is not zero, in a row."""
+    parts = nonzero(a)
+    return parts[0].derived(shaping.stack([part.full for part in parts], -1))
+
+
+def compress(condition: Any, a: Any, axis: Any = None) -> Any:
+    """Record ``np.compress``: the slices along an axis where a condition holds."""
+    x = array(a)
+    if axis is None:
+        x, axis = array(shaping.ravel(x)), 0
+    axis = position(axis, x.ndim)
+    mask = numpy.not_equal(condition, 0)
+    size = x.shape[axis]
+    if array(mask).known is not None and array(mask).shape != (size,):
+        # a shorter condition leaves the rest out
+        return x[along(axis, array(mask).known.nonzero()[0])]
+    return x[along(axis, mask)]
+
+
+def extract(condition: Any, arr: Any) -> Any:
+    """Record ``np.extract``: the elements where a condition holds, flattened."""
+    return compress(shaping.ravel(condition), arr)

@@ -1,0 +1,1 @@
+"""NumPy functions that move elements and compute none."""

@@ -1,0 +1,70 @@
+"""np.pad: constants around an array, or its own elements at the known places they come from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradc.tracing.core import source
+from gradc.tracing.core.by_name import array, known, number, refuse
+from gradc.tracing.numpy.create import creation
+from gradc.tracing.numpy.shape import shaping
+from gradc.tracing.numpy.shape.rearranging import along
+from gradc_ir.errors import ShapeError
+
+# Modes whose new elements are elements of the array: np.pad of positions says which.
+_COPYING = ("edge", "reflect", "symmetric", "wrap")
+
+
+def pad(
+    array_: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0,
+    reflect_type: str = "even",
+) -> Any:  # fmt: skip
+    """Record ``np.pad``: modes constant, edge, reflect, symmetric and wrap."""
+    x = array(array_)
+    widths = _widths(pad_width, x.ndim)
+    if mode == "constant":
+        values = _pairs(constant_values, x.ndim)
+        for axis, (width, value) in enumerate(zip(widths, values)):
+            x = _surrounded(x, axis, width, value)
+        return shaping.copied(x, "C")
+    if mode not in _COPYING or reflect_type != "even":
+        raise refuse(
+            f"np.pad with mode={mode!r}"
+            + (f", reflect_type={reflect_type!r}" * (mode in _COPYING)),
+            f"it takes constant, {', '.join(_COPYING)}",
+        )
+    for axis, width in enumerate(widths):
+        if any(width):
+            size = number(x.shape[axis], f"np.pad with mode={mode!r}")
+            if not size:
+                raise ShapeError(f"np.pad: mode={mode!r} of an empty axis", at=source.location())
+            x = x[along(axis, np.pad(np.arange(size), width, mode))]  # type: ignore[call-overload]
+    return shaping.copied(x, "C")
+
+
+def _surrounded(x: Any, axis: int, widths: tuple[int, int], values: Any) -> Any:
+    parts = [x]
+    for place, (width, value) in enumerate(zip(widths, values)):
+        if width:
+            shape = (*x.shape[:axis], width, *x.shape[axis + 1 :])
+            parts.insert(0 if place == 0 else len(parts), creation.full(shape, value, x.dtype))
+    return array(shaping.concatenate(parts, axis)) if len(parts) > 1 else x
+
+
+def _widths(pad_width: Any, rank: int) -> list[tuple[int, int]]:
+    if isinstance(pad_width, dict):
+        given = {axis % rank: width for axis, width in pad_width.items()}
+        pairs = [np.broadcast_to(given.get(axis, 0), (2,)) for axis in range(rank)]
+        return [(int(before), int(after)) for before, after in pairs]
+    widths = np.broadcast_to(known(pad_width, "np.pad"), (rank, 2))
+    if widths.dtype.kind != "i" or (widths < 0).any():
+        raise ShapeError("np.pad: widths are integers of at least 0", at=source.location())
+    return [(int(before), int(after)) for before, after in widths]
+
+
+def _pairs(values: Any, rank: int) -> list[tuple[Any, Any]]:
+    """Return the constants before and after each axis; they may be traced."""
+    found = array(shaping.broadcast_to(array(values), (rank, 2)))
+    return [(found[axis, 0], found[axis, 1]) for axis in range(rank)]

@@ -1,0 +1,296 @@
+"""More of NumPy's rearranging functions: repeating, rolling, splitting, joining, taking apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradc.tracing.core import source
+from gradc.tracing.core.by_name import array, known, number, numpy
+from gradc.tracing.core.symbolic_size import is_integer
+from gradc.tracing.core.tracer import Tracer
+from gradc.tracing.numpy.reduce.reductions import axes_of, position
+from gradc.tracing.numpy.shape import shaping
+from gradc_ir.errors import ShapeError
+
+
+def along(axis: int, key: Any) -> tuple[Any, ...]:
+    """Return the index that takes ``key`` along an axis and everything along those before it."""
+    return (*(slice(None),) * axis, key)
+
+
+def atleast(rank: int) -> Callable[..., Any]:
+    """Return what records ``np.atleast_1d`` and its like: arrays with at least so many axes."""
+
+    def widened(part: Any) -> Any:
+        x = array(part)
+        if rank == 3 and 0 < x.ndim < 3:
+            return x[None, :, None] if x.ndim == 1 else x[:, :, None]
+        missing = rank - x.ndim
+        return shaping.expand_dims(x, tuple(range(missing))) if missing > 0 else x
+
+    def record(*arys: Any) -> Any:
+        found = tuple(widened(part) for part in arys)
+        return found[0] if len(found) == 1 else found
+
+    record.__doc__ = f"Record ``np.atleast_{rank}d``."
+    return record
+
+
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    """Record ``np.repeat``: by a traced size for all, or by known counts for each element."""
+    x = array(a)
+    if axis is None:
+        x, axis = shaping.ravel(x), 0
+    axis = position(axis, x.ndim)
+    if not is_integer(repeats):
+        counts = known(repeats, "np.repeat")
+        if counts.size != 1:
+            size = number(x.shape[axis], "np.repeat with a count for each element")
+            if counts.shape != (size,):
+                raise ShapeError(
+                    f"np.repeat: {counts.size} counts for {size} elements", at=source.location()
+                )
+            return x[along(axis, np.repeat(np.arange(size), counts))]
+        repeats = int(counts.reshape(()))
+    shape = x.shape
+    spread = shaping.expand_dims(x, axis + 1)
+    spread = shaping.broadcast_to(spread, (*shape[: axis + 1], repeats, *shape[axis + 1 :]))
+    joined = (*shape[:axis], shape[axis] * repeats, *shape[axis + 1 :])
+    return shaping.copied(shaping.reshape(spread, joined), "C")
+
+
+def tile(A: Any, reps: Any) -> Any:
+    """Record ``np.tile``."""
+    x = array(A)
+    counts = [reps] if is_integer(reps) else list(reps)
+    rank = max(x.ndim, len(counts))
+    counts = [1] * (rank - len(counts)) + counts
+    shape = (1,) * (rank - x.ndim) + x.shape
+    spread = shaping.reshape(x, tuple(part for size in shape for part in (1, size)))
+    pairs = tuple(part for count, size in zip(counts, shape) for part in (count, size))
+    joined = tuple(count * size for count, size in zip(counts, shape))
+    return shaping.copied(shaping.reshape(shaping.broadcast_to(spread, pairs), joined), "C")
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """Record ``np.roll``; shifts may be traced."""
+    x = array(a)
+    if axis is None:
+        return shaping.reshape(roll(shaping.ravel(x), shift, 0), x.shape)
+    axes = list(axis) if isinstance(axis, tuple | list) else [axis]
+    given = array(shift) if isinstance(shift, np.ndarray | Tracer) else shift
+    several = isinstance(given, tuple | list) or (isinstance(given, Tracer) and given.type.rank > 0)
+    shifts = list(given) if several else [given]
+    if len(axes) != len(shifts):
+        if 1 not in (len(axes), len(shifts)):
+            raise ShapeError("np.roll: shift and axis differ in length", at=source.location())
+        count = max(len(axes), len(shifts))
+        axes, shifts = axes * (count // len(axes)), shifts * (count // len(shifts))
+    for one, distance in zip(axes, shifts):
+        x = _rolled(x, distance, position(one, x.ndim))
+    return shaping.copied(x, "C")
+
+
+def _rolled(x: Any, shift: Any, axis: int) -> Any:
+    size = x.shape[axis]
+    amount = array(shift).known
+    if amount is not None and isinstance(size, int):
+        cut = (size - int(amount)) % size if size else 0
+        if cut == 0:
+            return x
+        parts = [x[along(axis, slice(cut, None))], x[along(axis, slice(None, cut))]]
+        return shaping.concatenate(parts, axis)
+    return x[along(axis, (numpy.arange(size) - shift) % array(size))]
+
+
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    """Record ``np.rot90``: a view turned by k quarter turns in the plane of two axes."""
+    x = array(m)
+    if len(axes) != 2 or len(set(axes_of(tuple(axes), x.ndim))) != 2:
+        raise ShapeError("np.rot90 turns in a plane of two axes", at=source.location())
+    first, second = (position(axis, x.ndim) for axis in axes)
+    turns = number(k, "np.rot90") % 4
+    if turns == 0:
+        return x[...]
+    if turns == 2:
+        return shaping.flip(x, (first, second))
+    if turns == 1:
+        return shaping.swapaxes(shaping.flip(x, second), first, second)
+    return shaping.flip(shaping.swapaxes(x, first, second), second)
+
+
+def fliplr(m: Any) -> Any:
+    """Record ``np.fliplr``: a view with columns in reverse order."""
+    return shaping.flip(m, 1)
+
+
+def flipud(m: Any) -> Any:
+    """Record ``np.flipud``: a view with rows in reverse order."""
+    return shaping.flip(m, 0)
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """Record ``np.rollaxis``: a view with an axis moved to before another."""
+    x = array(a)
+    moved = position(axis, x.ndim)
+    end = start + x.ndim if start < 0 else start
+    if not 0 <= end <= x.ndim:
+        raise ShapeError(f"np.rollaxis: start={start} is out of bounds", at=source.location())
+    return shaping.moveaxis(x, moved, end - 1 if moved < end else end)
+
+
+def matrix_transpose(x: Any) -> Any:
+    """Record ``np.matrix_transpose``: a view with the last two axes swapped."""
+    return shaping.swapaxes(x, -1, -2)
+
+
+def dstack(tup: Any) -> Any:
+    """Record ``np.dstack``: along the third axis."""
+    widened = atleast(3)
+    return shaping.concatenate([widened(part) for part in tup], 2)
+
+
+def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
+    """Record ``np.unstack``: the parts along an axis."""
+    return tuple(array(shaping.moveaxis(x, axis, 0)))
+
+
+def block(arrays: Any) -> Any:
+    """Record ``np.block``: nested lists of blocks, the innermost along the last axis."""
+
+    def depth_of(nest: Any) -> int:
+        return 1 + max(map(depth_of, nest)) if isinstance(nest, list) else 0
+
+    depth = depth_of(arrays)
+
+    def rank_of(nest: Any) -> int:
+        return max(map(rank_of, nest)) if isinstance(nest, list) else array(nest).ndim
+
+    rank = max(rank_of(arrays), depth)
+
+    def joined(nest: Any, level: int) -> Any:
+        if not isinstance(nest, list):
+            if level != depth:
+                raise ShapeError("np.block: the lists differ in depth", at=source.location())
+            x = array(nest)
+            return shaping.expand_dims(x, tuple(range(rank - x.ndim))) if x.ndim < rank else x
+        return shaping.concatenate([joined(part, level + 1) for part in nest], level - depth)
+
+    return shaping.copied(joined(arrays, 0))
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Record ``np.array_split``: views of parts that may differ in length by one."""
+    x = array(ary)
+    axis = position(axis, x.ndim)
+    if is_integer(indices_or_sections):
+        sections = number(indices_or_sections, "np.array_split")
+        if sections <= 0:
+            raise ShapeError("np.array_split into no sections", at=source.location())
+        size = number(x.shape[axis], "np.array_split")
+        lengths = [size // sections + (i < size % sections) for i in range(sections)]
+        cuts: Sequence[Any] = np.cumsum(lengths[:-1]).tolist()
+    else:
+        cuts = [cut if is_integer(cut) else int(cut) for cut in indices_or_sections]
+    starts = [None, *cuts]
+    return [x[along(axis, slice(start, end))] for start, end in zip(starts, [*cuts, None])]
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Record ``np.split``: views of equal parts, or of parts between indices."""
+    x = array(ary)
+    if is_integer(indices_or_sections):
+        sections = number(indices_or_sections, "np.split")
+        size = x.shape[position(axis, x.ndim)]
+        rest = size % sections if sections > 0 else 1
+        if isinstance(rest, int) and rest:
+            raise ShapeError(
+                "np.split: the axis cannot be divided into equal parts",
+                at=source.location(),
+                found=f"array: {x.type}, {sections} parts",
+                help="use np.array_split",
+            )
+        if not isinstance(size, int):
+            length = size // sections
+            cuts = [length * i for i in range(1, sections)]
+            if isinstance(rest, int):
+                return array_split(x, cuts, axis)
+    return array_split(x, indices_or_sections, axis)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Record ``np.hsplit``: along axis 1, or axis 0 of a vector."""
+    x = array(ary)
+    return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Record ``np.vsplit``: along axis 0."""
+    return split(ary, indices_or_sections, 0)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Record ``np.dsplit``: along axis 2."""
+    return split(ary, indices_or_sections, 2)
+
+
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    """Record ``np.append``."""
+    if axis is None:
+        return shaping.concatenate([shaping.ravel(arr), shaping.ravel(values)], 0)
+    return shaping.concatenate([arr, values], axis)
+
+
+def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    """Record ``np.delete`` at known indices."""
+    x = array(arr)
+    if axis is None:
+        x, axis = shaping.ravel(x), 0
+    axis = position(axis, x.ndim)
+    size = number(x.shape[axis], "np.delete")
+    where = obj if isinstance(obj, slice) else known(obj, "np.delete")
+    if not isinstance(where, slice) and where.size == 0:
+        where = where.astype(np.int64)  # an empty list counts as one of integers
+    kept = np.delete(
+        np.arange(size), where if isinstance(where, slice) or where.ndim else int(where)
+    )
+    return x[along(axis, kept)]
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    """Record ``np.insert`` at known indices."""
+    x, new = array(arr), array(values)
+    if axis is None:
+        x, axis = shaping.ravel(x), 0
+    axis = position(axis, x.ndim)
+    size = number(x.shape[axis], "np.insert")
+    where = np.arange(size)[obj] if isinstance(obj, slice) else known(obj, "np.insert")
+    if new.ndim < x.ndim:
+        new = shaping.expand_dims(new, tuple(range(x.ndim - new.ndim)))
+    if where.size == 1 and where.dtype != np.bool_:
+        # as NumPy: one index takes all values; without a list their first axis is the new one
+        if where.ndim == 0:
+            new = array(shaping.moveaxis(new, 0, axis))
+        count = number(new.shape[axis], "np.insert")
+        where = np.repeat(where.ravel(), count)
+    else:
+        count = where.size
+    marks = np.insert(np.arange(size), where, -1 - np.arange(count))
+    wanted = (*x.shape[:axis], count, *x.shape[axis + 1 :])
+    part = shaping.broadcast_to(new.astype(x.dtype), wanted)
+    joined = shaping.concatenate([x, part], axis)
+    return array(joined)[along(axis, np.where(marks < 0, size - 1 - marks, marks))]
+
+
+def resize(a: Any, new_shape: Any) -> Any:
+    """Record ``np.resize``: the elements again and again until the shape is filled."""
+    x = array(shaping.ravel(a))
+    shape = (new_shape,) if is_integer(new_shape) else tuple(new_shape)
+    have, total = number(x.shape[0], "np.resize"), int(np.prod(shape))
+    if not have:
+        return numpy.zeros(shape, dtype=x.dtype)
+    whole = x[np.arange(total) % have] if total > have else x[:total]
+    return shaping.copied(shaping.reshape(whole, shape), "C")

@@ -1,0 +1,362 @@
+"""Rearranging functions with NumPy's signatures; what NumPy returns as a view is a view here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradc.tracing.core import source as user
+from gradc.tracing.core.as_tracer import as_tracer, same_shape
+from gradc.tracing.core.promote import common_dtype, unify
+from gradc.tracing.core.state import running
+from gradc.tracing.core.symbolic_size import as_size, is_integer
+from gradc.tracing.core.tracer import Tracer, make, make_known, make_view, read
+from gradc.tracing.core.views import Permuted, Repeated, Reshaped
+from gradc.tracing.numpy.reduce.reductions import axes_of, position
+from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Value
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType
+from gradc_ir.errors import ShapeError
+
+
+def new_shape(shape: Any) -> tuple[Size, ...]:
+    """Return the shape of an array to be made; ``n - 1`` counts as 0 where it is negative."""
+    found = shape_argument(shape)
+    if any(isinstance(size, int) and size < 0 for size in found):
+        raise ShapeError("negative sizes are not allowed", at=user.location(), found=f"{shape}")
+    return tuple(sizes.maximum(size, 0) for size in found)
+
+
+def shape_argument(shape: Any) -> tuple[Size, ...]:
+    """Return a shape given as an integer or a sequence of integers, symbolic ones included."""
+    if is_integer(shape) or (isinstance(shape, Tracer) and not shape.type.rank):
+        return (_one_size(shape),)
+    return tuple(_one_size(size) for size in shape)
+
+
+def _one_size(size: Any) -> Size:
+    if isinstance(size, Tracer) and size.known is not None:
+        return int(size.known)
+    return as_size(size)
+
+
+def reshape(a: Any, shape: Any, order: str = "C", copy: bool | None = None) -> Tracer:
+    """Record ``np.reshape``; -1 stands for what is left over."""
+    x = as_tracer(a)
+    if order == "F":
+        # column-major is row-major with the axes in the other order, before and after
+        turned = reshape(transpose(x), shape_argument(shape)[::-1], copy=copy)
+        return transpose(turned)
+    if order != "C" and not (order in ("A", "K") and x.contiguous):
+        raise ShapeError(
+            f"np.reshape: order={order!r} is not supported, since how an array lies in memory is "
+            "not known while tracing",
+            at=user.location(),
+            help='say order="C" for row by row, or order="F" for column by column',
+        )
+    wanted = shape_argument(shape)
+    if any(size == -1 for size in wanted):
+        wanted = _filled(x, wanted)
+    count = sizes.product(wanted)
+    unify(count, x.type.count, lambda: _reshape_error(x, wanted))
+    if copy:
+        x = copied(x)
+    known = x.known
+    if known is not None and not copy:
+        again = known.reshape(wanted)  # type: ignore[arg-type]
+        if not _shares(known, again):
+            return make_known(again)
+        return make_view(x, Reshaped(wanted, certain=True))
+    certain = x.contiguous or _only_ones_differ(x.type.shape, wanted)
+    return make_view(x, Reshaped(wanted, certain=certain), wanted)
+
+
+def _shares(left: Any, right: Any) -> bool:
+    import numpy as np
+
+    return left.size == 0 or bool(np.shares_memory(left, right))
+
+
+def _only_ones_differ(old: tuple[Size, ...], new: tuple[Size, ...]) -> bool:
+    return [size for size in old if size != 1] == [size for size in new if size != 1]
+
+
+def _filled(x: Tracer, wanted: tuple[Size, ...]) -> tuple[Size, ...]:
+    others = sizes.product(size for size in wanted if size != -1)
+    if sum(1 for size in wanted if size == -1) > 1 or others == 0:
+        raise _reshape_error(x, wanted)
+    rest = sizes.exact_quotient(x.type.count, others)
+    if rest is None:
+        if isinstance(x.type.count, int) and isinstance(others, int):
+            raise _reshape_error(x, wanted)
+        rest = sizes.floor_quotient(x.type.count, others)
+        if rest * others != x.type.count:
+            from gradc.tracing.core.signals import NeedsConcreteSize
+
+            raise NeedsConcreteSize(x.type.count, "reshape with -1", user.location())
+    return tuple(rest if size == -1 else size for size in wanted)
+
+
+def _reshape_error(x: Tracer, wanted: tuple[Size, ...]) -> ShapeError:
+    shape = ",".join(str(size) for size in wanted)
+    return ShapeError(
+        f"an array of {x.type.count} elements cannot have shape [{shape}]",
+        at=user.location(),
+        found=f"array: {x.type}",
+    )
+
+
+def ravel(a: Any, order: str = "C") -> Tracer:
+    """Record ``np.ravel``: a view of what is contiguous, else a copy, unlike ``np.reshape``."""
+    x = as_tracer(a)
+    flat = (x.type.count,)
+    known = x.known
+    if order == "C" and known is not None and not _shares(known, known.ravel()):
+        return make_known(known.ravel())
+    if order == "C" and known is None and not x.contiguous:
+        return make_view(x, Reshaped(flat, certain=False), flat)
+    return reshape(x, tuple(map(_user, flat)), order)
+
+
+def copied(a: Any, order: str = "K") -> Tracer:
+    """Record ``np.copy``: a new array with the same elements."""
+    x = as_tracer(a)
+    known = x.known
+    if known is not None:
+        return make_known(known.copy())
+    fresh = make(running(), read(x), contiguous=order == "C" or x.contiguous)
+    fresh.scalar = x.scalar
+    fresh.weak = x.weak
+    return fresh
+
+
+def flatten(a: Any, order: str = "C") -> Tracer:
+    """Record ``x.flatten()``: a copy with one axis."""
+    return copied(ravel(a, order), "C")
+
+
+def flip(m: Any, axis: Any = None) -> Tracer:
+    """Record ``np.flip``: a view in reverse order along axes, all by default."""
+    from gradc.tracing.indexing.indexing import get
+
+    x = as_tracer(m)
+    axes = axes_of(axis, x.type.rank)
+    return _as_array(get(x, tuple(slice(None, None, -1 if i in axes else 1) for i in _axes(x))))
+
+
+def diff(a: Any, n: int = 1, axis: int = -1) -> Tracer:
+    """Record ``np.diff``: differences of neighbours along an axis, taken n times."""
+    from gradc.tracing.numpy.elementwise_table import call
+
+    x = as_tracer(a)
+    along = position(axis, x.type.rank)
+    name = "not_equal" if x.type.dtype is DType.BOOL else "subtract"
+    for _ in range(n):
+        later = tuple(slice(1 if i == along else None, None) for i in _axes(x))
+        earlier = tuple(slice(None, -1 if i == along else None) for i in _axes(x))
+        x = _as_array(call(name, x[later], x[earlier]))  # type: ignore[index]
+    return x
+
+
+def _axes(x: Tracer) -> range:
+    return range(x.type.rank)
+
+
+def _as_array(found: Any) -> Tracer:
+    return as_tracer(found)
+
+
+def transpose(a: Any, axes: Any = None) -> Tracer:
+    """Record ``np.transpose``."""
+    x = as_tracer(a)
+    rank = x.type.rank
+    order = tuple(range(rank))[::-1] if axes is None else tuple(position(i, rank) for i in axes)
+    if sorted(order) != list(range(rank)):
+        raise ShapeError(
+            f"axes {axes} are no permutation of the {rank} axes",
+            at=user.location(),
+            found=f"array: {x.type}",
+        )
+    if rank < 2:
+        return x
+    return make_view(x, Permuted(order), tuple(x.type.shape[i] for i in order))
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> Tracer:
+    """Record ``np.swapaxes``."""
+    x = as_tracer(a)
+    order = list(range(x.type.rank))
+    first, second = position(axis1, len(order)), position(axis2, len(order))
+    order[first], order[second] = second, first
+    return transpose(x, order)
+
+
+def moveaxis(a: Any, source: Any, destination: Any) -> Tracer:
+    """Record ``np.moveaxis``."""
+    x = as_tracer(a)
+    rank = x.type.rank
+    starts = [
+        position(i, rank) for i in (source if isinstance(source, tuple | list) else (source,))
+    ]
+    ends = [
+        position(i, rank)
+        for i in (destination if isinstance(destination, tuple | list) else (destination,))
+    ]
+    order = [i for i in range(rank) if i not in starts]
+    for end, start in sorted(zip(ends, starts)):
+        order.insert(end, start)
+    return transpose(x, order)
+
+
+def squeeze(a: Any, axis: Any = None) -> Tracer:
+    """Record ``np.squeeze``: drop axes of length 1."""
+    x = as_tracer(a)
+    shape = x.type.shape
+    if axis is None:
+        dropped = tuple(i for i, size in enumerate(shape) if size == 1)
+    else:
+        dropped = axes_of(axis, len(shape))
+        for i in dropped:
+            unify(
+                shape[i],
+                1,
+                lambda i=i: ShapeError(  # type: ignore[misc]
+                    f"axis {i} has length {shape[i]}, not 1",
+                    at=user.location(),
+                    found=f"array: {x.type}",
+                ),
+            )
+    return reshape(x, tuple(_user(size) for i, size in enumerate(shape) if i not in dropped))
+
+
+def _user(size: Size) -> Any:
+    from gradc.tracing.core.symbolic_size import as_integer
+
+    return as_integer(size)
+
+
+def expand_dims(a: Any, axis: Any) -> Tracer:
+    """Record ``np.expand_dims``."""
+    x = as_tracer(a)
+    given = axis if isinstance(axis, tuple | list) else (axis,)
+    rank = x.type.rank + len(given)
+    new = axes_of(tuple(given), rank)
+    rest = iter(x.type.shape)
+    return reshape(x, tuple(1 if i in new else _user(next(rest)) for i in range(rank)))
+
+
+def broadcast_to(array: Any, shape: Any) -> Tracer:
+    """Record ``np.broadcast_to``: a view that cannot be assigned to."""
+    x = as_tracer(array)
+    wanted = new_shape(shape)
+    have = x.type.shape
+
+    def error() -> ShapeError:
+        text = ",".join(str(size) for size in wanted)
+        return ShapeError(
+            f"an array of shape {x.type} does not broadcast to [{text}]", at=user.location()
+        )
+
+    if len(have) > len(wanted):
+        raise error()
+    for size, goal in zip(reversed(have), reversed(wanted)):
+        if size != 1:
+            unify(size, goal, error)
+    return make_view(x, Repeated(wanted), wanted)
+
+
+def _cast_all(arrays: Sequence[Any]) -> tuple[list[Value], bool]:
+    tracers = [as_tracer(array) for array in arrays]
+    if not tracers:
+        raise ShapeError("there are no arrays to join", at=user.location())
+    dtype = common_dtype([tracer.type.dtype for tracer in tracers])
+    contiguous = all(tracer.contiguous or tracer.type.rank < 2 for tracer in tracers)
+    return [build.cast(read(tracer), dtype) for tracer in tracers], contiguous
+
+
+def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Tracer:
+    """Record ``np.concatenate``; axis None joins them flattened."""
+    values, contiguous = _cast_all(_rows(arrays))
+    if axis is None:
+        values = [build.reshape(value, (value.type.count,)) for value in values]
+        axis = 0
+    return make(running(), _joined(values, axis), contiguous=contiguous)
+
+
+def _rows(arrays: Any) -> list[Any]:
+    """Return the arrays to join: a traced array stands for its rows."""
+    if isinstance(arrays, Tracer):
+        from gradc.tracing.indexing.indexing import get
+
+        size = arrays.type.shape[0]
+        return [get(arrays, i) for i in range(_user(size))]
+    return list(arrays)
+
+
+def _joined(values: list[Value], axis: int) -> Value:
+    first = values[0].type
+    if first.rank == 0:
+        raise ShapeError("numbers cannot be concatenated", at=user.location(), help="use np.stack")
+    along = position(axis, first.rank)
+    types = "    ".join(str(value.type) for value in values[:8])
+    for value in values:
+
+        def error(value: Value = value) -> ShapeError:
+            return ShapeError(
+                f"arrays joined along axis {along} differ in another axis",
+                at=user.location(),
+                found=types,
+            )
+
+        have, wanted = list(value.type.shape), list(first.shape)
+        if len(have) == len(wanted):
+            del have[along], wanted[along]
+        same_shape(tuple(have), tuple(wanted), error)
+    return build.concatenate(values, along)
+
+
+def stack(arrays: Sequence[Any], axis: int = 0) -> Tracer:
+    """Record ``np.stack``."""
+    values, contiguous = _cast_all(_rows(arrays))
+    rank = values[0].type.rank + 1
+    along = position(axis, rank)
+    shape = values[0].type.shape
+    for value in values:
+
+        def error(value: Value = value) -> ShapeError:
+            return ShapeError(
+                "stacked arrays must have one shape",
+                at=user.location(),
+                found=f"{values[0].type} and {value.type}",
+            )
+
+        same_shape(value.type.shape, shape, error)
+    rows = [build.expand_dims(value, (along,)) for value in values]
+    return make(running(), build.concatenate(rows, along), contiguous=contiguous)
+
+
+def vstack(tup: Sequence[Any]) -> Tracer:
+    """Record ``np.vstack``: rows one below the other."""
+    return concatenate([_at_least(part, 2) for part in _rows(tup)], 0)
+
+
+def hstack(tup: Sequence[Any]) -> Tracer:
+    """Record ``np.hstack``: side by side, along axis 1, or axis 0 for vectors."""
+    parts = [_at_least(part, 1) for part in _rows(tup)]
+    return concatenate(parts, 0 if parts and parts[0].type.rank == 1 else 1)
+
+
+def column_stack(tup: Sequence[Any]) -> Tracer:
+    """Record ``np.column_stack``: vectors as the columns of a matrix."""
+    parts = [as_tracer(part) for part in _rows(tup)]
+    return concatenate(
+        [part if part.type.rank > 1 else transpose(_at_least(part, 2)) for part in parts], 1
+    )
+
+
+def _at_least(part: Any, rank: int) -> Tracer:
+    x = as_tracer(part)
+    missing = rank - x.type.rank
+    return expand_dims(x, tuple(range(missing))) if missing > 0 else x

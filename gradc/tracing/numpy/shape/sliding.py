@@ -1,0 +1,83 @@
+"""Sliding windows: ``np.lib.stride_tricks.sliding_window_view``, which cannot be written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradc.tracing.core import source
+from gradc.tracing.core.by_name import array, number
+from gradc.tracing.core.tracer import Tracer, make_view, shape_of
+from gradc.tracing.core.views import Array, View
+from gradc.tracing.numpy.reduce.reductions import position
+from gradc_ir import build
+from gradc_ir.core.graph import Value
+from gradc_ir.core.types import DType
+from gradc_ir.errors import ShapeError
+
+
+class Sliding(View):
+    """All windows of a length along an axis; the places in a window are a new last axis."""
+
+    why_fixed = (
+        "np.lib.stride_tricks.sliding_window_view returns a read-only view; copy it first: x.copy()"
+    )
+
+    def __init__(self, axis: int, length: int) -> None:
+        self.axis = axis
+        self.length = length
+
+    def known(self, base: Array) -> Array:
+        """Return the view of a known array."""
+        return np.lib.stride_tricks.sliding_window_view(base, self.length, self.axis)
+
+    def forward(self, base: Value) -> Value:
+        """Return the view's elements."""
+        count = base.type.shape[self.axis] - self.length + 1
+        both = (count, self.length)
+        first = build.broadcast(build.iota(DType.I64, count), both, (0,))
+        place = build.broadcast(build.iota(DType.I64, self.length), both, (1,))
+        found = build.gather(base, [first + place], (self.axis,))
+        # what is indexed comes first: back to its axis, and to the end
+        others = list(range(2, base.type.rank + 1))
+        return build.transpose(found, (*others[: self.axis], 0, *others[self.axis :], 1))
+
+
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Tracer:
+    """Record ``np.lib.stride_tricks.sliding_window_view``; ``subok`` changes nothing."""
+    name = "np.lib.stride_tricks.sliding_window_view"
+    found: Tracer = array(x)
+    rank = found.type.rank
+    lengths = window_shape if isinstance(window_shape, tuple | list) else (window_shape,)
+    axes = range(rank) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
+    if len(lengths) != len(axes):
+        raise ShapeError(
+            f"{name}: one length for each axis is wanted",
+            at=source.location(),
+            found=f"lengths: {len(lengths)}    axes: {len(axes)}",
+            help="say which: axis=-1" if axis is None else None,
+        )
+    if writeable:
+        raise ShapeError(
+            f"{name}: writeable=True is not supported",
+            at=source.location(),
+            help="write into the array itself",
+        )
+    for length, one in zip(lengths, axes):
+        found = _slide(found, number(length, name), position(one, rank), name)
+    return found
+
+
+def _slide(x: Tracer, length: int, axis: int, name: str) -> Tracer:
+    shape = shape_of(x)
+    size = number(shape[axis], f"the axis {axis} of {name}")
+    if not 0 <= length <= size:
+        raise ShapeError(
+            f"{name}: a window of {length} does not fit an axis of {size}", at=source.location()
+        )
+    have = x.type.shape
+    wanted = (*have[:axis], size - length + 1, *have[axis + 1 :], length)
+    return make_view(x, Sliding(axis, length), wanted)

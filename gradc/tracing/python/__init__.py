@@ -1,1 +1,0 @@
-"""Python as traced code sees it: functions, modules, classes, containers and builtins."""

@@ -1,0 +1,1 @@
+"""The run of a function that records its graph, to its end or past its errors."""

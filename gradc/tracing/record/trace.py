@@ -1,0 +1,373 @@
+"""Tracing: a Python function and the types of its arguments to a Function of the graph language."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gradc.arguments import pytree
+from gradc.arguments.pytree import Structure
+from gradc.tracing.core import debug_print, source
+from gradc.tracing.core.argument_names import names_of_arguments
+from gradc.tracing.core.as_tracer import as_tracer
+from gradc.tracing.core.leaves import PythonNumber, Static, abstract
+from gradc.tracing.core.selection import Selection
+from gradc.tracing.core.signals import SizesMustMatch
+from gradc.tracing.core.state import Capture, Guard, Trace, running, state
+from gradc.tracing.core.symbolic_size import SymbolicSize
+from gradc.tracing.core.tracer import Tracer, make, read
+from gradc.tracing.lens.lens import Lens
+from gradc.tracing.lens.modules import CastingType
+from gradc.tracing.lens.user_classes import see_named_tuples
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import Type
+from gradc_ir.errors import TraceError
+from gradc_ir.location import Location
+
+
+@dataclass(frozen=True, eq=False)
+class Traced:
+    """What a trace found.
+
+    Parameters
+    ----------
+    function: the graph; its parameters are the leaves of the arguments, then the captured arrays.
+    in_tree: the structure of ``(args, values of kwargs)``.
+    out_tree: the structure of the result.
+    captures: the arrays reached by name, to be read and passed at every call, in parameter order.
+    guards: numbers, strings and flags reached by name; the graph holds only while they hold.
+    specialised: symbols that an op forced to be a number or another symbol.
+    log: what was decided on the way, one line each.
+    prints: what ``debug_print`` prints at every call.
+    """
+
+    function: Function
+    in_tree: Structure
+    out_tree: Structure
+    captures: tuple[Capture, ...]
+    guards: tuple[Guard, ...] = ()
+    specialised: Mapping[str, Size] = field(default_factory=dict)
+    log: tuple[str, ...] = ()
+    prints: debug_print.Prints | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Subtrace:
+    """A function recorded inside a trace.
+
+    ``function`` is closed: its parameters are the leaves of the arguments, then what it captured.
+    ``operands`` are the outer values for all of them, in order, None for a leaf that was a type;
+    ``captured`` is the tail of it that was captured.
+    """
+
+    function: Function
+    operands: tuple[Value | None, ...]
+    captured: tuple[Value, ...]
+    out_tree: Structure
+
+
+def trace(
+    fn: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    name: str | None = None,
+) -> Traced:
+    """Record a function.
+
+    Parameters
+    ----------
+    fn: any callable; its Python code outside of installed packages is seen through the lens.
+    args: nests of leaves; a leaf is a Type, a PythonNumber, a Static, a number or an array.
+    kwargs: the same for arguments given by name.
+    name: the name of the Function, by default that of ``fn``.
+
+    A traced function never changes its caller's arrays: an argument that it assigns to is a copy of
+    its own. Arguments count as C-contiguous, which decides what reshape shares with what, and two
+    arguments never share memory.
+
+    Raises
+    ------
+    TraceError, ShapeError, DTypeError, IndexError for what the function does;
+    NeedsConcreteSize when Python asks for the number behind a symbolic size.
+    """
+    kwargs = dict(kwargs or {})
+    # values by name in the order they are given in: a dict's leaves come in that of its keys
+    leaves, in_tree = pytree.flatten((tuple(args), tuple(kwargs.values())))
+    paths = _argument_paths(fn, tuple(args), kwargs)
+    types = [abstract(leaf, path) for leaf, path in zip(leaves, paths)]
+    solved: dict[str, Size] = {}
+    while True:
+        given = [_substituted(leaf, solved) for leaf in types]
+        try:
+            return _trace_once(
+                fn, given, paths, in_tree, tuple(kwargs), name or _name_of(fn), solved
+            )
+        except SizesMustMatch as question:
+            answer = question.solution()
+            if answer is None:
+                raise question.error from None
+            symbol, size = _keep_first(answer, given)
+            solved = {key: sizes.substitute(old, {symbol: size}) for key, old in solved.items()}
+            solved[symbol] = size
+
+
+def _keep_first(answer: tuple[str, Size], given: Sequence[Any]) -> tuple[str, Size]:
+    """Of two symbols that become one, keep the one that appears first in the arguments."""
+    symbol, size = answer
+    other = str(size)
+    if not isinstance(size, int) and other.isidentifier():
+        names = [one for leaf in given if isinstance(leaf, Type) for one in leaf.symbols]
+        if symbol in names and (other not in names or names.index(symbol) < names.index(other)):
+            return other, sizes.symbol(symbol)
+    return answer
+
+
+def _substituted(leaf: Any, solved: Mapping[str, Size]) -> Any:
+    if not solved or not isinstance(leaf, Type):
+        return leaf
+    return leaf.with_shape(tuple(sizes.substitute(size, solved) for size in leaf.shape))
+
+
+def _trace_once(
+    fn: Callable[..., Any],
+    leaves: Sequence[Any],
+    paths: Sequence[str],
+    in_tree: Structure,
+    keywords: Sequence[str],
+    name: str,
+    solved: Mapping[str, Size],
+) -> Traced:
+    if state.top is not None:
+        raise TraceError("trace() inside of a trace: use subtrace()", at=source.location())
+    lens = Lens()
+    with Trace(None, lens) as running_trace:
+        lens.trace = running_trace
+        given, names = [], running_trace.names
+        for leaf, path in zip(leaves, paths):
+            if isinstance(leaf, Static):
+                given.append(lens.see(leaf.value))
+                continue
+            given.append(_parameter(running_trace, leaf))
+            names.append(path)
+        args, values = see_named_tuples(pytree.unflatten(in_tree, given))
+        result = lens.see(fn)(*args, **dict(zip(keywords, values)))
+        results, out_tree = _results(result, name)
+        lens.check_holders()
+    out_tree = pytree.normal(out_tree)
+    captures = tuple(running_trace.captures)
+    names += _distinct([capture.name for capture in captures], names)
+    function = running_trace.builder.function(
+        name, running_trace.params, results, names=names, location=_location_of(fn)
+    )
+    return Traced(
+        function,
+        in_tree,
+        out_tree,
+        captures,
+        tuple(running_trace.guards.values()),
+        dict(solved),
+        (*_unrolled(function), *running_trace.log),
+        debug_print.closed(running_trace, names),
+    )
+
+
+# A line that made more nodes than this was a loop that Python ran.
+_NOTABLE_REPETITION = 1000
+
+
+def _unrolled(function: Function) -> list[str]:
+    counts: dict[Location, int] = {}
+    for places in function.locations.values():
+        for place in places:
+            counts[place] = counts.get(place, 0) + 1
+    return [
+        f"{place}: {count} operations come from this line: a Python loop was unrolled; "
+        "gradc.fori_loop and gradc.scan record its body once"
+        for place, count in counts.items()
+        if count > _NOTABLE_REPETITION
+    ]
+
+
+def _distinct(names: Sequence[str], taken: Sequence[str]) -> list[str]:
+    used = set(taken)
+    found = []
+    for name in names:
+        candidate = name
+        while candidate in used:
+            candidate += "_"
+        used.add(candidate)
+        found.append(candidate)
+    return found
+
+
+def _parameter(trace: Trace, leaf: Type | PythonNumber) -> Tracer:
+    if isinstance(leaf, PythonNumber):
+        tracer = make(trace, trace.param(leaf.type))
+        tracer.weak = leaf.kind
+        if leaf.wide and tracer._value is not None:
+            trace.root.wide_integers.add(tracer._value)
+        return tracer
+    return make(trace, trace.param(leaf))
+
+
+def _results(result: Any, name: str) -> tuple[list[Value], Structure]:
+    leaves, structure = pytree.flatten(result)
+    running()
+    paths: list[str] = []
+    values = []
+    for position, leaf in enumerate(leaves):
+        if isinstance(leaf, Tracer | np.ndarray | np.generic | int | float | SymbolicSize):
+            values.append(read(as_tracer(leaf)))
+            continue
+        if isinstance(leaf, Selection):
+            raise leaf.refused("be returned", at=leaf.made_at)
+        paths = paths or pytree.paths(result, "result")
+        kind = "type" if isinstance(leaf, CastingType) else type(leaf).__name__
+        raise TraceError(
+            f"{name} returns a {kind}, not a number or an array",
+            found=f"{paths[position]} = {leaf!r:.60}",
+            help="return numbers and arrays, in any nest of dict, list and tuple",
+        )
+    return values, structure
+
+
+def _argument_paths(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+    """Return the path of each leaf, beginning with the name of its parameter."""
+    paths: list[str] = []
+    for arg, name in zip(args, names_of_arguments(fn, len(args))):
+        paths += pytree.paths(arg, name)
+    for keyword, value in kwargs.items():
+        paths += pytree.paths(value, keyword)
+    return paths
+
+
+def _name_of(fn: Any) -> str:
+    found = getattr(fn, "__name__", None) or getattr(getattr(fn, "func", None), "__name__", None)
+    text = found or type(fn).__name__
+    return text if text.isidentifier() else "f"
+
+
+def _location_of(fn: Any) -> Location | None:
+    function = inspect.unwrap(fn) if callable(fn) else fn
+    code = getattr(getattr(function, "func", function), "__code__", None)
+    return code and source.definition(code)
+
+
+def subtrace(
+    fn: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    body_of: str | None = None,
+) -> Subtrace:
+    """Record a function called inside the running trace as a closed Function of its own.
+
+    Parameters
+    ----------
+    fn: any callable.
+    args: nests of tracers, values, numbers and arrays; a Type makes a parameter without an operand.
+    kwargs: the same for arguments given by name.
+    body_of: the name of the op of control flow that the function is a body of; the sizes of the
+        function around it mean the same in it.
+
+    Outer tracers that the function uses otherwise become further operands, level by level.
+    """
+    outer = running()
+    kwargs = dict(kwargs or {})
+    leaves, tree = pytree.flatten((tuple(args), tuple(kwargs.values())))
+    operands: list[Value | None] = []
+    with Trace(outer, outer.lens, body_of) as inner:
+        inner.name_params = functools.partial(_argument_paths, fn, tuple(args), kwargs)
+        given = []
+        for leaf in leaves:
+            if isinstance(leaf, Static):
+                given.append(leaf.value)
+                continue
+            if isinstance(leaf, Type | PythonNumber):
+                operands.append(None)
+                given.append(_parameter(inner, leaf))
+                continue
+            with _Outside(outer):
+                tracer = as_tracer(make(outer, leaf) if isinstance(leaf, Value) else leaf)
+                value = read(tracer)
+            operands.append(value)
+            parameter = make(inner, inner.param(value.type), contiguous=tracer.contiguous)
+            parameter.scalar = tracer.scalar or not isinstance(leaf, Tracer)
+            parameter.weak = tracer.weak or _weak_of(leaf)
+            outer.root.keep_wide(value, read(parameter))
+            given.append(parameter)
+        inner_args, values = pytree.unflatten(tree, given)
+        result = outer.lens.see(fn)(*inner_args, **dict(zip(kwargs, values)))
+        results, out_tree = _results(result, _name_of(fn))
+        if body_of is None:
+            inner.lift_sizes(results)
+    captured = tuple(inner.lifted)
+    function = inner.builder.function(
+        _name_of(fn), inner.params, results, location=_location_of(fn)
+    )
+    running()
+    outer.prints += debug_print.hand_out(inner, [*operands, *captured], outer.builder)
+    return Subtrace(function, (*operands, *captured), captured, out_tree)
+
+
+def _weak_of(leaf: Any) -> type | None:
+    return type(leaf) if type(leaf) in (int, float, bool) else None
+
+
+class _Outside:
+    """Builds in the outer trace for a moment, while an inner one is open."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def __enter__(self) -> None:
+        self._before = state.top
+        state.top = self._trace
+        self._trace.builder.__enter__()
+
+    def __exit__(self, *exception: object) -> None:
+        self._trace.builder.__exit__(*exception)
+        state.top = self._before
+
+
+def inline(function: Function, operands: Sequence[Tracer | Value]) -> tuple[Tracer, ...]:
+    """Build a Function's graph in the running trace on these operands; returns tracers."""
+    trace_ = running()
+    values = [read(x) if isinstance(x, Tracer) else x for x in operands]
+    return tuple(make(trace_, value) for value in trace_.builder.inline(function, values))
+
+
+def is_tracing() -> bool:
+    """Whether a trace is running in this thread."""
+    return state.top is not None
+
+
+def call(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function inside the running trace, seen through its lens."""
+    return running().lens.see(fn)(*args, **kwargs)
+
+
+def call_traced(
+    fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
+) -> Any:
+    """Call a function inside the running trace; the arguments are given as they are to trace()."""
+    return call(fn, *args, **(kwargs or {}))
+
+
+def tracer_of(value: Value) -> Tracer:
+    """Return a tracer of a value of the running trace."""
+    return make(running(), value)
+
+
+def value_of(x: Any) -> Value:
+    """Return a tracer, number or array as a value of the running trace."""
+    running()
+    return read(as_tracer(x))

@@ -1,0 +1,1 @@
+"""How NumPy's protocols find the record of a function."""

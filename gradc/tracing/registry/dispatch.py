@@ -1,0 +1,192 @@
+"""NumPy functions in traced code: recorded for traced arrays, run for known ones."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradc.custom.numpy_gradients import overrides_for
+from gradc.tracing.advice.ignored_options import has_no_effect, instead_of
+from gradc.tracing.advice.refusals import calls_back, cure
+from gradc.tracing.core import source
+from gradc.tracing.core.as_tracer import contains_unknown, plain_nest
+from gradc.tracing.core.selection import Selection
+from gradc.tracing.core.state import state
+from gradc.tracing.core.tracer import Tracer, make_known, make_view, refuse_write, touch
+from gradc.tracing.core.views import Overlapping
+from gradc_ir.core.types import _FROM_NUMPY as _SUPPORTED
+from gradc_ir.errors import ShapeError, TraceError
+
+# NumPy functions that write into their first argument.
+_WRITING = {"copyto", "fill_diagonal", "put", "put_along_axis", "place", "putmask", "at"}
+
+
+class Mapped:
+    """A NumPy function in traced code.
+
+    Parameters
+    ----------
+    name: the name after ``np.``.
+    original: the function of NumPy; it runs when nothing traced is involved.
+    record: the function with NumPy's signature that builds ops; None when there is none.
+    always: record even when all arguments are known, because the result shares memory with one.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        original: Any,
+        record: Callable[..., Any] | None,
+        *,
+        always: bool = False,
+    ) -> None:
+        self.name = name
+        self.record = record
+        self.always = always
+        self.__gradc_original__ = original
+        self.__name__ = name
+        self.__doc__ = getattr(original, "__doc__", None)
+        self.title = title_of(name)
+        self._accepted = frozenset(inspect.signature(record).parameters) if record else frozenset()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Record the call, or run NumPy when everything is known."""
+        trace = state.top
+        if trace is None:
+            return self.__gradc_original__(*args, **kwargs)
+        trace.builder.here = source.here()
+        if Selection in map(type, args) or (kwargs and Selection in map(type, kwargs.values())):
+            from gradc.tracing.masked.selected import call
+
+            return call(self, args, kwargs)
+        if (
+            self.always
+            or any(map(contains_unknown, args))
+            or (kwargs and any(map(contains_unknown, kwargs.values())))
+        ):
+            override = overrides_for(self.__gradc_original__)
+            if override is not None:
+                return _overridden(self.name, override, args, kwargs)
+            if self.record is None:
+                raise unsupported(self.title)
+            return self.record(*args, **(self._checked(kwargs) if kwargs else kwargs))
+        try:
+            return call_known(self.name, self.__gradc_original__, args, kwargs)
+        except Exception as error:
+            if self.record is None and calls_back(self.title) and any(map(callable, args)):
+                # what it calls computes with traced values
+                raise unsupported(self.title) from error
+            raise
+
+    def _checked(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        found = {}
+        for key, value in kwargs.items():
+            if key in self._accepted:
+                found[key] = plain_nest(value) if key == "dtype" else value
+            elif value is not None and value is not np._NoValue and not has_no_effect(key, value):
+                raise TraceError(
+                    f"{self.title}: {key}= is not supported for traced arrays",
+                    at=source.location(),
+                    help=instead_of(key) or f"it takes {', '.join(sorted(self._accepted))}",
+                )
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = getattr(self.__gradc_original__, name)
+        if not callable(found):
+            return found
+        return Mapped(f"{self.name}.{name}", found, METHODS_OF_UFUNCS.get((self.name, name)))
+
+    def __eq__(self, other: object) -> bool:
+        original = getattr(other, "__gradc_original__", other)
+        return bool(self.__gradc_original__ == original)
+
+    def __hash__(self) -> int:
+        return hash(self.__gradc_original__)
+
+    def __repr__(self) -> str:
+        return f"<np.{self.name}, seen through gradc>"
+
+
+def _overridden(
+    name: str, override: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Return what stands for a function makes of a call; it is written where ``out=`` says."""
+    from gradc.tracing.numpy.elementwise_table import write_out
+
+    out = kwargs.get("out")
+    if out is None:
+        return override(*args, **kwargs)
+    kwargs = {key: value for key, value in kwargs.items() if key != "out"}
+    return write_out(name, override(*args, **kwargs), out)
+
+
+# (ufunc, method) -> what records it; filled in by numpy_map.
+METHODS_OF_UFUNCS: dict[tuple[str, str], Callable[..., Any]] = {}
+
+
+def title_of(name: str) -> str:
+    """Return what a user calls a function: a ufunc of another library, or a method, has no np."""
+    return f"np.{name}" if hasattr(np, name.partition(".")[0]) else name
+
+
+def unsupported(name: str) -> TraceError:
+    """Return the error for a function without a mapping: why there is none, and what to write."""
+    why, help = cure(name)
+    return TraceError(
+        f"{name} is not supported for traced arrays",
+        at=source.location(),
+        found=why or (),
+        help=help,
+    )
+
+
+def call_known(name: str, original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run NumPy on arguments that are all known; result arrays are known tracers."""
+    tracers = [arg for arg in (*args, *kwargs.values()) if type(arg) is Tracer]
+    written = [arg for arg in tracers[:1] if name.rpartition(".")[2] in _WRITING]
+    out = kwargs.get("out")
+    written += [arg for arg in (out if isinstance(out, tuple) else (out,)) if type(arg) is Tracer]
+    for tracer in written:
+        refuse_write(tracer)
+    plain = [plain_nest(arg) for arg in args]
+    try:
+        result = original(*plain, **{key: plain_nest(value) for key, value in kwargs.items()})
+    except (TypeError, ValueError) as error:
+        raise numpy_error(name, error) from error
+    for tracer in written:
+        touch(tracer)
+    if isinstance(result, np.ndarray) and any(result is arg for arg in args):
+        result = result.copy()
+    return wrap_known(result, tracers)
+
+
+def numpy_error(name: str, error: Exception) -> Exception:
+    """Return NumPy's error of known arguments with the user's line; of other classes as it is."""
+    if type(error) not in (TypeError, ValueError):
+        return error
+    kind = TraceError if type(error) is TypeError else ShapeError
+    return kind(f"{title_of(name)}: {error}", at=source.location())
+
+
+def wrap_known(result: Any, tracers: list[Tracer]) -> Any:
+    """Return what NumPy gave with arrays as known tracers, linked to those they may share with."""
+    if isinstance(result, np.ndarray):
+        if result.dtype not in _SUPPORTED or type(result) is not np.ndarray:
+            return result
+        for tracer in tracers:
+            known = tracer.known
+            if known is result:
+                return tracer
+            if known is not None and np.may_share_memory(known, result):
+                return make_view(tracer, Overlapping(result))
+        # sharing memory with an array of the user's would let the trace write into it
+        return make_known(result if result.base is None and result.flags.owndata else result.copy())
+    if type(result) in (tuple, list):
+        return type(result)(wrap_known(part, tracers) for part in result)
+    return result

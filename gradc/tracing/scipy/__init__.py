@@ -1,1 +1,0 @@
-"""SciPy's functions and distributions in traced code."""

@@ -1,1 +1,0 @@
-"""What a traced mask selects, and what can be done with it."""

@@ -1,0 +1,1 @@
+"""Types, sizes, ops and graphs: what every other room is made of."""

@@ -1,0 +1,102 @@
+"""Functions of C that graphs call: by which symbol, and where they are in this process."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import threading
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradc_ir.core.types import DType
+from gradc_ir.errors import TraceError
+
+C_TYPES: dict[DType, Any] = {
+    DType.F64: ctypes.c_double,
+    DType.F32: ctypes.c_float,
+    DType.I64: ctypes.c_int64,
+    DType.I32: ctypes.c_int32,
+    DType.BOOL: ctypes.c_uint8,
+}
+
+
+class Foreign(NamedTuple):
+    """A function of C in this process; ``owner`` keeps its code loaded."""
+
+    address: int
+    owner: Any
+
+
+_known: dict[str, Foreign] = {}
+_lock = threading.Lock()
+
+
+def register(symbol: str, address: int, owner: Any) -> None:
+    """Have a symbol stand for a function in this process.
+
+    Raises TraceError when it is no name in C, or stands for another function already.
+    """
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", symbol):
+        raise TraceError(f"{symbol!r} is no name of a function in C", help="pass name=")
+    with _lock:
+        known = _known.setdefault(symbol, Foreign(address, owner))
+    if known.address != address:
+        raise TraceError(
+            f"{symbol} is the name of another external function already",
+            help='give this one a name of its own: name="…", which is also what is linked',
+        )
+
+
+def address(symbol: str) -> int:
+    """Return where a function is; raises TraceError for a symbol that nobody registered."""
+    if symbol not in _known:
+        raise TraceError(
+            f"the external function {symbol} is not in this process",
+            help="make it known with gradc.external first",
+        )
+    return _known[symbol].address
+
+
+def symbols(code: bytes) -> dict[str, int]:
+    """Return the registered symbols that an object file may name, with their addresses."""
+    with _lock:
+        known = dict(_known)
+    if not known:
+        return {}
+    words = set(re.findall(rb"[A-Za-z_][A-Za-z0-9_]*", code))
+    return {
+        symbol: found.address
+        for symbol, found in known.items()
+        if {symbol.encode(), f"_{symbol}".encode()} & words
+    }
+
+
+def call_each(symbol: str, dtype: DType, operands: Sequence[Any]) -> Any:
+    """Return what a function of numbers makes of each element of arrays of one shape."""
+    types = [_c_type(operand) for operand in operands]
+    function = ctypes.CFUNCTYPE(C_TYPES[dtype], *types)(address(symbol))
+    result = np.empty(operands[0].shape, dtype.numpy)
+    for index in np.ndindex(result.shape):
+        result[index] = function(*(operand[index].item() for operand in operands))
+    return result
+
+
+def call_whole(
+    symbol: str, sizes: Sequence[int], numbers: Sequence[bool], arrays: Sequence[Any], made: Any
+) -> None:
+    """Call a function of sizes, of arrays or their only numbers, and of places for results."""
+    types: list[Any] = [ctypes.c_int64] * len(sizes)
+    given: list[Any] = list(sizes)
+    kept = [np.ascontiguousarray(array) for array in arrays]
+    for array, is_number in zip(kept, numbers, strict=True):
+        types.append(_c_type(array) if is_number else ctypes.c_void_p)
+        given.append(array.reshape(-1)[0].item() if is_number else array.ctypes.data)
+    types += [ctypes.c_void_p] * len(made)
+    given += [array.ctypes.data for array in made]
+    ctypes.CFUNCTYPE(None, *types)(address(symbol))(*given)
+
+
+def _c_type(array: Any) -> Any:
+    return next(C_TYPES[dtype] for dtype in C_TYPES if dtype.numpy == array.dtype)

@@ -1,0 +1,225 @@
+"""Graphs: nodes, values and functions, all immutable; nodes are made by :mod:`gradc_ir.build`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakValueDictionary
+
+from gradc_ir.core import sizes, walk
+from gradc_ir.core.op import Op
+from gradc_ir.core.operators import Operators
+from gradc_ir.core.types import Type
+from gradc_ir.location import Location
+
+if TYPE_CHECKING:
+    from gradc_ir.core.range import Range
+
+
+class Value(Operators):
+    """One result of a node. Identity is equality: equal nodes of a trace are one node.
+
+    ``known`` is its range, once :mod:`gradc_ir.ranges` has found it; ``heads`` what makes its
+    factors, once :mod:`gradc_ir.matching.heads` has.
+    """
+
+    __slots__ = ("heads", "index", "known", "node", "type")
+
+    def __init__(self, node: Node, index: int, type: Type) -> None:
+        self.node = node
+        self.index = index
+        self.type = type
+        self.known: Range | None = None
+        self.heads: int | None = None
+
+    @property
+    def op(self) -> Op:
+        """The op of the node that makes this value."""
+        return self.node.op
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        """The operands of the node that makes this value."""
+        return self.node.operands
+
+    def __repr__(self) -> str:
+        return f"<{self.node.op.name}.{self.index}: {self.type}>"
+
+
+class Node:
+    """An op applied to operands. ``serial`` is the order in which its builder made it."""
+
+    __slots__ = ("attributes", "op", "operands", "results", "serial")
+
+    def __init__(
+        self,
+        op: Op,
+        operands: tuple[Value, ...],
+        attributes: Mapping[str, Any],
+        types: Sequence[Type],
+        serial: int,
+    ) -> None:
+        self.op = op
+        self.operands = operands
+        self.attributes = attributes
+        self.serial = serial
+        if len(types) == 1:  # as nearly all have it
+            self.results: tuple[Value, ...] = (Value(self, 0, types[0]),)
+        else:
+            self.results = tuple([Value(self, i, type_) for i, type_ in enumerate(types)])
+
+    def __repr__(self) -> str:
+        return f"<node {self.op.name}: {', '.join(str(value.type) for value in self.results)}>"
+
+
+class Structure:
+    """The structure of a graph. Identity is equality: there is one for all equal functions.
+
+    Bodies stand in it as their structures, so that it takes no longer to compare deep nests.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    _all: ClassVar[WeakValueDictionary[tuple[Any, ...], Structure]] = WeakValueDictionary()
+    _lock: ClassVar[Lock] = Lock()
+
+    @classmethod
+    def of(cls, key: tuple[Any, ...]) -> Structure:
+        """Return the structure of a key, which tells graphs apart."""
+        with cls._lock:
+            found = cls._all.get(key)
+            if found is None:
+                found = cls._all[key] = cls()
+            return found
+
+
+class Function:
+    """A closed graph: parameters, results, and a side table from nodes to the user's lines.
+
+    Two functions are equal when their graphs have the same structure; names and locations do not
+    count. ``names`` has one name a parameter.
+    """
+
+    __slots__ = (
+        "_nodes",
+        "_structure",
+        "_symbols",
+        "location",
+        "locations",
+        "name",
+        "names",
+        "params",
+        "results",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        params: Iterable[Value],
+        results: Iterable[Value],
+        *,
+        names: Iterable[str] | None = None,
+        locations: Mapping[Node, tuple[Location, ...]] | None = None,
+        location: Location | None = None,
+    ) -> None:
+        self.name = name
+        self.params = tuple(params)
+        self.results = tuple(results)
+        self.names = (
+            tuple(names) if names is not None else tuple(f"p{i}" for i in range(len(self.params)))
+        )
+        self.location = location
+        self._nodes: tuple[Node, ...] | None = None
+        self._structure: Structure | None = None
+        self._symbols: tuple[str, ...] | None = None
+        table = locations or {}
+        self.locations: dict[Node, tuple[Location, ...]] = {
+            node: table[node] for node in self.nodes if node in table
+        }
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Every node: the parameters first, then what the results need, operands before users."""
+        if self._nodes is None:
+            self._nodes = walk.topological(self.params, self.results)
+        return self._nodes
+
+    @property
+    def body(self) -> Iterator[Node]:
+        """The nodes that are not parameters, operands before users."""
+        return (node for node in self.nodes if node.op.name != "param")
+
+    @property
+    def param_types(self) -> tuple[Type, ...]:
+        """The types of the parameters."""
+        return tuple(param.type for param in self.params)
+
+    @property
+    def result_types(self) -> tuple[Type, ...]:
+        """The types of the results."""
+        return tuple(result.type for result in self.results)
+
+    @property
+    def size_symbols(self) -> tuple[str, ...]:
+        """The names of the symbolic sizes of the parameters, in order of appearance.
+
+        Last the size of tapes, which no parameter tells, where a loop in here has one.
+        """
+        if self._symbols is None:
+            names = [name for type_ in self.param_types for name in type_.symbols]
+            if any(_has_tape(node) for node in self.nodes if node.op.family == "control"):
+                names.append(str(sizes.TAPE))
+            self._symbols = tuple(dict.fromkeys(names))
+        return self._symbols
+
+    @property
+    def structure(self) -> Structure:
+        """What this function shares with all that are equal to it, and with no other."""
+        if self._structure is None:
+            number = {node: i for i, node in enumerate(self.nodes)}
+            rows = tuple(
+                (
+                    node.op.name,
+                    tuple((number[value.node], value.index) for value in node.operands),
+                    tuple(
+                        item.structure if isinstance(item, Function) else item
+                        for item in node.attributes.values()
+                    ),
+                )
+                for node in self.nodes
+            )
+            results = tuple((number[value.node], value.index) for value in self.results)
+            self._structure = Structure.of((rows, results))
+        return self._structure
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Function) and (self is other or self.structure is other.structure)
+
+    def __hash__(self) -> int:
+        return hash(self.structure)
+
+    def __str__(self) -> str:
+        from gradc_ir.text.printer import print_function
+
+        return print_function(self)
+
+    def __repr__(self) -> str:
+        params = ", ".join(f"{name}: {x.type}" for name, x in zip(self.names, self.params))
+        types = ", ".join(map(str, self.result_types))
+        results = types if len(self.results) == 1 else f"({types})"
+        count = sum(1 for _ in self.body)
+        return f"<func @{self.name}({params}) -> {results}: {count} op{'s' * (count != 1)}>"
+
+    def _repr_html_(self) -> str:
+        from gradc_ir.text.display import html_of_function
+
+        return html_of_function(self)
+
+
+def _has_tape(node: Node) -> bool:
+    """Whether a node of control flow has a tape of free size, or a loop in its bodies has."""
+    return node.attributes.get("length") == sizes.TAPE or any(
+        isinstance(body, Function) and str(sizes.TAPE) in body.size_symbols
+        for body in node.attributes.values()
+    )

@@ -1,0 +1,83 @@
+"""What an op is: its name, its type rule, its meaning in NumPy, and facts other rooms read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+from gradc_ir.core.types import Type
+
+Attributes: TypeAlias = Mapping[str, Any]
+TypeRule: TypeAlias = Callable[[Sequence[Type], Attributes], tuple[Type, ...]]
+
+
+class Domain(NamedTuple):
+    """An open interval of the real line on which an op is defined and smooth, for tests."""
+
+    low: float = float("-inf")
+    high: float = float("inf")
+
+
+REALS = Domain()
+POSITIVE = Domain(low=0.0)
+
+
+def greater_than(low: float) -> Domain:
+    """Return the domain of numbers above ``low``."""
+    return Domain(low=low)
+
+
+@dataclass(frozen=True, eq=False)
+class Op:
+    """One op of the language. Ops are compared by identity; :data:`TABLE` has them by name.
+
+    Parameters
+    ----------
+    name: how it is written in text.
+    family: the file under ``ops/`` it stands in; its derivative stands in the file of that name.
+    operands: how many operands, or None for any number.
+    attributes: names of its attributes, in the order in which they are printed.
+    infer: the type rule: operand types and attributes to result types; raises ShapeError or
+        DTypeError.
+    reference: the meaning: operand arrays and attributes (sizes as numbers) to a result array, or
+        a tuple of them. None for ops that hold bodies, whose meaning is in the interpreter.
+    scalar: for elementwise ops, the word codegen lowers (``"add"``, ``"math.exp"``).
+    domain: per operand, where it is defined and smooth.
+    commutative: operands may be exchanged without changing a bit.
+    linear: positions of operands in which it is linear, the others held fixed.
+    """
+
+    name: str
+    family: str
+    operands: int | None
+    infer: TypeRule
+    reference: Callable[..., Any] | None
+    summary: str
+    attributes: tuple[str, ...] = ()
+    scalar: str | None = None
+    domain: tuple[Domain, ...] = ()
+    commutative: bool = False
+    linear: tuple[int, ...] = ()
+    traits: frozenset[str] = field(default_factory=frozenset)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    @property
+    def is_elementwise(self) -> bool:
+        """Whether every result element depends on the operands' elements at its own index."""
+        return self.family in _ELEMENTWISE
+
+
+_ELEMENTWISE = frozenset({"elementwise", "composed", "special", "unbounded"})
+
+TABLE: dict[str, Op] = {}
+
+
+def declare(op: Op) -> Op:
+    """Enter an op into the table; its name must be new."""
+    if op.name in TABLE:
+        raise ValueError(f"op {op.name} is declared twice")
+    TABLE[op.name] = op
+    return op

@@ -1,0 +1,124 @@
+"""Orders and relations of a graph: operands before users, and who uses what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from gradc_ir.core.graph import Function, Node, Value
+
+Item = TypeVar("Item", bound=Hashable)
+Answer = TypeVar("Answer")
+
+
+def topological(params: Iterable[Value], results: Iterable[Value]) -> tuple[Node, ...]:
+    """Return parameters, then all nodes the results need, operands first, in a fixed order.
+
+    The order is depth first from the results, so it depends on the structure alone. No recursion: a
+    straight-line program is as deep as it is long.
+    """
+    order: dict[Node, None] = {param.node: None for param in params}
+    for result in results:
+        if result.node in order:
+            continue
+        stack = [(result.node, iter(result.node.operands))]
+        while stack:
+            node, rest = stack[-1]
+            for operand in rest:
+                below = operand.node
+                if below not in order:
+                    stack.append((below, iter(below.operands)))
+                    break
+            else:
+                order[node] = None
+                stack.pop()
+    return tuple(order)
+
+
+def answered(
+    asked: Item,
+    known: dict[Item, Answer],
+    before: Callable[[Item], Sequence[Item]],
+    answer: Callable[[Item, list[Answer]], Answer],
+) -> Answer:
+    """Return the answer to a question about an item, from its answers about others.
+
+    Parameters
+    ----------
+    known: the answers there are; those that are found are entered.
+    before: the items an answer depends on, the operands or some of them.
+    answer: the answer about an item, from those about the items before it.
+
+    No recursion: a straight-line program is as deep as it is long.
+    """
+    stack = [asked]
+    while True:
+        top = stack[-1]
+        needed = before(top)
+        of = [known[item] for item in needed if item in known]
+        if len(of) < len(needed):
+            stack += [item for item in needed if item not in known]
+            continue
+        known[top] = answer(top, of)
+        # what two items need is on the stack twice
+        while stack and stack[-1] in known:
+            stack.pop()
+        if not stack:
+            return known[asked]
+
+
+def users(function: Function) -> dict[Value, list[Node]]:
+    """Return for each value the nodes that read it, in order, each as often as it reads."""
+    found: dict[Value, list[Node]] = {
+        value: [] for node in function.nodes for value in node.results
+    }
+    for node in function.nodes:
+        for operand in node.operands:
+            found[operand].append(node)
+    return found
+
+
+def depends_on(function: Function, sources: Iterable[Value]) -> set[Node]:
+    """Return the nodes of the function whose values depend on one of the sources."""
+    reached = {source.node for source in sources}
+    for node in function.nodes:
+        if any(operand.node in reached for operand in node.operands):
+            reached.add(node)
+    return reached
+
+
+def nested(function: Function) -> Iterator[tuple[Function, Node]]:
+    """Yield every node with the function it stands in, those of bodies of control flow too.
+
+    A body that several nodes share is gone through once.
+    """
+    return _nested(function, set())
+
+
+def changed_bodies(
+    function: Function, change: Callable[[Function], Function]
+) -> dict[Node, Mapping[str, Any]]:
+    """Return the attributes of control flow with its bodies changed, where that changes them.
+
+    Bodies of ``call`` stay as they are: they are about to be opened.
+    """
+    made = {
+        node: {
+            name: change(item) if isinstance(item, type(function)) else item
+            for name, item in node.attributes.items()
+        }
+        for node in function.nodes
+        if node.op.family == "control" and node.op.name != "call"
+    }
+    return {node: attributes for node, attributes in made.items() if attributes != node.attributes}
+
+
+def _nested(function: Function, seen: set[int]) -> Iterator[tuple[Function, Node]]:
+    seen.add(id(function))
+    for node in function.nodes:
+        yield function, node
+        if node.op.family == "control":
+            for body in node.attributes.values():
+                if isinstance(body, type(function)) and id(body) not in seen:
+                    yield from _nested(body, seen)

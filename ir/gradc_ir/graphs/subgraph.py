@@ -1,0 +1,33 @@
+"""A part of a graph as a function of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradc_ir.core import walk
+from gradc_ir.core.builder import Builder
+from gradc_ir.core.graph import Function, Value
+
+
+def closed(
+    function: Function,
+    name: str,
+    params: Sequence[Value],
+    results: Sequence[Value],
+    names: Sequence[str] | None = None,
+) -> Function:
+    """Return the function of the given values, which become parameters, to the results.
+
+    All are values of ``function``; of a node with several results all that are read are given, or
+    none.
+    """
+    builder = Builder()
+    with builder:
+        made = [builder.param(i, value.type) for i, value in enumerate(params)]
+        new: dict[Value, Value] = dict(zip(params, made))
+        sources = {value.node for value in params}
+        for node in walk.topological(params, results):
+            if node not in sources:
+                builder.copy(node, new, function.locations.get(node, ()))
+        ends = [new[result] for result in results]
+        return builder.function(name, made, ends, names, function.location)

@@ -1,0 +1,1 @@
+"""The meaning of a whole graph: it is run, slowly, in NumPy."""

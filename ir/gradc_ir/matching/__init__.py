@@ -1,0 +1,1 @@
+"""Patterns, and the engine that rewrites what they match."""

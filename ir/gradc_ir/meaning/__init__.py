@@ -1,0 +1,1 @@
+"""The meaning of ops on NumPy arrays: the order of sums, fma, functions that NumPy lacks."""

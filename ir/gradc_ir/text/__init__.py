@@ -1,0 +1,1 @@
+"""The text of a graph: printed, parsed, shown."""

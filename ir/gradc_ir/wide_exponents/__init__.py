@@ -1,0 +1,1 @@
+"""Arithmetic whose exponents have no bound."""

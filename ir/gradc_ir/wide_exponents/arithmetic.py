@@ -1,0 +1,369 @@
+"""Arithmetic with exponents without bound: nothing overflows or underflows on the way.
+
+Formulas are a text of steps and of their results, ``"mul %0 %0; add %1 1.0; div %0 %3 -> %4"``:
+operands are numbered first, then what the steps make. Numbers stand for themselves.
+A number is held as a significand, rounded to the dtype in each step, and an exponent beside it, a
+whole number in double precision; the result is rounded once more where it is subnormal or infinite.
+Beyond 2**52 an exponent is rounded itself: of such a number there is the sign and the size, and no
+result that depends on its digits. The exponential of a large number has that number beside it, as
+an exponent of e: what cancels it has digits again. Conditions are the numbers 1 and 0.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from gradc_ir.meaning.reduction import Array
+
+Operand: TypeAlias = int | float  # the number of a value, or a number
+
+# How many operands the words have that are computed; those of plain arithmetic are among them.
+PRIMITIVES = {
+    **dict.fromkeys(("neg", "abs", "sqrt", "floor", "exponent", "significand", "grown"), 1),
+    **dict.fromkeys(("add", "sub", "mul", "div", "lt", "eq", "scale"), 2),
+    "select": 3,
+}
+ARITHMETIC = frozenset({"neg", "abs", "sqrt", "add", "sub", "mul", "div", "power"})
+# Words that are ops, and made of the others.
+FUNCTIONS = {
+    **dict.fromkeys(("exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "cbrt"), 1),
+    **dict.fromkeys(("sinh", "cosh", "tanh", "arcsin", "arccos", "arctan"), 1),
+    **dict.fromkeys(("arcsinh", "arccosh", "arctanh", "sigmoid", "sigmoid_derivative"), 1),
+    **dict.fromkeys(("softplus", "log1mexp", "sign", "logical_not", "stop_gradient", "fence"), 1),
+    **dict.fromkeys(("power", "exp_product", "hypot", "arctan2", "direction_cosine"), 2),
+    **dict.fromkeys(("logaddexp", "maximum", "minimum", "le", "ne"), 2),
+    **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), 2),
+}
+WORDS = {**PRIMITIVES, **FUNCTIONS}
+# Exponents of numbers that are neither large nor small, by the bytes of a dtype: some products of
+# them stay in the range.
+MODERATE = {8: 256, 4: 30}
+# A number so far below another does not change their sum.
+_FAR = 100
+# A number of a larger exponent is whole.
+_WHOLE = 60
+# Of a number of a larger exponent the digits are not known, of a number beyond not even the size.
+_KNOWN, _LARGEST = 2.0**52, 2.0**1000
+# A number of an exponent below minus this is nothing, where its digits are not known.
+_NOTHING = 2.0**40
+_PER_POWER = 1 / math.log(2)
+# Powers of a rank are as many times this; within one they are below the bound.
+_PER_RANK, _POWERS = 1000.0, 2.0**1002
+
+
+class Step(NamedTuple):
+    """One op of a formula."""
+
+    word: str
+    operands: tuple[Operand, ...]
+
+
+class Formulas(NamedTuple):
+    """Steps, and which values are results."""
+
+    steps: tuple[Step, ...]
+    results: tuple[int, ...]
+
+
+@functools.lru_cache(maxsize=1024)
+def parse_formulas(text: str) -> Formulas:
+    """Return what a text says; raises ValueError when that is no formula."""
+    steps = []
+    body, _, results = text.partition("->")
+    for part in body.split(";"):
+        word, *operands = part.split()
+        if WORDS.get(word) != len(operands):
+            raise ValueError(f"no step of a formula: {part.strip()}")
+        steps.append(
+            Step(word, tuple(int(each[1:]) if each[0] == "%" else float(each) for each in operands))
+        )
+    return Formulas(tuple(steps), tuple(int(each[1:]) for each in results.split()))
+
+
+def print_formulas(formulas: Formulas) -> str:
+    """Return the text of formulas, which :func:`parse_formulas` reads."""
+    steps = [
+        " ".join(
+            [word, *(f"%{each}" if isinstance(each, int) else repr(each) for each in operands)]
+        )
+        for word, operands in formulas.steps
+    ]
+    return f"{'; '.join(steps)} -> {' '.join(f'%{each}' for each in formulas.results)}"
+
+
+def interpret(
+    operands: Sequence[Any], formulas: str, result: int, meanings: Callable[[str], Any]
+) -> Any:
+    """Return a result of formulas in other numbers than floats, by the meanings of words."""
+    steps, results = parse_formulas(formulas)
+    values = list(operands)
+    # numbers that stand for themselves are arrays as well
+    number = functools.partial(np.asarray, dtype=np.asarray(operands[0]).dtype)
+    for word, given in steps:
+        values.append(
+            meanings(word)(
+                *(values[each] if isinstance(each, int) else number(each) for each in given)
+            )
+        )
+    return values[results[result]]
+
+
+class Wide(NamedTuple):
+    """Numbers ``significand * 2**exponent * e**(power * 2**(1000 * rank))``.
+
+    A significand is of magnitude 1/2 to 1, where 1 stands for one that is not known; of 0, inf and
+    nan the exponents are 0.
+    """
+
+    significand: Array
+    exponent: Array
+    power: Array
+    rank: Array
+
+    @property
+    def level(self) -> Array:
+        """Where about a number is among those of its rank, as an exponent of 2."""
+        return self.exponent + self.power * _PER_POWER
+
+    @property
+    def size(self) -> Array:
+        """Where about a number is, as an exponent of 2."""
+        beyond = np.copysign(2 * _POWERS * np.minimum(self.rank, 2.0**16), self.power)
+        return np.where(self.rank == 0, self.level, beyond)
+
+
+def compute(*arrays: Array, formulas: str, result: int) -> Array:
+    """Return a result of formulas of arrays of one shape and float dtype, by its place."""
+    steps, results = _program(formulas, len(arrays), arrays[0].dtype)
+    with np.errstate(all="ignore"):
+        values = [_entered(array) for array in arrays]
+        for word, operands in steps:
+            given = [
+                values[each] if isinstance(each, int) else _entered(np.full_like(arrays[0], each))
+                for each in operands
+            ]
+            values.append(_STEPS[word](*given))
+        return _left(values[results[result]])
+
+
+def recover(*arrays: Array, formulas: str, result: int, guards: int) -> Array:
+    """Return one of some results of plain arithmetic, or of formulas where it is not finite.
+
+    The plain results come first, then what the formulas start from, then guards. Where a start is
+    not finite nothing is replaced, nor where a guard is below 0 and of moderate size: then there is
+    no number. Neither is anything where the formulas have none.
+    """
+    count, end = len(parse_formulas(formulas).results), len(arrays) - guards
+    plain, starts = arrays[result], arrays[count:end]
+    lost = ~np.isfinite(plain)
+    for start in starts:
+        lost = lost & np.isfinite(start)
+    moderate = 2.0 ** MODERATE[np.dtype(plain.dtype).itemsize]
+    for guard in arrays[end:]:
+        lost = lost & ~((guard < -1 / moderate) & (guard > -moderate))
+    if not lost.any():
+        return plain
+    made = np.array(plain)
+    found = compute(*[start[lost] for start in starts], formulas=formulas, result=result)
+    made[lost] = np.where(np.isnan(found), plain[lost], found)
+    return made
+
+
+@functools.lru_cache(maxsize=64)
+def _program(formulas: str, operands: int, dtype: np.dtype[Any]) -> Formulas:
+    from gradc_ir.core.types import dtype_of
+    from gradc_ir.wide_exponents.functions import expand
+
+    return expand(parse_formulas(formulas), operands, dtype_of(dtype))
+
+
+def _entered(x: Array) -> Wide:
+    significand, exponent = np.frexp(x)
+    known = np.isfinite(x) & (x != 0)
+    return Wide(
+        np.where(known, significand, x).astype(x.dtype),
+        np.where(known, exponent, 0).astype(np.float64),
+        np.zeros(x.shape),
+        np.zeros(x.shape),
+    )
+
+
+def _left(x: Wide) -> Array:
+    """Return wide numbers as those of their dtype."""
+    exponent = np.clip(x.size, -2000, 2000).astype(np.int32)
+    made = np.ldexp(x.significand, exponent)
+    hidden = (_is_unknown(x) | (x.power != 0)) & (np.abs(exponent) < 2000)
+    return np.where(hidden, np.nan, made).astype(made.dtype)
+
+
+def _is_unknown(x: Wide) -> Array:
+    return np.asarray(np.abs(x.significand) == 1)
+
+
+def _normal(significand: Array, exponent: Array, power: Array, rank: Array, unknown: Array) -> Wide:
+    """Return a number of any significand, of which the digits may be unknown."""
+    inner = _entered(significand)
+    special = ~np.isfinite(significand) | (significand == 0)
+    wide = np.clip(inner.exponent + exponent, -_LARGEST, _LARGEST)
+    grown = np.clip(power, -_POWERS, _POWERS)
+    unknown = (unknown | (np.abs(wide) > _KNOWN) | (np.abs(grown) == _POWERS)) & ~special
+    one = np.copysign(np.ones_like(significand), significand)
+    return Wide(
+        np.where(unknown, one, inner.significand),
+        np.where(special, 0.0, wide),
+        np.where(special, 0.0, grown),
+        np.where(special | (grown == 0), 0.0, rank),
+    )
+
+
+def _neg(x: Wide) -> Wide:
+    return x._replace(significand=-x.significand)
+
+
+def _abs(x: Wide) -> Wide:
+    return x._replace(significand=np.abs(x.significand))
+
+
+def _mul(x: Wide, y: Wide) -> Wide:
+    return _product(x.significand * y.significand, x, y, 1)
+
+
+def _div(x: Wide, y: Wide) -> Wide:
+    return _product(x.significand / y.significand, x, y, -1)
+
+
+def _product(significand: Array, x: Wide, y: Wide, sign: int) -> Wide:
+    """Return a product, or a quotient, of which the significand is known."""
+    # where one is of a higher rank, the other is nothing beside it
+    rank = np.maximum(x.rank, y.rank)
+    first, second = (np.where(each.rank == rank, each.power, 0.0) for each in (x, y))
+    second = sign * second
+    power = first + second
+    exact = (power - first == second) & (power - second == first)
+    exact &= ((x.rank == rank) | (x.power == 0)) & ((y.rank == rank) | (y.power == 0))
+    unknown = _is_unknown(x) | _is_unknown(y) | ~exact
+    return _normal(significand, x.exponent + sign * y.exponent, power, rank, unknown)
+
+
+def _sqrt(x: Wide) -> Wide:
+    half = np.floor(x.exponent * 0.5)
+    odd = np.clip(x.exponent - 2 * half, 0, 1).astype(np.int32)
+    root = np.sqrt(np.ldexp(x.significand, odd))
+    return _normal(root, half, x.power * 0.5, x.rank, _is_unknown(x))
+
+
+def _add(x: Wide, y: Wide) -> Wide:
+    none, other_none = x.significand == 0, y.significand == 0
+    one_rank = x.rank == y.rank
+    same = one_rank & (x.power == y.power)
+    # exact where both are of one power
+    of_x, of_y = (np.where(same, z.exponent, np.where(one_rank, z.level, z.size)) for z in (x, y))
+    is_y = none | (~other_none & (of_x <= of_y))
+    larger = np.where(is_y, of_y, of_x)
+
+    def aligned(z: Wide, size: Array) -> tuple[Array, Array]:
+        """Return a significand, and whether it matters."""
+        below = size - larger
+        moved = np.ldexp(z.significand, np.clip(below, -_FAR, 0).astype(np.int32))
+        return np.asarray(moved), below > -_FAR
+
+    (a, a_counts), (b, b_counts) = aligned(x, of_x), aligned(y, of_y)
+    both = a_counts & b_counts
+    unknown = (_is_unknown(x) & a_counts) | (_is_unknown(y) & b_counts)
+    unknown = unknown | (both & ~same & ~none & ~other_none)
+    # of a difference of numbers of one size, if one is unknown, not even the sign is known
+    lost = unknown & both & (a * b < 0)
+    nothing = np.where(np.where(is_y, y.size, x.size) < -_NOTHING, 0.0, np.nan)
+    size = np.where(lost, nothing, a + b).astype(a.dtype)
+    _, exponent, power, rank = (np.where(is_y, b, a) for a, b in zip(x, y, strict=True))
+    return _normal(size, exponent, power, rank, unknown)
+
+
+def _sub(x: Wide, y: Wide) -> Wide:
+    return _add(x, _neg(y))
+
+
+def _floor(x: Wide) -> Wide:
+    moved = np.clip(x.size, 0, _WHOLE).astype(np.int32)
+    floor = np.floor(np.ldexp(x.significand, moved))
+    whole = x.size > _WHOLE
+    return _normal(
+        np.where(whole, x.significand, floor),
+        np.where(whole, x.exponent, 0.0),
+        np.where(whole, x.power, 0.0),
+        x.rank,
+        _is_unknown(x),
+    )
+
+
+def _grown(x: Wide) -> Wide:
+    """Return the exponential of a large number: a power of e."""
+    known = (x.power == 0) & (x.exponent < _KNOWN) & ~_is_unknown(x)
+    rank = np.where(known, np.maximum(np.floor(x.exponent / _PER_RANK), 0.0), 0.0)
+    within = np.clip(x.exponent - rank * _PER_RANK, -_PER_RANK, _PER_RANK)
+    power = np.ldexp(x.significand.astype(np.float64), within.astype(np.int32))
+    power = np.where(known, power, np.where(x.size < 0, 0.0, np.copysign(np.inf, x.significand)))
+    nan = np.isnan(x.significand)
+    one = np.where(nan, x.significand, np.ones_like(x.significand))
+    return _normal(one, np.zeros_like(power), np.where(nan, 0.0, power), rank, nan)
+
+
+def _exponent(x: Wide) -> Wide:
+    return _entered(x.size.astype(x.significand.dtype))
+
+
+def _significand(x: Wide) -> Wide:
+    """Return significands; of one that is not known there is 1/2, as next to its exponent."""
+    half = np.copysign(x.significand.dtype.type(0.5), x.significand)
+    zeros = np.zeros_like(x.exponent)
+    return Wide(np.where(_is_unknown(x), half, x.significand), zeros, zeros, zeros)
+
+
+def _scale(x: Wide, y: Wide) -> Wide:
+    """Return x * 2**y of a whole number y."""
+    value = _left(y)
+    nan = np.isnan(value)
+    return _normal(
+        np.where(nan, value, x.significand),
+        np.where(nan, 0.0, x.exponent + value.astype(np.float64)),
+        np.where(nan, 0.0, x.power),
+        x.rank,
+        _is_unknown(x),
+    )
+
+
+def _truth(condition: Array, like: Array) -> Wide:
+    return _entered(condition.astype(like.dtype))
+
+
+def _lt(x: Wide, y: Wide) -> Wide:
+    size = _sub(x, y).significand
+    same = (x.significand == y.significand) & np.isinf(x.significand)
+    size = np.where(same, np.zeros_like(size), size)  # an infinity is not below itself
+    made = _truth(size < 0, size)
+    return made._replace(significand=np.where(np.isnan(size), size, made.significand))
+
+
+def _eq(x: Wide, y: Wide) -> Wide:
+    same = np.logical_and.reduce([a == b for a, b in zip(x, y, strict=True)])
+    return _truth(same, x.significand)
+
+
+def _select(condition: Wide, x: Wide, y: Wide) -> Wide:
+    """Return x or y, and what is no number where the condition is none."""
+    chosen, nan = condition.significand != 0, np.isnan(condition.significand)
+    significand, *exponents = (np.where(chosen, a, b) for a, b in zip(x, y, strict=True))
+    exponent, power, rank = (np.where(nan, 0.0, each) for each in exponents)
+    return Wide(np.where(nan, condition.significand, significand), exponent, power, rank)
+
+
+_STEPS: dict[str, Callable[..., Wide]] = {
+    "neg": _neg, "abs": _abs, "sqrt": _sqrt, "add": _add, "sub": _sub, "mul": _mul, "div": _div,
+    "floor": _floor, "exponent": _exponent, "significand": _significand, "scale": _scale,
+    "lt": _lt, "eq": _eq, "select": _select, "grown": _grown,
+}  # fmt: skip
