@@ -29,7 +29,7 @@ from gradc.calls.signature import (
 from gradc.calls.tangents import as_tuple, like_argument, pad_tangents, push_tangents
 from gradc.calls.variable import Variable
 from gradc.pipeline import Options, Request, using
-from gradc.rules.user.register import as_rules
+from gradc.rules import as_rules
 from gradc.runtime.fast_path import KnownCall
 from gradc.runtime.pullback import Linearized, Pullback, final_functions
 from gradc.runtime.specialize import Family, Signature, Specialization
@@ -66,7 +66,7 @@ class Compiled(Inspected):
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
         self.__name__ = getattr(function, "__name__", type(function).__name__)
-        self.options = Options(**options, rules=as_rules(rules) if rules else ())
+        self.options = Options(**options, rules=as_rules(rules))
         self.spec = spec
         names = static if isinstance(static, (tuple, list)) else (static,)
         self._parameters = Parameters(function, names)
