@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from gradc_codegen.math.formula_text import text
 from gradc_codegen.text.module import suffix
 from gradc_ir.core.types import DType
-from gradc_ir.wide_exponents.arithmetic import Formulas
+from gradc_ir.wide_exponents.formulas import Formulas
 from gradc_ir.wide_exponents.functions import expand
 
 if TYPE_CHECKING:
