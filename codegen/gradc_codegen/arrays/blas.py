@@ -14,8 +14,8 @@ from enum import Enum
 from gradc_codegen.arrays.fortran import LARGEST_INTEGER, Fortran
 from gradc_codegen.arrays.whole_array_site import Site
 from gradc_codegen.nest.contractions import Product, arranged, product_of, total, weight
-from gradc_codegen.text.emitter import Writer
 from gradc_codegen.text.module import REGISTER, Module, suffix
+from gradc_codegen.text.writer import Writer
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Node, Value

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from gradc_codegen.arrays.whole_array_site import Site, around
 from gradc_codegen.scalar.lower_scalar import lower_word
-from gradc_codegen.text.emitter import Writer
 from gradc_codegen.text.module import REGISTER, Module, suffix
+from gradc_codegen.text.writer import Writer
 from gradc_ir.core.types import DType
 
 # from a writer, what came before, and the elements of the operands here: the element here

@@ -7,8 +7,8 @@ comparison decides and the sort is stable as NumPy's is.
 from __future__ import annotations
 
 from gradc_codegen.arrays.whole_array_site import Site, around
-from gradc_codegen.text.emitter import Writer
 from gradc_codegen.text.module import MEMORY, Module, suffix
+from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Node
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gradc_codegen.text.emitter import Writer
+from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Node
 from gradc_ir.core.sizes import Size, product
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from gradc_codegen.math import words
 from gradc_codegen.math.special import word_of
 from gradc_codegen.scalar import wide_exponents
-from gradc_codegen.text.emitter import Writer
 from gradc_codegen.text.indices import is_vector
 from gradc_codegen.text.module import REGISTER, literal, suffix
+from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Node
 from gradc_ir.core.types import DType
 
