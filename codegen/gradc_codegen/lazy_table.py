@@ -18,12 +18,14 @@ class LazyTable(Mapping[str, Entry]):
     Parameters
     ----------
     modules: for each module, by its full name, the names of the entries it defines.
+    prefix: what stands before these names in the table.
     """
 
-    def __init__(self, modules: Mapping[str, str]) -> None:
+    def __init__(self, modules: Mapping[str, str], prefix: str = "") -> None:
         self._modules = {
-            name: module for module, names in modules.items() for name in names.split()
+            prefix + name: module for module, names in modules.items() for name in names.split()
         }
+        self._prefix = prefix
         self._loaded: dict[str, Entry] = {}
 
     def __getitem__(self, name: str) -> Entry:
@@ -31,7 +33,7 @@ class LazyTable(Mapping[str, Entry]):
         found = self._loaded.get(name)
         if found is None:
             module: Any = import_module(self._modules[name])
-            found = self._loaded[name] = getattr(module, name)
+            found = self._loaded[name] = getattr(module, name.removeprefix(self._prefix))
         return found
 
     def __contains__(self, name: object) -> bool:

@@ -44,12 +44,12 @@ class WholeOp(NamedTuple):
 
     Parameters
     ----------
-    scratch: for a node the bytes of each piece of scratch it needs.
     write: writes it.
+    scratch: for a node the bytes of each piece of scratch it needs.
     """
 
-    scratch: Callable[[Node], tuple[Size, ...]]
     write: Callable[[Site], None]
+    scratch: Callable[[Node], tuple[Size, ...]] = lambda node: ()
 
 
 def around(node: Node) -> tuple[Size, Size, Size]:

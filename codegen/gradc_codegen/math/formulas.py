@@ -11,8 +11,9 @@ number in double precision, and an exponent of e; of 0, inf and nan both are 0.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from gradc_codegen.math.formula_text import text
+from gradc_codegen.lazy_table import LazyTable
 from gradc_codegen.text.module import suffix
 from gradc_ir.core.types import DType
 from gradc_ir.wide_exponents.arithmetic import Formulas
@@ -22,6 +23,7 @@ _WORDS = (
     *("add", "sub", "lt", "mul", "div", "neg", "abs", "sqrt", "eq", "floor", "scale"),
     *("exponent", "significand", "select", "grown"),
 )
+_TEXT: LazyTable[Callable[..., str]] = LazyTable({"gradc_codegen.math.formula_text": "text"})
 CODES = {word: code for code, word in enumerate(_WORDS)}
 SYMBOL = re.compile(rb"gradc_formula_f(?:64|32)\b")
 _DECLARATION = re.compile(r"^declare void @(gradc_formula_f(?:64|32))\(.*\n", re.MULTILINE)
@@ -63,7 +65,7 @@ def program(formulas: Formulas, operands: int, dtype: DType) -> tuple[list[int],
 
 def definition(symbol: str, define: str = "define internal", name: str = "") -> str:
     """Return the text of the function of a symbol; ``name``: what it is called in its place."""
-    return text(_DTYPES[symbol[-2:]], define, name or symbol)
+    return _TEXT["text"](_DTYPES[symbol[-2:]], define, name or symbol)
 
 
 def contained(module: str) -> str:
