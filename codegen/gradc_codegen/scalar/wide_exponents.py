@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gradc_codegen.math.formulas import declaration, name_of, program
-from gradc_codegen.text.emitter import Writer
 from gradc_codegen.text.indices import is_vector
 from gradc_codegen.text.module import REGISTER, literal, suffix
+from gradc_codegen.text.writer import Writer
 from gradc_ir.core.constant import Constant
 from gradc_ir.core.graph import Node
 from gradc_ir.core.types import DType

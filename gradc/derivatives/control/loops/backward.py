@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gradc.autodiff import zeros
-from gradc.autodiff.masks import Cotangent, Mask, add, nowhere
+from gradc.autodiff.cotangents.masks import Cotangent, Mask, add, nowhere
 from gradc.autodiff.table import Cotangents, Site
 from gradc.derivatives.control.layout import begun, solid_cotangents
-from gradc.derivatives.control.loop import Loop
-from gradc.derivatives.control.loop_halves import Halves, Kept, halves_of, trips
-from gradc.derivatives.control.loop_masks import operand_masks
-from gradc.derivatives.control.sums_of_products import SumsOfProducts
+from gradc.derivatives.control.loops.halves import Halves, Kept, halves_of, trips
+from gradc.derivatives.control.loops.loop import Loop
+from gradc.derivatives.control.loops.masks import operand_masks
+from gradc.derivatives.control.loops.sums_of_products import SumsOfProducts
 from gradc_ir import build
 from gradc_ir.core.graph import Value, topological
 
