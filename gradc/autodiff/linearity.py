@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gradc.autodiff import zeros
-from gradc_ir.core import walk
-from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.graph import Function, Node, Value, topological
 from gradc_ir.graphs.control_flow import Roles, settled
 
 
@@ -83,7 +82,7 @@ def _control(node: Node, roles: Roles, varying: Sequence[bool]) -> tuple[bool, l
     )
     if node.op.name == "while":
         condition: Function = node.attributes["condition"]
-        read = walk.topological((), condition.results)
+        read = topological((), condition.results)
         decides = zip(condition.params, (*outside, *reached[: roles.carries]))
         counted = any(varies and param.node in read for param, varies in decides)
         return linear and not counted, [*reached, counted]

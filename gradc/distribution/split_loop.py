@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from gradc.autodiff.batching import batch
 from gradc.distribution.stages import Stages, is_product, is_worth_a_stage
 from gradc_ir import build
-from gradc_ir.core import walk
-from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.graph import Function, Node, Value, topological
 from gradc_ir.core.sizes import Size
 from gradc_ir.graphs import cost
 from gradc_ir.graphs.subgraph import closed
@@ -141,7 +140,7 @@ class SplitLoop:
         """Return the consts and the rows a stage reads, and its body of consts, carries, rows."""
         read = dict.fromkeys([*(x for node in members for x in node.operands), *results])
         rows = [value for value in read if value in self._made]
-        reached = {*walk.topological([*carries, *rows], results)}
+        reached = {*topological([*carries, *rows], results)}
         consts = [const for const in self._consts if const.node in reached]
         name = self._body.name
         return consts, rows, closed(self._body, name, [*consts, *carries, *rows], results)
