@@ -14,10 +14,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from gradc.autodiff.forward import jvp
-from gradc.autodiff.jacobian import jacobian
 from gradc.autodiff.open_calls import OpenCalls
-from gradc.autodiff.reverse import vjp
+from gradc.derivatives import jvp, vjp
 from gradc.distribution import DistributeLoops
 from gradc.rules import Kind, Rule, Simplify, SkipZeros, Stabilise
 from gradc.rules.final.rules import Finish
@@ -169,7 +167,8 @@ def derive(
     The parameters are the function's, then: one tangent a parameter of ``wrt`` (jvp, hvp), or one
     cotangent a float result (vjp). The results are: value and further results, then gradients
     (value_and_grad), tangents (jvp) or cotangents (vjp); gradients alone (grad); the tangent of the
-    gradient (hvp); blocks as of :func:`gradc.autodiff.jacobian.jacobian` (jacobian, hessian).
+    gradient (hvp); blocks as of :func:`~gradc.autodiff.batching.jacobian.jacobian` (jacobian,
+    hessian).
 
     ``is_whole``: the function is not to be split; else the last passes are left to its halves,
     since a formula is not to join what one half has with what the other has.
@@ -210,10 +209,10 @@ def differentiate(function: Function, request: Request) -> Function:
             gradient = stabilise(_gradient(function, wrt), request.options)
             return drop_results(jvp(gradient, wrt), len(wrt))
         case "jacobian":
-            return jacobian(function, wrt, request.mode)
+            return _jacobian(function, request)
         case "hessian":
             gradient = stabilise(_gradient(function, wrt), request.options)
-            return jacobian(gradient, wrt, request.mode)
+            return _jacobian(gradient, request)
     raise ValueError(f"no such kind: {request.of}; one of {', '.join(KINDS)}")
 
 
@@ -244,6 +243,12 @@ def _value_and_grad(function: Function, wrt: tuple[int, ...]) -> Function:
             help="only floating-point values have derivatives",
         )
     return vjp(function, wrt, seeds="ones")
+
+
+def _jacobian(function: Function, request: Request) -> Function:
+    from gradc.autodiff.batching.jacobian import jacobian  # batching, which gradients do without
+
+    return jacobian(function, request.wrt, request.mode)
 
 
 def _gradient(function: Function, wrt: tuple[int, ...]) -> Function:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from gradc import derivatives
 from gradc.autodiff import zeros
+from gradc.autodiff.table import TABLE
 from gradc_ir.core.graph import Function, Node, Value
 
 
@@ -28,7 +28,7 @@ def passes(node: Node) -> bool:
     if name == "mul" or name == "contract":
         # a literal zero: grad(0 * sqrt(x)) at 0 is 0, not 0 * inf
         return not any(zeros.is_number(operand, 0) for operand in node.operands)
-    return derivatives.TABLE[node.op.name].kind != "zero"
+    return TABLE[node.op.name].kind != "zero"
 
 
 def active_values(function: Function, wrt: Sequence[int], results: Iterable[Value]) -> set[Value]:

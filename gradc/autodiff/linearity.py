@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc.autodiff import zeros
-from gradc_ir.core import walk
-from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.graph import Function, Node, Value, topological
 
 
 def nonlinear_node(
@@ -78,7 +77,7 @@ def _while(node: Node, varying: Sequence[bool]) -> tuple[bool, list[bool]]:
     split, consts = node.attributes["condition_consts"], node.attributes["body_consts"]
     init = node.operands[split + consts :]
     linear, reached = _loop(node.attributes["body"], consts, init, varying[split:])
-    read = walk.topological((), condition.results)
+    read = topological((), condition.results)
     decides = zip(condition.params, (*varying[:split], *reached[: len(init)]))
     fixed = not any(varies and param.node in read for param, varies in decides)
     return linear and fixed, [*reached, not fixed]

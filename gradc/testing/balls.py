@@ -21,6 +21,7 @@ from gradc.arguments.as_array import Array
 from gradc.testing.arithmetic import ANY_NUMBERS, Meaning, Wide
 from gradc_ir.core.op import TABLE
 from gradc_ir.errors import GradcError
+from gradc_ir.interpreter.interpret import reference
 
 try:
     from flint import acb, arb, ctx
@@ -271,9 +272,9 @@ def _exact(x: Any) -> bool:
 def _at_border(name: str, operands: Sequence[Any]) -> Any:
     """Return the limit at known numbers where a function has no finite value, nan without one."""
     given = [float(x) for x in operands]
-    reference = TABLE[name].reference
-    assert reference is not None
-    limit = float(reference(*map(np.float64, given)))
+    meaning = reference(TABLE[name])
+    assert meaning is not None
+    limit = float(meaning(*map(np.float64, given)))
     border = math.isinf(limit) or (limit in (-1, 0, 1) and any(map(math.isinf, given)))
     return arb(limit) if border and all(map(operator.eq, given, operands)) else NAN
 

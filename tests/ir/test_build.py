@@ -13,6 +13,7 @@ from gradc_ir.core.op import TABLE
 from gradc_ir.core.sizes import symbol
 from gradc_ir.core.types import DType, Type, dtype_of
 from gradc_ir.errors import DTypeError, ShapeError
+from gradc_ir.interpreter.interpret import reference
 from gradc_ir.location import Location
 from gradc_ir.text.parser import parse_function
 
@@ -142,7 +143,7 @@ def test_every_op_is_declared_whole() -> None:
         assert op.name == name
         assert op.summary.endswith(".")
         assert (op.scalar is not None) == op.is_elementwise or op.family == "reduce"
-        assert (op.reference is None) == (op.family == "control" or name == "param")
+        assert (reference(op) is None) == (op.family == "control" or name == "param")
         if op.operands and op.family != "control":
             assert len(op.domain) in (op.operands, 1)
         if op.commutative:

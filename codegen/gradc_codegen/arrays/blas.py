@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 
 from gradc_codegen.arrays.fortran import LARGEST_INTEGER, Fortran
-from gradc_codegen.arrays.whole_array_site import Site
+from gradc_codegen.arrays.whole_array_site import Site, WholeOp
 from gradc_codegen.nest.contractions import Product, arranged, product_of, total, weight
-from gradc_codegen.text.emitter import Writer
 from gradc_codegen.text.module import REGISTER, Module, suffix
+from gradc_codegen.text.writer import Writer
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Node, Value
@@ -191,7 +191,7 @@ def _pays(product: Product) -> Value:
 # -- calls -----------------------------------------------------------------------------------------
 
 
-def write_product(site: Site) -> None:
+def _write_product(site: Site) -> None:
     """Write the calls for a stack of products, one for each."""
     spec = site.node.attributes["spec"]
     x, y = (operand.type for operand in site.node.operands)
@@ -227,6 +227,9 @@ def write_product(site: Site) -> None:
         writer.plain_loop("0", writer.size(product.stack[depth]), matrices)
 
     stack(0, ("0", "0", "0"))
+
+
+matrix_product = WholeOp(_write_product)
 
 
 def _function(module: Module, product: Product, dtype: DType) -> str:

@@ -15,10 +15,10 @@ from gradc.autodiff.table import (
     joint_rule,
     reverse_rule,
 )
-from gradc.derivatives.control import checkpointed_scan
-from gradc.derivatives.control.loop import Loop, pushed, sorted_out
-from gradc.derivatives.control.loop_backward import pull
-from gradc.derivatives.control.loop_halves import Kept, halves_of
+from gradc.derivatives.control.checkpointed import reverse as checkpointed
+from gradc.derivatives.control.loops.backward import pull
+from gradc.derivatives.control.loops.halves import Kept, halves_of
+from gradc.derivatives.control.loops.loop import Loop, pushed, sorted_out
 from gradc_ir import build, ops
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import TAPE
@@ -48,7 +48,7 @@ def push_through_scan(site: Site, tangents: Tangents) -> tuple[list[Value], Tang
 def run_scan(site: Site) -> tuple[list[Value], object]:
     """A scan with result rows for all that the loop backward needs of each step."""
     if site.attributes["checkpoint"] is not None:
-        made, stack = checkpointed_scan.augment(site)
+        made, stack = checkpointed.augment(site)
         return list(made), stack
     loop = _loop(site)
     halves = halves_of(loop)
@@ -74,7 +74,7 @@ def run_scan(site: Site) -> tuple[list[Value], object]:
 def pull_through_scan(site: Site, cotangents: Cotangents) -> Cotangents:
     """A scan: the loop of the body's cotangents, the other way round."""
     if site.attributes["checkpoint"] is not None:
-        return checkpointed_scan.pull(site, cotangents)
+        return checkpointed.pull(site, cotangents)
     return pull(site.kept, site, cotangents, reverse=not site.attributes["reverse"])
 
 

@@ -15,9 +15,9 @@ from gradc.autodiff.table import (
     reverse_rule,
 )
 from gradc.derivatives.control.layout import with_more_params
-from gradc.derivatives.control.loop import Loop, pushed, sorted_out
-from gradc.derivatives.control.loop_backward import pull
-from gradc.derivatives.control.loop_halves import Kept, halves_of
+from gradc.derivatives.control.loops.backward import pull
+from gradc.derivatives.control.loops.halves import Kept, halves_of
+from gradc.derivatives.control.loops.loop import Loop, pushed, sorted_out
 from gradc_ir import build, ops
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import TAPE

@@ -41,7 +41,8 @@ class Op:
     infer: the type rule: operand types and attributes to result types; raises ShapeError or
         DTypeError.
     reference: the meaning: operand arrays and attributes (sizes as numbers) to a result array, or
-        a tuple of them. None for ops that hold bodies, whose meaning is in the interpreter.
+        a tuple of them. None for ops that are made of others: those that hold bodies, and composed
+        ones; the interpreter runs these, and has the meaning of any op.
     scalar: for elementwise ops, the word codegen lowers (``"add"``, ``"math.exp"``).
     domain: per operand, where it is defined and smooth.
     commutative: operands may be exchanged without changing a bit.

@@ -58,7 +58,7 @@ def elementwise(
     name: str,
     *,
     operands: int,
-    reference: Callable[..., Any],
+    reference: Callable[..., Any] | None,
     scalar: str,
     summary: str,
     family: str = "elementwise",
@@ -69,7 +69,7 @@ def elementwise(
     linear: tuple[int, ...] = (),
     traits: frozenset[str] = frozenset(),
 ) -> Op:
-    """Declare an elementwise op whose operands share one dtype."""
+    """Declare an elementwise op whose operands share one dtype; a composed one has no reference."""
 
     def infer(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
         same_shape(name, types)
@@ -79,6 +79,7 @@ def elementwise(
         return (Type(result, types[0].shape),)
 
     def compute(*arrays: Array) -> Array:
+        assert reference is not None
         with np.errstate(all="ignore"):
             out = np.asarray(reference(*arrays))
         return out.astype(result.numpy if result else arrays[0].dtype, copy=False)
@@ -90,7 +91,7 @@ def elementwise(
             family=family,
             operands=operands,
             infer=infer,
-            reference=compute,
+            reference=compute if reference else None,
             scalar=scalar,
             summary=summary,
             domain=domains,
@@ -287,7 +288,7 @@ log1mexp = elementwise(
     summary="log(1 - exp(x)) for negative x.",
 )
 direction_cosine = elementwise(
-    "direction_cosine", operands=2, reference=functions.composed("direction_cosine"),
+    "direction_cosine", operands=2, reference=None,
     scalar="math.direction_cosine", domain=(REALS, POSITIVE),
     summary="x / hypot(x, y), the cosine of the direction of (x, y).",
 )

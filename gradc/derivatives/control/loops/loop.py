@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from gradc.autodiff import active as activity
 from gradc.autodiff import zeros
+from gradc.autodiff.forward import jvp
 from gradc.autodiff.table import Site, Tangents
 from gradc.derivatives.control.layout import arranged
 from gradc_ir.core.graph import Function, Value
@@ -80,8 +81,6 @@ def pushed(loop: Loop, tangents: Tangents) -> Pushed:
     The body takes consts, their tangents, carries, theirs, rows and theirs, and so do its results
     follow each other. ``tangents`` are those of ``loop.operands``.
     """
-    from gradc.autodiff.forward import jvp
-
     body, wrt, asked = loop.body, loop.active.wrt, loop.active_results
     both = jvp(body, wrt, asked)
     place = {param: len(body.params) + i for i, param in enumerate(wrt)}
