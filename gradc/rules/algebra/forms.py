@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from gradc.rules.algebra.parts import operand_of
 from gradc_ir import build
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.graphs.rearrange import REARRANGEMENTS, peel, rearrange, scalar_constant
@@ -12,12 +13,6 @@ from gradc_ir.matching.pattern import Match
 
 # How deep products and sums are looked into: a fixed bound keeps passes linear.
 _DEPTH = 4
-
-
-def operand_of(value: Value, name: str) -> Value | None:
-    """Return the operand of the unary op that makes a value, rearranged as the value is."""
-    source, moves = peel(value)
-    return rearrange(source.operands[0], moves) if source.op.name == name else None
 
 
 def negated(x: Value, y: Value) -> bool:

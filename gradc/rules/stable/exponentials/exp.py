@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from gradc.rules.algebra.forms import operand_of, replace_factor
+from gradc.rules.algebra.forms import replace_factor
+from gradc.rules.algebra.parts import operand_of
 from gradc.rules.engine import procedure, rule, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value

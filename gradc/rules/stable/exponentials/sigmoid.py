@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from gradc.rules.algebra.forms import are_negated, negated, operand_of, replace_factor, split_factor
+from gradc.rules.algebra.forms import are_negated, negated, replace_factor, split_factor
+from gradc.rules.algebra.parts import operand_of
 from gradc.rules.engine import procedure, rule, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value

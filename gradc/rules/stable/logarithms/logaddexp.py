@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gradc.rules.algebra.forms import is_exponential, operand_of
+from gradc.rules.algebra.forms import is_exponential
+from gradc.rules.algebra.parts import operand_of
 from gradc.rules.engine import rule, stable
 from gradc_ir import build
 from gradc_ir.graphs.rearrange import scalar_constant

@@ -7,7 +7,8 @@ from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
-from gradc.rules.algebra.forms import operand_of, replace_factor
+from gradc.rules.algebra.forms import replace_factor
+from gradc.rules.algebra.parts import operand_of
 from gradc.rules.engine import Rule, procedure, rule, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
