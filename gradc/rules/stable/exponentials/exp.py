@@ -92,7 +92,7 @@ def _has_exp(exponent: Value, inner: Value, depth: int = 4) -> bool:
 RULES = [
     rule("power-e", "power(?c:const, ?x) => exp(?x)", stable,
          "a base that is the number nearest to e, such as np.e, is meant to be e", when=_is_e,
-         build=lambda m: build.exp(m["x"]), examples=["power(E, ?x) => exp(?x)"]),
+         examples=["power(E, ?x) => exp(?x)"]),
     rule("reciprocal-exp", "div(1, exp(?x)) => exp(neg(?x))", stable,
          "exp overflows in the value, and its square in the derivative"),
     over_exp_times_exp,

@@ -113,7 +113,6 @@ RULES = [
     rule("power-one-plus-exp", "power(add(1, exp(?x)), ?c:const) => power(sigmoid(neg(?x)), -?c)",
          stable, "exp overflows; the power magnifies one rounding of the sigmoid", loss=2.0,
          when=_is_negative_constant,
-         build=lambda m: build.power(build.sigmoid(-m["x"]), -m["c"]),
          examples=["power(add(1, exp(?x)), -1.5) => power(sigmoid(neg(?x)), 1.5)"]),
     rule("one-minus-sigmoid", "sub(1, sigmoid(?x)) => sigmoid(neg(?x))", stable,
          "the difference cancels from x = 1 and is 0 from x = 37"),
