@@ -109,7 +109,7 @@ class Compiled(Inspected):
         The function returns ``(value, aux)`` when ``has_aux`` is set; aux is any nest.
         """
         self._parameters.refuse(("wrt", "argnums", "has_aux"), "value_and_grad")
-        asked = Derivation("value_and_grad", choose_wrt(wrt, kwargs), has_aux=has_aux)
+        asked = Derivation("value_and_grad", choose_wrt(wrt, kwargs), "auto", has_aux)
         return self.derivative(asked, args, kwargs)
 
     @boundary
@@ -196,12 +196,12 @@ class Compiled(Inspected):
 
         Under policies it is in a pair with the number of elements that were not finite.
         """
-        key = None if kwargs or type(asked.wrt) is list else call_key(args, under_scopes(asked))
+        key = None if kwargs else call_key(args, under_scopes(asked))
         known = self._known_calls.get(key)
         if known is not None:
             arrays = known.arrays(args)
             if arrays is not None:
-                return known.unpack(known.executable(arrays))
+                return known.unpack(known.run(arrays))
         if current() is not None:
             return nested_transforms.derivative(self, asked, args, kwargs)
         if asked.wrt is not None and names_variables(asked.wrt):
@@ -219,7 +219,7 @@ class Compiled(Inspected):
             if len(self._known_calls) >= _MOST_KNOWN_CALLS:
                 self._known_calls = {}
             shapes = tuple(array.shape for array in arrays[count:])
-            known = KnownCall(made.executables[0], answer.nest, made.traced, shapes)
+            known = KnownCall(made.executables[0].__call__, answer.nest, made.traced, shapes)
             self._known_calls[key] = known
         return answer.nest(made.executables[0](arrays))
 

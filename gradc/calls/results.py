@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -78,7 +79,7 @@ class Answer:
         params = traced.function.param_types
         self._floats = [params[leaf].dtype.is_float for leaf in leaves]
         self._by_kind: Callable[[Sequence[Any]], Any] = {
-            "value": self.value,
+            "value": functools.partial(nest_value, self.tree),
             "grad": self.like,
             "value_and_grad": self._value_and_gradient,
             "jvp": self._value_and_tangent,

@@ -398,7 +398,7 @@ def choose_wrt(wrt: Wrt | None, kwargs: dict[str, Any]) -> Wrt:
                 f"wrt: {entry!r:.60} is neither a position nor a parameter's name",
                 help="pass a position, a name, a gradc.Variable, or a tuple of them",
             )
-    return wrt
+    return tuple(wrt) if isinstance(wrt, list) else wrt
 
 
 def bind_types(names: Sequence[str], given: Sequence[Any]) -> tuple[Bound, list[Type]]:
