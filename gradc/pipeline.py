@@ -28,9 +28,9 @@ from gradc_ir.passes import (
     Canonicalize,
     HoistInvariants,
     RecoverFinite,
+    RelayoutInvariants,
     RemoveDeadNodes,
     SimplifyControl,
-    TurnInvariants,
     UnboundExponents,
 )
 from gradc_ir.verify import verify
@@ -126,7 +126,7 @@ def closing(options: Options) -> Pipeline:
     if options.debug_nans:
         return Pipeline("after", ())
     formulas = (RecoverFinite(), UnboundExponents()) if options.stable else ()
-    return Pipeline("after", (DistributeLoops(), TurnInvariants(), *formulas))
+    return Pipeline("after", (DistributeLoops(), RelayoutInvariants(), *formulas))
 
 
 def _simplify(options: Options, more: tuple[Pass, ...] = ()) -> tuple[Pass, ...]:
