@@ -31,7 +31,7 @@ from gradc.calls.signature import (
 from gradc.calls.tangents import as_tuple, like_argument, pad_tangents, push_tangents
 from gradc.calls.variable import Variable
 from gradc.pipeline import Options, using
-from gradc.rules.user.register import as_rules
+from gradc.rules.engine import Rule
 from gradc.runtime.fast_path import KnownCall
 from gradc.runtime.pullback import Linearized, Pullback
 from gradc.runtime.specialize import Family, Signature, Specialization
@@ -69,7 +69,7 @@ class Compiled(Inspected):
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
         self.__name__ = getattr(function, "__name__", type(function).__name__)
-        self.options = Options(**options, rules=as_rules(rules) if rules else ())
+        self.options = Options(**options, rules=_as_rules(rules) if rules else ())
         self.spec = spec
         names = static if isinstance(static, (tuple, list)) else (static,)
         self._parameters = Parameters(function, names)
@@ -219,7 +219,7 @@ class Compiled(Inspected):
             if len(self._known_calls) >= _MOST_KNOWN_CALLS:
                 self._known_calls = {}
             shapes = tuple(array.shape for array in arrays[count:])
-            known = KnownCall(made.executables[0].__call__, answer.nest, made.traced, shapes)
+            known = KnownCall(made.executables[0].run, answer.nest, made.traced, shapes)
             self._known_calls[key] = known
         return answer.nest(made.executables[0](arrays))
 
@@ -399,6 +399,12 @@ class Compiled(Inspected):
                 kwargs,
                 name=self.__name__ if self.__name__.isidentifier() else "f",
             )
+
+
+def _as_rules(given: Sequence[Any]) -> tuple[Rule, ...]:
+    from gradc.rules.user.register import as_rules  # which loads what checks rules
+
+    return as_rules(given)
 
 
 class Method:
