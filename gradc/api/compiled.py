@@ -160,8 +160,7 @@ class Compiled(Inspected):
             return nested_transforms.linearize(self, args)
         asked = Derivation("linearize", None)
         bound, positions = self._bind(asked, args, {})
-        made = self._family(asked, bound, leaves_of(bound, positions)).find(bound.leaves)
-        answer = self._answer(asked, made, bound, positions)
+        made, answer = self._made(asked, bound, positions)
         results = made.run(bound.leaves)
         given = len(args) - len(bound.static)
         push = Linearized(made.executables[1], answer, bound, given, results[len(answer.types) :])
@@ -186,8 +185,8 @@ class Compiled(Inspected):
             for position, part in zip(positions, given)
             for array in like_argument(bound, position, part, "vector")
         ]
-        made = self._family(asked, bound, leaves_of(bound, positions)).find(bound.leaves)
-        return self._answer(asked, made, bound, positions).nest(made.run(bound.leaves, pushed))
+        made, answer = self._made(asked, bound, positions)
+        return answer.nest(made.run(bound.leaves, pushed))
 
     # -- derivations ------------------------------------------------------------------------------
 
@@ -208,8 +207,7 @@ class Compiled(Inspected):
             form, args, wrt = self._by_variables(args, asked.wrt)
             return form.derivative(asked._replace(wrt=wrt), args, kwargs)
         bound, positions = self._bind(asked, args, kwargs)
-        made = self._family(asked, bound, leaves_of(bound, positions)).find(bound.leaves)
-        answer = self._answer(asked, made, bound, positions)
+        made, answer = self._made(asked, bound, positions)
         arrays = made.arrays(bound.leaves)
         plain = all(structure is None for structure in bound.structure) and not bound.static
         plain = plain and made.traced.prints is None and not asked.casts_integers
@@ -240,8 +238,7 @@ class Compiled(Inspected):
         given = len(primals) - len(bound.static)
         tangents = pad_tangents(bound.names, given, tangents)
         positions, pushed = push_tangents(bound, tangents, given)
-        made = self._family(asked, bound, leaves_of(bound, positions)).find(bound.leaves)
-        answer = self._answer(asked, made, bound, positions)
+        made, answer = self._made(asked, bound, positions)
         found: tuple[Any, Any] = answer.nest(made.run(bound.leaves, pushed))
         return found
 
@@ -255,8 +252,7 @@ class Compiled(Inspected):
             form, args, wrt = self._by_variables(args, asked.wrt)
             return form.pulled(asked._replace(wrt=wrt), args, kwargs)
         bound, positions = self._bind(asked, args, kwargs)
-        made = self._family(asked, bound, leaves_of(bound, positions)).find(bound.leaves)
-        answer = self._answer(asked, made, bound, positions)
+        made, answer = self._made(asked, bound, positions)
         results = made.run(bound.leaves)
         return answer.value(results), Pullback(made.executables[1], answer, results)
 
@@ -342,11 +338,13 @@ class Compiled(Inspected):
         form, variables, chosen = found
         return form, (*[variable.read() for variable in variables], *args), chosen
 
-    def _answer(
-        self, asked: Derivation, made: Specialization, bound: Bound, positions: Sequence[int]
-    ) -> Answer:
+    def _made(
+        self, asked: Derivation, bound: Bound, positions: Sequence[int]
+    ) -> tuple[Specialization, Answer]:
+        """Return what computes a derivation at arguments, and what its results are to the user."""
+        made = self._family(asked, bound, leaves_of(bound, positions)).find(bound.leaves)
         # the arrays of this call are not kept
-        return Answer(asked, made.traced, made.policies, bound.without_arrays(), positions)
+        return made, Answer(asked, made.traced, made.policies, bound.without_arrays(), positions)
 
     def _family(self, asked: Derivation, bound: Bound, leaves: tuple[int, ...]) -> Family:
         asked = asked._replace(wrt=None)
