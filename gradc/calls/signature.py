@@ -403,31 +403,14 @@ def choose_wrt(wrt: Wrt | None, kwargs: dict[str, Any]) -> Wrt:
 
 def bind_types(names: Sequence[str], given: Sequence[Any]) -> tuple[Bound, list[Type]]:
     """Return arguments given as nests of types: bound as if by arrays, and the flat types."""
-    types: list[Type] = []
-    spans: list[range] = []
-    structures: list[Any] = []
-    for value in given:
-        start = len(types)
-        if isinstance(value, Type):
-            types.append(value)
-            structures.append(None)
-        else:
-            flat, structure = pytree.flatten(value)
-            types += flat
-            structures.append(structure)
-        spans.append(range(start, len(types)))
-    leaves = tuple(np.empty((0,) * type_.rank, dtype=type_.dtype.numpy) for type_ in types)
-    bound = Bound(
-        tuple(names[: len(given)]),
-        tuple(given),
-        (),
-        leaves,
-        (None,) * len(leaves),
-        tuple(structures),
-        tuple(spans),
-        tuple(names),
-    )
+    types = [type_ for value in given for type_ in pytree.flatten(value)[0]]
+    arrays = [pytree.map_leaves(_empty, value) for value in given]
+    bound = flatten_arguments(list(zip(names, arrays)), places=tuple(names))
     return bound, types
+
+
+def _empty(type_: Type) -> Array:
+    return np.empty((0,) * type_.rank, dtype=type_.dtype.numpy)
 
 
 def leaves_of(bound: Bound, positions: Sequence[int]) -> tuple[int, ...]:
