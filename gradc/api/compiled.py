@@ -11,7 +11,6 @@ from typing import Any
 from gradc.api import nested_transforms
 from gradc.api.inspected import Inspected, LastCall
 from gradc.api.wrt_variables import ByVariables, split_variables, tangents_of_primals
-from gradc.arguments import pytree
 from gradc.calls.derivation import OF_FLOATS, VALUE, Derivation
 from gradc.calls.preconditions import check_floats, check_mode
 from gradc.calls.results import Answer
@@ -383,13 +382,7 @@ class Compiled(Inspected):
             PythonNumber(type_.dtype, wide=number is WideInteger) if number else type_
             for type_, number in zip(types, bound.numbers)
         ]
-        values = [
-            leaves[span.start]
-            if structure is None
-            else pytree.unflatten(structure, leaves[span.start : span.stop])
-            for structure, span in zip(bound.structure, bound.spans)
-        ]
-        args, kwargs = self._parameters.call_form(bound.names, values, bound.static)
+        args, kwargs = self._parameters.call_form(bound.names, bound.nests(leaves), bound.static)
         with using(self.options):
             return trace(
                 self.__wrapped__,

@@ -58,15 +58,17 @@ class Bound:
     def followed_by(self, more: Bound) -> Bound:
         """Return these arguments and, after them, others."""
         start = len(self.leaves)
-        return Bound(
-            self.names + more.names,
-            self.values + more.values,
-            self.static + more.static,
-            self.leaves + more.leaves,
-            self.numbers + more.numbers,
-            self.structure + more.structure,
-            self.spans + tuple(range(span.start + start, span.stop + start) for span in more.spans),
-            self.places + more.places,
+        spans = tuple(range(span.start + start, span.stop + start) for span in more.spans)
+        pairs = zip(_fields(self), _fields(dataclasses.replace(more, spans=spans)))
+        return Bound(*[first + second for first, second in pairs])
+
+    def nests(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        """Return other leaves in the nests of these arguments."""
+        return tuple(
+            leaves[span.start]
+            if structure is None
+            else pytree.unflatten(structure, leaves[span.start : span.stop])
+            for structure, span in zip(self.structure, self.spans)
         )
 
     def with_floats(self, positions: Iterable[int]) -> Bound:
@@ -80,6 +82,10 @@ class Bound:
     def without_arrays(self) -> Bound:
         """Return the same without the arrays, to be kept after the call."""
         return dataclasses.replace(self, values=(), leaves=())
+
+
+def _fields(bound: Bound) -> list[Any]:
+    return [getattr(bound, field.name) for field in dataclasses.fields(bound)]
 
 
 CallKey: TypeAlias = tuple[Any, ...]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradc.arguments.pytree import Structure
+from gradc.control.bodies import Body, record
 from gradc.control.leaf_types import LeafType, Leaves, joined
 from gradc.tracing.core import source
 from gradc.tracing.core.promote import unify
@@ -53,6 +54,29 @@ def next_types(
     if wrong:
         raise _error(title, wrong)
     return tuple(found)
+
+
+def record_step(
+    title: str,
+    fn: Callable[..., Any],
+    run: Callable[..., Any],
+    init: Leaves,
+    rows: Sequence[tuple[Structure, Sequence[LeafType]]],
+    results: Sequence[tuple[str, str]],
+) -> tuple[Body, tuple[LeafType, ...]]:
+    """Record the body of a loop, whose first argument and result is the carry.
+
+    Python numbers take the dtypes that it returns, so it is recorded again until it keeps them.
+    Takes what :func:`gradc.control.bodies.record` takes, ``rows`` for the further arguments; also
+    returns the types of the carry. Raises as :func:`next_types` does.
+    """
+    types = init.leaf_types
+    while True:
+        body = record(title, fn, run, [(init.structure, types), *rows], results)
+        found = next_types(title, init, types, body.results[0])
+        if found == types:
+            return body, types
+        types = found
 
 
 def same_shape(left: LeafType, right: LeafType, error: Callable[[], ShapeError]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradc.arguments import pytree
 from gradc.control.bodies import check_callable, invoke, record, union
-from gradc.control.carries import next_types
+from gradc.control.carries import record_step
 from gradc.control.leaf_types import (
     LeafType,
     Leaves,
@@ -177,22 +177,15 @@ def _record_while(
     init: Leaves,
     limit: Size | None,
 ) -> Any:
-    leaf_types = init.leaf_types
-    while True:
-        given = [(init.structure, leaf_types)]
-        step = record(
-            title, body, lambda carry: (invoke(body, carry),), given, [("carry", CARRY_CURE)]
-        )
-        (carry,) = step.results
-        found = next_types(title, init, leaf_types, carry)
-        if found == leaf_types:
-            break
-        leaf_types = found
+    step, leaf_types = record_step(
+        title, body, lambda carry: (invoke(body, carry),), init, [], [("carry", CARRY_CURE)]
+    )
+    (carry,) = step.results
 
     def condition(carry: Any) -> tuple[Any]:
         return (as_bool(title, "what cond returns", invoke(cond, carry)),)
 
-    test = record(title, cond, condition, given, [("cond", "")])
+    test = record(title, cond, condition, [(init.structure, leaf_types)], [("cond", "")])
     asked, stepped = union([test]), union([step])
     results = build.while_loop(
         test.closed(asked, test.leaf_types),

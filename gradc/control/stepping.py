@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradc.arguments import pytree
-from gradc.control.bodies import record, union
-from gradc.control.carries import next_types
+from gradc.control.bodies import union
+from gradc.control.carries import next_types, record_step
 from gradc.control.leaf_types import (
     LeafType,
     Leaves,
@@ -67,16 +67,10 @@ class Loop:
         Raises TraceError, ShapeError or DTypeError when the carry changes its type.
         """
         init = self.init
-        leaf_types = init.leaf_types
-        while True:
-            given = (init.structure, leaf_types), (rows.structure, row_types)
-            results = (init.root, CARRY_CURE), ("y", "")
-            body = record(self.title, self.fn, self.step, given, results)
-            carry, made = body.results
-            found = next_types(self.title, init, leaf_types, carry)
-            if found == leaf_types:
-                break
-            leaf_types = found
+        results = (init.root, CARRY_CURE), ("y", "")
+        row = rows.structure, row_types
+        body, leaf_types = record_step(self.title, self.fn, self.step, init, [row], results)
+        carry, made = body.results
         if steps.length is None and made.leaves:
             raise _unbounded(self.title)
         captured = union([body])
