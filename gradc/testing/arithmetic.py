@@ -12,7 +12,7 @@ from gradc.arguments.as_array import Array
 from gradc_ir.core.graph import Node
 from gradc_ir.core.op import TABLE
 from gradc_ir.core.types import DType
-from gradc_ir.interpreter.interpret import numbers
+from gradc_ir.interpreter.interpret import numbers, reference
 from gradc_ir.wide_exponents import arithmetic
 
 DIGITS = 80
@@ -61,11 +61,11 @@ class Wide:
         elif floats and name in self.meanings:
             with np.errstate(all="ignore"):
                 made = self.meanings[name](*operands, **attributes)
-        elif (floats and name not in _ANY_NUMBERS) or node.op.reference is None:
+        elif (floats and name not in _ANY_NUMBERS) or (meaning := reference(node.op)) is None:
             raise NoMeaning(name)
         else:
             with np.errstate(all="ignore"):
-                made = node.op.reference(*operands, **attributes)
+                made = meaning(*operands, **attributes)
         made = made if len(node.results) > 1 else (made,)
         return tuple(
             self._typed(result, value.type.dtype) for result, value in zip(made, node.results)
@@ -73,15 +73,15 @@ class Wide:
 
     def _word(self, name: str) -> Meaning:
         """Return what a step of a formula means: as everywhere, since nothing overflows here."""
-        meaning = self.meanings.get(name) or TABLE[name].reference
+        meaning = self.meanings.get(name) or reference(TABLE[name])
         assert meaning is not None
         return meaning
 
     def _to_whole(self, x: Array, node: Node) -> Any:
         reals = np.frompyfunc(lambda each: float(each.real), 1, 1)(x)
-        reference = node.op.reference
-        assert reference is not None
-        return reference(np.asarray(reals, dtype=np.float64), **node.attributes)
+        meaning = reference(node.op)
+        assert meaning is not None
+        return meaning(np.asarray(reals, dtype=np.float64), **node.attributes)
 
     def _typed(self, result: Any, dtype: DType) -> Array:
         array = np.asarray(result)

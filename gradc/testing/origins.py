@@ -14,7 +14,7 @@ from gradc.testing.arithmetic import NoMeaning
 from gradc.testing.balls import PRECISIONS, Ball, Undecided, balls, rounded
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.graphs.rearrange import REARRANGEMENTS
-from gradc_ir.interpreter.interpret import interpret, watched
+from gradc_ir.interpreter.interpret import interpret, reference, watched
 from gradc_ir.location import Location, shown
 
 # An operand that is off by less than this many bits is as good as it can be.
@@ -121,7 +121,7 @@ def _followed(run: _Run, value: Value, index: Index) -> Origin | None:
         node = value.node
         if node.op.name == "param":
             return None
-        if node.op.reference is None or not node.operands:
+        if reference(node.op) is None or not node.operands:
             return _origin(run, value, index, "inside of it")
         if node.op.name in REARRANGEMENTS:
             (value,) = node.operands
@@ -197,7 +197,7 @@ def _operand_index(run: _Run, operand: Value, value: Value, index: Index) -> Ind
         return index
     true = [run.balls[each] for each in value.operands]
     size = run.floats[operand].size
-    if size > _MOST_TRIED or not operand.type.dtype.is_float or value.op.reference is None:
+    if size > _MOST_TRIED or not operand.type.dtype.is_float or reference(value.op) is None:
         return run.worst(operand)
     found = balls().wide(run.floats[operand])
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from gradc_codegen.lazy_table import LazyTable
 from gradc_codegen.text.module import suffix
 from gradc_ir.core.types import DType
-from gradc_ir.wide_exponents.arithmetic import Formulas
+from gradc_ir.wide_exponents.formulas import Formulas
 from gradc_ir.wide_exponents.functions import expand
 
 _WORDS = (

@@ -22,7 +22,8 @@ from gradc_codegen.text.writer import Writer
 from gradc_ir.core.constant import Constant
 from gradc_ir.core.graph import Node
 from gradc_ir.core.types import DType
-from gradc_ir.wide_exponents.arithmetic import MODERATE, Formulas, Operand, Step, parse_formulas
+from gradc_ir.wide_exponents.arithmetic import MODERATE
+from gradc_ir.wide_exponents.formulas import Formulas, Operand, Step, parse_formulas
 
 LowerWord = Callable[[Writer, str, DType, list[str]], str]
 

@@ -208,7 +208,7 @@ def _in_single_precision(points: Mapping[str, Array], keep_zeros: bool) -> dict[
 
 def _computed(function: Function, points: Mapping[str, Array], dtype: DType) -> list[Array]:
     """Return the value and the derivatives by each column, all for the first element of a row."""
-    from gradc.autodiff.reverse import vjp
+    from gradc.derivatives import vjp
 
     arrays = [values.astype(dtype.numpy) for values in points.values()]
     shape = function.result_types[0].shape

@@ -10,11 +10,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from gradc.autodiff.masks import Mask, either
+from gradc.autodiff.cotangents.masks import Mask, either
+from gradc.autodiff.reverse import pull_body
 from gradc.autodiff.table import Site
 from gradc.derivatives.control.layout import arranged
-from gradc.derivatives.control.loop import Loop
-from gradc.derivatives.control.loop_halves import Halves, Kept, consecutive, halves_of, trips
+from gradc.derivatives.control.loops.halves import Halves, Kept, consecutive, halves_of, trips
+from gradc.derivatives.control.loops.loop import Loop
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import at_least
@@ -208,8 +209,6 @@ def _run_forward(
     own: Sequence[int],
 ) -> Sequence[Value]:
     """Return the masks of consts and rows at these positions, from a loop forward."""
-    from gradc.autodiff.reverse import pull_body
-
     body, attributes = loop.body, site.attributes
     consts = [i for i in own if i < loop.consts]
     sums = loop.active_consts

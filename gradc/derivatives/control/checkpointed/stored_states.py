@@ -9,8 +9,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gradc.derivatives.control import binomial
-from gradc.derivatives.control.loop_builders import Group, Groups, counted_scan, while_loop
+from gradc.derivatives.control.checkpointed import binomial
+from gradc.derivatives.control.checkpointed.grouped_loops import (
+    Group,
+    Groups,
+    counted_scan,
+    while_loop,
+)
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Value
 

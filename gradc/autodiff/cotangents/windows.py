@@ -6,8 +6,9 @@ import heapq
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from gradc.autodiff import masks, zeros
-from gradc.autodiff.masks import Cotangent, Mask
+from gradc.autodiff import zeros
+from gradc.autodiff.cotangents import masks
+from gradc.autodiff.cotangents.masks import Cotangent, Mask
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node, Value

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from gradc.autodiff.loops.residuals import divide
+from gradc.autodiff.reverse import pull_body
 from gradc.autodiff.table import Site
 from gradc.derivatives.control.layout import arranged
-from gradc.derivatives.control.loop import Loop
+from gradc.derivatives.control.loops.loop import Loop
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size
 
@@ -59,9 +61,6 @@ def halves_of(loop: Loop, masked: Sequence[int] = (), masks_of: Sequence[int] = 
 
     Masks of carries are carried. ``masks_of`` are active consts and rows for masks of theirs.
     """
-    from gradc.autodiff.loops.residuals import divide
-    from gradc.autodiff.reverse import pull_body
-
     body, end = loop.body, loop.consts + loop.carries
     seeds = loop.active_results
     carried = len(loop.active_carries)

@@ -8,14 +8,16 @@ forward again, to store states closer to where it goes on.
 from __future__ import annotations
 
 from gradc.autodiff import zeros
+from gradc.autodiff.reverse import pull_body
 from gradc.autodiff.table import Cotangents, Site
-from gradc.derivatives.control import binomial
-from gradc.derivatives.control.layout import begun, solid_cotangents
-from gradc.derivatives.control.loop import Loop
-from gradc.derivatives.control.loop_backward import by_operand
-from gradc.derivatives.control.loop_builders import Group, Groups, counted_scan, while_loop
-from gradc.derivatives.control.loop_masks import masks_run_again
-from gradc.derivatives.control.stored_states import (
+from gradc.derivatives.control.checkpointed import binomial
+from gradc.derivatives.control.checkpointed.grouped_loops import (
+    Group,
+    Groups,
+    counted_scan,
+    while_loop,
+)
+from gradc.derivatives.control.checkpointed.stored_states import (
     Stack,
     Steps,
     descend,
@@ -24,6 +26,10 @@ from gradc.derivatives.control.stored_states import (
     store,
     write,
 )
+from gradc.derivatives.control.layout import begun, solid_cotangents
+from gradc.derivatives.control.loops.backward import by_operand
+from gradc.derivatives.control.loops.loop import Loop
+from gradc.derivatives.control.loops.masks import masks_run_again
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
@@ -87,11 +93,8 @@ class _Backward:
     """
 
     def __init__(self, site: Site, cotangents: Cotangents) -> None:
-        from gradc.autodiff.reverse import pull_body
-
-        given = site.attributes
-        body, first = given["body"], int(given["counted"])
-        self.loop = loop = Loop.of(site, body, given["consts"], given["carries"], first)
+        self.loop = loop = Loop.of(site)
+        body, first = loop.body, loop.first
         seeded = [i for i in loop.active_results if i < loop.carries or cotangents[i] is not None]
         masks = {
             position: cotangent.mask.value()

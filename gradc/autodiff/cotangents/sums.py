@@ -8,55 +8,13 @@ makes no other array a step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from gradc.autodiff import masks
-from gradc.autodiff.loops import windows
-from gradc.autodiff.loops.windows import Windows
-from gradc.autodiff.masks import Cotangent, Mask
-from gradc.derivatives import index
-from gradc_ir import build
+from gradc.autodiff.cotangents import masks, windows
+from gradc.autodiff.cotangents.masks import Cotangent
+from gradc.autodiff.cotangents.reads import Read
+from gradc.autodiff.cotangents.windows import Windows
 from gradc_ir.core.builder import active
 from gradc_ir.core.graph import Node, Value
-from gradc_ir.location import Location
-
-
-class _Read(NamedTuple):
-    """The cotangent of elements that were read at indices."""
-
-    cotangent: Cotangent
-    indices: tuple[Value, ...]
-    axes: tuple[int, ...]
-    lines: tuple[Location, ...]
-
-    def added_to(self, total: Cotangent | None, x: Value) -> Cotangent:
-        """Return the total and this; x is what was read."""
-        with active().at(self.lines):
-            if total is None:
-                (first, *_) = index.gather(
-                    self.cotangent, x, *self.indices, wanted=(True,), axes=self.axes
-                )
-                assert first is not None
-                return first
-            value = build.scatter_add(
-                total.solid(), self.cotangent.solid(), self.indices, self.axes
-            )
-            return Cotangent(value, self._mask(total.mask, x))
-
-    def _mask(self, outer: Mask | None, x: Value) -> Mask | None:
-        """Return where the total is, and this; written into the mask of the total where it can."""
-        if outer is None:
-            return None
-        own = self.cotangent.mask
-        if own is not None and not index.distinct(self.indices):
-            read = index.was_read(self.cotangent, x, self.indices, self.axes)
-            return masks.either(outer, read)
-        return outer.widened(
-            own,
-            self.cotangent.value.type.shape,
-            read=lambda mask: build.gather(mask, self.indices, self.axes),
-            write=lambda mask, part: build.scatter_set(mask, part, self.indices, self.axes),
-        )
 
 
 class Sums:
@@ -70,7 +28,7 @@ class Sums:
         self.in_place = in_place
         self._sums: dict[Value, Cotangent] = {}
         self._windows: dict[Value, Windows] = {}
-        self._reads: dict[Value, list[_Read]] = {}
+        self._reads: dict[Value, list[Read]] = {}
 
     def wants(self, value: Value) -> bool:
         """Whether a cotangent of the value leads anywhere."""
@@ -95,7 +53,7 @@ class Sums:
         if windows.is_window(node):
             self._windows.setdefault(x, Windows()).add(node.attributes["starts"], cotangent)
         elif node.op.name == "gather":
-            read = _Read(cotangent, tuple(operands[1:]), node.attributes["axes"], active().here)
+            read = Read(cotangent, tuple(operands[1:]), node.attributes["axes"], active().here)
             self._reads.setdefault(x, []).append(read)
         else:
             return False

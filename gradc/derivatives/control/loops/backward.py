@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gradc.autodiff import zeros
-from gradc.autodiff.masks import Cotangent, Mask, add, nowhere
+from gradc.autodiff.cotangents.masks import Cotangent, Mask, add, nowhere
 from gradc.autodiff.table import Cotangents, Site
 from gradc.derivatives.control.layout import begun, solid_cotangents
-from gradc.derivatives.control.loop import Loop
-from gradc.derivatives.control.loop_halves import Halves, Kept, halves_of, trips
-from gradc.derivatives.control.loop_masks import operand_masks
-from gradc.derivatives.control.sums_of_products import SumsOfProducts
+from gradc.derivatives.control.loops.halves import Halves, Kept, halves_of, trips
+from gradc.derivatives.control.loops.loop import Loop
+from gradc.derivatives.control.loops.masks import operand_masks
+from gradc.derivatives.control.loops.sums_of_products import SumsOfProducts
 from gradc_ir import build
-from gradc_ir.core import walk
-from gradc_ir.core.graph import Value
+from gradc_ir.core.graph import Value, topological
 
 
 def pull(kept: Kept, site: Site, cotangents: Cotangents, *, reverse: bool) -> Cotangents:
@@ -115,7 +114,7 @@ def _unneeded(loop: Loop, halves: Halves, masked: Sequence[int]) -> set[int]:
     end = first + len(of_carries)
     after = backward.results[first:end]
     lost = {k for k, mask in zip(of_carries, after) if zeros.is_number(mask, True)}
-    read = walk.topological((), [*backward.results[:first], *backward.results[end:]])
+    read = topological((), [*backward.results[:first], *backward.results[end:]])
     before = len(halves.invariants) + first
     rows = len(backward.params) - (len(masked) - len(of_carries))
     places = [*range(before, before + len(of_carries)), *range(rows, len(backward.params))]

@@ -8,7 +8,7 @@ steps takes r l - C(s + r, r - 1) forward steps, and no way takes fewer.
 
 from __future__ import annotations
 
-from gradc.derivatives.control.loop_builders import Groups, while_loop
+from gradc.derivatives.control.checkpointed.grouped_loops import Groups, while_loop
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
