@@ -48,14 +48,10 @@ class Executable:
     def _compile(self) -> bool:
         if jit_disabled() or self.finite:
             return False
-        from gradc_codegen.interface.python_kernel import Kernel
-        from gradc_codegen.lower.lower import lower
-        from gradc_codegen.machine.jit import compile_module
-        from gradc_codegen.target.target import machine_of, target
+        from gradc_codegen.compile_function import compile_function
 
         with _lock:
-            text = lower(self.function, KERNEL_NAME, self.blas, machine_of(target("native")))
-            self.kernel = Kernel(self.function, compile_module(text), KERNEL_NAME)
+            self.kernel = compile_function(self.function, blas=self.blas)
         return True
 
     def _why(self) -> str:
@@ -112,6 +108,3 @@ def _too_many_steps(function: Function, steps: int, needed: int) -> LoopError:
         help="does it end? max_iter= sets a limit to its steps; or keep fewer and smaller values "
         "from step to step",
     )
-
-
-KERNEL_NAME = "gradc_kernel"

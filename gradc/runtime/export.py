@@ -16,7 +16,6 @@ from gradc_ir.errors import ExportError
 if TYPE_CHECKING:
     from gradc_codegen.abi import Signature
     from gradc_codegen.interface.c_header import Exported
-    from gradc_codegen.text.module import Machine
 
 _SUMMARIES = {
     "": "value",
@@ -73,20 +72,16 @@ def export(
     """
     from gradc_codegen.abi import Signature
     from gradc_codegen.arrays.external import prototypes
-    from gradc_codegen.arrays.fortran import routines_in
-    from gradc_codegen.interface.c_guard import guard_text, kernel_name
+    from gradc_codegen.compile_function import compile_object
     from gradc_codegen.interface.c_header import Exported, header
-    from gradc_codegen.machine.object_file import emit_object
-    from gradc_codegen.target.target import machine_of, target
+    from gradc_codegen.target.target import target
 
     if fma not in _FMA:
         raise ExportError(
             f"fma is {fma!r}", help='write fma="emulate", fma="split", or leave it out for hardware'
         )
     machine = target(cpu, triple)
-    text_for = machine_of(machine, splits=fma == "split")
     exported: list[Exported] = []
-    texts: list[str] = []
     for suffix, function in functions.items():
         full = f"{name}_{suffix}" if suffix else name
         _check_name(full)
@@ -94,11 +89,16 @@ def export(
         signature = Signature.of(function, names)
         _check_arguments(full, signature)
         exported.append(Exported(full, signature, _SUMMARIES.get(suffix, suffix)))
-        texts += [
-            _lower(function, kernel_name(full), blas, text_for),
-            guard_text(function, full, machine.pointer_bits),
-        ]
+        _refuse_scipy(function)
     _check_macros(name, exported)
+    compiled = compile_object(
+        {one.name: function for one, function in zip(exported, functions.values())},
+        blas=blas,
+        cpu=cpu,
+        triple=triple,
+        splits=fma == "split",
+        emulate=fma is not None,
+    )
     text = header(
         name,
         exported,
@@ -106,20 +106,11 @@ def export(
         version=__version__,
         ir_hash=_hash(functions.values()),
         documentation=[line for text in documentation for line in text.splitlines()],
-        routines=routines_in(texts),
+        routines=compiled.routines,
         arithmetic=_FMA[fma],
         externals=prototypes(functions.values()),
     )
-    visible = [symbol for one in exported for symbol in (one.name, f"{one.name}_worksize")]
-    code = emit_object(texts, cpu, triple, exported=visible, emulate=fma is not None)
-    return _write(Path(out), {f"{name}.o": code, f"{name}.h": text.encode()})
-
-
-def _lower(function: Function, name: str, blas: bool, machine: Machine) -> str:
-    from gradc_codegen.lower.lower import lower
-
-    _refuse_scipy(function)
-    return lower(function, name, blas, machine)
+    return _write(Path(out), {f"{name}.o": compiled.code, f"{name}.h": text.encode()})
 
 
 def _refuse_scipy(function: Function) -> None:
