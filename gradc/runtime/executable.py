@@ -53,7 +53,10 @@ class Executable:
             self.reason = self.reason or "interpreted: looking for what is not finite"
             self.run = functools.partial(interpret_finite, function)
         if not self.reason:
-            self.kernel = _kernel(function, blas)
+            from gradc_codegen.compile_function import compile_function  # which loads LLVM
+
+            with _lock:
+                self.kernel = compile_function(function, blas=blas)
 
     def __call__(self, arrays: Sequence[Array]) -> list[Array]:
         """Return the results for the arrays, one a parameter.
@@ -99,18 +102,6 @@ def _is_set(name: str) -> bool:
     return os.environ.get(name, "") not in ("", "0")
 
 
-def _kernel(function: Function, blas: bool) -> Kernel:
-    """Return the machine code of a function, one thread at a time."""
-    from gradc_codegen.interface.python_kernel import Kernel  # loads LLVM
-    from gradc_codegen.lower.lower import lower
-    from gradc_codegen.machine.jit import compile_module
-    from gradc_codegen.target.target import machine_of, target
-
-    with _lock:
-        text = lower(function, KERNEL_NAME, blas, machine_of(target("native")))
-        return Kernel(function, compile_module(text), KERNEL_NAME)
-
-
 def _too_many_steps(function: Function, steps: int, needed: int) -> LoopError:
     loops = taped_loops(function)
     unit, name = (2**30, "GiB") if needed >= 2**30 else (2**20, "MiB")
@@ -123,6 +114,3 @@ def _too_many_steps(function: Function, steps: int, needed: int) -> LoopError:
         help="does it end? max_iter= sets a limit to its steps; or keep fewer and smaller values "
         "from step to step",
     )
-
-
-KERNEL_NAME = "gradc_kernel"

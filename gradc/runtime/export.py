@@ -10,14 +10,10 @@ from pathlib import Path
 from gradc.version import __version__
 from gradc_codegen.abi import RESERVED, Signature, c_identifier
 from gradc_codegen.arrays.external import prototypes
-from gradc_codegen.arrays.fortran import routines_in
-from gradc_codegen.interface.c_guard import guard_text, kernel_name
+from gradc_codegen.compile_function import compile_object
 from gradc_codegen.interface.c_header import Exported, header, macro_names
-from gradc_codegen.lower.lower import lower
-from gradc_codegen.machine.object_file import emit_object
 from gradc_codegen.math.scipy_words import scipy_name, word_of
-from gradc_codegen.target.target import machine_of, target
-from gradc_codegen.text.module import Machine
+from gradc_codegen.target.target import target
 from gradc_ir.core.graph import Function
 from gradc_ir.core.walk import nested
 from gradc_ir.errors import ExportError
@@ -81,9 +77,7 @@ def export(
             f"fma is {fma!r}", help='write fma="emulate", fma="split", or leave it out for hardware'
         )
     machine = target(cpu, triple)
-    text_for = machine_of(machine, splits=fma == "split")
     exported: list[Exported] = []
-    texts: list[str] = []
     for suffix, function in functions.items():
         full = f"{name}_{suffix}" if suffix else name
         _check_name(full)
@@ -91,11 +85,16 @@ def export(
         signature = Signature.of(function, names)
         _check_arguments(full, signature)
         exported.append(Exported(full, signature, _SUMMARIES.get(suffix, suffix)))
-        texts += [
-            _lower(function, kernel_name(full), blas, text_for),
-            guard_text(function, full, machine.pointer_bits),
-        ]
+        _refuse_scipy(function)
     _check_macros(name, exported)
+    compiled = compile_object(
+        {one.name: function for one, function in zip(exported, functions.values())},
+        blas=blas,
+        cpu=cpu,
+        triple=triple,
+        splits=fma == "split",
+        emulate=fma is not None,
+    )
     text = header(
         name,
         exported,
@@ -103,18 +102,11 @@ def export(
         version=__version__,
         ir_hash=_hash(functions.values()),
         documentation=[line for text in documentation for line in text.splitlines()],
-        routines=routines_in(texts),
+        routines=compiled.routines,
         arithmetic=_FMA[fma],
         externals=prototypes(functions.values()),
     )
-    visible = [symbol for one in exported for symbol in (one.name, f"{one.name}_worksize")]
-    code = emit_object(texts, cpu, triple, exported=visible, emulate=fma is not None)
-    return _write(Path(out), {f"{name}.o": code, f"{name}.h": text.encode()})
-
-
-def _lower(function: Function, name: str, blas: bool, machine: Machine) -> str:
-    _refuse_scipy(function)
-    return lower(function, name, blas, machine)
+    return _write(Path(out), {f"{name}.o": compiled.code, f"{name}.h": text.encode()})
 
 
 def _refuse_scipy(function: Function) -> None:
