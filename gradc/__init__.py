@@ -8,7 +8,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from gradc.libraries import announce
+
 __version__ = "0.1.0"
+
+announce()
+del announce
 
 if TYPE_CHECKING:
     from gradc import compat as compat
@@ -45,9 +50,9 @@ if TYPE_CHECKING:
     from gradc.custom.numpy_gradients import overrides as overrides
     from gradc.custom.numpy_gradients import register_gradient as register_gradient
     from gradc.rules.user.register import rule as rule
-    from gradc.tracing.core.debug_print import debug_print as debug_print
-    from gradc.tracing.core.primitives import exactly as exactly
-    from gradc.tracing.core.primitives import stop_gradient as stop_gradient
+    from gradc.tracing.record.debug_print import debug_print as debug_print
+    from gradc.tracing.record.primitives import exactly as exactly
+    from gradc.tracing.record.primitives import stop_gradient as stop_gradient
     from gradc_ir.errors import DTypeError as DTypeError
     from gradc_ir.errors import ExportError as ExportError
     from gradc_ir.errors import GradcError as GradcError
@@ -81,8 +86,8 @@ _PLACES = {
         "reverse_gradient",
         "scale_gradient",
     ),
-    "gradc.tracing.core.primitives": ("exactly", "stop_gradient"),
-    "gradc.tracing.core.debug_print": ("debug_print",),
+    "gradc.tracing.record.primitives": ("exactly", "stop_gradient"),
+    "gradc.tracing.record.debug_print": ("debug_print",),
     "gradc.api.transforms": (
         "grad",
         "hessian",
