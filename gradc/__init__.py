@@ -8,7 +8,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gradc.libraries import announce
 from gradc.version import __version__ as __version__
+
+announce()
+del announce
 
 if TYPE_CHECKING:
     from gradc import compat as compat
@@ -45,9 +49,9 @@ if TYPE_CHECKING:
     from gradc.custom.numpy_gradients import overrides as overrides
     from gradc.custom.numpy_gradients import register_gradient as register_gradient
     from gradc.rules.user.register import rule as rule
-    from gradc.tracing.core.debug_print import debug_print as debug_print
-    from gradc.tracing.core.primitives import exactly as exactly
-    from gradc.tracing.core.primitives import stop_gradient as stop_gradient
+    from gradc.tracing.record.debug_print import debug_print as debug_print
+    from gradc.tracing.record.primitives import exactly as exactly
+    from gradc.tracing.record.primitives import stop_gradient as stop_gradient
     from gradc_ir.errors import DTypeError as DTypeError
     from gradc_ir.errors import ExportError as ExportError
     from gradc_ir.errors import GradcError as GradcError
@@ -81,8 +85,8 @@ _PLACES = {
         "reverse_gradient",
         "scale_gradient",
     ),
-    "gradc.tracing.core.primitives": ("exactly", "stop_gradient"),
-    "gradc.tracing.core.debug_print": ("debug_print",),
+    "gradc.tracing.record.primitives": ("exactly", "stop_gradient"),
+    "gradc.tracing.record.debug_print": ("debug_print",),
     "gradc.api.transforms": (
         "grad",
         "hessian",

@@ -23,10 +23,10 @@ from gradc.custom.rule_arguments import (
     takes,
 )
 from gradc.tracing import Subtrace, Tracer, call, subtrace, tracer_of, value_of
-from gradc.tracing.core.debug_print import refuse_prints
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make_view, root
 from gradc.tracing.core.views import Returned
+from gradc.tracing.record.debug_print import refuse_prints
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
+from gradc.tracing.building.axes import along, position
+from gradc.tracing.building.by_name import array, number, numpy
 from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, number, numpy
 from gradc.tracing.numpy.math import calculus
-from gradc.tracing.numpy.reduce.reductions import position
 from gradc.tracing.numpy.shape import shaping
-from gradc.tracing.numpy.shape.rearranging import along
+from gradc.tracing.registry.scipy_function import scipy_function
 from gradc_ir.errors import ShapeError
 
 
+@scipy_function("integrate.cumulative_trapezoid")
 def cumulative_trapezoid(
     y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None
 ) -> Any:
@@ -41,6 +41,7 @@ def _steps(x: Any, rank: int, axis: int) -> Any:
     return steps.reshape(tuple(-1 if i == axis else 1 for i in range(rank)))
 
 
+@scipy_function("integrate.simpson")
 def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     """Record ``scipy.integrate.simpson``: parabolas through three samples each.
 
@@ -90,8 +91,4 @@ def _parabolas(y: Any, steps: Any, dx: Any, axis: int, intervals: int) -> Any:
     return numpy.sum(areas, axis=axis)
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "trapezoid": calculus.trapezoid,
-    "cumulative_trapezoid": cumulative_trapezoid,
-    "simpson": simpson,
-}
+scipy_function("integrate.trapezoid")(calculus.trapezoid)

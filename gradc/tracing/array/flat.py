@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.building.by_name import array, number, numpy
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import contains_unknown, plain_nest
-from gradc.tracing.core.by_name import array, number, numpy
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import as_integer
 from gradc.tracing.core.tracer import Tracer, make_view, refuse_write, root, touch

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.building.by_name import array, number, numpy
 from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, number, numpy
 from gradc.tracing.core.state import current, running
+from gradc.tracing.core.table import TABLE
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.indexing import indexing
 from gradc_ir.errors import TraceError
@@ -153,8 +154,5 @@ class ElementIterator:
         """Write nothing back: assignments were made where the elements are."""
 
 
-# NumPy's class -> what traced code sees.
-ITERATORS: dict[Any, Any] = {
-    np.nditer: SeenIterator(np.nditer, ElementIterator),
-    np.ndenumerate: SeenIterator(np.ndenumerate, enumerated),
-}
+TABLE.add_object(SeenIterator(np.nditer, ElementIterator))
+TABLE.add_object(SeenIterator(np.ndenumerate, enumerated))

@@ -7,15 +7,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gradc.tracing.advice.refusals import handed_out
-from gradc.tracing.advice.suggest_where import instead_of_range, instead_of_truth
 from gradc.tracing.array.operators import operate
+from gradc.tracing.building.weak_numbers import as_integer
 from gradc.tracing.core import source
 from gradc.tracing.core.signals import NeedsConcreteSize
+from gradc.tracing.core.table import TABLE
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.indexing import indexing
-from gradc.tracing.lens.math_module import as_integer
-from gradc.tracing.numpy.elementwise_table import TABLE
 from gradc_ir.errors import TraceError
 
 
@@ -42,6 +40,8 @@ def _bool(self: Tracer) -> bool:
     known = self.known
     if known is not None and known.size == 1:
         return bool(known.item())
+    from gradc.tracing.advice.suggest_where import instead_of_truth  # only an error needs it
+
     several = known is not None or self.type.count != 1
     where = instead_of_truth(several)
     choose = where or "write np.where(condition, x, y), or gradc.cond(condition, f, g)"
@@ -85,6 +85,8 @@ def _index(self: Tracer) -> int:
             found=f"value: {self.type}",
             help="cast it where an integer is wanted: x.astype(np.int64)",
         )
+    from gradc.tracing.advice.suggest_where import instead_of_range  # nearly always an error
+
     cure = instead_of_range() if self.known is None else ""
     return int(_number(self, "a Python integer", cure or _KNOWN_NUMBERS))
 
@@ -134,6 +136,8 @@ def _array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
     known = self.known
     if known is not None:
         return np.array(known, dtype=dtype)
+    from gradc.tracing.advice.refusals import handed_out  # only an error needs it
+
     written = source.expression()
     cure = handed_out(written.text) if written else None
     raise TraceError(

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
-from gradc.custom.numpy_gradients import overrides_for
+from gradc.tracing.building.elementwise import elementwise, weak_kinds
+from gradc.tracing.building.integers import refuse_wide_product
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer, contains_unknown, plain_nest
-from gradc.tracing.core.elementwise import elementwise, weak_kinds
-from gradc.tracing.core.integers import refuse_wide_product
+from gradc.tracing.core.promote import kind
 from gradc.tracing.core.selection import Selection
+from gradc.tracing.core.stand_ins import overrides_for
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize
+from gradc.tracing.core.table import TABLE
 from gradc.tracing.core.tracer import Tracer, make, read, refuse_write, touch, weak_number
-from gradc.tracing.numpy.elementwise_table import RULES, TABLE, write_out
+from gradc.tracing.indexing.picking import write_out
+from gradc.tracing.numpy.math.ufuncs import RULES
 from gradc.tracing.registry.dispatch import wrap_known
 from gradc_ir import build
 from gradc_ir.core.types import DType
@@ -34,9 +38,8 @@ def operate(name: str, *operands: Any) -> Any:
     running()
     rule = RULES[name]
     if Selection in map(type, operands):
-        from gradc.tracing.masked.selected import elementwise as of_selected
-
-        return of_selected(lambda *whole: operate(name, *whole), operands, {})
+        selection = next(x for x in operands if type(x) is Selection)
+        return selection.__gradc_elementwise__(functools.partial(operate, name), operands, {})
     if not any([contains_unknown(operand) for operand in operands]):
         return wrap_known(rule.ufunc(*[plain_nest(operand) for operand in operands]), [])
     override = overrides_for(rule.ufunc)
@@ -145,8 +148,6 @@ def _binary(name: str) -> tuple[Callable[..., Any], Callable[..., Any], Callable
 
 
 def _refuse(other: Any) -> NoReturn:
-    from gradc.tracing.core.promote import kind
-
     running()
     kind(other)
     raise AssertionError

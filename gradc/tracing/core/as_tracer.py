@@ -69,6 +69,19 @@ def stacked(parts: Sequence[Any], dtype: DType | None = None) -> Tracer:
     return make(trace, build.concatenate(rows, 0))
 
 
+def cast(a: Any, dtype: Any, copy: bool = True) -> Tracer:
+    """Return an array in another dtype: a copy, or without ``copy`` the one that has the dtype."""
+    x = as_tracer(a)
+    wanted = supported(dtype)
+    if not copy and x.type.dtype is wanted and not x.scalar:
+        return x
+    if x.known is not None:
+        return make_known(x.known.astype(wanted.numpy))
+    fresh = make(running(), build.cast(read(x), wanted), contiguous=x.contiguous)
+    fresh.scalar = x.scalar
+    return fresh
+
+
 def same_shape(
     left: tuple[Size, ...], right: tuple[Size, ...], error: Callable[[], ShapeError]
 ) -> None:

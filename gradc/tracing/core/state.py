@@ -5,22 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from gradc.tracing.core import source
 from gradc.tracing.core.leaves import exact_key
+from gradc.tracing.core.prints import Print
 from gradc_ir.build import Builder
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.types import Type
 from gradc_ir.errors import TraceError
-
-if TYPE_CHECKING:
-    from gradc.tracing.core.debug_print import Print
-    from gradc.tracing.lens.lens import Lens
 
 
 class _State(threading.local):
@@ -140,6 +137,27 @@ class CodeOf:
     def __call__(self) -> Any:
         """Return the code the function has now."""
         return self.function.__code__
+
+
+class Lens(Protocol):
+    """What traced code is seen through; see :mod:`gradc.tracing.lens.lens`."""
+
+    trace: Trace | None
+    variables: dict[int, Any]
+
+    def see(self, value: Any) -> Any:
+        """Return a value as traced code sees it."""
+
+    def see_named(self, value: Any, holder: dict[str, Any], key: str, name: str) -> Any:
+        """Return a value found under a name that can be read again."""
+
+    def captured(
+        self, value: Any, identity: tuple[int, str], name: str, fetch: Callable[[], Any]
+    ) -> Any:
+        """Return what traced code sees of a value that ``fetch`` reads again at every call."""
+
+    def guard(self, identity: tuple[int, str], guard: Guard) -> None:
+        """Have the function traced again when the guard no longer holds."""
 
 
 class Trace:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from gradc.tracing.core import source
-from gradc.tracing.core.state import Capture, Trace, running
+from gradc.tracing.core.state import Capture, Lens, Trace, running
 from gradc.tracing.core.tracer import Tracer, make, make_hidden, read
 from gradc_ir.core.graph import Value
 from gradc_ir.errors import TraceError
-
-if TYPE_CHECKING:
-    from gradc.tracing.lens.lens import Lens
 
 _CURE = "return the new value from the function, and set it outside: w.value = step(x)"
 

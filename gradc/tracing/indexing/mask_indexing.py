@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradc.tracing.building.by_name import array, numpy
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
-from gradc.tracing.core.by_name import array, numpy
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import is_integer

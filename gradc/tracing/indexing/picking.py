@@ -19,7 +19,7 @@ from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
-from gradc_ir.errors import IndexError, ShapeError
+from gradc_ir.errors import DTypeError, IndexError, ShapeError, TraceError
 from gradc_ir.location import Location
 
 
@@ -81,6 +81,26 @@ def assigned_value(new: Any, shape: tuple[Size, ...], x: Tracer) -> Value:
         )
 
     return broadcast_value(value, shape, error)
+
+
+def write_out(name: str, result: Tracer, out: Any) -> Tracer:
+    """Do what ``out=`` does: write the result into an array of a dtype that can hold it."""
+    target = out[0] if isinstance(out, tuple) else out
+    if not isinstance(target, Tracer):
+        raise TraceError(
+            f"np.{name}: out= is an array outside of the traced function",
+            at=source.location(),
+            help="assign the result instead",
+        )
+    have, wanted = result.type.dtype, target.type.dtype
+    if not np.can_cast(have.numpy, wanted.numpy, casting="same_kind"):
+        raise DTypeError(
+            f"np.{name}: a result of dtype {have} does not fit an array of dtype {wanted}",
+            at=source.location(),
+            help=f"make the array {have} first, or cast the result: .astype(np.{wanted.numpy})",
+        )
+    write(target, assigned_value(result, target.type.shape, target))
+    return target
 
 
 def _text(shape: tuple[Size, ...]) -> str:

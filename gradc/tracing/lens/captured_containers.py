@@ -13,14 +13,11 @@ import marshal
 import sys
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol
+from typing import Any, Generic, NoReturn, Protocol
 
 from gradc.tracing.core import source
-from gradc.tracing.core.state import SameObject
+from gradc.tracing.core.state import Lens, SameObject
 from gradc_ir.errors import TraceError
-
-if TYPE_CHECKING:
-    from gradc.tracing.lens.lens import Lens
 
 # Containers that are seen as copies of the same kind, made by their own copy().
 _COPIED = (list, dict, collections.OrderedDict, collections.defaultdict, collections.deque)

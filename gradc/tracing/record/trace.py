@@ -12,8 +12,7 @@ import numpy as np
 
 from gradc.arguments import pytree
 from gradc.arguments.pytree import Structure
-from gradc.tracing.core import debug_print, source
-from gradc.tracing.core.argument_names import names_of_arguments
+from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.leaves import PythonNumber, Static, abstract
 from gradc.tracing.core.selection import Selection
@@ -24,6 +23,8 @@ from gradc.tracing.core.tracer import Tracer, make, read
 from gradc.tracing.lens.lens import Lens
 from gradc.tracing.lens.modules import CastingType
 from gradc.tracing.lens.user_classes import see_named_tuples
+from gradc.tracing.record import debug_print
+from gradc.tracing.record.argument_names import names_of_arguments
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size

@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.building.by_name import array, known, number, numpy
+from gradc.tracing.building.elementwise import common_shape
 from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, known, number, numpy
-from gradc.tracing.core.elementwise import common_shape
 from gradc.tracing.core.promote import common_dtype, kind, supported
 from gradc.tracing.core.symbolic_size import as_integer
 from gradc.tracing.numpy.create import creation
 from gradc.tracing.numpy.shape import shaping
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir.errors import ShapeError
 
 
+@numpy_function("linspace")
 def linspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False,
     dtype: Any = None, axis: int = 0,
@@ -49,6 +51,7 @@ def linspace(
     return found, step
 
 
+@numpy_function("logspace")
 def logspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0,
     dtype: Any = None, axis: int = 0,
@@ -61,6 +64,7 @@ def logspace(
     return powers if dtype is None else powers.astype(dtype)
 
 
+@numpy_function("geomspace")
 def geomspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
@@ -81,6 +85,7 @@ def geomspace(
     return shaping.moveaxis(joined, 0, axis)
 
 
+@numpy_function("meshgrid")
 def meshgrid(
     *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> tuple[Any, ...]:
@@ -100,6 +105,7 @@ def meshgrid(
     return tuple(shaping.copied(x, "C") for x in grid) if copy else tuple(grid)
 
 
+@numpy_function("broadcast_arrays", view=True)
 def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
     """Record ``np.broadcast_arrays``: views that cannot be assigned to."""
     tracers = [array(arg) for arg in args]
@@ -107,6 +113,7 @@ def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
     return tuple(shaping.broadcast_to(x, shape) for x in tracers)
 
 
+@numpy_function("indices", value_only=True)
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """Record ``np.indices`` of symbolic sizes."""
     shape = tuple(dimensions)
@@ -119,6 +126,7 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     return tuple(rows) if sparse else shaping.stack(rows, 0)
 
 
+@numpy_function("ix_", value_only=True)
 def ix_(*args: Any) -> tuple[Any, ...]:
     """Record ``np.ix_``: an open mesh of traced index arrays; masks have to be known."""
     rank = len(args)
@@ -133,6 +141,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
     return tuple(found)
 
 
+@numpy_function("fromfunction")
 def fromfunction(
     function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
 ) -> Any:
@@ -140,7 +149,7 @@ def fromfunction(
     return function(*array(indices(shape, dtype)), **kwargs)
 
 
-def indices_from(name: str) -> Callable[..., Any]:
+def _indices_from(name: str) -> Callable[..., Any]:
     """Return what records ``np.diag_indices_from`` and its like: they need the shape only."""
 
     def record(arr: Any, k: int = 0) -> tuple[Any, ...]:
@@ -151,3 +160,7 @@ def indices_from(name: str) -> Callable[..., Any]:
 
     record.__doc__ = f"Record ``np.{name}``."
     return record
+
+
+for _name in ("diag_indices_from", "tril_indices_from", "triu_indices_from"):
+    numpy_function(_name, value_only=True)(_indices_from(_name))

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.building.axes import axes_of
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import Tracer, make, read
-from gradc.tracing.numpy.reduce.reductions import axes_of
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType

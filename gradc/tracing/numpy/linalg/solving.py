@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradc.tracing.building.by_name import array, number, numpy
 from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, number, numpy
 from gradc.tracing.core.symbolic_size import as_integer
 from gradc.tracing.numpy.linalg.stacks import Stacks, as_column, from_column
 from gradc.tracing.numpy.shape import shaping
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
@@ -16,6 +17,7 @@ from gradc_ir.errors import ShapeError
 from gradc_ir.graphs.matrices import identity
 
 
+@numpy_function("linalg.solve")
 def solve(a: Any, b: Any) -> Any:
     """Record ``np.linalg.solve``: nan where a matrix is singular; b is a vector if it has one axis.
 
@@ -38,6 +40,7 @@ def solution(stacks: Stacks, matrix: Value, right: Value, *, transposed: bool = 
     return from_column(found) if right.type.rank == 1 else found
 
 
+@numpy_function("linalg.inv")
 def inv(a: Any) -> Any:
     """Record ``np.linalg.inv``: nan where a matrix is singular."""
     stacks = Stacks("np.linalg.inv", a)
@@ -50,6 +53,7 @@ def inverse(x: Value) -> Value:
     return build.solve(x, identity(x.type.shape, x.type.dtype))
 
 
+@numpy_function("linalg.tensorinv")
 def tensorinv(a: Any, ind: int = 2) -> Any:
     """Record ``np.linalg.tensorinv``: the inverse for ``np.tensordot(…, ind)``."""
     x = array(a)
@@ -61,6 +65,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     return array(inv(square)).reshape((*x.shape[split:], *x.shape[:split]))
 
 
+@numpy_function("linalg.tensorsolve")
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     """Record ``np.linalg.tensorsolve``: x with ``np.tensordot(a, x, x.ndim) == b``."""
     x, right = array(a), array(b)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradc.tracing.building.by_name import array
 from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array
 from gradc.tracing.core.promote import broadcast_shapes, unify
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read

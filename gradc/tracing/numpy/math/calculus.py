@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.building.axes import along, axes_of, position
+from gradc.tracing.building.by_name import array, number, numpy, refuse
 from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, number, numpy, refuse
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.numpy.linalg.products import contracted, pair
-from gradc.tracing.numpy.reduce.reductions import axes_of, position
 from gradc.tracing.numpy.shape import shaping
-from gradc.tracing.numpy.shape.rearranging import along
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
@@ -24,6 +24,7 @@ from gradc_ir.errors import ShapeError
 _SINC = [(-1) ** k / math.factorial(2 * k + 1) for k in range(10)]
 
 
+@numpy_function("diff")
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Record ``np.diff``; ``prepend`` and ``append`` are joined on first."""
     x = array(a)
@@ -41,6 +42,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     return shaping.diff(joined, n, axis)
 
 
+@numpy_function("ediff1d")
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Record ``np.ediff1d``: differences of the flattened array, with given ends."""
     steps = array(shaping.diff(shaping.ravel(ary)))
@@ -50,6 +52,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return shaping.concatenate(parts, 0)
 
 
+@numpy_function("gradient")
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Record ``np.gradient``: central differences, for spacings that are numbers or arrays."""
     x = array(f)
@@ -105,6 +108,7 @@ def _edge(x0: Any, x1: Any, x2: Any, near: Any, far: Any) -> Any:
     return a * x0 + b * x1 + c * x2
 
 
+@numpy_function("trapezoid", "trapz")
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """Record ``np.trapezoid``: the integral by the trapezoidal rule."""
     heights = array(y)
@@ -121,6 +125,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return numpy.sum(step * (later + earlier) / 2.0, axis=axis)
 
 
+@numpy_function("convolve")
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """Record ``np.convolve``."""
     x, y = array(a), array(v)
@@ -130,6 +135,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     return _correlated(x, shaping.flip(y), mode, "np.convolve")
 
 
+@numpy_function("correlate")
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     """Record ``np.correlate``."""
     x, y = array(a), array(v)
@@ -177,6 +183,7 @@ def _correlated(x: Any, y: Any, mode: str, name: str) -> Any:
     return make(running(), build.reduce_sum(terms, (1,)))
 
 
+@numpy_function("sinc", masked="elementwise")
 def sinc(x: Any) -> Any:
     """Record ``np.sinc``: ``sin(pi x) / (pi x)``, near zero by its series for all derivatives."""
     given = array(x)
@@ -193,6 +200,7 @@ def sinc(x: Any) -> Any:
     return make(running(), found, contiguous=given.contiguous)
 
 
+@numpy_function("unwrap")
 def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Any:
     """Record ``np.unwrap`` of floats: whole periods added so that steps stay small."""
     x = array(p)

@@ -11,20 +11,23 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.building.by_name import array, number, numpy, refuse
 from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, number, numpy, refuse
 from gradc.tracing.core.symbolic_size import is_integer
 from gradc.tracing.numpy.select.searching import searchsorted
 from gradc.tracing.numpy.shape import shaping
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir.errors import ShapeError
 
 
+@numpy_function("histogram_bin_edges")
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     """Record ``np.histogram_bin_edges`` for a number of bins, or for edges that are given."""
     x = _samples(a)
     return _edges("np.histogram_bin_edges", x, bins, range, x.dtype)
 
 
+@numpy_function("histogram")
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
@@ -47,6 +50,7 @@ def _samples(a: Any) -> Any:
     return x.astype(np.int64) if x.dtype == np.bool_ else x
 
 
+@numpy_function("histogramdd")
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
@@ -64,6 +68,7 @@ def _columns(rows: Any) -> Sequence[int]:
     return list(np.arange(number(rows.shape[1], "np.histogramdd")))
 
 
+@numpy_function("histogram2d")
 def histogram2d(
     x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:

@@ -13,15 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradc.tracing.building.axes import axes_of
+from gradc.tracing.building.by_name import array, numpy, refuse
 from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, numpy, refuse
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import as_integer
 from gradc.tracing.core.tracer import Tracer, make, read, weak_number
-from gradc.tracing.numpy.reduce.reductions import axes_of
 from gradc.tracing.numpy.select import choosing
 from gradc.tracing.numpy.select.sorting import sort
 from gradc.tracing.numpy.shape import shaping
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.errors import ShapeError
@@ -126,8 +127,8 @@ def _median(without_nan: bool) -> Callable[..., Any]:
     return record
 
 
-median = _median(without_nan=False)
-nanmedian = _median(without_nan=True)
+median = numpy_function("median", out=2)(_median(without_nan=False))
+numpy_function("nanmedian", out=2)(_median(without_nan=True))
 
 
 # -- where a quantile lies -------------------------------------------------------------------------
@@ -288,7 +289,8 @@ def _check_range(title: str, q: Any) -> None:
         raise ShapeError(f"{title}: q must be in the range [0, {high}]", at=source.location())
 
 
-quantile = _recorder("np.quantile", percent=False, without_nan=False)
-percentile = _recorder("np.percentile", percent=True, without_nan=False)
-nanquantile = _recorder("np.nanquantile", percent=False, without_nan=True)
-nanpercentile = _recorder("np.nanpercentile", percent=True, without_nan=True)
+for _name in ("quantile", "percentile", "nanquantile", "nanpercentile"):
+    _record = _recorder(
+        f"np.{_name}", percent=_name.endswith("centile"), without_nan=_name.startswith("nan")
+    )
+    numpy_function(_name, out=3)(_record)

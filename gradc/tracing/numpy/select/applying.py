@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.building.axes import position
+from gradc.tracing.building.by_name import array, number, numpy, refuse
 from gradc.tracing.core import source
-from gradc.tracing.core.as_tracer import contains_unknown, stacked
-from gradc.tracing.core.by_name import array, number, numpy, refuse
+from gradc.tracing.core.as_tracer import cast, contains_unknown, stacked
 from gradc.tracing.core.promote import supported
-from gradc.tracing.numpy.create import creation
+from gradc.tracing.core.table import TABLE
 from gradc.tracing.numpy.create.sequences import broadcast_arrays
-from gradc.tracing.numpy.reduce.reductions import position
 from gradc.tracing.numpy.shape import shaping
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir.errors import ShapeError, TraceError
 
 # A graph grows with each call; more of them than this take longer to compile than to rewrite.
@@ -36,6 +37,7 @@ def _check_calls(count: int, what: str, cure: str) -> None:
         )
 
 
+@numpy_function("apply_along_axis")
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
 ) -> Any:
@@ -59,9 +61,10 @@ def apply_along_axis(
 def _of_first_dtype(parts: list[Any]) -> Any:
     """Return results together, in the dtype of the first as NumPy does it."""
     first = parts[0].dtype
-    return array(stacked([creation.astype(part, first) for part in parts]))
+    return array(stacked([cast(part, first) for part in parts]))
 
 
+@numpy_function("apply_over_axes")
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     """Record ``np.apply_over_axes``: a reduction over one axis after the other, all kept."""
     value = array(a)
@@ -139,21 +142,28 @@ def _together(rows: list[Any], dtypes: list[Any], shape: tuple[int, ...]) -> Any
         parts = [array(row[place] if several else row) for row in rows]
         if any(part.ndim for part in parts):
             raise refuse("np.vectorize of a function that returns arrays", "return numbers")
-        parts = [creation.astype(part, dtype) for part in parts]
+        parts = [cast(part, dtype) for part in parts]
         joined: Any = stacked(parts) if parts else numpy.zeros(shape, dtype=dtype)
         found.append(array(joined).reshape(shape))
     return tuple(found) if several else found[0]
 
 
-def vectorize(pyfunc: Any = np._NoValue, **options: Any) -> Any:
-    """Return what stands for ``np.vectorize`` in traced code, a decorator with options too."""
-    if pyfunc is np._NoValue:
-        return lambda function: Vectorized(function, **options)
-    return Vectorized(pyfunc, **options)
+class SeenVectorize:
+    """``np.vectorize`` in traced code, a decorator with options too."""
+
+    __gradc_original__ = np.vectorize
+
+    def __call__(self, pyfunc: Any = np._NoValue, **options: Any) -> Any:
+        """Return the function applied to each element, or what makes it of a function."""
+        if pyfunc is np._NoValue:
+            return lambda function: Vectorized(function, **options)
+        return Vectorized(pyfunc, **options)
+
+    def seen(self, value: Any, see: Callable[[Any], Any]) -> Any:
+        """Return an object of ``np.vectorize`` as traced code sees it."""
+        return Vectorized(
+            see(value.pyfunc), value.otypes, None, value.excluded, value.cache, value.signature
+        )
 
 
-def seen_vectorized(value: Any, see: Callable[[Any], Any]) -> Any:
-    """Return an object of ``np.vectorize`` as traced code sees it."""
-    return Vectorized(
-        see(value.pyfunc), value.otypes, None, value.excluded, value.cache, value.signature
-    )
+TABLE.add_object(SeenVectorize())

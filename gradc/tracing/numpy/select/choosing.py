@@ -7,19 +7,61 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.building import elementwise
+from gradc.tracing.building.axes import along, position
+from gradc.tracing.building.by_name import array, is_traced, known, number, numpy, refuse
 from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, is_traced, known, number, numpy, refuse
 from gradc.tracing.core.promote import common_dtype, kind
-from gradc.tracing.core.tracer import Tracer, read, write
+from gradc.tracing.core.state import running
+from gradc.tracing.core.tracer import Tracer, make, read, write
 from gradc.tracing.indexing.picking import assigned_value
-from gradc.tracing.numpy.reduce.reductions import position
 from gradc.tracing.numpy.shape import shaping
-from gradc.tracing.numpy.shape.rearranging import along
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
 
 
+@numpy_function("where", masked="elementwise")
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """Record ``np.where``; with one argument it is ``np.nonzero``."""
+    if x is None and y is None:
+        return numpy.nonzero(condition)
+    if x is None or y is None:
+        raise TraceError("np.where takes one argument or three", at=source.location())
+    return elementwise.where(condition, x, y)
+
+
+@numpy_function("clip", out=3, masked="elementwise")
+def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    """Record ``np.clip``; the derivative is 1 on the closed interval."""
+    low = min if a_min is None else a_min
+    high = max if a_max is None else a_max
+    bounds = [bound for bound in (low, high) if bound is not None]
+    operands = [array(x) if isinstance(x, list | tuple) else x for x in (a, *bounds)]
+    dtype = common_dtype([kind(x) for x in operands])
+    trace = running()
+    values, contiguous = elementwise.aligned("clip", operands, (dtype,) * len(operands), trace)
+    value = values[0]
+    if low is not None:
+        value = _bounded(value, values[1], build.lt)
+    if high is not None:
+        value = _bounded(value, values[-1], build.gt)
+    return make(trace, value, contiguous=contiguous)
+
+
+def _bounded(x: Value, bound: Value, beyond: Callable[[Value, Value], Value]) -> Value:
+    outside = beyond(x, bound)
+    number = bound
+    while number.op.name == "broadcast":
+        number = number.operands[0]
+    if bound.type.dtype.is_float and number.op.name != "constant":
+        # a bound that is nan makes the result nan
+        outside = build.logical_or(outside, build.ne(bound, bound))
+    return build.select(outside, bound, x)
+
+
+@numpy_function("select")
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
     """Record ``np.select``: for each element the first choice whose condition holds."""
     if len(condlist) != len(choicelist) or not len(condlist):
@@ -37,6 +79,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return array(found)
 
 
+@numpy_function("piecewise")
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """Record ``np.piecewise``: each function of all of x, chosen where its condition holds.
 
@@ -95,6 +138,7 @@ def _check_elementwise(result: Value, points: Value) -> None:
         pending.pop()
 
 
+@numpy_function("choose", out=2)
 def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     """Record ``np.choose``: element by element from the arrays an index names."""
     index = array(a)
@@ -118,6 +162,7 @@ def _within(index: Any, size: Any, mode: str) -> Any:
     raise ShapeError(f"mode={mode!r} is none of raise, wrap and clip", at=source.location())
 
 
+@numpy_function("take", out=3)
 def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
     """Record ``np.take``."""
     x = array(a)
@@ -147,6 +192,7 @@ def _places(x: Any, indices: Any, axis: Any) -> tuple[Any, ...]:
     return tuple(key)
 
 
+@numpy_function("take_along_axis")
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     """Record ``np.take_along_axis``."""
     x = array(arr)
@@ -155,6 +201,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     return x[_places(x, indices, axis)]
 
 
+@numpy_function("put_along_axis", writes=True)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     """Record ``np.put_along_axis``."""
     x = _target(arr, "np.put_along_axis")
@@ -173,6 +220,7 @@ def _target(a: Any, name: str) -> Any:
     return a
 
 
+@numpy_function("copyto", writes=True)
 def copyto(dst: Any, src: Any, where: Any = True) -> None:
     """Record ``np.copyto``: write an array, or its elements where a mask holds."""
     target = _target(dst, "np.copyto")
@@ -190,6 +238,7 @@ def copyto(dst: Any, src: Any, where: Any = True) -> None:
     write(target, value)
 
 
+@numpy_function("putmask", writes=True)
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """Record ``np.putmask``: values, repeated to the array's size, where a mask holds."""
     target = _target(a, "np.putmask")
@@ -202,6 +251,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     copyto(target, part.astype(target.dtype), test)
 
 
+@numpy_function("place", writes=True)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Record ``np.place``: the first values where a known mask holds, or one value everywhere."""
     target = _target(arr, "np.place")
@@ -213,6 +263,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     target[chosen] = numpy.resize(part, (int(chosen.sum()),))
 
 
+@numpy_function("put", writes=True)
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Record ``np.put``: values, repeated as often as needed, at flat indices."""
     target = _target(a, "np.put")
@@ -232,6 +283,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     target[np.unravel_index(array(places).known % int(np.prod(shape)), shape)] = part
 
 
+@numpy_function("fill_diagonal", writes=True)
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """Record ``np.fill_diagonal``."""
     x = _target(a, "np.fill_diagonal")
@@ -253,7 +305,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     x[places] = numpy.resize(part, (count,)) if part.type.count != 1 else part.reshape(())
 
 
-def extreme_place(name: str, reduce: str) -> Callable[..., Any]:
+def _extreme_place(name: str, reduce: str) -> Callable[..., Any]:
     """Return what records ``np.argmax`` or ``np.argmin``: the first place, that of a nan if any."""
 
     def record(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -277,3 +329,7 @@ def extreme_place(name: str, reduce: str) -> Callable[..., Any]:
 
     record.__doc__ = f"Record ``np.{name}``: the first place; that of a nan if there is one."
     return record
+
+
+numpy_function("argmax", out=2, value_only=True)(_extreme_place("argmax", "max"))
+numpy_function("argmin", out=2, value_only=True)(_extreme_place("argmin", "min"))

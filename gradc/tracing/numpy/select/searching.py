@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.building.by_name import array, known, number, numpy
 from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, known, number, numpy
 from gradc.tracing.numpy.shape import shaping
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir.errors import ShapeError
 
 
+@numpy_function("isclose", value_only=True, masked="elementwise")
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
     """Record ``np.isclose``: ``|a - b| <= atol + rtol * |b|``, or equal."""
     x, y = array(a), array(b)
@@ -24,11 +26,13 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     return found
 
 
+@numpy_function("allclose", value_only=True)
 def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
     """Record ``np.allclose``: a traced truth value, which no ``if`` can ask for."""
     return numpy.all(isclose(a, b, rtol, atol, equal_nan))
 
 
+@numpy_function("array_equal", value_only=True)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """Record ``np.array_equal``: False for other shapes, else a traced truth value."""
     x, y = array(a1), array(a2)
@@ -40,6 +44,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     return numpy.all(same)
 
 
+@numpy_function("array_equiv", value_only=True)
 def array_equiv(a1: Any, a2: Any) -> Any:
     """Record ``np.array_equiv``: equal after broadcasting."""
     try:
@@ -48,6 +53,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
         return False
 
 
+@numpy_function("searchsorted", value_only=True, masked=1)
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """Record ``np.searchsorted``: how many elements of a sorted array lie before each value.
 
@@ -118,6 +124,7 @@ def _by_sorting(bins: Any, values: Any, side: str) -> Any:
     return array(found[start:end]).reshape(values.shape)
 
 
+@numpy_function("digitize", value_only=True, masked=0)
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """Record ``np.digitize``; traced bins are trusted to rise or to fall."""
     edges = array(bins)
@@ -136,6 +143,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     raise ShapeError("np.digitize: the bins neither rise nor fall", at=source.location())
 
 
+@numpy_function("interp", masked=0)
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
@@ -173,6 +181,7 @@ def _periodic(places: Any, heights: Any, period: Any) -> tuple[Any, Any]:
     return array(joined), array(shaping.concatenate([heights[-1:], heights, heights[:1]]))
 
 
+@numpy_function("bincount")
 def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
     """Record ``np.bincount``: of known places, or of traced ones below a known ``minlength``."""
     given, least = array(x), number(minlength, "np.bincount")
@@ -192,6 +201,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
     return counts
 
 
+@numpy_function("isin", value_only=True, masked=0)
 def isin(element: Any, test_elements: Any, invert: bool = False) -> Any:
     """Record ``np.isin``: whether elements are among others, by comparing or by searching."""
     x, among = array(element), array(shaping.ravel(test_elements))

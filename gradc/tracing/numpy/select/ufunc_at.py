@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.building.by_name import array, number, numpy
 from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, number, numpy
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import Tracer, refuse_write
 from gradc.tracing.indexing import index_keys, indexing, picking
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.errors import DTypeError, TraceError
 
 
-def at(name: str) -> Callable[..., Any]:
+def _at(name: str) -> Callable[..., Any]:
     """Return what records ``np.<ufunc>.at``."""
 
     def record(a: Any, indices: Any, *b: Any) -> None:
@@ -39,7 +40,6 @@ def at(name: str) -> Callable[..., Any]:
         else:
             _apply_in_turn(name, a, index_keys.plain(items), b)
 
-    record.__doc__ = f"Record ``np.{name}.at``."
     return record
 
 
@@ -99,3 +99,10 @@ def _earlier(order: Any) -> Any:
         turns[i] = counts.get(place, 0)
         counts[place] = turns[i] + 1
     return turns
+
+
+for _name in (
+    "add", "subtract", "multiply", "divide", "true_divide", "maximum", "minimum", "power",
+    "negative", "absolute", "square", "sqrt", "exp", "log", "logical_and", "logical_or",
+):  # fmt: skip
+    numpy_function(f"{_name}.at", writes=True)(_at(_name))

@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.building.axes import along
+from gradc.tracing.building.by_name import array, known, number, numpy, refuse
 from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, known, number, refuse
-from gradc.tracing.numpy.create import creation
 from gradc.tracing.numpy.shape import shaping
-from gradc.tracing.numpy.shape.rearranging import along
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir.errors import ShapeError
 
 # Modes whose new elements are elements of the array: np.pad of positions says which.
 _COPYING = ("edge", "reflect", "symmetric", "wrap")
 
 
+@numpy_function("pad")
 def pad(
     array_: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0,
     reflect_type: str = "even",
@@ -49,7 +50,7 @@ def _surrounded(x: Any, axis: int, widths: tuple[int, int], values: Any) -> Any:
     for place, (width, value) in enumerate(zip(widths, values)):
         if width:
             shape = (*x.shape[:axis], width, *x.shape[axis + 1 :])
-            parts.insert(0 if place == 0 else len(parts), creation.full(shape, value, x.dtype))
+            parts.insert(0 if place == 0 else len(parts), numpy.full(shape, value, dtype=x.dtype))
     return array(shaping.concatenate(parts, axis)) if len(parts) > 1 else x
 
 

@@ -7,18 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.building.axes import along, axes_of, position
+from gradc.tracing.building.by_name import array, known, number, numpy
 from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, known, number, numpy
 from gradc.tracing.core.symbolic_size import is_integer
 from gradc.tracing.core.tracer import Tracer
-from gradc.tracing.numpy.reduce.reductions import axes_of, position
 from gradc.tracing.numpy.shape import shaping
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir.errors import ShapeError
-
-
-def along(axis: int, key: Any) -> tuple[Any, ...]:
-    """Return the index that takes ``key`` along an axis and everything along those before it."""
-    return (*(slice(None),) * axis, key)
 
 
 def atleast(rank: int) -> Callable[..., Any]:
@@ -39,6 +35,12 @@ def atleast(rank: int) -> Callable[..., Any]:
     return record
 
 
+numpy_function("atleast_1d", view=True)(atleast(1))
+numpy_function("atleast_2d", view=True)(atleast(2))
+numpy_function("atleast_3d", view=True)(atleast(3))
+
+
+@numpy_function("repeat")
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     """Record ``np.repeat``: by a traced size for all, or by known counts for each element."""
     x = array(a)
@@ -62,6 +64,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     return shaping.copied(shaping.reshape(spread, joined), "C")
 
 
+@numpy_function("tile")
 def tile(A: Any, reps: Any) -> Any:
     """Record ``np.tile``."""
     x = array(A)
@@ -75,6 +78,7 @@ def tile(A: Any, reps: Any) -> Any:
     return shaping.copied(shaping.reshape(shaping.broadcast_to(spread, pairs), joined), "C")
 
 
+@numpy_function("roll")
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """Record ``np.roll``; shifts may be traced."""
     x = array(a)
@@ -106,6 +110,7 @@ def _rolled(x: Any, shift: Any, axis: int) -> Any:
     return x[along(axis, (numpy.arange(size) - shift) % array(size))]
 
 
+@numpy_function("rot90", view=True)
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     """Record ``np.rot90``: a view turned by k quarter turns in the plane of two axes."""
     x = array(m)
@@ -122,16 +127,19 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     return shaping.flip(shaping.swapaxes(x, first, second), second)
 
 
+@numpy_function("fliplr", view=True)
 def fliplr(m: Any) -> Any:
     """Record ``np.fliplr``: a view with columns in reverse order."""
     return shaping.flip(m, 1)
 
 
+@numpy_function("flipud", view=True)
 def flipud(m: Any) -> Any:
     """Record ``np.flipud``: a view with rows in reverse order."""
     return shaping.flip(m, 0)
 
 
+@numpy_function("rollaxis", view=True)
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     """Record ``np.rollaxis``: a view with an axis moved to before another."""
     x = array(a)
@@ -142,22 +150,26 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     return shaping.moveaxis(x, moved, end - 1 if moved < end else end)
 
 
+@numpy_function("matrix_transpose", "linalg.matrix_transpose", view=True)
 def matrix_transpose(x: Any) -> Any:
     """Record ``np.matrix_transpose``: a view with the last two axes swapped."""
     return shaping.swapaxes(x, -1, -2)
 
 
+@numpy_function("dstack")
 def dstack(tup: Any) -> Any:
     """Record ``np.dstack``: along the third axis."""
     widened = atleast(3)
     return shaping.concatenate([widened(part) for part in tup], 2)
 
 
+@numpy_function("unstack", view=True)
 def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     """Record ``np.unstack``: the parts along an axis."""
     return tuple(array(shaping.moveaxis(x, axis, 0)))
 
 
+@numpy_function("block")
 def block(arrays: Any) -> Any:
     """Record ``np.block``: nested lists of blocks, the innermost along the last axis."""
 
@@ -182,6 +194,7 @@ def block(arrays: Any) -> Any:
     return shaping.copied(joined(arrays, 0))
 
 
+@numpy_function("array_split", view=True)
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Record ``np.array_split``: views of parts that may differ in length by one."""
     x = array(ary)
@@ -199,6 +212,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return [x[along(axis, slice(start, end))] for start, end in zip(starts, [*cuts, None])]
 
 
+@numpy_function("split", view=True)
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Record ``np.split``: views of equal parts, or of parts between indices."""
     x = array(ary)
@@ -221,22 +235,26 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return array_split(x, indices_or_sections, axis)
 
 
+@numpy_function("hsplit", view=True)
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """Record ``np.hsplit``: along axis 1, or axis 0 of a vector."""
     x = array(ary)
     return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
 
 
+@numpy_function("vsplit", view=True)
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """Record ``np.vsplit``: along axis 0."""
     return split(ary, indices_or_sections, 0)
 
 
+@numpy_function("dsplit", view=True)
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """Record ``np.dsplit``: along axis 2."""
     return split(ary, indices_or_sections, 2)
 
 
+@numpy_function("append")
 def append(arr: Any, values: Any, axis: Any = None) -> Any:
     """Record ``np.append``."""
     if axis is None:
@@ -244,6 +262,7 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
     return shaping.concatenate([arr, values], axis)
 
 
+@numpy_function("delete")
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     """Record ``np.delete`` at known indices."""
     x = array(arr)
@@ -260,6 +279,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     return x[along(axis, kept)]
 
 
+@numpy_function("insert")
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     """Record ``np.insert`` at known indices."""
     x, new = array(arr), array(values)
@@ -285,6 +305,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     return array(joined)[along(axis, np.where(marks < 0, size - 1 - marks, marks))]
 
 
+@numpy_function("resize")
 def resize(a: Any, new_shape: Any) -> Any:
     """Record ``np.resize``: the elements again and again until the shape is filled."""
     x = array(shaping.ravel(a))

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.building.axes import position
+from gradc.tracing.building.by_name import array, number
 from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, number
 from gradc.tracing.core.tracer import Tracer, make_view, shape_of
 from gradc.tracing.core.views import Array, View
-from gradc.tracing.numpy.reduce.reductions import position
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
@@ -44,6 +45,7 @@ class Sliding(View):
         return build.transpose(found, (*others[: self.axis], 0, *others[self.axis :], 1))
 
 
+@numpy_function("lib.stride_tricks.sliding_window_view", view=True)
 def sliding_window_view(
     x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> Tracer:
