@@ -164,10 +164,10 @@ def transpose(op: Op, *, among_zeros: bool = False) -> Callable[[Rule], Rule]:
     return declare
 
 
-def masked_transpose(op: Op, *, multilinear: bool = False) -> Callable[[Rule], Rule]:
+def masked_transpose(op: Op) -> Callable[[Rule], Rule]:
     """Declare the transpose of a linear op, as a rule on :class:`Cotangent` that knows about masks.
 
-    ``multilinear``: linear in each operand while the others are fixed, not in all together.
+    Of a multilinear op it is that in each operand while the others are fixed.
     """
 
     def declare(rule: Rule) -> Rule:
@@ -175,7 +175,7 @@ def masked_transpose(op: Op, *, multilinear: bool = False) -> Callable[[Rule], R
             (cotangent,) = cotangents
             return rule(cotangent, *site.operands, wanted=site.wanted, **site.attributes)  # type: ignore[no-any-return]
 
-        forward = _apply_to_each_tangent if multilinear else _apply_to_tangents
+        forward = _apply_to_each_tangent if op.multilinear else _apply_to_tangents
         _enter(op, "transpose", forward=forward, reverse=reverse, rule=rule)
         return rule
 
