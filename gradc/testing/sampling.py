@@ -1,4 +1,4 @@
-"""Points to measure accuracy at: all bit patterns, daily use, and where expressions break."""
+"""Random arguments for types: ordinary ones, and points to measure accuracy at."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from gradc.arguments import pytree
 from gradc.arguments.as_array import Array
 from gradc_ir.core import sizes
 from gradc_ir.core.types import Type
 from gradc_ir.errors import TraceError
+from gradc_ir.meaning.ulp_distance import uniform_patterns
 
 Ranges = Mapping[str, tuple[float, float]]
 
@@ -18,6 +20,24 @@ Ranges = Mapping[str, tuple[float, float]]
 _PATTERNS, _USUAL = 4, 3
 _DAILY = (-10.0, 10.0)
 _SPOTS = (0.0, 0.25, 0.5, 0.6931471805599453, 1.0, 2.0, 10.0, 36.0, 100.0, 708.0, 745.0, 1e10)
+
+
+def sample_arguments(types: Sequence[Any], size: int = 5, seed: int = 0) -> tuple[Any, ...]:
+    """Return random arguments for nests of types, with ``size`` for every symbolic size.
+
+    Floats are normally distributed, integers and booleans are 0 or 1.
+    """
+    random = np.random.default_rng(seed)
+
+    def sample(type_: Type) -> Array:
+        shape = _shape(type_, size)
+        if type_.dtype.is_float:
+            return np.asarray(random.normal(size=shape), dtype=type_.dtype.numpy)
+        return np.asarray(random.integers(0, 3, size=shape) > 0, dtype=type_.dtype.numpy)
+
+    leaves, structure = pytree.flatten(tuple(types))
+    arguments: tuple[Any, ...] = pytree.unflatten(structure, [sample(leaf) for leaf in leaves])
+    return arguments
 
 
 def points(
@@ -64,7 +84,7 @@ def _array(
     low, high = given or (-largest, largest)
     low, high = max(low, -largest), min(high, largest)
     if turn < _PATTERNS:
-        made: Any = _patterns(random, shape, dtype, low, high)
+        made: Any = uniform_patterns(random, low, high, shape, dtype)
     else:
         usual = given or _DAILY
         made = random.uniform(max(usual[0], -1e300), min(usual[1], 1e300), size=shape)
@@ -74,22 +94,15 @@ def _array(
     return np.asarray(np.clip(made, low, high)).astype(dtype)
 
 
-def _patterns(
-    random: np.random.Generator, shape: tuple[int, ...], dtype: Any, low: float, high: float
-) -> Array:
-    whole, sign = (np.int64, 63) if np.dtype(dtype).itemsize == 8 else (np.int32, 31)
-    lowest = -(2**sign)
-    ends = np.array([low, high], dtype).view(whole).astype(np.int64)
-    first, last = (int(end) if end >= 0 else lowest - int(end) for end in ends)
-    drawn = random.integers(first, last, size=shape, endpoint=True)
-    return np.asarray(np.where(drawn < 0, lowest - drawn, drawn)).astype(whole).view(dtype)
-
-
 def _near(random: np.random.Generator, usual: Array) -> Array:
     """Return numbers close to spots, all of an array to the same one as often as not."""
     shape = usual.shape
     together = random.random() < 0.5
     spots = random.choice(_SPOTS, () if together else shape)
     signs = random.choice([-1.0, 1.0], () if together else shape)
-    distance = 2.0 ** random.uniform(-60.0, 0.0, shape) * random.choice([-1.0, 1.0], shape)
-    return np.asarray(signs * spots + distance * np.maximum(spots, 1.0))
+    return np.asarray(signs * spots + distances(random, shape) * np.maximum(spots, 1.0))
+
+
+def distances(random: np.random.Generator, shape: Any) -> Array:
+    """Return numbers of both signs from 2**-60 to 1 whose logarithms are uniform."""
+    return np.asarray(2.0 ** random.uniform(-60.0, 0.0, shape) * random.choice([-1.0, 1.0], shape))
