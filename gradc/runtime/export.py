@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradc import __version__
+from gradc.version import __version__
 from gradc_ir.core.graph import Function
 from gradc_ir.core.walk import nested
 from gradc_ir.errors import ExportError

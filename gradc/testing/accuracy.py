@@ -168,7 +168,7 @@ def check_accuracy(
     function and beside it of naive code (``stable=False``); and the worst points, each with the op
     and the line at which the error arises. Raises TraceError when an op has no formula.
     """
-    from gradc.api.transforms import compiled
+    from gradc.api.compile import compiled
 
     return _Measurement(compiled(f), spec, ranges or {}, points, size, seed).result()
 

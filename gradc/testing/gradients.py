@@ -340,7 +340,7 @@ def compare_grads(
     seed: int = 0,
 ) -> Iterator[Comparison]:
     """Yield every comparison that :func:`check_grads` makes."""
-    from gradc.api.transforms import compiled
+    from gradc.api.compile import compiled
     from gradc.pipeline import after, stabilise
 
     form = compiled(f)

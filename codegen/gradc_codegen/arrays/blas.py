@@ -16,13 +16,13 @@ from gradc_codegen.arrays.whole_array_site import Site, WholeOp
 from gradc_codegen.nest.contractions import Product, arranged, product_of, total, weight
 from gradc_codegen.text.module import REGISTER, Module, suffix
 from gradc_codegen.text.writer import Writer
-from gradc_ir import build
+from gradc_ir import build, ops
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import Op
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
-from gradc_ir.ops.linalg import condition_of, contract, parse_spec
+from gradc_ir.ops.linalg import condition_of, parse_spec
 
 # A product of thinner matrices is bound by reading them.
 LEAST_LENGTH = 16
@@ -38,8 +38,8 @@ MATRIX_PRODUCT = Op(
     "matrix_product",
     "linalg",
     2,
-    contract.infer,
-    contract.reference,
+    ops.contract.infer,
+    ops.contract.reference,
     attributes=("spec",),
     summary="A contraction whose operands lie as BLAS reads them.",
 )

@@ -52,7 +52,7 @@ def _type_of(
     return (types[0],)
 
 
-unbounded = declare(
+declare(
     Op(
         "unbounded",
         "unbounded",
@@ -64,7 +64,7 @@ unbounded = declare(
         summary="A formula that over- and underflows only in its result.",
     )
 )
-recover = declare(
+declare(
     Op(
         "recover",
         "unbounded",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import dataclass
 
 from gradc_ir import build
 from gradc_ir.core.builder import rebuilt
@@ -18,14 +19,21 @@ from gradc_ir.ops.linalg import condition_of, parse_spec
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def sample(function: Function) -> Function:
-    """Return an equal function, to the bit, whose contractions make no more than is gathered."""
-    readers = Counter(operand for node in function.nodes for operand in node.operands)
-    readers.update(function.results)
-    sampled = {node for node in function.nodes if _takes_few(node, readers)}
-    if not sampled:
-        return function
-    return rebuilt(function, sampled.__contains__, _sampled)
+@dataclass(frozen=True)
+class SampleContractions:
+    """The function is equal to the bit."""
+
+    name = "sample"
+    summary = "compute of a contraction no more elements than a gather takes of it"
+
+    def __call__(self, function: Function) -> Function:
+        """Return the function with operands gathered in the place of products."""
+        readers = Counter(operand for node in function.nodes for operand in node.operands)
+        readers.update(function.results)
+        sampled = {node for node in function.nodes if _takes_few(node, readers)}
+        if not sampled:
+            return function
+        return rebuilt(function, sampled.__contains__, _sampled)
 
 
 def _takes_few(node: Node, readers: Counter[Value]) -> bool:

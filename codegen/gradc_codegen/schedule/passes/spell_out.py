@@ -1,13 +1,12 @@
-"""Before scheduling: composite ops become simple ones, and a statement reduces one axis at most."""
+"""Composite ops become simple ones, and a statement reduces one axis at most."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from gradc_codegen.arrays.blas import by_blas
-from gradc_codegen.schedule.sampling import sample
+from gradc_codegen.arrays.blas import MATRIX_PRODUCT, by_blas
 from gradc_ir import build
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
@@ -51,35 +50,45 @@ def _beside(name: str, other: str) -> Op:
 _BESIDE = {"sin": _beside("sin", "cos"), "cos": _beside("cos", "sin")}
 
 
-def prepare(function: Function, blas: bool = False) -> Function:
-    """Return an equal function, to the bit, of ops the schedule knows.
+# Ops that are none of the language: they are made here.
+OWN_OPS: tuple[Op, ...] = (MATRIX_PRODUCT, *_OF_DOUBLE.values(), *_BESIDE.values())
 
-    ``logsumexp``, ``solve`` and composed ops are spelled out, reductions and contractions
-    over several axes become chains over one axis each (the last axis first, as the order of
-    reduction says), scatters have one index axis, and contractions make no more than is gathered.
-    Fences (``stop_gradient``, ``exactly``) have done their work and go. Bodies of control flow are
-    prepared when they are scheduled.
+
+@dataclass(frozen=True)
+class SpellOut:
+    """The function is equal, to the bit, and of ops the schedule knows.
+
+    ``logsumexp``, ``solve`` and composed ops are spelled out, reductions and contractions over
+    several axes become chains over one axis each (the last axis first, as the order of reduction
+    says), scatters have one index axis. Fences (``stop_gradient``, ``exactly``) have done their
+    work and go. Bodies of control flow are prepared when they are scheduled.
 
     With ``blas`` contractions that are bound by arithmetic go to BLAS, whose bits are its own.
     """
-    function = sample(function)
-    both = _with_sine_and_cosine(function)
 
-    def is_other(node: Node) -> bool:
-        if node.op.name in _BESIDE:
-            return node.operands[0] in both
-        return _is_composite(node, blas)
+    blas: bool = False
+    name = "spell-out"
+    summary = "spell out composite ops; reduce one axis at a time; give large products to BLAS"
 
-    if not any(map(is_other, function.nodes)):
-        return function
+    def __call__(self, function: Function) -> Function:
+        """Return the function with simple ops in the place of composite ones."""
+        both = _with_sine_and_cosine(function)
 
-    def make(node: Node, operands: list[Value]) -> list[Value]:
-        made = None
-        if blas and node.op.name == "contract":
-            made = by_blas(function, node, operands)
-        return [_expand(node, operands) if made is None else made]
+        def is_other(node: Node) -> bool:
+            if node.op.name in _BESIDE:
+                return node.operands[0] in both
+            return _is_composite(node, self.blas)
 
-    return rebuilt(function, is_other, make)
+        if not any(map(is_other, function.nodes)):
+            return function
+
+        def make(node: Node, operands: list[Value]) -> list[Value]:
+            made = None
+            if self.blas and node.op.name == "contract":
+                made = by_blas(function, node, operands)
+            return [_expand(node, operands) if made is None else made]
+
+        return rebuilt(function, is_other, make)
 
 
 def _with_sine_and_cosine(function: Function) -> set[Value]:

@@ -8,6 +8,7 @@ reader, so that no copy has to be there for longer than one loop.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from gradc_codegen.nest.index_maps import Lookup, index_maps, own_dims
 from gradc_codegen.schedule.choices import COPY, Choices
@@ -22,22 +23,29 @@ _LEAST_READINGS = 4
 _REREADING = ("contract", "broadcast", "gather")
 
 
-def with_copies(function: Function) -> Function:
-    """Return an equal function with a copy of each value that a reader reads again and again."""
-    wanted = _wanted(function)
-    if not wanted:
-        return function
-    number = {node: i for i, node in enumerate(function.nodes)}
+@dataclass(frozen=True)
+class CopyCheapValues:
+    """The function is equal to the bit."""
 
-    def make(node: Node, operands: list[Value]) -> Sequence[Value]:
-        builder = active()
-        for position, operand in enumerate(node.operands):
-            if operand in wanted[node]:
-                copy = builder.apply(COPY, (operands[position],), {"reader": number[node]})
-                operands[position] = copy.results[0]
-        return builder.apply(node.op, tuple(operands), node.attributes).results
+    name = "copy"
+    summary = "keep a copy of a cheap value for a reader that would compute it again and again"
 
-    return rebuilt(function, wanted.__contains__, make)
+    def __call__(self, function: Function) -> Function:
+        """Return the function with a copy of each value that a reader reads again and again."""
+        wanted = _wanted(function)
+        if not wanted:
+            return function
+        number = {node: i for i, node in enumerate(function.nodes)}
+
+        def make(node: Node, operands: list[Value]) -> Sequence[Value]:
+            builder = active()
+            for position, operand in enumerate(node.operands):
+                if operand in wanted[node]:
+                    copy = builder.apply(COPY, (operands[position],), {"reader": number[node]})
+                    operands[position] = copy.results[0]
+            return builder.apply(node.op, tuple(operands), node.attributes).results
+
+        return rebuilt(function, wanted.__contains__, make)
 
 
 def _wanted(function: Function) -> dict[Node, tuple[Value, ...]]:

@@ -11,14 +11,14 @@ from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function
 from gradc_ir.core.walk import nested
 from gradc_ir.interpreter.interpret import interpret
-from gradc_ir.passes import TurnInvariants
+from gradc_ir.passes import RelayoutInvariants
 from gradc_ir.text.parser import parse_function
 from gradc_ir.text.printer import print_function
 from gradc_ir.verify import verify
 from tests.comparing import assert_same_bits
 from tests.golden_runner import GOLDEN, cases_of
 
-CASES = {case.heading: case.before for case in cases_of((GOLDEN / "turn.ir").read_text())}
+CASES = {case.heading: case.before for case in cases_of((GOLDEN / "relayout.ir").read_text())}
 
 SCAN = """
 func @f(%w: f64[{matrix}], %h: f64[{vector}], %x: f64[{result}]) -> f64[{result}] {{
@@ -62,9 +62,9 @@ def products(function: Function) -> list[str]:
 def turned(text: str) -> Function:
     """Return a function after the pass, which changes no bit and is done at once."""
     before = parse_function(text)
-    after = TurnInvariants()(before)
+    after = RelayoutInvariants()(before)
     verify(after)
-    assert print_function(TurnInvariants()(after)) == print_function(after)
+    assert print_function(RelayoutInvariants()(after)) == print_function(after)
     random = np.random.default_rng(1)
     symbols = dict.fromkeys(before.size_symbols, 5)
     shapes = [[sizes.evaluate(n, symbols) for n in type_.shape] for type_ in before.param_types]

@@ -8,6 +8,7 @@ rest, and reads and computes with it what both need.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from gradc_codegen.nest.index_maps import own_dims
@@ -31,30 +32,37 @@ class _Window(NamedTuple):
     size: Size
 
 
-def divide(function: Function) -> Function:
-    """Return an equal function, to the bit, with such results divided at the window's ends."""
-    found = [value for value in dict.fromkeys(function.results) if _may_be_divided(value)]
-    if not found:
-        return function
-    labels = Labels(function.nodes)
-    summed = {
-        labels.of_dims(node)[-1]
-        for node in function.nodes
-        if not node.results[0].type.shape and own_dims(node)
-    }
-    read = {operand for node in function.nodes for operand in node.operands}
-    windows: dict[Node, _Window] = {}
-    for value in found:
-        window = None if value in read else _window(value, labels, summed)
-        if window is not None:
-            windows[value.node] = window
-    if not windows:
-        return function
-    return rebuilt(
-        function,
-        lambda node: node in windows,
-        lambda node, operands: [_divided(node, operands, windows[node])],
-    )
+@dataclass(frozen=True)
+class SplitWindows:
+    """The function is equal to the bit."""
+
+    name = "split-windows"
+    summary = "write a sum of padded arrays as a window, which a loop has, and what is beside it"
+
+    def __call__(self, function: Function) -> Function:
+        """Return the function with such results divided at the window's ends."""
+        found = [value for value in dict.fromkeys(function.results) if _may_be_divided(value)]
+        if not found:
+            return function
+        labels = Labels(function.nodes)
+        summed = {
+            labels.of_dims(node)[-1]
+            for node in function.nodes
+            if not node.results[0].type.shape and own_dims(node)
+        }
+        read = {operand for node in function.nodes for operand in node.operands}
+        windows: dict[Node, _Window] = {}
+        for value in found:
+            window = None if value in read else _window(value, labels, summed)
+            if window is not None:
+                windows[value.node] = window
+        if not windows:
+            return function
+        return rebuilt(
+            function,
+            lambda node: node in windows,
+            lambda node, operands: [_divided(node, operands, windows[node])],
+        )
 
 
 def _may_be_divided(value: Value) -> bool:
