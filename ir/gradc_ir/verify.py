@@ -19,14 +19,20 @@ def verify(function: Function) -> None:
     and attributes; every type is what the op's type rule says; every size is made of symbols that
     the parameters bind; bodies are well-formed, too.
     """
-    _Verifier(function, frozenset()).run()
+    _Verifier(function, frozenset(), set()).run()
 
 
 class _Verifier:
-    """The checks of one function; ``outer`` are the symbols bound by functions around it."""
+    """The checks of one function; ``outer`` are the symbols bound by functions around it.
 
-    def __init__(self, function: Function, outer: frozenset[str]) -> None:
+    ``seen`` are the bodies that were found right, with the symbols bound there.
+    """
+
+    def __init__(
+        self, function: Function, outer: frozenset[str], seen: set[tuple[int, frozenset[str]]]
+    ) -> None:
         self.function = function
+        self.seen = seen
         # what was found right of ops without attributes, by the types they are on and make
         self.right: set[tuple[Op, tuple[Type, ...], Type]] = set()
         self.symbols = outer | frozenset(function.size_symbols)
@@ -93,7 +99,10 @@ class _Verifier:
 
     def _attribute(self, node: Node, name: str, attribute: object) -> None:
         if isinstance(attribute, Function):
-            _Verifier(attribute, self.symbols).run()
+            body = id(attribute), self.symbols
+            if body not in self.seen:
+                _Verifier(attribute, self.symbols, self.seen).run()
+                self.seen.add(body)
         elif isinstance(attribute, tuple | Expr):
             self._sizes(node, attribute if isinstance(attribute, tuple) else (attribute,))
         elif node.op.name == "constant" and not isinstance(attribute, Constant):

@@ -6,6 +6,7 @@ parameter takes the number 1 or 0.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from gradc_ir.core.graph import Function
@@ -23,39 +24,42 @@ def _is_float(dtype: DType) -> bool:
 
 
 def _infer(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    return _type_of("unbounded", types, types, attributes, ARITHMETIC)
+    return _type_of("unbounded", types, types, attributes)
 
 
 def _infer_recover(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
     plain, guards = len(attributes["body"].results), attributes["guards"]
-    return _type_of("recover", types, types[plain : len(types) - guards], attributes, WORDS)
+    return _type_of("recover", types, types[plain : len(types) - guards], attributes)
 
 
 def _type_of(
-    name: str,
-    types: Sequence[Type],
-    starts: Sequence[Type],
-    attributes: Attributes,
-    words: frozenset[str],
+    name: str, types: Sequence[Type], starts: Sequence[Type], attributes: Attributes
 ) -> tuple[Type, ...]:
-    """Return the type of what formulas of ``words`` make of some of the operands."""
+    """Return the type of what formulas make of some of the operands."""
     if not starts:
         raise DTypeError(f"{name}: a formula has operands")
     same_shape(name, types)
-    number = Type(same_dtype(name, types, _is_float))
+    dtype = same_dtype(name, types, _is_float)
     body: Function = attributes["body"]
     if len(body.params) != len(starts):
         raise DTypeError(f"{name}: {len(starts)} operands for {len(body.params)} of the formula")
+    _check(name, body, Type(dtype))
+    if not 0 <= attributes["result"] < len(body.results):
+        raise DTypeError(f"{name}: a result that is not there")
+    return (types[0],)
+
+
+@functools.lru_cache(maxsize=256)
+def _check(name: str, body: Function, number: Type) -> None:
+    """Raise DTypeError unless formulas are made of steps that the op has, on numbers."""
+    words = ARITHMETIC if name == "unbounded" else WORDS
     for node in body.nodes:
         if node.op.name not in words and node.op.name not in ("param", "constant"):
             raise DTypeError(f"{name}: no step of these formulas: {node.op.name}")
         if node.results[0].type not in (number, Type(DType.BOOL)):
             raise DTypeError(f"{name}: a formula of {number} has no {node.results[0].type}")
-    if not 0 <= attributes["result"] < len(body.results):
-        raise DTypeError(f"{name}: a result that is not there")
     if any(result.type != number for result in body.results):
         raise DTypeError(f"{name}: a result that is no number")
-    return (types[0],)
 
 
 declare(
