@@ -24,7 +24,7 @@ import numpy as np
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
-from gradc_codegen.machine.jit import Compiled, compile_module
+from gradc_codegen.machine.jit import LoadedModule, compile_module
 from gradc_codegen.math.emitted.table import DEFINITIONS, operands_of
 from gradc_ir.core.types import DType
 from gradc_ir.errors import GradcError
@@ -38,7 +38,7 @@ LANES = {DType.F64: 8, DType.F32: 16}
 VECTORS = {"x86-64-v3": ("d", 32), "x86-64-v4": ("e", 64)}
 
 
-def repeated(text: str, operands: int, cpu: str) -> Compiled:
+def repeated(text: str, operands: int, cpu: str) -> LoadedModule:
     """Return the loop of a module, run over and over: ``void run(times, operands, results)``."""
     pointers = [f"ptr %x{k}" for k in range(operands)] + ["ptr %y"]
     return compile_module(
@@ -60,12 +60,12 @@ done:
     )
 
 
-def ours(word: str, dtype: DType, cpu: str) -> Compiled:
+def ours(word: str, dtype: DType, cpu: str) -> LoadedModule:
     """Return a loop over a word's function, inlined."""
     return repeated(emitted_text(word, dtype, LANES[dtype], cpu), operands_of(word), cpu)
 
 
-def glibc(name: str, dtype: DType, cpu: str) -> Compiled | None:
+def glibc(name: str, dtype: DType, cpu: str) -> LoadedModule | None:
     """Return a loop over a vector function of glibc's; None where it has none."""
     letter, size = VECTORS[cpu]
     lanes, end = size // dtype.bytes, "f" if dtype is DType.F32 else ""

@@ -5,12 +5,11 @@ Nothing is imported until it is used: ``import gradc`` costs little more than ``
 
 from __future__ import annotations
 
-import importlib
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gradc.libraries import announce
-
-__version__ = "0.1.0"
+from gradc.version import __version__ as __version__
 
 announce()
 del announce
@@ -119,18 +118,23 @@ _PLACES = {
     ),
 }
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
-_SUBMODULES = ("compat", "rules", "special", "testing")
+_SUBMODULES = {
+    "compat": "gradc.compat",
+    "rules": "gradc.rules",
+    "special": "gradc.special",
+    "testing": "gradc.testing",
+}
 
 __all__ = [*_MODULE_OF, *_SUBMODULES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
-        return importlib.import_module(f"gradc.{name}")
+        return import_module(_SUBMODULES[name])
     module = _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'gradc' has no attribute {name!r}")
-    found = getattr(importlib.import_module(module), name)
+    found = getattr(import_module(module), name)
     globals()[name] = found
     return found
 

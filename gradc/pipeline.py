@@ -8,16 +8,15 @@ take.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeAlias
 
-from gradc.autodiff.forward import jvp
-from gradc.autodiff.jacobian import jacobian
 from gradc.autodiff.open_calls import OpenCalls
-from gradc.autodiff.reverse import vjp
+from gradc.autodiff.partition import split
+from gradc.derivatives import jvp, vjp
 from gradc.distribution import DistributeLoops
 from gradc.rules import Kind, Rule, Simplify, SkipZeros, Stabilise
 from gradc.rules.final.rules import Finish
@@ -29,9 +28,9 @@ from gradc_ir.passes import (
     Canonicalize,
     HoistInvariants,
     RecoverFinite,
+    RelayoutInvariants,
     RemoveDeadNodes,
     SimplifyControl,
-    TurnInvariants,
     UnboundExponents,
 )
 from gradc_ir.verify import verify
@@ -54,6 +53,13 @@ class Pass(Protocol):
 
     def __call__(self, function: Function) -> Function:
         """Return the function after this step."""
+
+
+class PolicyPass(Pass, Protocol):
+    """What a user chose for derivatives that are no plain numbers, done right after them."""
+
+    def unpacked(self, results: Sequence[Any]) -> tuple[list[Any], Any]:
+        """Return the results of the function as they are meant, and a count beside them."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +126,7 @@ def closing(options: Options) -> Pipeline:
     if options.debug_nans:
         return Pipeline("after", ())
     formulas = (RecoverFinite(), UnboundExponents()) if options.stable else ()
-    return Pipeline("after", (DistributeLoops(), TurnInvariants(), *formulas))
+    return Pipeline("after", (DistributeLoops(), RelayoutInvariants(), *formulas))
 
 
 def _simplify(options: Options, more: tuple[Pass, ...] = ()) -> tuple[Pass, ...]:
@@ -153,12 +159,16 @@ def _rules(options: Options) -> Pass:
 
 @dataclass(frozen=True)
 class Request:
-    """What to make of a function: one of ``KINDS``, with respect to which flat parameters."""
+    """What to make of a function: one of ``KINDS``, with respect to which flat parameters.
+
+    ``policies`` is a pass for the derivative itself, which may add results at its end.
+    """
 
     of: str = "value"
     wrt: tuple[int, ...] = ()
     mode: str = "auto"
     options: Options = field(default_factory=Options)
+    policies: PolicyPass | None = None
 
 
 def derive(
@@ -169,7 +179,8 @@ def derive(
     The parameters are the function's, then: one tangent a parameter of ``wrt`` (jvp, hvp), or one
     cotangent a float result (vjp). The results are: value and further results, then gradients
     (value_and_grad), tangents (jvp) or cotangents (vjp); gradients alone (grad); the tangent of the
-    gradient (hvp); blocks as of :func:`gradc.autodiff.jacobian.jacobian` (jacobian, hessian).
+    gradient (hvp); blocks as of :func:`~gradc.autodiff.batching.jacobian.jacobian` (jacobian,
+    hessian).
 
     ``is_whole``: the function is not to be split; else the last passes are left to its halves,
     since a formula is not to join what one half has with what the other has.
@@ -183,6 +194,26 @@ def derive(
     return after(request.options, is_whole)(ready, watch)
 
 
+def final_functions(function: Function, request: Request) -> tuple[Function, ...]:
+    """Return all that a request makes of a traced function: one final function, or two halves.
+
+    This is the door of every derivative. Of ``"vjp"``, reverse mode, and ``"linearize"``, forward
+    mode, the first half takes the function's parameters to its results and the residuals; the
+    second takes the residuals and the cotangents (or tangents) to the cotangents of ``wrt`` (or the
+    results' tangents). Raises as :func:`derive` does.
+    """
+    if request.of not in ("vjp", "linearize"):
+        return (derive(function, request),)
+    of = "vjp" if request.of == "vjp" else "jvp"
+    whole = derive(function, replace(request, of=of), is_whole=False)
+    later = len(whole.results) - len(function.results)
+    halves = split(whole, range(len(function.params), len(whole.params)), later)
+    last = closing(request.options)
+    for half in halves:
+        verify(half)
+    return tuple(map(last, halves))
+
+
 def stabilise(function: Function, options: Options, watch: Watch | None = None) -> Function:
     """Return the function after the passes that come before differentiation."""
     if watch is not None:
@@ -191,12 +222,17 @@ def stabilise(function: Function, options: Options, watch: Watch | None = None) 
 
 
 def differentiate(function: Function, request: Request) -> Function:
-    """Return the derivative a request names of a stabilised function."""
-    wrt = request.wrt
+    """Return the derivative a request names of a stabilised function, under its policies."""
     if request.of == "value":
         return function
     if request.options.stable:
         function = ContinueGuards()(function)
+    found = _derivative(function, request)
+    return found if request.policies is None else request.policies(found)
+
+
+def _derivative(function: Function, request: Request) -> Function:
+    wrt = request.wrt
     match request.of:
         case "value_and_grad":
             return _value_and_grad(function, wrt)
@@ -210,10 +246,10 @@ def differentiate(function: Function, request: Request) -> Function:
             gradient = stabilise(_gradient(function, wrt), request.options)
             return drop_results(jvp(gradient, wrt), len(wrt))
         case "jacobian":
-            return jacobian(function, wrt, request.mode)
+            return _jacobian(function, request)
         case "hessian":
             gradient = stabilise(_gradient(function, wrt), request.options)
-            return jacobian(gradient, wrt, request.mode)
+            return _jacobian(gradient, request)
     raise ValueError(f"no such kind: {request.of}; one of {', '.join(KINDS)}")
 
 
@@ -244,6 +280,12 @@ def _value_and_grad(function: Function, wrt: tuple[int, ...]) -> Function:
             help="only floating-point values have derivatives",
         )
     return vjp(function, wrt, seeds="ones")
+
+
+def _jacobian(function: Function, request: Request) -> Function:
+    from gradc.autodiff.batching.jacobian import jacobian  # batching, which gradients do without
+
+    return jacobian(function, request.wrt, request.mode)
 
 
 def _gradient(function: Function, wrt: tuple[int, ...]) -> Function:

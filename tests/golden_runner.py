@@ -47,7 +47,7 @@ def cases_of(text: str) -> Iterator[Case]:
     """Yield the cases of a file's text."""
     for number, block in enumerate(text.removesuffix(END).split(END), 1):
         before, rule, after = block.partition(RULE)
-        comments = before.split("func", 1)[0]
+        comments = before.split("\nfunc", 1)[0]
         named = [line for line in comments.splitlines() if line.startswith("# pass: ")]
         assert len(named) == 1, f"case {number} names no pass: write a line `# pass: cse`"
         assert rule or REWRITE, f"case {number} has no rule `{RULE.strip()}`"

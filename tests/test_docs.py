@@ -27,8 +27,8 @@ from typing import NamedTuple
 
 import pytest
 
-from gradc.tracing.core import stand_ins
 from gradc.rules import in_force
+from gradc.tracing.core import stand_ins
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

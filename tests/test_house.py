@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.import_graph import arrows, circles, rooms
+
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = {
     "gradc_ir": ROOT / "ir" / "gradc_ir",
@@ -23,10 +25,21 @@ FORBIDDEN_IMPORTS = {
     "gradc": set(),
 }
 # What `import gradc` must not load; each is loaded by the first thing that needs it.
-LAZY_LIBRARIES = ("llvmlite", "sympy", "scipy", "rich", "click")
+LAZY_LIBRARIES = ("llvmlite", "sympy", "scipy", "flint", "rich", "click")
 MOST_LINES = 450
 # A longer file needs a reason: {"ir/gradc_ir/example.py": "one table that is read as a whole"}.
-LONG_FILES: dict[str, str] = {}
+LONG_FILES: dict[str, str] = {
+    "codegen/gradc_codegen/text/writer.py": "one class: what writes the text of one LLVM function",
+}
+MOST_MODULES = 16
+# A room with more needs a reason: lists of like things, each in a file of its own.
+LARGE_ROOMS: dict[str, str] = {
+    "codegen/gradc_codegen/math/emitted": "a file for each family of emitted functions",
+}
+# What lies beside the rooms of a package and not in one.
+MOST_FLAT = {"gradc": 6, "gradc_codegen": 4, "gradc_ir": 8}
+# Where imports stand on top, but for a reason that the line says.
+WITHOUT_INNER_IMPORTS = ("gradc/tracing", "gradc/special")
 # Words about how a line came to be, which tell its reader nothing; spelled so as not to match here.
 FORBIDDEN_WORDS = {
     r"(?<![\w&/])#\d+\b": "the number of an issue: say what the issue says",
@@ -82,6 +95,73 @@ def test_arrows_point_one_way(room: str) -> None:
         if (names := imported_modules(ast.parse(path.read_bytes())) & FORBIDDEN_IMPORTS[room])
     }
     assert not wrong
+
+
+def test_no_circles() -> None:
+    """No file, and no room, is reached from what it imports: of any kind, see import_graph."""
+    graph = arrows(ROOMS)
+    found = [f"files: {', '.join(circle)}" for circle in circles(graph)]
+    for folder, inside in rooms(graph).items():
+        for circle in circles(inside):
+            names = set(circle)
+            examples = [inside[a][b] for a in circle for b in inside.get(a, ()) if b in names]
+            found.append(f"rooms of {folder}: {', '.join(circle)}: {'; '.join(examples)}")
+    assert not found, "\n".join(found)
+
+
+def test_circles_are_found(tmp_path: Path) -> None:
+    files = {
+        "__init__": "",
+        "low/__init__": "",
+        "low/one": "",
+        "low/two": "def f():\n    from p.high import three",
+        "high/__init__": "",
+        "high/three": "from p.low.one import x",
+        "high/four": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import p.high.five",
+        "high/five": "import_module('p.high.six')",
+        "high/six": "import_module(f'p.high.fo{rest}')",
+        "seven": "PLACE = 'p.eight'",
+        "eight": "from p import seven",
+    }
+    for name, text in files.items():
+        path = tmp_path / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    graph = arrows({"p": tmp_path})
+    assert sorted(circles(graph)) == [
+        ["p.eight", "p.seven"],
+        ["p.high.five", "p.high.four", "p.high.six"],
+    ]
+    assert circles(rooms(graph)["p"]) == [["eight", "seven"], ["high", "low"]]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_are_small(room: str) -> None:
+    count = {
+        folder: sum(path.name != "__init__.py" for path in folder.glob("*.py"))
+        for folder in {path.parent for path in ROOMS[room].rglob("*.py")}
+    }
+    flat = count.pop(ROOMS[room]) + 1
+    assert flat <= MOST_FLAT[room]
+    large = {relative(folder): n for folder, n in count.items() if n > MOST_MODULES}
+    assert set(large) <= set(LARGE_ROOMS), f"divide them, or list them with a reason: {large}"
+
+
+@pytest.mark.parametrize("place", WITHOUT_INNER_IMPORTS)
+def test_imports_stand_on_top(place: str) -> None:
+    """An import inside a function has a comment on its line that says why."""
+    found = []
+    for path in sorted((ROOT / place).rglob("*.py")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        inner = {
+            node.lineno
+            for function in ast.walk(ast.parse("\n".join(lines)))
+            if isinstance(function, ast.FunctionDef | ast.Lambda)
+            for node in ast.walk(function)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+        }
+        found += [f"{relative(path)}:{i}" for i in sorted(inner) if "  # " not in lines[i - 1]]
+    assert not found
 
 
 @pytest.mark.parametrize("room", ROOMS)

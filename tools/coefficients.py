@@ -351,7 +351,7 @@ HEAD = '''\
 
 from __future__ import annotations
 
-from gradc_ir.types import DType
+from gradc_ir.core.types import DType
 
 Table = dict[DType, tuple[float, ...]]
 

@@ -29,7 +29,7 @@ if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
 from gradc.runtime.export import export
-from gradc_codegen.math.functions import scipy_name
+from gradc_codegen.math.scipy_words import scipy_name
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value

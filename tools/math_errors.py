@@ -26,6 +26,7 @@ if __name__ == "__main__":
 
 from gradc_codegen.math.emitted.table import operands_of
 from gradc_ir.core.types import DType
+from gradc_ir.interpreter.interpret import reference
 from gradc_ir.ops import TABLE
 from tools import math_points, special_balls
 from tools.math_loops import NUMPY, apply, apply_op
@@ -179,7 +180,7 @@ def _at_borders(name: str, *operands: float) -> float:
     """Return what C says of arguments where the function has no finite value to round."""
     if name in special_balls.NAMES:
         return special_balls.at_border(name, *operands)
-    references = {(op.scalar or "").removeprefix("math."): op.reference for op in TABLE.values()}
+    references = {(op.scalar or "").removeprefix("math."): reference(op) for op in TABLE.values()}
     if name.endswith("_of_double"):
         name, operands = name.removesuffix("_of_double"), tuple(2 * x for x in operands)
     name = name.partition("_beside_")[0]

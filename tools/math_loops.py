@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gradc_codegen.interface.python_kernel import Kernel
 from gradc_codegen.lower.lower import lower
-from gradc_codegen.machine.jit import Compiled, compile_module
+from gradc_codegen.machine.jit import LoadedModule, compile_module
 from gradc_codegen.math.emitted.builder import text_of
 from gradc_codegen.math.emitted.table import DEFINITIONS, operands_of
 from gradc_codegen.target.target import machine_of, target
@@ -66,7 +66,7 @@ done:
 
 
 @functools.cache
-def emitted_loop(word: str, dtype: DType, lanes: int, cpu: str = "native") -> Compiled:
+def emitted_loop(word: str, dtype: DType, lanes: int, cpu: str = "native") -> LoadedModule:
     """Return the loop of :func:`loop_text` over a word's function."""
     # one number at a time: LLVM makes no vectors either
     return compile_module(emitted_text(word, dtype, lanes, cpu), cpu, 0 if lanes == 1 else None)
@@ -87,7 +87,7 @@ def apply(word: str, *operands: NDArray[Any], lanes: int = 8, cpu: str = "native
     return run(code, *operands, lanes=lanes)
 
 
-def run(code: Compiled, *operands: NDArray[Any], lanes: int = 8) -> NDArray[Any]:
+def run(code: LoadedModule, *operands: NDArray[Any], lanes: int = 8) -> NDArray[Any]:
     """Return what a loop of :func:`loop_text` makes of arrays of one size and float dtype."""
     first = operands[0]
     padded = [np.ones(-(-first.size // lanes) * lanes, first.dtype) for _ in (*operands, first)]

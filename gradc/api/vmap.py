@@ -244,4 +244,4 @@ def _compile(mapped: Mapped) -> Compiled:
     if not isinstance(fn, Compiled):
         return Compiled(mapped)
     static = [name for name in mapped._static if name in mapped.__signature__.parameters]
-    return Compiled(mapped, static=static, **vars(fn.options))
+    return fn.like(mapped, static)

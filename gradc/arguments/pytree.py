@@ -74,6 +74,17 @@ def parts_at_leaves(structure: Structure, nest: Any) -> list[Any]:
     return list(structure.spec.flatten_up_to(nest))
 
 
+def leaves_like(nest: Any, structure: Structure) -> list[Any] | None:
+    """Return the leaves of a nest of this structure, None when it has another one.
+
+    None stands for a nest of Nones.
+    """
+    if nest is None:
+        return [None] * structure.leaves
+    leaves, have = flatten(nest)
+    return leaves if have == structure else None
+
+
 def map_leaves(function: Callable[[Any], Any], nest: Any) -> Any:
     """Return the nest with a function applied to each leaf."""
     leaves, structure = flatten(nest)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from gradc_ir.core import walk
-from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.graph import Function, Node, Value, topological
 from gradc_ir.errors import NoGradientError
 
 
@@ -28,7 +27,7 @@ def check_constants(function: Function, wrt: Sequence[int], active: Collection[V
             names = node.attributes["constants"]
             if any(result in active for result in node.results):
                 body: Function = node.attributes["body"]
-                read = walk.topological((), body.results)
+                read = topological((), body.results)
                 arguments = {x for x, name in zip(node.operands, names) if not name}
                 for operand, param, name in zip(node.operands, body.params, names):
                     # what only a rule reads is nothing that the value depends on

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gradc.autodiff import masks, zeros
+from gradc.autodiff import zeros
 from gradc.autodiff.active import active_values
 from gradc.autodiff.constants import check_constants
-from gradc.autodiff.masks import Cotangent
+from gradc.autodiff.cotangents import masks
+from gradc.autodiff.cotangents.masks import Cotangent
 from gradc.autodiff.open_calls import open_ruleless
 from gradc.autodiff.table import Site, derivative_of
 from gradc_ir import build

@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple
 from gradc.autodiff import zeros
 from gradc.autodiff.active import active_values
 from gradc.autodiff.constants import check_constants
-from gradc.autodiff.masks import Cotangent, Mask, everywhere, nowhere, unit
+from gradc.autodiff.cotangents.masks import Cotangent, Mask, everywhere, nowhere, unit
+from gradc.autodiff.cotangents.sums import Sums
 from gradc.autodiff.open_calls import open_ruleless
-from gradc.autodiff.sums import Sums
 from gradc.autodiff.table import TABLE, Site, derivative_of
 from gradc_ir import build
 from gradc_ir.build import Builder

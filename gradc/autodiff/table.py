@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from gradc.autodiff import masks, zeros
-from gradc.autodiff.masks import Cotangent
+from gradc.autodiff import zeros
+from gradc.autodiff.cotangents import masks
+from gradc.autodiff.cotangents.masks import Cotangent
 from gradc_ir import build
+from gradc_ir.core.facts import Facts
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import Op
 from gradc_ir.core.types import DType
@@ -54,22 +56,34 @@ class Derivative(NamedTuple):
     accumulates: bool = False  # reverse adds to ``site.totals`` itself where there is one
 
 
-TABLE: dict[str, Derivative] = {}
+TABLE: Facts[Derivative] = Facts("derivative")
 
 
-def _enter(op: Op, derivative: Derivative) -> None:
-    if op.name in TABLE:
+def _enter(op: Op, kind: str, **given: Any) -> None:
+    """Enter a derivative, or another part of a pair."""
+    known = TABLE.declared(op)
+    if known is not None and (
+        not known.kind == kind == "pair" or any(getattr(known, part) for part in given)
+    ):
         raise ValueError(f"the derivative of {op.name} is declared twice")
-    TABLE[op.name] = derivative
+    TABLE.declare(op, (known or Derivative(kind))._replace(**given))
+
+
+def _part_of_pair(op: Op, part: str, **given: Any) -> Callable[[Rule], Rule]:
+    def declare(rule: Rule) -> Rule:
+        _enter(op, "pair", **{part: rule}, **given)
+        return rule
+
+    return declare
 
 
 def partials(op: Op, refused: Mapping[int, str] = MappingProxyType({})) -> Callable[[Rule], Rule]:
     """Declare the partial derivatives of an elementwise op or of a reduction, one per operand.
 
     The rule takes the result, the operands and the attributes by name. A partial is a value of the
-    operand's shape, a number, None for zero, :class:`~gradc.autodiff.masks.Under` where it holds
-    under a condition only, or a function without arguments that makes one of these when it is
-    needed. ``refused``: operands by which differentiating is an error, and why.
+    operand's shape, a number, None for zero, :class:`~gradc.autodiff.cotangents.masks.Under` where
+    it holds under a condition only, or a function without arguments that makes one of these when
+    it is needed. ``refused``: operands by which differentiating is an error, and why.
     """
 
     def declare(rule: Rule) -> Rule:
@@ -96,7 +110,7 @@ def partials(op: Op, refused: Mapping[int, str] = MappingProxyType({})) -> Calla
                 for partial, wanted in zip(found, site.wanted, strict=True)
             ]
 
-        _enter(op, Derivative("partials", forward, reverse, rule=rule, refused=refused))
+        _enter(op, "partials", forward=forward, reverse=reverse, rule=rule, refused=refused)
         return rule
 
     return declare
@@ -144,7 +158,7 @@ def transpose(op: Op, *, among_zeros: bool = False) -> Callable[[Rule], Rule]:
                 for i, wanted in enumerate(site.wanted)
             ]
 
-        _enter(op, Derivative("transpose", _apply_to_tangents, reverse, rule=rule))
+        _enter(op, "transpose", forward=_apply_to_tangents, reverse=reverse, rule=rule)
         return rule
 
     return declare
@@ -162,7 +176,7 @@ def masked_transpose(op: Op, *, multilinear: bool = False) -> Callable[[Rule], R
             return rule(cotangent, *site.operands, wanted=site.wanted, **site.attributes)  # type: ignore[no-any-return]
 
         forward = _apply_to_each_tangent if multilinear else _apply_to_tangents
-        _enter(op, Derivative("transpose", forward, reverse, rule=rule))
+        _enter(op, "transpose", forward=forward, reverse=reverse, rule=rule)
         return rule
 
     return declare
@@ -245,13 +259,7 @@ def forward_rule(op: Op) -> Callable[[ForwardRule], ForwardRule]:
 
 def masked_forward_rule(op: Op) -> Callable[[MaskedRule], MaskedRule]:
     """Declare :func:`forward_rule` of tangents that may have masks."""
-
-    def declare(rule: MaskedRule) -> MaskedRule:
-        known = TABLE.pop(op.name, Derivative("pair"))
-        _enter(op, known._replace(forward=rule))
-        return rule
-
-    return declare
+    return _part_of_pair(op, "forward")
 
 
 def joint_rule(op: Op) -> Callable[[JointRule], JointRule]:
@@ -259,13 +267,7 @@ def joint_rule(op: Op) -> Callable[[JointRule], JointRule]:
 
     It takes the place of the node: its site has no results, but says which tangents are asked for.
     """
-
-    def declare(rule: JointRule) -> JointRule:
-        known = TABLE.pop(op.name, Derivative("pair"))
-        _enter(op, known._replace(joint=rule))
-        return rule
-
-    return declare
+    return _part_of_pair(op, "joint")
 
 
 def reverse_rule(op: Op, *, accumulates: bool = False) -> Callable[[ReverseRule], ReverseRule]:
@@ -274,13 +276,7 @@ def reverse_rule(op: Op, *, accumulates: bool = False) -> Callable[[ReverseRule]
     ``accumulates``: for operands that have a cotangent in ``site.totals`` the rule returns the sum
     of that and its own, or None to leave it as it is.
     """
-
-    def declare(rule: ReverseRule) -> ReverseRule:
-        known = TABLE.pop(op.name, Derivative("pair"))
-        _enter(op, known._replace(reverse=rule, accumulates=accumulates))
-        return rule
-
-    return declare
+    return _part_of_pair(op, "reverse", accumulates=accumulates)
 
 
 def augmented_rule(op: Op) -> Callable[[AugmentedRule], AugmentedRule]:
@@ -289,25 +285,19 @@ def augmented_rule(op: Op) -> Callable[[AugmentedRule], AugmentedRule]:
     The rule returns the node's results and anything that its reverse rule wants to find in
     ``site.kept``. Its site has no results.
     """
-
-    def declare(rule: AugmentedRule) -> AugmentedRule:
-        known = TABLE.pop(op.name, Derivative("pair"))
-        _enter(op, known._replace(augmented=rule))
-        return rule
-
-    return declare
+    return _part_of_pair(op, "augmented")
 
 
 def zero_derivative(*ops: Op, why: str) -> None:
     """Declare that tangents end at these ops: their derivative is zero by meaning or convention."""
     for op in ops:
-        _enter(op, Derivative("zero", why=why))
+        _enter(op, "zero", why=why)
 
 
 def nondifferentiable(*ops: Op, why: str) -> None:
     """Declare that differentiating through these ops is an error, and why."""
     for op in ops:
-        _enter(op, Derivative("none", why=why))
+        _enter(op, "none", why=why)
 
 
 def derivative_of(node: Node, function: Function) -> Derivative:

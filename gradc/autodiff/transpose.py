@@ -8,6 +8,7 @@ from typing import Any
 from gradc.autodiff import zeros
 from gradc.autodiff.linearity import nonlinear_node
 from gradc.autodiff.open_calls import OpenCalls
+from gradc.autodiff.reverse import vjp
 from gradc_ir.build import Builder
 from gradc_ir.core import walk
 from gradc_ir.core.graph import Function, Node
@@ -48,8 +49,6 @@ def _transposed(rule: Function, fixed: int, wanted: Sequence[Any], name: str) ->
     The result takes the fixed parameters and one value a result of the rule, to one value for each
     type in ``wanted``: those of the rule's other parameters.
     """
-    from gradc.autodiff.reverse import vjp
-
     linear = [i for i in range(fixed, len(rule.params)) if rule.param_types[i].dtype.is_float]
     pulled = vjp(rule, linear)
     found = dict(zip(linear, pulled.results[len(rule.results) :]))

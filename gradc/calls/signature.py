@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -69,6 +69,14 @@ class Bound:
             self.places + more.places,
         )
 
+    def with_floats(self, positions: Iterable[int]) -> Bound:
+        """Return these arguments with floats of the same value for integers at some positions."""
+        leaves, numbers = list(self.leaves), list(self.numbers)
+        for leaf in leaves_of(self, [i for i in positions if i < len(self.spans)]):
+            if leaves[leaf].dtype.kind != "f":
+                leaves[leaf], numbers[leaf] = leaves[leaf].astype(np.float64), None
+        return dataclasses.replace(self, leaves=tuple(leaves), numbers=tuple(numbers))
+
     def without_arrays(self) -> Bound:
         """Return the same without the arrays, to be kept after the call."""
         return dataclasses.replace(self, values=(), leaves=())
@@ -96,6 +104,11 @@ class Pairs(NamedTuple):
     dynamic: NamedValues
     static: NamedValues
     places: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the values."""
+        return tuple([name for name, _ in self.dynamic])
 
 
 def call_key(args: Sequence[Any], request: Any) -> CallKey | None:
@@ -143,7 +156,7 @@ class Parameters:
         self.names = tuple(self.signature.parameters)
         kinds = {p.kind for p in self.signature.parameters.values()}
         self.plain = kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD}
-        self.static = frozenset(self._static_name(entry) for entry in _listed(static))
+        self.static = frozenset(self._static_name(entry) for entry in listed(static))
 
     def current(self, function: Callable[..., Any]) -> Parameters:
         """Return these, or new ones when the function has other code or default values by now."""
@@ -268,7 +281,7 @@ class Parameters:
     def positions(self, wrt: Wrt, bound: Named) -> tuple[int, ...]:
         """Return the positions, among the bound values, that ``wrt`` names."""
         found = []
-        for entry in _listed(choose_wrt(wrt, {})):
+        for entry in listed(choose_wrt(wrt, {})):
             if not isinstance(entry, str):
                 if not -len(bound.places) <= entry < len(bound.places):
                     raise TraceError(
@@ -287,7 +300,7 @@ class Parameters:
 def asked(wrt: Wrt, places: Sequence[str]) -> set[str]:
     """Return the names that ``wrt`` asks for, as far as there are such parameters."""
     found = set()
-    for entry in _listed(choose_wrt(wrt, {})):
+    for entry in listed(choose_wrt(wrt, {})):
         if isinstance(entry, str):
             found.add(entry)
         elif -len(places) <= entry < len(places):
@@ -295,7 +308,8 @@ def asked(wrt: Wrt, places: Sequence[str]) -> set[str]:
     return found
 
 
-def _listed(entries: Any) -> tuple[Any, ...]:
+def listed(entries: Any) -> tuple[Any, ...]:
+    """Return entries as a tuple, also a single one."""
     return tuple(entries) if isinstance(entries, (tuple, list)) else (entries,)
 
 
@@ -362,7 +376,7 @@ def is_variable(entry: Any) -> bool:
 
 def names_variables(wrt: Wrt) -> bool:
     """Whether ``wrt`` names a Variable."""
-    return any(map(is_variable, wrt if isinstance(wrt, (tuple, list)) else (wrt,)))
+    return any(map(is_variable, listed(wrt)))
 
 
 def choose_wrt(wrt: Wrt | None, kwargs: dict[str, Any]) -> Wrt:
@@ -377,7 +391,7 @@ def choose_wrt(wrt: Wrt | None, kwargs: dict[str, Any]) -> Wrt:
         wrt = kwargs.pop("argnums")
     if wrt is None or type(wrt) is int or type(wrt) is str:
         return 0 if wrt is None else wrt
-    for entry in _listed(wrt):
+    for entry in listed(wrt):
         number = isinstance(entry, (int, str, np.integer)) and not isinstance(entry, bool)
         if not number and not is_variable(entry):
             raise TraceError(
@@ -416,11 +430,6 @@ def bind_types(names: Sequence[str], given: Sequence[Any]) -> tuple[Bound, list[
     return bound, types
 
 
-def leaves_of(bound: Bound, positions: Sequence[int], floats: bool = False) -> tuple[int, ...]:
-    """Return the leaves of the values at these positions; with ``floats`` only floating ones."""
-    return tuple(
-        leaf
-        for position in positions
-        for leaf in bound.spans[position]
-        if not floats or bound.leaves[leaf].dtype.kind == "f"
-    )
+def leaves_of(bound: Bound, positions: Sequence[int]) -> tuple[int, ...]:
+    """Return the leaves of the values at these positions."""
+    return tuple([leaf for position in positions for leaf in bound.spans[position]])

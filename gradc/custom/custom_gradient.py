@@ -135,7 +135,7 @@ class CustomGradient:
         if self.check:
             from gradc.custom.check_rules import check_at
 
-            check_at(self, args, kwargs)
+            check_at(self.unchecked().__gradc_trace__, args, kwargs)
         found = self.__wrapped__(*args, **kwargs)
         if not self._rules and not self._needs_rules:
             return found

@@ -18,7 +18,6 @@ from gradc.custom.rule_arguments import (
     AnyFunction,
     Arguments,
     counted,
-    leaves_like,
     line_of,
     signature_of,
     takes,
@@ -214,7 +213,7 @@ class TracedCall:
             kwargs["variables"] = list(outside) or None
         found = call(rule, *args, **kwargs)
         refuse_prints()
-        flat = leaves_like(found, body.out_tree)
+        flat = pytree.leaves_like(found, body.out_tree)
         if flat is None:
             raise RuleError(
                 f"the tangent of {self.name} has another nest than its value",

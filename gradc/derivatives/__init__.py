@@ -1,51 +1,15 @@
-"""Derivatives of the ops, in files of the same names; importing this package fills the table."""
+"""Derivatives: of functions, forward and reverse, and of the ops, in files named as their families.
 
-from gradc.autodiff.table import (
-    TABLE,
-    Derivative,
-    Site,
-    augmented_rule,
-    forward_rule,
-    joint_rule,
-    masked_transpose,
-    nondifferentiable,
-    partials,
-    reverse_rule,
-    transpose,
-    zero_derivative,
-)
-from gradc.derivatives import (
-    composed,
-    control,
-    elementwise,
-    factor,
-    foreign,
-    index,
-    linalg,
-    order,
-    reduce,
-    shape,
-    special,
-    unbounded,
-)
+Who differentiates imports ``jvp`` and ``vjp`` from here: importing this package tells the table of
+derivatives where the files are, of which each is loaded when an op of its family is first met.
+"""
 
-FAMILIES = (
-    *(elementwise, composed, special, unbounded, reduce, shape, index, order, linalg, factor),
-    *(foreign, control),
-)  # fmt: skip
+from importlib import import_module
 
-__all__ = [
-    "FAMILIES",
-    "TABLE",
-    "Derivative",
-    "Site",
-    "augmented_rule",
-    "forward_rule",
-    "joint_rule",
-    "masked_transpose",
-    "nondifferentiable",
-    "partials",
-    "reverse_rule",
-    "transpose",
-    "zero_derivative",
-]
+from gradc.autodiff.forward import jvp
+from gradc.autodiff.reverse import vjp
+from gradc.autodiff.table import TABLE
+
+TABLE.load_by(lambda family: import_module(f"gradc.derivatives.{family}"))
+
+__all__ = ["TABLE", "jvp", "vjp"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gradc.autodiff.masks import Partial
+from gradc.autodiff.cotangents.masks import Partial
 from gradc.autodiff.table import partials
 from gradc_ir import build, ops
 from gradc_ir.core.graph import Value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradc.autodiff.masks import Partial, Under
+from gradc.autodiff.cotangents.masks import Partial, Under
 from gradc.autodiff.squares import where_squares_vanish
 from gradc.autodiff.table import nondifferentiable, partials, transpose, zero_derivative
 from gradc.autodiff.zeros import is_number

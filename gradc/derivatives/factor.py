@@ -17,7 +17,7 @@ import functools
 from collections.abc import Callable
 from typing import TypeAlias
 
-from gradc.autodiff.masks import Cotangent, Mask
+from gradc.autodiff.cotangents.masks import Cotangent, Mask
 from gradc.autodiff.table import Cotangents, Site, Tangents, forward_rule, reverse_rule
 from gradc.autodiff.zeros import solid
 from gradc_ir import build, ops

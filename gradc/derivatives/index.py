@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from gradc.autodiff.masks import Cotangent, Mask, everywhere
+from gradc.autodiff.cotangents.masks import Cotangent
+from gradc.autodiff.cotangents.reads import Read, distinct
 from gradc.autodiff.table import masked_transpose
 from gradc_ir import build, ops
-from gradc_ir.core import sizes
 from gradc_ir.core.builder import active
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
@@ -19,28 +17,9 @@ from gradc_ir.core.types import DType
 def gather(
     cotangent: Cotangent, x: Value, *indices: Value, wanted: Sequence[bool], axes: tuple[int, ...]
 ) -> list[Cotangent | None]:
-    """Reading: add each cotangent where its element was read; elements never read have none.
-
-    Reverse mode adds to a sum that is there already itself.
-    """
-    empty = build.full(x.type.shape, 0, x.type.dtype)
-    added = build.scatter_add(empty, cotangent.solid(), indices, axes)
-    return [Cotangent(added, was_read(cotangent, x, indices, axes)), *(None for _ in indices)]
-
-
-def was_read(
-    cotangent: Cotangent, x: Value, indices: Sequence[Value], axes: tuple[int, ...]
-) -> Mask:
-    """Return where x was read, by a gather of this cotangent."""
-    lines = active().here
-
-    def read(mask: Value) -> Value:
-        with active().at(lines):  # it is made later; an index outside is shown at its line
-            empty = build.full(x.type.shape, 0, DType.I64)
-            times = build.scatter_add(empty, build.cast(mask, DType.I64), indices, axes)
-            return build.lt(build.zeros_like(times), times)
-
-    return (cotangent.mask or everywhere(cotangent.value)).moved(read)
+    """Reading: add each cotangent where its element was read. Reverse mode adds to sums itself."""
+    read = Read(cotangent, indices, axes, active().here)
+    return [read.added_to(None, x), *(None for _ in indices)]
 
 
 @masked_transpose(ops.scatter_set)
@@ -65,21 +44,6 @@ def scatter_set(
             written = written.under(_wrote_last(x, part, indices, axes))
     kept = cotangent.spread(without) if wanted[0] else None
     return [kept, written, *(None for _ in indices)]
-
-
-def distinct(indices: Sequence[Value]) -> bool:
-    """Whether no element is certainly indexed twice."""
-    if sizes.at_least(1, indices[0].type.count):
-        return True
-    for index in indices:
-        if index.op.name == "iota":
-            return True
-        if index.op.name == "constant":
-            array = index.node.attributes["value"].array
-            # a negative index may be another name of a positive one
-            if array.min() >= 0 and np.unique(array).size == array.size:
-                return True
-    return False
 
 
 def _wrote_last(x: Value, part: Value, indices: Sequence[Value], axes: tuple[int, ...]) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradc.autodiff.masks import Cotangent
+from gradc.autodiff.cotangents.masks import Cotangent
 from gradc.autodiff.table import masked_transpose
 from gradc_ir import build, ops
 from gradc_ir.core.graph import Value

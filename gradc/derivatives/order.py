@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradc.autodiff.masks import Cotangent
+from gradc.autodiff.cotangents.masks import Cotangent
 from gradc.autodiff.table import (
     Cotangents,
     Site,

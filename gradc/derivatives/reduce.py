@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradc.autodiff.masks import Cotangent, Partial
+from gradc.autodiff.cotangents.masks import Cotangent, Partial
 from gradc.autodiff.table import (
     Cotangents,
     Site,

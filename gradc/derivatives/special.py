@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradc.autodiff.masks import Partial
+from gradc.autodiff.cotangents.masks import Partial
 from gradc.autodiff.table import partials
 from gradc.autodiff.zeros import is_number
 from gradc_ir import build, ops

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradc.autodiff.table import nondifferentiable
-from gradc_ir.ops.unbounded import recover, unbounded
+from gradc_ir.ops import TABLE
 
-nondifferentiable(unbounded, why="is made of a derivative, at the end of its way")
-nondifferentiable(recover, why="is made of a derivative, at the end of its way")
+for _name in ("unbounded", "recover"):
+    nondifferentiable(TABLE[_name], why="is made of a derivative, at the end of its way")

@@ -214,8 +214,8 @@ def explain_op(name: str) -> str:
 
 def _derivative(name: str) -> list[str]:
     """Return the pushforward of a scalar elementwise op as text."""
-    from gradc.autodiff.forward import jvp
     from gradc.derivatives import TABLE as DERIVATIVES
+    from gradc.derivatives import jvp
     from gradc_ir.build import Builder
     from gradc_ir.core.op import TABLE
     from gradc_ir.core.types import DType, Type

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradc import __version__
+from gradc.version import __version__
 from gradc_ir.core.graph import Function
 from gradc_ir.core.walk import nested
 from gradc_ir.errors import ExportError
@@ -124,8 +124,7 @@ def _lower(function: Function, name: str, blas: bool, machine: Machine) -> str:
 
 def _refuse_scipy(function: Function) -> None:
     """Raise ExportError, with the user's line, for what only SciPy computes."""
-    from gradc_codegen.math.functions import scipy_name
-    from gradc_codegen.math.special import word_of
+    from gradc_codegen.math.scipy_words import scipy_name, word_of
 
     for owner, node in nested(function):
         name = scipy_name(word_of(node)[0])

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradc.arguments.as_array import Array
-from gradc.testing.points import Ranges, points
+from gradc.testing.sampling import Ranges, points
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Type
 from gradc_ir.errors import NoGradientError, TraceError
+from gradc_ir.meaning.ulp_distance import bits_between
 
 if TYPE_CHECKING:
     from gradc.testing.origins import Origin
 
-_MOST_BITS = 64.0
 # What the worst element is off by when there is nothing to tell: the rounding of a few ops.
 _WELL = 2.0
 
@@ -168,7 +168,7 @@ def check_accuracy(
     function and beside it of naive code (``stable=False``); and the worst points, each with the op
     and the line at which the error arises. Raises TraceError when an op has no formula.
     """
-    from gradc.api.transforms import compiled
+    from gradc.api.compile import compiled
 
     return _Measurement(compiled(f), spec, ranges or {}, points, size, seed).result()
 
@@ -325,10 +325,6 @@ def _joined(found: Sequence[Sequence[Array]], results: Sequence[int]) -> Array:
 
 def _bits(found: Array, true: Array) -> Array:
     """Return the error of each element, nan where the truth is not finite."""
-    from gradc.rules.verify.accuracy import bits_between
-
     with np.errstate(over="ignore", invalid="ignore"):
         nearest = true.astype(found.dtype)
-        known = np.isfinite(nearest)
-        bits = bits_between(found, np.where(known, nearest, 0).astype(found.dtype))
-    return np.where(known, np.minimum(bits, _MOST_BITS), np.nan)
+        return bits_between(found, np.where(np.isfinite(nearest), nearest, np.nan))

@@ -106,7 +106,7 @@ class _Injected:
     """A function at arguments, and the ways from upstream gradients to its gradients."""
 
     def __init__(self, f: Callable[..., Any], args: Sequence[Any]) -> None:
-        from gradc.api.transforms import compiled
+        from gradc.api.compile import compiled
 
         self.compiled = compiled(f)
         self.f = f

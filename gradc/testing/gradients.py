@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradc.arguments.as_array import Array
-from gradc.autodiff.forward import jvp
 from gradc.autodiff.open_calls import OpenCalls
-from gradc.autodiff.reverse import vjp
+from gradc.derivatives import jvp, vjp
 from gradc.testing.arithmetic import NoMeaning
 from gradc.testing.slopes import CENTRAL, REFERENCES, Reference, widen
 from gradc_ir.core.graph import Function
@@ -341,7 +340,7 @@ def compare_grads(
     seed: int = 0,
 ) -> Iterator[Comparison]:
     """Yield every comparison that :func:`check_grads` makes."""
-    from gradc.api.transforms import compiled
+    from gradc.api.compile import compiled
     from gradc.pipeline import after, stabilise
 
     form = compiled(f)

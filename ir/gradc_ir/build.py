@@ -6,7 +6,6 @@ where a value is wanted, and leave out rearrangements that change nothing.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -17,18 +16,15 @@ from gradc_ir.build_control import checkpoint as checkpoint
 from gradc_ir.build_control import cond as cond
 from gradc_ir.build_control import scan as scan
 from gradc_ir.build_control import while_loop as while_loop
-from gradc_ir.core import operators, sizes
+from gradc_ir.core import sizes
 from gradc_ir.core.builder import Builder as Builder
 from gradc_ir.core.builder import active as active
 from gradc_ir.core.constant import Constant
-from gradc_ir.core.graph import Value
-from gradc_ir.core.op import TABLE
-from gradc_ir.core.operators import Operand
+from gradc_ir.core.graph import Operand, Value, use_constructors
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
 from gradc_ir.errors import ShapeError
-
-operators.use(sys.modules[__name__])
+from gradc_ir.ops import TABLE
 
 
 def apply(name: str, /, *operands: Value, **attributes: Any) -> Value:
@@ -196,6 +192,8 @@ stdtr, stdtrit = map(_binary, ("stdtr", "stdtrit"))
 bessel_j, bessel_y = map(_binary, ("bessel_j", "bessel_y"))
 bessel_i, bessel_i_scaled = map(_binary, ("bessel_i", "bessel_i_scaled"))
 bessel_k, bessel_k_scaled = map(_binary, ("bessel_k", "bessel_k_scaled"))
+
+use_constructors(add=add, sub=sub, mul=mul, div=div, power=power, neg=neg)
 
 
 def power_mean(x: Operand, y: Operand, p: Operand, w: Operand, c: Operand) -> Value:

@@ -7,8 +7,8 @@ from typing import Any
 
 from gradc_ir.core.builder import active
 from gradc_ir.core.graph import Function, Value
-from gradc_ir.core.op import TABLE
 from gradc_ir.core.sizes import Size
+from gradc_ir.ops import TABLE
 
 
 def call(

@@ -301,8 +301,8 @@ def test_what_is_not_finite_goes_on(dtype: DType) -> None:
 
 PROGRAM = """
 import sys
-from gradc_codegen.jit import compile_module
-from gradc_codegen.lower import lower
+from gradc_codegen.machine.jit import compile_module
+from gradc_codegen.lower.lower import lower
 from tests.codegen.test_blas import of_spec
 compile_module(lower(of_spec("ij,jk->ik"), "test"))
 assert "scipy" not in sys.modules

@@ -49,7 +49,7 @@ def test_single_precision_is_factored_as_numpy_does_it() -> None:
 
 PROGRAM = """
 import sys
-from gradc_codegen.jit import compile_module
+from gradc_codegen.machine.jit import compile_module
 from tests.codegen.test_fortran import text_of
 compile_module(text_of("cholesky", 4))
 assert "scipy" not in sys.modules

@@ -206,7 +206,7 @@ def test_faulty_text() -> None:
 def test_an_unknown_function_is_an_error_and_not_the_end_of_the_process() -> None:
     # LLVM writes the name on stderr, hence a process of its own
     program = f"""
-from gradc_codegen.jit import compile_module
+from gradc_codegen.machine.jit import compile_module
 from gradc_ir.errors import VerifyError
 try:
     compile_module({UNARY.format(call="no_such_function")!r})

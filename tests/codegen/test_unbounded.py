@@ -17,7 +17,8 @@ from gradc_ir.core.builder import Builder
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType, Type
 from gradc_ir.interpreter.interpret import interpret
-from gradc_ir.wide_exponents.arithmetic import FUNCTIONS, compute, parse_formulas
+from gradc_ir.wide_exponents.arithmetic import compute
+from gradc_ir.wide_exponents.formulas import FUNCTIONS, parse_formulas
 
 FORMULAS = [
     "mul %0 %1; div %2 %1 -> %3",

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gradc.autodiff.batching import batch, batch_each
-from gradc.autodiff.reverse import vjp
+from gradc.derivatives import vjp
 from gradc.tracing import trace
 from gradc_ir.core.graph import Function
 from gradc_ir.errors import IndexError, LoopError

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc.autodiff.forward import jvp
-from gradc.autodiff.reverse import vjp
-from gradc.derivatives.control import binomial
+from gradc.derivatives import jvp, vjp
+from gradc.derivatives.control.checkpointed import binomial
 from gradc.pipeline import Request, derive
 from gradc.tracing import trace
 from gradc_codegen.lower.lower import lower

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradc.autodiff.forward import jvp
 from gradc.autodiff.open_calls import OpenCalls
 from gradc.autodiff.partition import split
-from gradc.autodiff.reverse import vjp
+from gradc.derivatives import jvp, vjp
 from gradc.testing import check_function
 from gradc_ir import build
 from gradc_ir.core import sizes

@@ -9,8 +9,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from gradc.autodiff.forward import jvp
-from gradc.autodiff.reverse import vjp
+from gradc.derivatives import jvp, vjp
 from gradc.pipeline import Request, derive
 from gradc.runtime.executable import Executable
 from gradc_ir.core.graph import Function

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradc.autodiff.forward import jvp
 from gradc.autodiff.open_calls import OpenCalls
-from gradc.autodiff.reverse import vjp
 from gradc.custom.custom_gradient import custom_gradient
 from gradc.custom.numpy_gradients import overrides, register_gradient
+from gradc.derivatives import jvp, vjp
 from gradc.tracing import trace
 from gradc.tracing.core.stand_ins import overrides_for, overrides_key
 from gradc_ir.errors import GradientArityError, ShapeError, TraceError

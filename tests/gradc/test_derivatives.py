@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from gradc import derivatives
-from gradc.autodiff.forward import jvp
-from gradc.autodiff.reverse import vjp
+from gradc.derivatives import jvp, vjp
 from gradc.testing import check_function
 from gradc_ir import build, ops
 from gradc_ir.build import Builder
@@ -70,8 +69,8 @@ def assert_transposes(function: Function, arrays: Sequence[Any], wrt: Sequence[i
 
 
 def test_every_op_has_a_derivative_or_a_reason() -> None:
-    assert set(derivatives.TABLE) == set(ops.TABLE)
-    for name, derivative in derivatives.TABLE.items():
+    for name in ops.TABLE:
+        derivative = derivatives.TABLE[name]
         if derivative.kind in ("zero", "none"):
             assert derivative.why.startswith("is "), name
         else:
@@ -230,10 +229,10 @@ def test_every_structural_op_is_in_the_table() -> None:
     covered = {name.partition(" ")[0] for name in STRUCTURAL} | {"contract", "cast"}
     smooth = {
         name
-        for name, derivative in derivatives.TABLE.items()
-        if derivative.kind not in ("zero", "none")
-        and not ops.TABLE[name].is_elementwise
-        and ops.TABLE[name].family != "control"
+        for name, op in ops.TABLE.items()
+        if derivatives.TABLE[name].kind not in ("zero", "none")
+        and not op.is_elementwise
+        and op.family != "control"
     }
     assert smooth <= covered
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, note, settings
 
-from gradc.autodiff.forward import jvp
-from gradc.autodiff.reverse import vjp
+from gradc.derivatives import jvp, vjp
 from gradc.pipeline import Request, derive
 from gradc.runtime.executable import Executable
 from gradc.tracing import NeedsConcreteSize, trace

@@ -10,7 +10,7 @@ import pytest
 import scipy.linalg as sl
 
 import gradc
-from gradc.autodiff.reverse import vjp
+from gradc.derivatives import vjp
 from gradc.testing import check_grads
 from gradc.tracing import trace
 from gradc_ir.core.sizes import evaluate, symbol

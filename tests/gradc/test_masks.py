@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradc.autodiff.forward import jvp
-from gradc.autodiff.reverse import vjp
+from gradc.derivatives import jvp, vjp
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core import sizes

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradc.autodiff.forward import jvp
 from gradc.autodiff.partition import split
-from gradc.autodiff.reverse import vjp
+from gradc.derivatives import jvp, vjp
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function

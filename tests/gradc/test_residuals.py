@@ -11,7 +11,7 @@ import pytest
 
 from gradc.autodiff.loops.minimum_cut import Network
 from gradc.autodiff.loops.residuals import Division, divide
-from gradc.autodiff.reverse import vjp
+from gradc.derivatives import vjp
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Value

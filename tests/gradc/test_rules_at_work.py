@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc.autodiff.reverse import vjp
+from gradc.derivatives import vjp
 from gradc.pipeline import Request, derive
 from gradc.rules import EXACT, STABLE, Simplify, Stabilise
 from gradc.rules.verify.accuracy import graph_of

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc.autodiff.reverse import vjp
+from gradc.derivatives import vjp
 from gradc.pipeline import Options, Request, derive
 from gradc.testing import check_grads
 from gradc_ir.core.graph import Function

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradc_ir import build
+from gradc_ir import build, ops
 from gradc_ir.build import Builder
 from gradc_ir.core import walk
 from gradc_ir.core.constant import Constant
@@ -13,6 +13,7 @@ from gradc_ir.core.op import TABLE
 from gradc_ir.core.sizes import symbol
 from gradc_ir.core.types import DType, Type, dtype_of
 from gradc_ir.errors import DTypeError, ShapeError
+from gradc_ir.interpreter.interpret import reference
 from gradc_ir.location import Location
 from gradc_ir.text.parser import parse_function
 
@@ -137,13 +138,20 @@ def test_other_dtypes_are_refused_with_a_cure(dtype: type) -> None:
         dtype_of(dtype)
 
 
+def test_an_op_is_an_attribute_of_the_table_s_module() -> None:
+    assert ops.log1p is TABLE["log1p"]
+    assert ops.while_ is TABLE["while"]
+    with pytest.raises(AttributeError, match="there is no op sine"):
+        _ = ops.sine
+
+
 def test_every_op_is_declared_whole() -> None:
     for name, op in TABLE.items():
         assert op.name == name
         assert op.summary.endswith(".")
         assert (op.scalar is not None) == op.is_elementwise or op.family == "reduce"
-        assert (op.reference is None) == (op.family == "control" or name == "param")
+        assert (reference(op) is None) == (op.family == "control" or name == "param")
         if op.operands and op.family != "control":
-            assert len(op.domain) in (op.operands, 1)
+            assert len(op.domain) in (op.operands, 1, 0)
         if op.commutative:
             assert op.operands == 2

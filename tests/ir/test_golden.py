@@ -14,7 +14,9 @@ PASSES = {
     "dce": passes.RemoveDeadNodes(),
     "fold": passes.FoldConstants(),
     "hoist": passes.HoistInvariants(),
-    "turn": passes.TurnInvariants(),
+    "recover": passes.RecoverFinite(),
+    "relayout": passes.RelayoutInvariants(),
+    "unbound": passes.UnboundExponents(),
 }
 
 

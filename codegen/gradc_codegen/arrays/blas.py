@@ -12,17 +12,17 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 
 from gradc_codegen.arrays.fortran import LARGEST_INTEGER, Fortran
-from gradc_codegen.arrays.whole_array_site import Site
+from gradc_codegen.arrays.whole_array_site import Site, WholeOp
 from gradc_codegen.nest.contractions import Product, arranged, product_of, total, weight
-from gradc_codegen.text.emitter import Writer
 from gradc_codegen.text.module import REGISTER, Module, suffix
-from gradc_ir import build
+from gradc_codegen.text.writer import Writer
+from gradc_ir import build, ops
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import Op
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
-from gradc_ir.ops.linalg import condition_of, contract, parse_spec
+from gradc_ir.ops.linalg import condition_of, parse_spec
 
 # A product of thinner matrices is bound by reading them.
 LEAST_LENGTH = 16
@@ -38,8 +38,8 @@ MATRIX_PRODUCT = Op(
     "matrix_product",
     "linalg",
     2,
-    contract.infer,
-    contract.reference,
+    ops.contract.infer,
+    ops.contract.reference,
     attributes=("spec",),
     summary="A contraction whose operands lie as BLAS reads them.",
 )
@@ -191,7 +191,7 @@ def _pays(product: Product) -> Value:
 # -- calls -----------------------------------------------------------------------------------------
 
 
-def write_product(site: Site) -> None:
+def _write_product(site: Site) -> None:
     """Write the calls for a stack of products, one for each."""
     spec = site.node.attributes["spec"]
     x, y = (operand.type for operand in site.node.operands)
@@ -227,6 +227,9 @@ def write_product(site: Site) -> None:
         writer.plain_loop("0", writer.size(product.stack[depth]), matrices)
 
     stack(0, ("0", "0", "0"))
+
+
+matrix_product = WholeOp(_write_product)
 
 
 def _function(module: Module, product: Product, dtype: DType) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradc_codegen.arrays import small_factorisations
 from gradc_codegen.arrays.matrix_stacks import Stacked, call, converted, range_of, stack_and_matrix
 from gradc_codegen.arrays.small_factorisations import SMALL
-from gradc_codegen.arrays.whole_array_site import Site
+from gradc_codegen.arrays.whole_array_site import Site, WholeOp
 from gradc_codegen.text.module import literal
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node
@@ -13,14 +13,14 @@ from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
 
 
-def cholesky_scratch(node: Node) -> tuple[Size, ...]:
+def _cholesky_scratch(node: Node) -> tuple[Size, ...]:
     """Return the bytes of a factor in double precision, if the result is not that."""
     type_ = node.operands[0].type
     _, n, _ = stack_and_matrix(type_.shape)
     return () if type_.dtype is DType.F64 else (n * n * DType.F64.bytes,)
 
 
-def write_cholesky(site: Site) -> None:
+def _write_cholesky(site: Site) -> None:
     """Write the lower factor of each matrix; it is made in double precision, as NumPy does."""
     stack, n, _ = stack_and_matrix(site.node.results[0].type.shape)
     which = range_of(n)
@@ -37,6 +37,9 @@ def write_cholesky(site: Site) -> None:
         integers,
         DType.F64,
     )
+
+
+cholesky = WholeOp(_write_cholesky, _cholesky_scratch)
 
 
 def _cholesky(made: Stacked, which: str) -> None:
@@ -94,7 +97,7 @@ def _cholesky(made: Stacked, which: str) -> None:
     made.each(matrix)
 
 
-def lu_scratch(node: Node) -> tuple[Size, ...]:
+def _lu_scratch(node: Node) -> tuple[Size, ...]:
     """Return the bytes of a matrix by columns, and of LAPACK's pivots."""
     type_ = node.operands[0].type
     _, rows, columns = stack_and_matrix(type_.shape)
@@ -103,7 +106,7 @@ def lu_scratch(node: Node) -> tuple[Size, ...]:
     return rows * columns * type_.dtype.bytes, sizes.minimum(rows, columns) * 4
 
 
-def write_lu(site: Site) -> None:
+def _write_lu(site: Site) -> None:
     """Write the packed factors of each matrix, and the order of its rows."""
     stack, rows, columns = stack_and_matrix(site.node.operands[0].type.shape)
     which = range_of(rows, columns)
@@ -111,6 +114,9 @@ def write_lu(site: Site) -> None:
     numbers = {"rows": rows, "columns": columns}
     integers = () if which == "small" else tuple(numbers)
     call(site, lambda made: _lu(made, which), which, pointers, stack, numbers, integers)
+
+
+lu = WholeOp(_write_lu, _lu_scratch)
 
 
 def _lu(made: Stacked, which: str) -> None:
@@ -152,7 +158,7 @@ def _lu(made: Stacked, which: str) -> None:
     made.each(matrix)
 
 
-def write_triangular_solve(site: Site) -> None:
+def _write_triangular_solve(site: Site) -> None:
     """Write the unknowns of each triangular system."""
     stack, n, columns = stack_and_matrix(site.node.results[0].type.shape)
     lower, transposed, unit = (
@@ -169,6 +175,9 @@ def write_triangular_solve(site: Site) -> None:
         {"n": n, "columns": columns},
         () if which == "small" else ("n", "columns"),
     )
+
+
+triangular_solve = WholeOp(_write_triangular_solve)
 
 
 def _triangular_solve(made: Stacked, which: str, lower: bool, transposed: bool, unit: bool) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradc_codegen.arrays.matrix_stacks import Stacked, call, converted, stack_and_matrix
-from gradc_codegen.arrays.whole_array_site import Site
+from gradc_codegen.arrays.whole_array_site import Site, WholeOp
 from gradc_codegen.text.module import literal
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node
@@ -29,14 +29,14 @@ def _matrix(node: Node) -> tuple[Size, Size, Size]:
 # -- QR --------------------------------------------------------------------------------------------
 
 
-def qr_scratch(node: Node) -> tuple[Size, ...]:
+def _qr_scratch(node: Node) -> tuple[Size, ...]:
     """Return the bytes of the copy, the scales of the reflections, and LAPACK's own."""
     _, rows, columns = _matrix(node)
     steps = sizes.minimum(rows, columns)
     return rows * columns * _WIDTH, steps * _WIDTH, columns * BLOCK * _WIDTH
 
 
-def write_qr(site: Site) -> None:
+def _write_qr(site: Site) -> None:
     """Write both factors of each matrix."""
     stack, rows, columns = _matrix(site.node)
     call(
@@ -49,6 +49,9 @@ def write_qr(site: Site) -> None:
         ("rows", "columns", "length"),
         WORKING,
     )
+
+
+qr = WholeOp(_write_qr, _qr_scratch)
 
 
 def _qr(made: Stacked) -> None:
@@ -99,14 +102,14 @@ def _eigh_lengths(n: Size) -> tuple[Size, Size]:
     return 2 * n * n + 6 * n + 1, 5 * n + 3
 
 
-def eigh_scratch(node: Node) -> tuple[Size, ...]:
+def _eigh_scratch(node: Node) -> tuple[Size, ...]:
     """Return the bytes of the copy, of the eigenvalues, and of LAPACK's own."""
     _, n, _ = _matrix(node)
     length, integers = _eigh_lengths(n)
     return n * n * _WIDTH, n * _WIDTH, length * _WIDTH, integers * 4
 
 
-def write_eigh(site: Site) -> None:
+def _write_eigh(site: Site) -> None:
     """Write eigenvalues and eigenvectors of each matrix."""
     stack, n, _ = _matrix(site.node)
     length, integers = _eigh_lengths(n)
@@ -120,6 +123,9 @@ def write_eigh(site: Site) -> None:
         ("n", "length", "integers"),
         WORKING,
     )
+
+
+eigh = WholeOp(_write_eigh, _eigh_scratch)
 
 
 def _eigh(made: Stacked) -> None:
@@ -192,7 +198,7 @@ def _svd_lengths(rows: Size, columns: Size) -> tuple[Size, Size]:
     return 4 * steps * steps + 7 * steps + BLOCK * (rows + columns), 8 * steps
 
 
-def svd_scratch(node: Node) -> tuple[Size, ...]:
+def _svd_scratch(node: Node) -> tuple[Size, ...]:
     """Return the bytes of the copy, of the factors by columns, and of LAPACK's own."""
     _, rows, columns = _matrix(node)
     steps = sizes.minimum(rows, columns)
@@ -202,7 +208,7 @@ def svd_scratch(node: Node) -> tuple[Size, ...]:
     return whole, *factors, length * _WIDTH, integers * 4
 
 
-def write_svd(site: Site) -> None:
+def _write_svd(site: Site) -> None:
     """Write the factors and the singular values of each matrix."""
     stack, rows, columns = _matrix(site.node)
     length, _ = _svd_lengths(rows, columns)
@@ -216,6 +222,9 @@ def write_svd(site: Site) -> None:
         ("rows", "columns", "length"),
         WORKING,
     )
+
+
+svd = WholeOp(_write_svd, _svd_scratch)
 
 
 def _svd(made: Stacked) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gradc_codegen.arrays.whole_array_site import Site
+from gradc_codegen.arrays.whole_array_site import Site, WholeOp
 from gradc_codegen.text.module import MEMORY
 from gradc_ir.core.graph import Function, Node
 from gradc_ir.core.types import DType
@@ -19,12 +19,15 @@ _IN_C = {
 }
 
 
-def write_external(site: Site) -> None:
+def _write_external(site: Site) -> None:
     """Write the call, or one for every element."""
     if site.node.attributes["sizes"] is None:
         _write_each(site)
     else:
         _write_whole(site)
+
+
+external = WholeOp(_write_external)
 
 
 def _write_each(site: Site) -> None:

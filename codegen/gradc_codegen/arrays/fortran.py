@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from gradc_codegen.target import pycapsule
-from gradc_codegen.text.emitter import Writer
 from gradc_codegen.text.module import REGISTER, literal
+from gradc_codegen.text.writer import Writer
 from gradc_ir.core.types import DType
 from gradc_ir.errors import GradcError
 
@@ -30,9 +30,9 @@ _MODULES = {
     "gesdd": "scipy.linalg.cython_lapack",
 }
 _PREFIX = {DType.F64: "d", DType.F32: "s"}
-_SYMBOL = rf"([ds](?:{'|'.join(_MODULES)})_)"
-_DECLARED = re.compile(rf"^declare void @{_SYMBOL}\(", re.MULTILINE)
-_NAMED = re.compile(_SYMBOL.encode())
+_ROUTINE = rf"([ds](?:{'|'.join(_MODULES)})_)"
+_DECLARED = re.compile(rf"^declare void @{_ROUTINE}\(", re.MULTILINE)
+SYMBOL = re.compile(_ROUTINE.encode())
 
 
 def routines_in(texts: Sequence[str]) -> tuple[str, ...]:
@@ -44,12 +44,6 @@ def libraries(routines: Iterable[str]) -> tuple[str, ...]:
     """Return what to link for these routines, in that order: LAPACK is itself built on BLAS."""
     has_lapack = any(_MODULES[routine[1:-1]].endswith("lapack") for routine in routines)
     return ("lapack", "blas") if has_lapack else ("blas",)
-
-
-def symbols(code: bytes) -> dict[str, int]:
-    """Return the symbols of BLAS and LAPACK that an object file names, with SciPy's addresses."""
-    found = {match.decode() for match in _NAMED.findall(code)}
-    return {symbol: address(symbol) for symbol in sorted(found)}
 
 
 @functools.cache

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from gradc_codegen.arrays.fortran import LARGEST_INTEGER, Fortran
 from gradc_codegen.arrays.small_factorisations import SMALL
 from gradc_codegen.arrays.whole_array_site import Site
-from gradc_codegen.text.emitter import Writer
 from gradc_codegen.text.module import REGISTER, Module, suffix
+from gradc_codegen.text.writer import Writer
 from gradc_ir.core import sizes
 from gradc_ir.core.sizes import Size, product
 from gradc_ir.core.types import DType

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gradc_codegen.arrays.whole_array_site import Site, around
+from gradc_codegen.arrays.whole_array_site import Site, WholeOp, around
 from gradc_codegen.scalar.lower_scalar import lower_word
-from gradc_codegen.text.emitter import Writer
 from gradc_codegen.text.module import REGISTER, Module, suffix
+from gradc_codegen.text.writer import Writer
 from gradc_ir.core.types import DType
 
 # from a writer, what came before, and the elements of the operands here: the element here
 Step = Callable[[Writer, str, list[str]], str]
 
 
-def write_cumsum(site: Site) -> None:
+def _write_cumsum(site: Site) -> None:
     """Write the running sum of the one operand."""
     dtype = site.node.results[0].type.dtype
     _write(site, lambda writer, before, here: lower_word(writer, "add", dtype, [before, *here]))
 
 
-def write_recurrence(site: Site) -> None:
+cumsum = WholeOp(_write_cumsum)
+
+
+def _write_recurrence(site: Site) -> None:
     """Write ``h = a h + b``: a product, rounded, and a sum."""
     dtype = site.node.results[0].type.dtype
 
@@ -30,6 +33,9 @@ def write_recurrence(site: Site) -> None:
         return lower_word(writer, "add", dtype, [product, term])
 
     _write(site, step)
+
+
+recurrence = WholeOp(_write_recurrence)
 
 
 def _write(site: Site, step: Step) -> None:

@@ -7,8 +7,8 @@ do what their references do, in the same order, to the bit. Matrices are row-maj
 from __future__ import annotations
 
 from gradc_codegen.scalar.lower_scalar import lower_word
-from gradc_codegen.text.emitter import Writer
 from gradc_codegen.text.module import REGISTER, Module, suffix
+from gradc_codegen.text.writer import Writer
 from gradc_ir.core.types import DType
 
 # Matrices of fewer rows than this are factored here. The inner loops run along rows.

@@ -6,9 +6,9 @@ comparison decides and the sort is stable as NumPy's is.
 
 from __future__ import annotations
 
-from gradc_codegen.arrays.whole_array_site import Site, around
-from gradc_codegen.text.emitter import Writer
+from gradc_codegen.arrays.whole_array_site import Site, WholeOp, around
 from gradc_codegen.text.module import MEMORY, Module, suffix
+from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Node
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
@@ -27,14 +27,14 @@ _KEY = {
 _BYTES = {"i64": 8, "i32": 4}
 
 
-def scratch(node: Node) -> tuple[Size, ...]:
+def _scratch(node: Node) -> tuple[Size, ...]:
     """Return the bytes of keys and positions of one row, and of their copies."""
     _, length, _ = around(node)
     keys = length * _BYTES[_KEY[node.operands[0].type.dtype]]
     return keys, keys, length * 8, length * 8
 
 
-def write_argsort(site: Site) -> None:
+def _write_argsort(site: Site) -> None:
     """Call the function that sorts all rows along an axis."""
     dtype = site.node.operands[0].type.dtype
     name = f"@gradc.argsort.{'bool' if dtype is DType.BOOL else suffix(dtype)}"
@@ -42,6 +42,9 @@ def write_argsort(site: Site) -> None:
     module.help(name, lambda: _define_argsort(module, name, dtype))
     sizes = tuple(map(site.size, around(site.node)))
     site.call(name, (*site.operands, *site.results, *site.scratch), sizes)
+
+
+argsort = WholeOp(_write_argsort, _scratch)
 
 
 def _define_argsort(module: Module, name: str, dtype: DType) -> str:

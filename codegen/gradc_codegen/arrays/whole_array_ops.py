@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from gradc_codegen.arrays import blas, cholesky_lu, decompositions, external, scans, sorting
 from gradc_codegen.arrays.whole_array_site import WholeOp
+from gradc_codegen.lazy_table import LazyTable
 from gradc_codegen.nest.carry_storage import inits, is_fill
 from gradc_ir.core.graph import Node, Value
 
-WHOLE: dict[str, WholeOp] = {
-    "matrix_product": WholeOp(lambda node: (), blas.write_product),
-    "external": WholeOp(lambda node: (), external.write_external),
-    "argsort": WholeOp(sorting.scratch, sorting.write_argsort),
-    "cumsum": WholeOp(lambda node: (), scans.write_cumsum),
-    "recurrence": WholeOp(lambda node: (), scans.write_recurrence),
-    "cholesky": WholeOp(cholesky_lu.cholesky_scratch, cholesky_lu.write_cholesky),
-    "lu": WholeOp(cholesky_lu.lu_scratch, cholesky_lu.write_lu),
-    "triangular_solve": WholeOp(lambda node: (), cholesky_lu.write_triangular_solve),
-    "qr": WholeOp(decompositions.qr_scratch, decompositions.write_qr),
-    "eigh": WholeOp(decompositions.eigh_scratch, decompositions.write_eigh),
-    "svd": WholeOp(decompositions.svd_scratch, decompositions.write_svd),
-}
+WHOLE: LazyTable[WholeOp] = LazyTable(
+    {
+        "gradc_codegen.arrays.blas": "matrix_product",
+        "gradc_codegen.arrays.external": "external",
+        "gradc_codegen.arrays.sorting": "argsort",
+        "gradc_codegen.arrays.scans": "cumsum recurrence",
+        "gradc_codegen.arrays.cholesky_lu": "cholesky lu triangular_solve",
+        "gradc_codegen.arrays.decompositions": "qr eigh svd",
+    }
+)
 
 
 def is_whole(node: Node) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gradc_codegen.text.emitter import Writer
+from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Node
 from gradc_ir.core.sizes import Size, product
 
@@ -44,12 +44,12 @@ class WholeOp(NamedTuple):
 
     Parameters
     ----------
-    scratch: for a node the bytes of each piece of scratch it needs.
     write: writes it.
+    scratch: for a node the bytes of each piece of scratch it needs.
     """
 
-    scratch: Callable[[Node], tuple[Size, ...]]
     write: Callable[[Site], None]
+    scratch: Callable[[Node], tuple[Size, ...]] = lambda node: ()
 
 
 def around(node: Node) -> tuple[Size, Size, Size]:

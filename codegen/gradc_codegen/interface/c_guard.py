@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradc_codegen.abi import LARGEST_SIZE, Signature, Status
-from gradc_codegen.text.lines import square_root
+from gradc_codegen.text.writer import square_root
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Size

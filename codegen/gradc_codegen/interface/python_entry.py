@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gradc_codegen.abi import LLVM_TYPES, Signature
-from gradc_codegen.machine.jit import Compiled, compile_module
+from gradc_codegen.machine.jit import LoadedModule, compile_module
 from gradc_codegen.target.target import LOCK
 from gradc_ir.core.types import DType, Type
 
@@ -239,7 +239,7 @@ _METH_FASTCALL = 0x0080
 class Entry:
     """A machine-code entry as a Python callable, with what must live as long as it."""
 
-    def __init__(self, code: Compiled) -> None:
+    def __init__(self, code: LoadedModule) -> None:
         self._code = code
         self._table = _address_table()
         self._definition = _MethodDef(b"kernel", code.address(_NAME), _METH_FASTCALL, None)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gradc_codegen.abi import STATUS_MEANING, Argument, Signature, Status
 from gradc_codegen.interface.python_entry import NOT_READY, entry_for, layout_is_known
 from gradc_codegen.interface.tape_growth import TapeTooLong, first_steps, most_bytes
-from gradc_codegen.machine.jit import Compiled, compile_module
+from gradc_codegen.machine.jit import LoadedModule, compile_module
 from gradc_ir.core import sizes
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.graph import Function
@@ -89,7 +89,7 @@ class Kernel:
     def __init__(
         self,
         function: Function,
-        code: str | Compiled,
+        code: str | LoadedModule,
         name: str | None = None,
         *,
         native: bool = True,

@@ -3,41 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from typing import NamedTuple, Protocol
 
-from gradc_codegen.abi import LLVM_TYPES, Status
+from gradc_codegen.abi import LLVM_TYPES
 from gradc_codegen.arrays.whole_array_ops import arrays_of
-from gradc_codegen.lower.elements import Elements, Place
+from gradc_codegen.lower.elements import Place
+from gradc_codegen.lower.lowering import Lowering
 from gradc_codegen.nest.carry_storage import is_fill
 from gradc_codegen.nest.loop_nest import Kernel
-from gradc_codegen.text.emitter import Writer
 from gradc_codegen.text.module import MEMORY
+from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.types import Type
-
-
-class Body(NamedTuple):
-    """A body's function in machine code: its name, whether it can fail, its reads under guards."""
-
-    name: str
-    fails: bool
-    guarded_reads: int
-
-
-class Lowering(Protocol):
-    """What writing a node of control flow needs of the function it is written in."""
-
-    elements: Elements
-
-    @property
-    def sizes(self) -> str:
-        """The sizes as arguments of a call."""
-
-    def body(self, node: Node, position: int) -> Body:
-        """Return a node's body as a function of the module."""
-
-    def refuse(self, condition: str, status: Status) -> None:
-        """Return a status where a condition holds."""
 
 
 class ControlSite:

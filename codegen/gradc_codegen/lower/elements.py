@@ -23,11 +23,11 @@ from gradc_codegen.nest.index_maps import (
 )
 from gradc_codegen.nest.loop_nest import Staged
 from gradc_codegen.scalar.lower_scalar import cast, lower_scalar, lower_word, select
-from gradc_codegen.storage.buffers import Buffer, Plan, Storage
-from gradc_codegen.text.emitter import Writer
+from gradc_codegen.storage.storage import Buffer, Plan, Storage
 from gradc_codegen.text.indices import Lane, is_vector, varies
 from gradc_codegen.text.loads_and_stores import Memory
 from gradc_codegen.text.module import REGISTER, literal
+from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gradc_codegen.text.emitter import Writer
 from gradc_codegen.text.vectors import element
+from gradc_codegen.text.writer import Writer
 
 
 @dataclass(frozen=True)

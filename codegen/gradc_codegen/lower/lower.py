@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from functools import cached_property
 
 from gradc_codegen.abi import Signature, Status
 from gradc_codegen.arrays.whole_array_ops import WHOLE, arrays_of
 from gradc_codegen.arrays.whole_array_site import Site
 from gradc_codegen.lower.control import Control
-from gradc_codegen.lower.control_site import Body
 from gradc_codegen.lower.elements import Elements, Place
 from gradc_codegen.lower.interior_blocks import with_interior
+from gradc_codegen.lower.lowering import Body
 from gradc_codegen.lower.prologue import checks_of, symbols_of, write_worksize
 from gradc_codegen.lower.reduction_groups import write_groups
 from gradc_codegen.lower.reductions import Running, narrowed
@@ -26,10 +26,11 @@ from gradc_codegen.scalar.lower_scalar import lower_scalar, lower_word, select
 from gradc_codegen.schedule.lanes import functions_among, functions_in
 from gradc_codegen.schedule.schedule import schedule
 from gradc_codegen.schedule.updates import target_window
-from gradc_codegen.storage.buffers import Plan, plan
-from gradc_codegen.text.emitter import Writer
+from gradc_codegen.storage.buffers import plan
+from gradc_codegen.storage.storage import Plan
 from gradc_codegen.text.indices import Lane
 from gradc_codegen.text.module import ANY_MACHINE, MEMORY, Machine, Module, literal
+from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType
 
@@ -164,7 +165,7 @@ class FunctionLowering:
 
     # -- the walk ----------------------------------------------------------------------------------
 
-    def body_of(self, body: list[Item]) -> None:
+    def body_of(self, body: Sequence[Item]) -> None:
         """Write the items of a loop's body, or of the whole nest."""
         for item in body:
             if isinstance(item, Statement):

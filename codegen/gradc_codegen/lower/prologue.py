@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gradc_codegen.abi import LARGEST_SIZE, Signature
 from gradc_codegen.nest.loop_nest import Kernel
-from gradc_codegen.storage.buffers import ALIGNMENT, Plan
-from gradc_codegen.text.emitter import Writer
+from gradc_codegen.storage.storage import ALIGNMENT, Plan
 from gradc_codegen.text.module import Module
+from gradc_codegen.text.writer import Writer
 
 
 def symbols_of(kernel: Kernel) -> dict[str, str]:

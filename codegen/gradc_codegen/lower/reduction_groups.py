@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from gradc_codegen.lower.reductions import Running
 from gradc_codegen.nest.loop_nest import Kind, Loop, Statement
 from gradc_codegen.scalar.lower_scalar import is_function
-from gradc_codegen.text.emitter import Writer
 from gradc_codegen.text.indices import Lane, is_number
+from gradc_codegen.text.writer import Writer
 from gradc_ir.meaning import reduction
 
 # A body is written once for each of the 32 elements of a group, so only very short ones are.

@@ -21,7 +21,7 @@ from gradc_codegen.lower.elements import Elements, Place
 from gradc_codegen.lower.horizontal_reductions import Kind
 from gradc_codegen.nest.loop_nest import Loop, Statement
 from gradc_codegen.scalar.lower_scalar import lower_word, multiply_add, select
-from gradc_codegen.storage.buffers import Accumulator, Buffer, lanes
+from gradc_codegen.storage.storage import Accumulator, Buffer
 from gradc_codegen.text.module import REGISTER, literal
 from gradc_codegen.text.vectors import element, folded, piece
 from gradc_ir.core.types import DType
@@ -81,7 +81,7 @@ class Running:
         writer = elements.writer
         self._vector = state.lanes > 1
         self._type = writer.type_of(REGISTER[self.dtype], self._vector)
-        self.lanes = lanes(self.dtype)
+        self.lanes = reduction.lanes(self.dtype.numpy)
         # the flag that all elements join in order, where that is known only at run time
         self.short: str | None = None
         self._mask = str(self.lanes - 1)

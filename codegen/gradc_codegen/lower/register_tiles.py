@@ -6,15 +6,11 @@ at once each vector serves two, and twice as many products are in flight.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from gradc_codegen.lower.lowering import Lowering
 from gradc_codegen.lower.reductions import narrowed
 from gradc_codegen.nest.loop_nest import Item, Kind, Loop, Statement
 from gradc_codegen.schedule.lanes import dim_of
-
-if TYPE_CHECKING:
-    from gradc_codegen.lower.lower import FunctionLowering
-    from gradc_codegen.storage.buffers import Plan
+from gradc_codegen.storage.storage import Plan
 
 # As many sums run side by side; their vectors of 32 lanes fill half of 32 wide registers.
 SUMS = 2
@@ -51,7 +47,7 @@ def _others(loop: Loop, inner: Loop) -> list[Item]:
     return [item for item in loop.body if item is not inner]
 
 
-def write_tiles(lowering: FunctionLowering, loop: Loop, inner: Loop) -> str:
+def write_tiles(lowering: Lowering, loop: Loop, inner: Loop) -> str:
     """Write the whole tiles of a loop; returns the index behind them."""
     writer, elements = lowering.writer, lowering.elements
     whole = writer.whole_blocks("0", writer.size(loop.size), SUMS)

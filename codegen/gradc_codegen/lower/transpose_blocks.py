@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gradc_codegen.lower.elements import Elements, Place
 from gradc_codegen.nest.loop_nest import Staged
-from gradc_codegen.storage.buffers import Buffer
+from gradc_codegen.storage.storage import Buffer
 from gradc_codegen.text.indices import Lane
 from gradc_codegen.text.module import REGISTER
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from gradc_codegen.nest.loop_nest import Loop, Statement
 from gradc_codegen.scalar.lower_scalar import lower_word
-from gradc_codegen.text.emitter import Writer
 from gradc_codegen.text.indices import is_number, varies
+from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Node
 from gradc_ir.core.types import DType
 from gradc_ir.ops.linalg import condition_of, contracted, parse_spec

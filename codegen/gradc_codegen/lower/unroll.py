@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from gradc_codegen.lower.horizontal_reductions import Folds
 from gradc_codegen.nest.loop_nest import Item, Kind, Loop, Part, Statement
-from gradc_codegen.text.emitter import Writer
 from gradc_codegen.text.indices import is_number
+from gradc_codegen.text.writer import Writer
 
 # As many statements may be written out in place of a loop.
 _MOST_STATEMENTS = 40

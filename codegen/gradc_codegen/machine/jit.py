@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 import sys
+from collections.abc import Callable
 
 import llvmlite.binding as llvm
 
@@ -17,8 +19,8 @@ from gradc_ir.core import foreign
 from gradc_ir.errors import VerifyError
 
 
-class Compiled:
-    """Machine code in memory. The code lives as long as this object.
+class LoadedModule:
+    """The machine code of a module in memory. The code lives as long as this object.
 
     Attributes
     ----------
@@ -37,7 +39,7 @@ class Compiled:
         return int(self._library[name])
 
 
-def compile_module(text: str, cpu: str = "native", level: int | None = None) -> Compiled:
+def compile_module(text: str, cpu: str = "native", level: int | None = None) -> LoadedModule:
     """Return the machine code of a module, loaded into this process.
 
     Parameters
@@ -65,7 +67,7 @@ def compile_module(text: str, cpu: str = "native", level: int | None = None) -> 
         return load_object(optimize(module, machine_of, how).object(), names)
 
 
-def load_object(code: bytes, names: tuple[str, ...]) -> Compiled:
+def load_object(code: bytes, names: tuple[str, ...]) -> LoadedModule:
     """Return an object file's functions, loaded into this process.
 
     SciPy is loaded if it calls a function of SciPy's. Raises VerifyError when it calls another that
@@ -75,9 +77,7 @@ def load_object(code: bytes, names: tuple[str, ...]) -> Compiled:
         builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name in names:
             builder.export_symbol(name)
-        brought = fortran.symbols(code) | scipy_pointers.symbols(code) | foreign.symbols(code)
-        brought |= formulas.symbols(code)
-        for symbol, address in brought.items():
+        for symbol, address in _symbols(code).items():
             builder.import_symbol(symbol, address)
         try:
             library = builder.link(_engine(), f"gradc.{next(_serial)}")
@@ -85,8 +85,30 @@ def load_object(code: bytes, names: tuple[str, ...]) -> Compiled:
             raise VerifyError(
                 "the code calls a function this process does not have", found=str(error)
             ) from None
-        return Compiled(code, names, library)
+        return LoadedModule(code, names, library)
 
+
+def _symbols(code: bytes) -> dict[str, int]:
+    """Return what an object file names and no library of the process has, with its addresses."""
+    found = foreign.symbols(code)
+    for pattern, address in _PROVIDERS.items():
+        names = {match.decode() for match in pattern.findall(code)}
+        found |= {name: address(name) for name in sorted(names)}
+    return found
+
+
+@functools.cache
+def _formulas(symbol: str) -> LoadedModule:
+    # more effort makes it no faster; another name, or it would name itself
+    return compile_module(formulas.definition(symbol, "define", "formula"), level=1)
+
+
+# symbols of object files, and what returns the address of one
+_PROVIDERS: dict[re.Pattern[bytes], Callable[[str], int]] = {
+    fortran.SYMBOL: fortran.address,
+    scipy_pointers.SYMBOL: scipy_pointers.address,
+    formulas.SYMBOL: lambda symbol: _formulas(symbol).address("formula"),
+}
 
 _serial = itertools.count()
 

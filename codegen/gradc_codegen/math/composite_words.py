@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from gradc_codegen.math import functions, special
+from collections.abc import Callable
+from typing import Any
+
+from gradc_codegen.lazy_table import LazyTable
+from gradc_codegen.math import functions
+from gradc_codegen.math.scipy_words import is_special
 from gradc_codegen.text.module import REGISTER, Module, literal, suffix
 from gradc_ir.core.types import DType
+
+# the bodies of SciPy's words
+_SPECIAL: LazyTable[Callable[..., Any]] = LazyTable({"gradc_codegen.math.special": "declare body"})
 
 
 def has(word: str, dtype: DType) -> bool:
     """Whether a word has its body here, or in SciPy."""
     own = _FLOATS if dtype.is_float else _INTEGERS
-    return word in own or (dtype.is_float and special.is_special(word))
+    return word in own or (dtype.is_float and is_special(word))
 
 
 def is_straight(word: str) -> bool:
@@ -20,17 +28,17 @@ def is_straight(word: str) -> bool:
 
 def operands_of(word: str, dtype: DType) -> int:
     """Return how many operands a word has."""
-    if dtype.is_float and special.is_special(word):
-        return len(special.body(word, dtype)[0].split())
+    if dtype.is_float and is_special(word):
+        return len(_SPECIAL["body"](word, dtype)[0].split())
     return len((_FLOATS if dtype.is_float else _INTEGERS)[word][0].split())
 
 
 def reference(module: Module, word: str, dtype: DType, lanes: int = 1) -> str:
     """Return the name of a word's internal function, which is defined when first asked for."""
     name = f"@gradc.{word.removeprefix('math.')}.{suffix(dtype, lanes)}"
-    if dtype.is_float and special.is_special(word):
-        special.declare(module, word)
-        parameters, body = special.body(word, dtype)
+    if dtype.is_float and is_special(word):
+        _SPECIAL["declare"](module, word)
+        parameters, body = _SPECIAL["body"](word, dtype)
     else:
         parameters, body = (_FLOATS if dtype.is_float else _INTEGERS)[word]
     module.help(name, lambda: _define(module, name, dtype, lanes, parameters, body))

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TypeAlias
 
+from gradc_codegen.lazy_table import LazyTable
 from gradc_codegen.math.emitted.builder import Float, text_of
-from gradc_codegen.math.fma import fma_double, fma_to_odd
 from gradc_codegen.target.target import Target, has_instruction
 from gradc_ir.core.types import DType
 from gradc_ir.errors import ExportError
@@ -20,6 +20,9 @@ from gradc_ir.errors import ExportError
 # the name of an intrinsic, and what it is of
 Intrinsic: TypeAlias = tuple[str, DType]
 
+_FMA: LazyTable[Callable[..., Float]] = LazyTable(
+    {"gradc_codegen.math.fma": "fma_double fma_to_odd"}
+)
 _OPERANDS = {"fma": 3, "floor": 1}
 _NAME = re.compile(r"@llvm\.(fma|floor)\.(?:v(\d+))?(f64|f32)\b")
 _DECLARATION = re.compile(r"^declare [^\n]*@gradc\.(?:fma|floor)\.[^\n]*\n?", re.MULTILINE)
@@ -85,11 +88,11 @@ def _definition(name: str, lanes: int, dtype: DType) -> tuple[str, list[str]]:
     if name == "floor":
         return text_of(full, floor, dtype, 1, lanes)
     if dtype is DType.F64:
-        text, declarations = text_of(full, fma_double, dtype, 3, lanes)
+        text, declarations = text_of(full, _FMA["fma_double"], dtype, 3, lanes)
         before, head, own = text.rpartition("define ")
         return before + head + own.replace(") {", ") noinline {", 1), declarations
     single, double = (t if lanes == 1 else f"<{lanes} x {t}>" for t in ("float", "double"))
-    text, declarations = text_of(f"{full}.wide", fma_to_odd, DType.F64, 3, lanes)
+    text, declarations = text_of(f"{full}.wide", _FMA["fma_to_odd"], DType.F64, 3, lanes)
     lines = [
         f"define internal {single} {full}({single} %x0, {single} %x1, {single} %x2) {{",
         *(f"  %wide{i} = fpext {single} %x{i} to {double}" for i in range(3)),

@@ -10,26 +10,23 @@ number in double precision, and an exponent of e; of 0, inf and nan both are 0.
 
 from __future__ import annotations
 
-import functools
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from gradc_codegen.math.formula_text import text
+from gradc_codegen.lazy_table import LazyTable
 from gradc_codegen.text.module import suffix
 from gradc_ir.core.types import DType
-from gradc_ir.wide_exponents.arithmetic import Formulas
+from gradc_ir.wide_exponents.formulas import Formulas
 from gradc_ir.wide_exponents.functions import expand
-
-if TYPE_CHECKING:
-    from gradc_codegen.machine.jit import Compiled
 
 _WORDS = (
     *("add", "sub", "lt", "mul", "div", "neg", "abs", "sqrt", "eq", "floor", "scale"),
     *("exponent", "significand", "select", "grown"),
 )
+_TEXT: LazyTable[Callable[..., str]] = LazyTable({"gradc_codegen.math.formula_text": "text"})
 CODES = {word: code for code, word in enumerate(_WORDS)}
-_NAME = re.compile(rb"gradc_formula_f(?:64|32)\b")
-_DECLARATION = re.compile(r"^declare void @gradc_formula_f(64|32)\(.*\n", re.MULTILINE)
+SYMBOL = re.compile(rb"gradc_formula_f(?:64|32)\b")
+_DECLARATION = re.compile(r"^declare void @(gradc_formula_f(?:64|32))\(.*\n", re.MULTILINE)
 _DTYPES = {"64": DType.F64, "32": DType.F32}
 
 
@@ -66,28 +63,16 @@ def program(formulas: Formulas, operands: int, dtype: DType) -> tuple[list[int],
     return [*head, *made, *(places[each] for each in results)], list(numbers)
 
 
-def symbols(code: bytes) -> dict[str, int]:
-    """Return the functions that an object file calls, with their addresses in this process."""
-    found = {match.decode() for match in _NAME.findall(code)}
-    return {name: _compiled(name).address("formula") for name in sorted(found)}
-
-
-@functools.cache
-def _compiled(name: str) -> Compiled:
-    from gradc_codegen.machine.jit import compile_module
-
-    # more effort makes it no faster
-    return compile_module(text(_DTYPES[name[-2:]], "define", "formula"), level=1)
+def definition(symbol: str, define: str = "define internal", name: str = "") -> str:
+    """Return the text of the function of a symbol; ``name``: what it is called in its place."""
+    return _TEXT["text"](_DTYPES[symbol[-2:]], define, name or symbol)
 
 
 def contained(module: str) -> str:
     """Return the text of a module with the functions that it declares, for an object file."""
-    found = [_DTYPES[bits] for bits in _DECLARATION.findall(module)]
-    if not found:
-        return module
     made = _DECLARATION.sub("", module)
-    for dtype in found:
-        for line in text(dtype, "define internal", name_of(dtype)).splitlines():
+    for symbol in _DECLARATION.findall(module):
+        for line in definition(symbol).splitlines():
             # an intrinsic is declared once a module
             if not (line.startswith("declare ") and f"{line}\n" in made):
                 made += f"{line}\n"

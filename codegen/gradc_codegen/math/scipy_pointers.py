@@ -11,7 +11,7 @@ from gradc_codegen.target import pycapsule
 PREFIX = "gradc_scipy_"
 """Before SciPy's name of a function in the symbols of a module."""
 
-_SYMBOL = re.compile(rb"\b_?(gradc_scipy_\w+)")
+SYMBOL = re.compile(rb"\b_?(gradc_scipy_\w+)")
 # A cpdef function takes one argument more than it has operands; it says whether it may look for
 # an override in Python, which only methods have.
 _DOUBLES = re.compile(r"double \((double, )+int __pyx_skip_dispatch\)")
@@ -20,13 +20,14 @@ _PAIR = re.compile(r"void \(double, double \*, double \*\)")
 
 
 @functools.cache
-def address(name: str) -> int:
+def address(symbol: str) -> int:
     """Return the address of a function of doubles, which takes an ``int`` after its operands.
 
     One with two results takes a number and two pointers, and returns nothing.
 
     Raises LookupError when this version of SciPy has no such function for doubles.
     """
+    name = symbol.removeprefix(PREFIX)
     functions = importlib.import_module("scipy.special.cython_special").__pyx_capi__
     # a function of several types has one capsule for each: __pyx_fuse_1erfcx, say
     names = re.compile(rf"(__pyx_fuse_\d+)?{name}")
@@ -36,9 +37,3 @@ def address(name: str) -> int:
             if _DOUBLES.fullmatch(type_) or _PAIR.fullmatch(type_):
                 return pycapsule.address(capsule)
     raise LookupError(f"this SciPy has no function {name} of doubles")
-
-
-def symbols(code: bytes) -> dict[str, int]:
-    """Return the symbols of SciPy's functions that an object file names, with their addresses."""
-    found = {match.decode() for match in _SYMBOL.findall(code)}
-    return {symbol: address(symbol.removeprefix(PREFIX)) for symbol in sorted(found)}

@@ -3,59 +3,25 @@
 from __future__ import annotations
 
 from gradc_codegen.math import zeta
-from gradc_codegen.math.functions import (
-    is_emitted,
-    reference,
+from gradc_codegen.math.functions import is_emitted, reference
+from gradc_codegen.math.scipy_pointers import PREFIX
+from gradc_codegen.math.scipy_words import (
+    FIRST_ORDERS,
     scipy_name,
     scipy_operands,
     scipy_result,
 )
-from gradc_codegen.math.scipy_pointers import PREFIX
 from gradc_codegen.text.module import Module
-from gradc_ir.core.graph import Node
 from gradc_ir.core.types import DType
-from gradc_ir.graphs.rearrange import scalar_constant
 
-# Orders 0 and 1 of Bessel functions have functions of their own, faster and more accurate.
-_FIRST_ORDERS = {
-    "math.jv": ("math.j0", "math.j1"),
-    "math.yv": ("math.y0", "math.y1"),
-    "math.iv": ("math.i0", "math.i1"),
-    "math.ive": ("math.i0e", "math.i1e"),
-    "math.kv": ("math.k0", "math.k1"),
-    "math.kve": ("math.k0e", "math.k1e"),
-}
-# Words of a first operand that is known, which takes no part in them: word -> operand -> word.
-_AT_NUMBERS: dict[str, dict[float, str]] = {
-    "math.zeta": {2.0: "math.trigamma"},
-    **{word: dict(zip((0.0, 1.0), names)) for word, names in _FIRST_ORDERS.items()},
-}
 _ATTRIBUTES = "nounwind willreturn memory(none)"
-
-
-def word_of(node: Node) -> tuple[str, int]:
-    """Return the word that computes an elementwise node, and how many operands it leaves out.
-
-    It leaves out the first one where that is a known number and there is a word for it.
-    """
-    word = node.op.scalar or ""
-    if word in _AT_NUMBERS:
-        number = scalar_constant(node.operands[0])
-        if number is not None and number in _AT_NUMBERS[word]:
-            return _AT_NUMBERS[word][number], 1
-    return word, 0
-
-
-def is_special(word: str) -> bool:
-    """Whether a word has its body here."""
-    return word == "math.zeta" or scipy_name(word) is not None
 
 
 def declare(module: Module, word: str) -> None:
     """Declare, or define, what a word's body calls."""
     if word == "math.zeta":
         reference(module, "math.pow", DType.F64)
-    for order in _FIRST_ORDERS.get(word, ()):
+    for order in FIRST_ORDERS.get(word, ()):
         if is_emitted(order):
             reference(module, order, DType.F64)
     for line in _declarations(word):
@@ -70,7 +36,7 @@ def _declarations(word: str) -> list[str]:
     return [
         f"declare double @{PREFIX}{scipy_name(called)}"
         f"({'double, ' * scipy_operands(called)}i32) {_ATTRIBUTES}"
-        for called in (word, *_FIRST_ORDERS.get(word, ()))
+        for called in (word, *FIRST_ORDERS.get(word, ()))
         if not is_emitted(called)
     ]
 
@@ -87,11 +53,11 @@ def body(word: str, dtype: DType) -> tuple[str, str]:
     if scipy_result(word) is not None:
         lines += _of_pair(word, wide[0], dtype)
         return " ".join(names), _text(lines)
-    if word not in _FIRST_ORDERS:
+    if word not in FIRST_ORDERS:
         lines += _returned(word, wide, dtype, "general")
         return " ".join(names), _text(lines)
     order, x = wide
-    zeroth, first = _FIRST_ORDERS[word]
+    zeroth, first = FIRST_ORDERS[word]
     lines += [
         f"%is.zeroth = fcmp oeq double %{order}, 0.0",
         "br i1 %is.zeroth, label %zeroth, label %above",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gradc_codegen.math import composite_words, functions
-from gradc_codegen.text.emitter import Writer
 from gradc_codegen.text.indices import is_vector
 from gradc_codegen.text.module import REGISTER, Module
 from gradc_codegen.text.vectors import joined, piece
+from gradc_codegen.text.writer import Writer
 from gradc_ir.core.types import DType
 
 # As many numbers fill the widest registers; longer vectors are computed piece by piece.

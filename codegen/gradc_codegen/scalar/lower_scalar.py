@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from gradc_codegen.lazy_table import LazyTable
 from gradc_codegen.math import words
-from gradc_codegen.math.special import word_of
-from gradc_codegen.scalar import wide_exponents
-from gradc_codegen.text.emitter import Writer
+from gradc_codegen.math.scipy_words import word_of
 from gradc_codegen.text.indices import is_vector
 from gradc_codegen.text.module import REGISTER, literal, suffix
+from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Node
 from gradc_ir.core.types import DType
+
+# nodes of formulas whose exponents have no bound
+_FORMULAS: LazyTable[Callable[..., str]] = LazyTable(
+    {"gradc_codegen.scalar.wide_exponents": "lower recover"}
+)
 
 _FLOATS = (DType.F64, DType.F32)
 _INTEGERS = (DType.I64, DType.I32)
@@ -73,9 +80,9 @@ def lower_scalar(writer: Writer, node: Node, operands: list[str]) -> str:
     if word == "cast":
         return cast(writer, operands[0], node.operands[0].type.dtype, node.attributes["dtype"])
     if word == "unbounded":
-        return wide_exponents.lower(writer, node, operands, lower_word)
+        return _FORMULAS["lower"](writer, node, operands, lower_word)
     if word == "recover":
-        return wide_exponents.recover(writer, node, operands)
+        return _FORMULAS["recover"](writer, node, operands)
     return lower_word(writer, word, node.operands[0].type.dtype, operands[left_out:])
 
 

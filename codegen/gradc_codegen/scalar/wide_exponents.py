@@ -16,13 +16,14 @@ from typing import NamedTuple
 import numpy as np
 
 from gradc_codegen.math.formulas import declaration, name_of, program
-from gradc_codegen.text.emitter import Writer
 from gradc_codegen.text.indices import is_vector
 from gradc_codegen.text.module import REGISTER, literal, suffix
+from gradc_codegen.text.writer import Writer
 from gradc_ir.core.constant import Constant
 from gradc_ir.core.graph import Node
 from gradc_ir.core.types import DType
-from gradc_ir.wide_exponents.arithmetic import MODERATE, Formulas, Operand, Step, parse_formulas
+from gradc_ir.wide_exponents.arithmetic import MODERATE
+from gradc_ir.wide_exponents.formulas import Formulas, Operand, Step, parse_formulas
 
 LowerWord = Callable[[Writer, str, DType, list[str]], str]
 

@@ -1,14 +1,11 @@
-"""Where values live: in registers, in an output, or in scratch at planned offsets.
+"""Planning storage: values in registers, in an output, or in scratch at offsets of one arena.
 
-A value keeps only the axes below the lowest loop it shares with all its readers. What keeps no
-axis is a register. All else is a buffer in one arena, the caller's ``work``; a buffer whose last
-reader is done gives its place to the next of the same size.
+A buffer whose last reader is done gives its place to the next of the same size.
 """
 
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field
 
 from gradc_codegen.arrays.whole_array_ops import WHOLE
 from gradc_codegen.nest.carry_storage import control_scratch
@@ -21,116 +18,16 @@ from gradc_codegen.nest.loop_nest import (
     loops_of,
     statements_of,
 )
-from gradc_codegen.schedule.cost import joins_in_groups, joins_in_order
+from gradc_codegen.schedule.cost import joins_in_groups
 from gradc_codegen.storage.reuse_outputs import lodge
-from gradc_ir.core import sizes
-from gradc_ir.core.graph import Node, Value
+from gradc_codegen.storage.storage import ALIGNMENT, Accumulator, Buffer, Plan, Storage
+from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size, product
-from gradc_ir.core.types import DType
 from gradc_ir.meaning import reduction
 
-ALIGNMENT = 64
 _SMALL = 8  # what is shorter than a cache line is aligned to a number
 # A kernel uses little stack: this many reductions at once have their partials there.
 _MOST_PARTIALS_ON_STACK = 12
-
-
-@dataclass(eq=False)
-class Buffer:
-    """A piece of the arena: ``bytes`` long, needed from one top-level item to another."""
-
-    bytes: Size
-    first: int
-    last: int
-    offset: int = 0  # from the start of the fixed part
-    slot: int = -1  # the symbolic slot it is, behind the fixed part; -1 when it is in that
-
-
-@dataclass(eq=False, slots=True)
-class Storage:
-    """Where a value lives.
-
-    Parameters
-    ----------
-    path: the loops it shares with its readers.
-    part: the function its register is in.
-    memory: whether it lives in memory; a register otherwise.
-    kept: the axes it keeps in memory.
-    lanes: how many iterations of a loop have an element of their own, side by side.
-    output: the result whose memory it uses when that is wanted, -1 for none.
-    read: whether a statement reads it.
-    buffer: its scratch.
-    """
-
-    path: tuple[Loop, ...]
-    part: int
-    memory: bool
-    first: int
-    last: int
-    kept: tuple[int, ...] = ()
-    lanes: int = 1
-    output: int = -1
-    read: bool = False
-    buffer: Buffer | None = None
-
-    @property
-    def is_output_only(self) -> bool:
-        """Whether it lives in an output alone, and in nothing if that is not wanted."""
-        return self.memory and self.buffer is None
-
-
-@dataclass(eq=False)
-class Accumulator:
-    """The state of a reduction besides its total; None stands for the stack or a register.
-
-    Parameters
-    ----------
-    inner: the dims inside the reduced loop.
-    grouped: whether it has partials.
-    lanes: how many lanes of a loop outside have a state of their own.
-    along: how many elements are joined at once, as lanes of the reduced loop.
-    """
-
-    statement: Statement
-    inner: tuple[int, ...]
-    grouped: bool
-    lanes: int = 1
-    along: int = 1
-    partials: Buffer | None = None
-    chunk: Buffer | None = None
-
-    @property
-    def is_free_along(self) -> bool:
-        """Whether lanes of the reduced loop are joined in an order that changes no bit."""
-        return self.along > 1 and not joins_in_order(self.statement)
-
-
-@dataclass(eq=False)
-class Plan:
-    """The storage of all values of a kernel, and the layout of its arena.
-
-    ``bodies`` are the plans of the bodies of control flow; ``all_wanted``: every output has memory.
-    """
-
-    storage: dict[Value, Storage] = field(default_factory=dict)
-    accumulators: dict[Statement, Accumulator] = field(default_factory=dict)
-    scratch: dict[Statement, tuple[Buffer, ...]] = field(default_factory=dict)
-    staged: dict[Loop, tuple[Buffer, ...]] = field(default_factory=dict)
-    bodies: dict[Node, tuple[Plan, ...]] = field(default_factory=dict)
-    all_wanted: bool = False
-    fixed_bytes: int = 0
-    slots: list[Size] = field(default_factory=list)
-
-    @property
-    def needs_work(self) -> bool:
-        """Whether the kernel can need scratch at all."""
-        return bool(self.fixed_bytes or self.slots)
-
-    @property
-    def bytes(self) -> Size:
-        """How long the arena is at most."""
-        slots = (sizes.maximum(slot, 0) + ALIGNMENT for slot in self.slots)
-        return sum(slots, start=self.fixed_bytes)
 
 
 def plan(kernel: Kernel) -> Plan:
@@ -321,7 +218,7 @@ def _place_accumulators(kernel: Kernel, made: Plan) -> list[Buffer]:
         state.chunk = Buffer(count, position, position)
         buffers.append(state.chunk)
         if loop.block == 1:
-            state.partials = Buffer(count * lanes(dtype), position, position)
+            state.partials = Buffer(count * reduction.lanes(dtype.numpy), position, position)
             buffers.append(state.partials)
         return 0
 
@@ -359,11 +256,6 @@ def _place_staged(kernel: Kernel, made: Plan) -> list[Buffer]:
             )
             buffers += pieces
     return buffers
-
-
-def lanes(dtype: DType) -> int:
-    """Return how many partials a reduction of this dtype has."""
-    return reduction.lanes(dtype.numpy)
 
 
 def _lay_out(made: Plan, buffers: list[Buffer]) -> None:

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from gradc_codegen.nest.loop_nest import Kernel, Kind, Reading, Statement
+from gradc_codegen.storage.storage import Storage
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
-
-if TYPE_CHECKING:
-    from gradc_codegen.storage.buffers import Storage
 
 
 def lodge(kernel: Kernel, storage: Mapping[Value, Storage]) -> None:

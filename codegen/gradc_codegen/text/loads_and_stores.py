@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gradc_codegen.text.emitter import Writer
 from gradc_codegen.text.indices import Lane, varies
 from gradc_codegen.text.module import MEMORY
+from gradc_codegen.text.writer import Writer
 from gradc_ir.core.types import DType
 
 _NAMES = {DType.F64: "f64", DType.F32: "f32", DType.I64: "i64", DType.I32: "i32", DType.BOOL: "i8"}

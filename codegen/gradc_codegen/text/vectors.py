@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gradc_codegen.text.emitter import Writer
+from gradc_codegen.text.writer import Writer
 
 
 def piece(writer: Writer, vector: str, type_: str, start: int, width: int) -> str:

@@ -15,7 +15,7 @@ from gradc.autodiff.loops.minimum_cut import Network
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core import walk
-from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.graph import Function, Node, Value, topological
 from gradc_ir.graphs import cost
 from gradc_ir.graphs.subgraph import closed
 
@@ -85,9 +85,9 @@ def divide(
         walk.depends_on(function, [*changing, *again]),
         {function.results[i] for i in stacked},
     )
-    taken = set(walk.topological(kept, remaining)) - {value.node for value in kept}
+    taken = set(topological(kept, remaining)) - {value.node for value in kept}
     steps = {param: step for param, step in steps.items() if param.node in taken}
-    taken.update(walk.topological((), _changes(steps.values())))
+    taken.update(topological((), _changes(steps.values())))
     used_free = [param for param in free if param.node in taken]
     used_again = [param for param in again if param.node in taken]
     known = [param for i, param in enumerate(function.params) if i not in set(unknown)]
@@ -184,9 +184,9 @@ def _kept(
     operands on the same side: at its cost if the forward loop runs it as well. So does what the
     functions of one number have in common, wherever a function on its side is.
     """
-    runs_forward = set(walk.topological((), own))
+    runs_forward = set(topological((), own))
     parts = set(filter(None, map(recomputation.shared_part, runs_forward)))
-    before = [node for node in walk.topological((), needed) if node in varying]
+    before = [node for node in topological((), needed) if node in varying]
     stored = {param.node for param in carries}
     read_again = {param.node for param in rows}
     network = Network()

@@ -5,16 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from gradc.autodiff.masks import Cotangent, Mask, either
+from gradc.autodiff.cotangents.masks import Cotangent, Mask, either
+from gradc.autodiff.reverse import Pulled, pull_body
 from gradc.autodiff.table import Cotangents, Site
 from gradc.derivatives.control.layout import arranged, begun, reads
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Value
-
-if TYPE_CHECKING:
-    from gradc.autodiff.reverse import Pulled
 
 # builds the node of these bodies and operands
 Run: TypeAlias = Callable[[Sequence[Function], Sequence[Value]], Sequence[Value]]
@@ -82,8 +80,6 @@ class Bodies:
         return gradients
 
     def _pull(self, masks_of: Sequence[int] = ()) -> list[Pulled]:
-        from gradc.autodiff.reverse import pull_body
-
         return [
             pull_body(body, self._wrt, self._seeds, self._into, self._masked, masks_of)
             for body in self._bodies

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradc.autodiff.masks import Cotangent
+from gradc.autodiff.cotangents.masks import Cotangent
+from gradc.autodiff.forward import push_linear
 from gradc.autodiff.table import Cotangents, Site, masked_forward_rule, reverse_rule
+from gradc.autodiff.transpose import forward_of, is_plainly_linear, reverse_of
 from gradc.autodiff.zeros import solid
 from gradc_ir import build, ops
 from gradc_ir.core.graph import Function
@@ -19,8 +21,6 @@ from gradc_ir.core.types import Type
 @masked_forward_rule(ops.call)
 def push_through_call(site: Site, tangents: Cotangents) -> Cotangents:
     """A call: its jvp, or the transpose of its vjp, inlined."""
-    from gradc.autodiff.transpose import forward_of
-
     rule = forward_of(site.attributes["name"], site.attributes)
     return _applied(rule, site, tangents, [operand.type for operand in site.operands])
 
@@ -28,8 +28,6 @@ def push_through_call(site: Site, tangents: Cotangents) -> Cotangents:
 @reverse_rule(ops.call)
 def pull_through_call(site: Site, cotangents: Cotangents) -> Cotangents:
     """A call: its vjp, or the transpose of its jvp, inlined."""
-    from gradc.autodiff.transpose import reverse_of
-
     rule = reverse_of(site.attributes["name"], site.attributes)
     return _applied(rule, site, cotangents, [result.type for result in site.results])
 
@@ -38,9 +36,6 @@ def _applied(
     rule: Function, site: Site, given: Cotangents, types: Sequence[Type]
 ) -> Sequence[Cotangent | None]:
     """Return what a rule makes of a site's operands and of tangents or cotangents."""
-    from gradc.autodiff.forward import push_linear
-    from gradc.autodiff.transpose import is_plainly_linear
-
     plain = [
         solid(None if x is None else x.solid(), type_)
         for x, type_ in zip(given, types, strict=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc.autodiff import active as activity
+from gradc.autodiff.forward import jvp
 from gradc.autodiff.table import Cotangents, Site, Tangents, joint_rule, reverse_rule
 from gradc.derivatives.control.bodies import Bodies
 from gradc_ir import build, ops
@@ -14,8 +15,6 @@ from gradc_ir.core.graph import Function, Value
 @joint_rule(ops.checkpoint)
 def push_through_checkpoint(site: Site, tangents: Tangents) -> tuple[list[Value], Tangents]:
     """A checkpoint: the checkpoint of the body with its tangents."""
-    from gradc.autodiff.forward import jvp
-
     body: Function = site.attributes["body"]
     active = activity.active_in_body(
         body, [tangent is not None for tangent in tangents], site.asked

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc.autodiff import active as activity
-from gradc.autodiff.masks import Mask
+from gradc.autodiff.cotangents.masks import Mask
+from gradc.autodiff.forward import jvp
 from gradc.autodiff.table import Cotangents, Site, Tangents, joint_rule, reverse_rule
 from gradc.derivatives.control.bodies import Bodies
 from gradc_ir import build, ops
@@ -19,8 +20,6 @@ from gradc_ir.core.graph import Function, Value
 @joint_rule(ops.cond)
 def push_through_cond(site: Site, tangents: Tangents) -> tuple[list[Value], Tangents]:
     """A cond: the cond of the branches with their tangents."""
-    from gradc.autodiff.forward import jvp
-
     given = tangents[1:]
     active = _active(site, [tangent is not None for tangent in given], site.asked)
     wrt = sorted({i for branch in active for i in branch.wrt})

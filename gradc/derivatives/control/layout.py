@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from gradc.autodiff import zeros
 from gradc.autodiff.table import Cotangents, Site
 from gradc_ir.build import Builder
-from gradc_ir.core import walk
-from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.graph import Function, Value, topological
 from gradc_ir.core.types import Type
 from gradc_ir.graphs.subgraph import closed
 
@@ -39,7 +38,7 @@ def begun(site: Site, position: int) -> Value:
 
 def reads(function: Function, position: int) -> bool:
     """Whether a function reads a parameter."""
-    return function.params[position].node in walk.topological((), function.results)
+    return function.params[position].node in topological((), function.results)
 
 
 def with_more_params(function: Function, types: Sequence[Type]) -> Function:

@@ -15,10 +15,10 @@ from gradc.autodiff.table import (
     joint_rule,
     reverse_rule,
 )
-from gradc.derivatives.control import checkpointed_scan
-from gradc.derivatives.control.loop import Loop, pushed, sorted_out
-from gradc.derivatives.control.loop_backward import pull
-from gradc.derivatives.control.loop_halves import Kept, halves_of
+from gradc.derivatives.control.checkpointed import reverse as checkpointed
+from gradc.derivatives.control.loops.backward import pull
+from gradc.derivatives.control.loops.halves import Kept, halves_of
+from gradc.derivatives.control.loops.loop import Loop, pushed, sorted_out
 from gradc_ir import build, ops
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import TAPE
@@ -27,7 +27,7 @@ from gradc_ir.core.sizes import TAPE
 @joint_rule(ops.scan)
 def push_through_scan(site: Site, tangents: Tangents) -> tuple[list[Value], Tangents]:
     """A scan: the scan of the body with its tangents, carried along where carries vary."""
-    loop = _loop(site)
+    loop = Loop.of(site)
     given = site.attributes
     body, consts, init, rows = pushed(loop, tangents[loop.first :])
     found = build.scan(
@@ -48,9 +48,9 @@ def push_through_scan(site: Site, tangents: Tangents) -> tuple[list[Value], Tang
 def run_scan(site: Site) -> tuple[list[Value], object]:
     """A scan with result rows for all that the loop backward needs of each step."""
     if site.attributes["checkpoint"] is not None:
-        made, stack = checkpointed_scan.augment(site)
+        made, stack = checkpointed.augment(site)
         return list(made), stack
-    loop = _loop(site)
+    loop = Loop.of(site)
     halves = halves_of(loop)
     given = site.attributes
     start = loop.consts + loop.carries
@@ -74,14 +74,8 @@ def run_scan(site: Site) -> tuple[list[Value], object]:
 def pull_through_scan(site: Site, cotangents: Cotangents) -> Cotangents:
     """A scan: the loop of the body's cotangents, the other way round."""
     if site.attributes["checkpoint"] is not None:
-        return checkpointed_scan.pull(site, cotangents)
+        return checkpointed.pull(site, cotangents)
     return pull(site.kept, site, cotangents, reverse=not site.attributes["reverse"])
-
-
-def _loop(site: Site) -> Loop:
-    given = site.attributes
-    first = int(given["counted"])
-    return Loop.of(site, given["body"], given["consts"], given["carries"], first)
 
 
 def _count(site: Site) -> Value | None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gradc_ir.core.op import TABLE
+from gradc_ir.interpreter.interpret import reference
 from gradc_ir.meaning.reduction import Array
 
 VARIABLE = "variable"
@@ -30,7 +31,7 @@ def floats(step: Step, variable: Array, earlier: Sequence[Array]) -> Array:
         return variable
     if step.name in (CONSTANT, UNKNOWN):
         return np.full(variable.shape, number(step.number))
-    reference = TABLE[step.name].reference
-    assert reference is not None
-    made: Array = reference(*[earlier[at] for at in step.operands])
+    meaning = reference(TABLE[step.name])
+    assert meaning is not None
+    made: Array = meaning(*[earlier[at] for at in step.operands])
     return made

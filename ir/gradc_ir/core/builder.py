@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeAlias, TypeVar
 
-from gradc_ir import ops
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.op import Op
+from gradc_ir.core.op import TABLE, Op
 from gradc_ir.core.types import Type
 from gradc_ir.location import Location
 
@@ -110,7 +109,7 @@ class Builder:
 
     def param(self, index: int, type: Type) -> Value:
         """Return the parameter of a function at a position."""
-        return self.apply(ops.param, (), {"index": index, "type": type}).results[0]
+        return self.apply(TABLE["param"], (), {"index": index, "type": type}).results[0]
 
     def function(
         self,

@@ -2,23 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, TypeAlias, Union
 from weakref import WeakValueDictionary
 
-from gradc_ir.core import sizes, walk
+from gradc_ir.core import sizes
 from gradc_ir.core.op import Op
-from gradc_ir.core.operators import Operators
+from gradc_ir.core.range import Range
 from gradc_ir.core.types import Type
 from gradc_ir.location import Location
 
-if TYPE_CHECKING:
-    from gradc_ir.core.range import Range
+Operand: TypeAlias = Union["Value", int, float, bool]
+_Operator: TypeAlias = Callable[["Value", Operand], "Value"]
+
+# What the rooms above make of values and functions; they enter it when they are imported, which
+# importing anything of the language does.
+_constructors: dict[str, Callable[..., Value]] = {}
+_forms: dict[str, Callable[[Function], str]] = {}
 
 
-class Value(Operators):
+def use_constructors(**constructors: Callable[..., Value]) -> None:
+    """Say what Python's operators on values build, by the names of ops."""
+    _constructors.update(constructors)
+
+
+def use_form(name: str, form: Callable[[Function], str]) -> None:
+    """Say how a function is shown as "text", or as "html"."""
+    _forms[name] = form
+
+
+def _operators(name: str) -> tuple[_Operator, _Operator]:
+    """Return the methods of an operator, whose value is on its left and on its right."""
+    return (
+        lambda value, other: _constructors[name](value, other),
+        lambda value, other: _constructors[name](other, value),
+    )
+
+
+class Value:
     """One result of a node. Identity is equality: equal nodes of a trace are one node.
+
+    Arithmetic with Python's operators builds nodes in the active builder, so that a derivative can
+    be written as ``1 / (1 + x)``; numbers take the value's type.
 
     ``known`` is its range, once :mod:`gradc_ir.ranges` has found it; ``heads`` what makes its
     factors, once :mod:`gradc_ir.matching.heads` has.
@@ -46,6 +72,15 @@ class Value(Operators):
     def __repr__(self) -> str:
         return f"<{self.node.op.name}.{self.index}: {self.type}>"
 
+    __add__, __radd__ = _operators("add")
+    __sub__, __rsub__ = _operators("sub")
+    __mul__, __rmul__ = _operators("mul")
+    __truediv__, __rtruediv__ = _operators("div")
+    __pow__, __rpow__ = _operators("power")
+
+    def __neg__(self) -> Value:
+        return _constructors["neg"](self)
+
 
 class Node:
     """An op applied to operands. ``serial`` is the order in which its builder made it."""
@@ -71,6 +106,30 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<node {self.op.name}: {', '.join(str(value.type) for value in self.results)}>"
+
+
+def topological(params: Iterable[Value], results: Iterable[Value]) -> tuple[Node, ...]:
+    """Return parameters, then all nodes the results need, operands first, in a fixed order.
+
+    The order is depth first from the results, so it depends on the structure alone. No recursion: a
+    straight-line program is as deep as it is long.
+    """
+    order: dict[Node, None] = {param.node: None for param in params}
+    for result in results:
+        if result.node in order:
+            continue
+        stack = [(result.node, iter(result.node.operands))]
+        while stack:
+            node, rest = stack[-1]
+            for operand in rest:
+                below = operand.node
+                if below not in order:
+                    stack.append((below, iter(below.operands)))
+                    break
+            else:
+                order[node] = None
+                stack.pop()
+    return tuple(order)
 
 
 class Structure:
@@ -142,7 +201,7 @@ class Function:
     def nodes(self) -> tuple[Node, ...]:
         """Every node: the parameters first, then what the results need, operands before users."""
         if self._nodes is None:
-            self._nodes = walk.topological(self.params, self.results)
+            self._nodes = topological(self.params, self.results)
         return self._nodes
 
     @property
@@ -200,9 +259,7 @@ class Function:
         return hash(self.structure)
 
     def __str__(self) -> str:
-        from gradc_ir.text.printer import print_function
-
-        return print_function(self)
+        return _forms["text"](self)
 
     def __repr__(self) -> str:
         params = ", ".join(f"{name}: {x.type}" for name, x in zip(self.names, self.params))
@@ -212,9 +269,7 @@ class Function:
         return f"<func @{self.name}({params}) -> {results}: {count} op{'s' * (count != 1)}>"
 
     def _repr_html_(self) -> str:
-        from gradc_ir.text.display import html_of_function
-
-        return html_of_function(self)
+        return _forms["html"](self)
 
 
 def _has_tape(node: Node) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from gradc_ir.core.types import Type
@@ -41,9 +41,10 @@ class Op:
     infer: the type rule: operand types and attributes to result types; raises ShapeError or
         DTypeError.
     reference: the meaning: operand arrays and attributes (sizes as numbers) to a result array, or
-        a tuple of them. None for ops that hold bodies, whose meaning is in the interpreter.
+        a tuple of them. None for ops that are made of others: those that hold bodies, and composed
+        ones; the interpreter runs these, and has the meaning of any op.
     scalar: for elementwise ops, the word codegen lowers (``"add"``, ``"math.exp"``).
-    domain: per operand, where it is defined and smooth.
+    domain: per operand, where it is defined and smooth; nothing for all numbers.
     commutative: operands may be exchanged without changing a bit.
     linear: positions of operands in which it is linear, the others held fixed.
     """
@@ -59,7 +60,6 @@ class Op:
     domain: tuple[Domain, ...] = ()
     commutative: bool = False
     linear: tuple[int, ...] = ()
-    traits: frozenset[str] = field(default_factory=frozenset)
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

@@ -1,39 +1,14 @@
-"""Orders and relations of a graph: operands before users, and who uses what."""
+"""Relations of a graph: who uses what, what depends on what, what stands in which body."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.graph import Function, Node, Value
 
 Item = TypeVar("Item", bound=Hashable)
 Answer = TypeVar("Answer")
-
-
-def topological(params: Iterable[Value], results: Iterable[Value]) -> tuple[Node, ...]:
-    """Return parameters, then all nodes the results need, operands first, in a fixed order.
-
-    The order is depth first from the results, so it depends on the structure alone. No recursion: a
-    straight-line program is as deep as it is long.
-    """
-    order: dict[Node, None] = {param.node: None for param in params}
-    for result in results:
-        if result.node in order:
-            continue
-        stack = [(result.node, iter(result.node.operands))]
-        while stack:
-            node, rest = stack[-1]
-            for operand in rest:
-                below = operand.node
-                if below not in order:
-                    stack.append((below, iter(below.operands)))
-                    break
-            else:
-                order[node] = None
-                stack.pop()
-    return tuple(order)
 
 
 def answered(
@@ -105,7 +80,7 @@ def changed_bodies(
     """
     made = {
         node: {
-            name: change(item) if isinstance(item, type(function)) else item
+            name: change(item) if isinstance(item, Function) else item
             for name, item in node.attributes.items()
         }
         for node in function.nodes
@@ -120,5 +95,5 @@ def _nested(function: Function, seen: set[int]) -> Iterator[tuple[Function, Node
         yield function, node
         if node.op.family == "control":
             for body in node.attributes.values():
-                if isinstance(body, type(function)) and id(body) not in seen:
+                if isinstance(body, Function) and id(body) not in seen:
                     yield from _nested(body, seen)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradc_ir.core import walk
 from gradc_ir.core.builder import Builder
-from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.graph import Function, Value, topological
 
 
 def closed(
@@ -26,7 +25,7 @@ def closed(
         made = [builder.param(i, value.type) for i, value in enumerate(params)]
         new: dict[Value, Value] = dict(zip(params, made))
         sources = {value.node for value in params}
-        for node in walk.topological(params, results):
+        for node in topological(params, results):
             if node not in sources:
                 builder.copy(node, new, function.locations.get(node, ()))
         ends = [new[result] for result in results]

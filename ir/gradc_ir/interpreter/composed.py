@@ -14,8 +14,10 @@ from typing import NamedTuple, TypeAlias
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.sizes import symbol
 from gradc_ir.core.types import DType, Type
 from gradc_ir.graphs.rearrange import scalar_constant
+from gradc_ir.ops import TABLE
 
 Fence: TypeAlias = Callable[[Value], Value]
 
@@ -329,9 +331,6 @@ BODIES: dict[str, Callable[..., Value]] = {
 @functools.lru_cache(maxsize=64)
 def body(name: str, dtype: DType, rank: int) -> Function:
     """Return a composed op as a function of arrays of a dtype and a rank, of any sizes."""
-    from gradc_ir.core.op import TABLE
-    from gradc_ir.core.sizes import symbol
-
     shape = tuple(symbol(f"n{axis}") for axis in range(rank))
     count = TABLE[name].operands
     assert count is not None

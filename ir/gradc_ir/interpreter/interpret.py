@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -12,10 +13,12 @@ import numpy as np
 from gradc_ir.core import sizes
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.op import Op
 from gradc_ir.core.sizes import Expr
 from gradc_ir.core.types import Type, dtype_of
 from gradc_ir.errors import DTypeError, GradcError, ShapeError
 from gradc_ir.interpreter import tape
+from gradc_ir.interpreter.composed import BODIES, body
 from gradc_ir.interpreter.limit import too_many_steps
 from gradc_ir.meaning.reduction import Array
 
@@ -114,7 +117,8 @@ def _run(function: Function, arrays: Sequence[Array], symbols: Symbols) -> tuple
 def evaluate(node: Node, operands: list[Array], symbols: Symbols) -> tuple[Array, ...]:
     """Return the results of one node for the arrays of its operands and the numbers of sizes."""
     op = node.op
-    if op.reference is None:
+    meaning = reference(op)
+    if meaning is None:
         results: tuple[Array, ...] = _CONTROL[op.name](operands, node.attributes, symbols)
         return results
     arithmetic = _arithmetic.get()
@@ -125,7 +129,7 @@ def evaluate(node: Node, operands: list[Array], symbols: Symbols) -> tuple[Array
         attributes = {name: numbers(item, symbols) for name, item in attributes.items()}
         # a window of symbolic sizes may lie outside; of known sizes the type rule has seen it
         op.infer([_type_of(operand) for operand in operands], attributes)
-    made = op.reference(*operands, **attributes)
+    made = meaning(*operands, **attributes)
     arrays = tuple(map(np.asarray, made if len(node.results) > 1 else (made,)))
     for value, result in zip(node.results, arrays, strict=True):
         wanted = value.type.dtype.numpy
@@ -138,6 +142,20 @@ def evaluate(node: Node, operands: list[Array], symbols: Symbols) -> tuple[Array
                 found=f"{value.type} with {_symbols_text(symbols)}",
             )
     return arrays
+
+
+def reference(op: Op) -> Callable[..., Any] | None:
+    """Return what an op makes of arrays and attributes: of a composed op, what its body makes.
+
+    None for control flow and for parameters.
+    """
+    return partial(_composed, op.name) if op.name in BODIES else op.reference
+
+
+def _composed(name: str, *operands: Array) -> Array:
+    function = body(name, dtype_of(operands[0].dtype), operands[0].ndim)
+    with np.errstate(all="ignore"):
+        return interpret(function, operands)[0]
 
 
 def _wide(array: Array) -> Array:

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gradc_ir.core import walk
-from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.graph import Function, Node, Value, topological
 from gradc_ir.interpreter.interpret import evaluate
 
 Pattern = NDArray[np.bool_]
@@ -97,7 +96,7 @@ def _select(node: Node, patterns: list[Pattern | None]) -> Pattern | None:
 
 def _truth(condition: Value) -> Pattern | None:
     """Return a condition's elements where they depend on no parameter."""
-    nodes = walk.topological((), [condition])
+    nodes = topological((), [condition])
     allowed = ("constant", "iota", "broadcast", "transpose", "reshape")
     if len(nodes) > _DEEPEST_CONDITION or any(
         not (node.op.is_elementwise or node.op.name in allowed) for node in nodes

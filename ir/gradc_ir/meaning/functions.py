@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir.core.types import DType, dtype_of
+from gradc_ir.core.types import DType
 from gradc_ir.meaning.fma import fma
 from gradc_ir.meaning.reduction import Array
 
@@ -88,20 +88,6 @@ def logaddexp(x: Array, y: Array) -> Any:
 def log1mexp(x: Array) -> Any:
     """log(1 - exp(x)) for negative x, accurate on both sides of -log(2)."""
     return np.where(x > -0.6931471805599453, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
-
-
-def composed(name: str) -> Callable[..., Any]:
-    """Return the meaning of a composed op: that of the ops which its body is made of."""
-
-    def meaning(*operands: Array) -> Any:
-        # what ops are made of can be told when all are there
-        from gradc_ir.interpreter.composed import body
-        from gradc_ir.interpreter.interpret import interpret
-
-        function = body(name, dtype_of(operands[0].dtype), operands[0].ndim)
-        return interpret(function, list(operands))[0]
-
-    return meaning
 
 
 def cast(x: Array, *, dtype: DType) -> Array:

@@ -6,15 +6,12 @@ Their meaning is in the interpreter, because it runs the bodies.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from gradc_ir.core.graph import Function
 from gradc_ir.core.op import Attributes, Op, declare
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
-
-if TYPE_CHECKING:
-    from gradc_ir.core.graph import Function
 
 
 def _expect(name: str, what: str, found: Sequence[Type], wanted: Sequence[Type]) -> None:
@@ -47,7 +44,7 @@ def _infer_call(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ..
     return body.result_types
 
 
-call = declare(
+declare(
     Op(
         "call",
         "control",
@@ -69,7 +66,7 @@ def _infer_checkpoint(types: Sequence[Type], attributes: Attributes) -> tuple[Ty
     return body.result_types
 
 
-checkpoint = declare(
+declare(
     Op(
         "checkpoint",
         "control",
@@ -103,7 +100,7 @@ def _infer_scan(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ..
     return init + _stacked("scan", length, body.result_types[carries:])
 
 
-scan = declare(
+declare(
     Op(
         "scan",
         "control",
@@ -134,7 +131,7 @@ def _infer_while(types: Sequence[Type], attributes: Attributes) -> tuple[Type, .
     return (*init, *rows, Type(DType.I64))
 
 
-while_ = declare(
+declare(
     Op(
         "while",
         "control",
@@ -159,7 +156,7 @@ def _infer_cond(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ..
     return then.result_types
 
 
-cond = declare(
+declare(
     Op(
         "cond",
         "control",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradc_ir.core import sizes
-from gradc_ir.core.op import REALS, Attributes, Op, declare
+from gradc_ir.core.op import Attributes, Op, declare
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning.reduction import Array
@@ -73,14 +73,13 @@ def _cholesky(a: Array) -> Array:
     return np.where(failed[..., None, None], np.nan, found).astype(a.dtype)
 
 
-cholesky = declare(
+declare(
     Op(
         "cholesky",
         "factor",
         1,
         _infer_cholesky,
         _cholesky,
-        domain=(REALS,),
         summary="The lower factor L of a = L Lᵀ, by a's lower triangle; all nan where a is not "
         "positive definite.",
     )
@@ -111,14 +110,13 @@ def _lu(a: Array) -> tuple[Array, Array]:
     return packed, order
 
 
-lu = declare(
+declare(
     Op(
         "lu",
         "factor",
         1,
         _infer_lu,
         _lu,
-        domain=(REALS,),
         summary="L below the diagonal (its own is 1) and U on and above it, and the order p of "
         "rows, such that a[p] = L U; the largest pivot of each column.",
     )
@@ -154,7 +152,7 @@ def _triangular_solve(a: Array, b: Array, *, lower: bool, transposed: bool, unit
     return x
 
 
-triangular_solve = declare(
+declare(
     Op(
         "triangular_solve",
         "factor",
@@ -162,7 +160,6 @@ triangular_solve = declare(
         _infer_solution("triangular_solve"),
         _triangular_solve,
         attributes=("lower", "transposed", "unit"),
-        domain=(REALS, REALS),
         linear=(1,),
         summary="x of a x = b, or of aᵀ x = b if transposed; only the lower (or upper) triangle of "
         "a is read, and not its diagonal if that is unit.",
@@ -186,7 +183,7 @@ def _solve(a: Array, b: Array, *, transposed: bool) -> Array:
     return np.where(singular[..., None, None], np.nan, x).astype(b.dtype)
 
 
-solve = declare(
+declare(
     Op(
         "solve",
         "factor",
@@ -194,7 +191,6 @@ solve = declare(
         _infer_solution("solve"),
         _solve,
         attributes=("transposed",),
-        domain=(REALS, REALS),
         linear=(1,),
         summary="x of a x = b, or of aᵀ x = b if transposed, by lu; all nan where a pivot is 0.",
     )
@@ -212,14 +208,13 @@ def _qr(a: Array) -> tuple[Array, ...]:
     return _or_nan(lambda part: tuple(np.linalg.qr(part)), a)
 
 
-qr = declare(
+declare(
     Op(
         "qr",
         "factor",
         1,
         _infer_qr,
         _qr,
-        domain=(REALS,),
         summary="Q with orthonormal columns and the upper triangle R of a = Q R, min(m, n) columns "
         "and rows; signs as LAPACK's Householder reflections give them.",
     )
@@ -235,14 +230,13 @@ def _eigh(a: Array) -> tuple[Array, ...]:
     return _of_finite(lambda part: tuple(np.linalg.eigh(part)), a, np.tril(a))
 
 
-eigh = declare(
+declare(
     Op(
         "eigh",
         "factor",
         1,
         _infer_eigh,
         _eigh,
-        domain=(REALS,),
         summary="Eigenvalues, ascending, and orthonormal eigenvectors, as columns, of the "
         "symmetric matrix with a's lower triangle.",
     )
@@ -264,16 +258,13 @@ def _svd(a: Array) -> tuple[Array, ...]:
     return _of_finite(lambda part: tuple(np.linalg.svd(part, full_matrices=False)), a, a)
 
 
-svd = declare(
+declare(
     Op(
         "svd",
         "factor",
         1,
         _infer_svd,
         _svd,
-        domain=(REALS,),
         summary="U, the descending singular values, and Vᵀ of a = U diag(s) Vᵀ, min(m, n) of each.",
     )
 )
-
-__all__ = ["cholesky", "eigh", "lu", "qr", "solve", "svd", "triangular_solve"]

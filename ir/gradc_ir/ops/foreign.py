@@ -48,7 +48,7 @@ def _external(
     return tuple(made) if len(made) > 1 else made[0]
 
 
-external = declare(
+declare(
     Op(
         "external",
         "foreign",

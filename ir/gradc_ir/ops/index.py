@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir.core.op import REALS, Attributes, Op, declare
+from gradc_ir.core.op import Attributes, Op, declare
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, IndexError, ShapeError
@@ -64,7 +64,7 @@ def _gather(x: Array, *indices: Array, axes: tuple[int, ...]) -> Array:
     return np.asarray(view[key])
 
 
-gather = declare(
+declare(
     Op(
         "gather",
         "index",
@@ -72,7 +72,6 @@ gather = declare(
         _infer_gather,
         _gather,
         attributes=("axes",),
-        domain=(REALS,),
         linear=(0,),
         summary="Elements of x at integer indices along axes.",
     )
@@ -114,7 +113,7 @@ def _scatter_add(x: Array, part: Array, *indices: Array, axes: tuple[int, ...]) 
     return out
 
 
-scatter_set = declare(
+declare(
     Op(
         "scatter_set",
         "index",
@@ -122,12 +121,11 @@ scatter_set = declare(
         _infer_scatter("scatter_set"),
         _scatter_set,
         attributes=("axes",),
-        domain=(REALS, REALS),
         linear=(0, 1),
         summary="x with elements replaced; of equal indices the last wins.",
     )
 )
-scatter_add = declare(
+declare(
     Op(
         "scatter_add",
         "index",
@@ -135,7 +133,6 @@ scatter_add = declare(
         _infer_scatter("scatter_add"),
         _scatter_add,
         attributes=("axes",),
-        domain=(REALS, REALS),
         linear=(0, 1),
         summary="x with elements added to, in row-major order of the indices.",
     )

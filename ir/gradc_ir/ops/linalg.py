@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradc_ir.core.op import REALS, Attributes, Op, declare
+from gradc_ir.core.op import Attributes, Op, declare
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
@@ -126,7 +126,7 @@ def _counts(condition: Condition, order: str, shape: tuple[int, ...]) -> Array:
     return np.broadcast_to(counts, shape)
 
 
-contract = declare(
+declare(
     Op(
         "contract",
         "linalg",
@@ -134,7 +134,6 @@ contract = declare(
         _infer_contract,
         _contract,
         attributes=("spec",),
-        domain=(REALS, REALS),
         linear=(0, 1),
         summary="The sum of products over the labels that the result lacks, one fma a product; the "
         "spec may say which products count.",

@@ -29,7 +29,7 @@ def _argsort(x: Array, *, axis: int) -> Array:
     return np.argsort(x, axis=axis, kind="stable").astype(np.int64)
 
 
-argsort = declare(
+declare(
     Op(
         "argsort",
         "order",
@@ -37,7 +37,6 @@ argsort = declare(
         _infer_argsort,
         _argsort,
         attributes=("axis",),
-        domain=(REALS,),
         summary="The places of the elements in ascending order, stable; nan last.",
     )
 )
@@ -58,7 +57,7 @@ def _cumsum(x: Array, *, axis: int, reverse: bool) -> Array:
     return np.ascontiguousarray(np.flip(sums, axis) if reverse else sums)
 
 
-cumsum = declare(
+declare(
     Op(
         "cumsum",
         "order",
@@ -66,7 +65,6 @@ cumsum = declare(
         _infer_cumsum,
         _cumsum,
         attributes=("axis", "reverse"),
-        domain=(REALS,),
         linear=(0,),
         summary="The running sum along an axis, left to right; from the end with reverse.",
     )
@@ -94,7 +92,7 @@ def _recurrence(a: Array, b: Array, *, axis: int, reverse: bool) -> Array:
     return np.ascontiguousarray(np.moveaxis(out, 0, axis))
 
 
-recurrence = declare(
+declare(
     Op(
         "recurrence",
         "order",
@@ -107,5 +105,3 @@ recurrence = declare(
         summary="h[i] = a[i] h[i-1] + b[i] along an axis, h[0] = b[0]; from the end with reverse.",
     )
 )
-
-__all__ = ["argsort", "cumsum", "recurrence"]

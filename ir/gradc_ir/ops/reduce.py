@@ -10,8 +10,8 @@ import numpy as np
 from gradc_ir.core.op import REALS, Attributes, Domain, Op, declare
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
+from gradc_ir.meaning import functions
 from gradc_ir.meaning.reduction import Array, reduce_in_order
-from gradc_ir.ops.elementwise import maximum, minimum
 
 
 def reduction(
@@ -77,7 +77,7 @@ def highest(dtype: np.dtype[Any]) -> Any:
     return np.iinfo(dtype).max if dtype.kind == "i" else True
 
 
-reduce_sum = reduction(
+reduction(
     "reduce_sum",
     combine=np.add,
     identity=lambda dtype: -0.0 if dtype.kind == "f" else 0,
@@ -86,24 +86,24 @@ reduce_sum = reduction(
     linear=(0,),
     summary="The sum over axes; 0 for no elements.",
 )
-reduce_prod = reduction(
+reduction(
     "reduce_prod",
     combine=np.multiply,
     identity=lambda dtype: 1,
     scalar="mul",
     summary="The product over axes; 1 for no elements.",
 )
-reduce_max = reduction(
+reduction(
     "reduce_max",
-    combine=maximum.reference,  # type: ignore[arg-type]
+    combine=functions.maximum,
     identity=lowest,
     scalar="maximum",
     booleans=True,
     summary="The largest element over axes (any, for bool); nan if one is nan.",
 )
-reduce_min = reduction(
+reduction(
     "reduce_min",
-    combine=minimum.reference,  # type: ignore[arg-type]
+    combine=functions.minimum,
     identity=highest,
     scalar="minimum",
     booleans=True,
@@ -119,15 +119,16 @@ def _infer_logsumexp(types: Sequence[Type], attributes: Attributes) -> tuple[Typ
 
 
 def _logsumexp(x: Array, *, axes: tuple[int, ...]) -> Array:
-    largest = reduce_max.reference(x, axes=axes)  # type: ignore[misc]
     with np.errstate(all="ignore"):
+        lowest_ = lowest(x.dtype)
+        largest = reduce_in_order(x, axes, functions.maximum, lowest_, lowest_)
         finite = np.where(np.abs(largest) < np.inf, largest, 0).astype(x.dtype)
         shifted = np.exp(x - np.expand_dims(finite, axes))
-        total = reduce_sum.reference(shifted, axes=axes)  # type: ignore[misc]
+        total = reduce_in_order(shifted, axes, np.add, -0.0, 0)
         return np.asarray(np.log(total) + finite)
 
 
-logsumexp = declare(
+declare(
     Op(
         "logsumexp",
         "reduce",
@@ -135,9 +136,6 @@ logsumexp = declare(
         _infer_logsumexp,
         _logsumexp,
         attributes=("axes",),
-        domain=(REALS,),
         summary="log(sum(exp(x))) over axes without overflow; -inf for no elements.",
     )
 )
-
-__all__ = ["logsumexp", "reduce_max", "reduce_min", "reduce_prod", "reduce_sum"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradc_ir.core import sizes
 from gradc_ir.core.constant import Constant
-from gradc_ir.core.op import REALS, Attributes, Op, declare
+from gradc_ir.core.op import Attributes, Op, declare
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ShapeError
@@ -23,7 +23,7 @@ def _infer_param(types: Sequence[Type], attributes: Attributes) -> tuple[Type, .
     return (type_,)
 
 
-param = declare(
+declare(
     Op(
         "param",
         "shape",
@@ -45,7 +45,7 @@ def _constant(*, value: Constant) -> Array:
     return value.array
 
 
-constant = declare(
+declare(
     Op(
         "constant",
         "shape",
@@ -66,7 +66,7 @@ def _iota(*, dtype: DType, size: int) -> Array:
     return np.arange(size).astype(dtype.numpy)
 
 
-iota = declare(
+declare(
     Op(
         "iota",
         "shape",
@@ -87,7 +87,7 @@ def _size(*, size: int) -> Array:
     return np.asarray(size, dtype=np.int64)
 
 
-size = declare(
+declare(
     Op(
         "size",
         "shape",
@@ -118,7 +118,7 @@ def _broadcast(x: Array, *, shape: tuple[int, ...], axes: tuple[int, ...]) -> Ar
     return np.broadcast_to(expanded, shape)
 
 
-broadcast = declare(
+declare(
     Op(
         "broadcast",
         "shape",
@@ -126,7 +126,6 @@ broadcast = declare(
         _infer_broadcast,
         _broadcast,
         attributes=("shape", "axes"),
-        domain=(REALS,),
         linear=(0,),
         summary="x repeated: its axis i becomes axis axes[i] of shape.",
     )
@@ -145,7 +144,7 @@ def _reshape(x: Array, *, shape: tuple[int, ...]) -> Array:
     return x.reshape(shape)
 
 
-reshape = declare(
+declare(
     Op(
         "reshape",
         "shape",
@@ -153,7 +152,6 @@ reshape = declare(
         _infer_reshape,
         _reshape,
         attributes=("shape",),
-        domain=(REALS,),
         linear=(0,),
         summary="x in another shape, row-major order.",
     )
@@ -172,7 +170,7 @@ def _transpose(x: Array, *, permutation: tuple[int, ...]) -> Array:
     return np.transpose(x, permutation)
 
 
-transpose = declare(
+declare(
     Op(
         "transpose",
         "shape",
@@ -180,7 +178,6 @@ transpose = declare(
         _infer_transpose,
         _transpose,
         attributes=("permutation",),
-        domain=(REALS,),
         linear=(0,),
         summary="x with its axes permuted: result axis i is axis permutation[i].",
     )
@@ -212,7 +209,7 @@ def _concatenate(*arrays: Array, axis: int) -> Array:
     return np.concatenate(arrays, axis=axis)
 
 
-concatenate = declare(
+declare(
     Op(
         "concatenate",
         "shape",
@@ -220,7 +217,6 @@ concatenate = declare(
         _infer_concatenate,
         _concatenate,
         attributes=("axis",),
-        domain=(REALS,),
         linear=(0,),
         summary="The operands one after another along an axis.",
     )
@@ -258,7 +254,7 @@ def _slice(x: Array, *, starts: Any, shape: Any, steps: Any) -> Array:
     return x[window(starts, shape, steps)] if x.ndim else x
 
 
-slice = declare(
+declare(
     Op(
         "slice",
         "shape",
@@ -266,7 +262,6 @@ slice = declare(
         _infer_slice,
         _slice,
         attributes=("starts", "shape", "steps"),
-        domain=(REALS,),
         linear=(0,),
         summary="A window of x.",
     )
@@ -286,7 +281,7 @@ def _pad(x: Array, *, starts: Any, shape: Any, steps: Any) -> Array:
     return out
 
 
-pad = declare(
+declare(
     Op(
         "pad",
         "shape",
@@ -294,7 +289,6 @@ pad = declare(
         _infer_pad,
         _pad,
         attributes=("starts", "shape", "steps"),
-        domain=(REALS,),
         linear=(0,),
         summary="x as a window of zeros: undoes slice.",
     )
@@ -315,7 +309,7 @@ def _set_slice(x: Array, part: Array, *, starts: Any, steps: Any) -> Array:
     return out
 
 
-set_slice = declare(
+declare(
     Op(
         "set_slice",
         "shape",
@@ -323,7 +317,6 @@ set_slice = declare(
         _infer_set_slice,
         _set_slice,
         attributes=("starts", "steps"),
-        domain=(REALS, REALS),
         linear=(0, 1),
         summary="x with a window replaced by the second operand.",
     )

@@ -8,7 +8,9 @@ from gradc_ir.core.op import Attributes, Op, declare
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError
 from gradc_ir.ops.elementwise import same_dtype, same_shape
-from gradc_ir.wide_exponents import arithmetic as meaning
+from gradc_ir.wide_exponents.arithmetic import compute
+from gradc_ir.wide_exponents.arithmetic import recover as recovered
+from gradc_ir.wide_exponents.formulas import ARITHMETIC, WORDS, parse_formulas
 
 
 def _is_float(dtype: DType) -> bool:
@@ -16,13 +18,13 @@ def _is_float(dtype: DType) -> bool:
 
 
 def _infer(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    return _type_of("unbounded", types, types, attributes, meaning.ARITHMETIC)
+    return _type_of("unbounded", types, types, attributes, ARITHMETIC)
 
 
 def _infer_recover(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    formulas = meaning.parse_formulas(attributes["formulas"])
+    formulas = parse_formulas(attributes["formulas"])
     starts = types[len(formulas.results) : len(types) - attributes["guards"]]
-    return _type_of("recover", types, starts, attributes, frozenset(meaning.WORDS))
+    return _type_of("recover", types, starts, attributes, frozenset(WORDS))
 
 
 def _type_of(
@@ -37,7 +39,7 @@ def _type_of(
         raise DTypeError(f"{name}: a formula has operands")
     same_shape(name, types)
     same_dtype(name, types, _is_float)
-    steps, results = meaning.parse_formulas(attributes["formulas"])
+    steps, results = parse_formulas(attributes["formulas"])
     count = len(starts)
     for step in steps:
         if step.word not in words:
@@ -50,25 +52,25 @@ def _type_of(
     return (types[0],)
 
 
-unbounded = declare(
+declare(
     Op(
         "unbounded",
         "unbounded",
         None,
         _infer,
-        meaning.compute,
+        compute,
         attributes=("formulas", "result"),
         scalar="unbounded",
         summary="A formula that over- and underflows only in its result.",
     )
 )
-recover = declare(
+declare(
     Op(
         "recover",
         "unbounded",
         None,
         _infer_recover,
-        meaning.recover,
+        recovered,
         attributes=("formulas", "result", "guards"),
         scalar="recover",
         summary="What is finite as it is; where it is not, a formula of what comes behind it.",

@@ -7,7 +7,7 @@ from gradc_ir.passes.dce import RemoveDeadNodes
 from gradc_ir.passes.fold import FoldConstants
 from gradc_ir.passes.hoist import HoistInvariants
 from gradc_ir.passes.recover import RecoverFinite
-from gradc_ir.passes.relayout import TurnInvariants
+from gradc_ir.passes.relayout import RelayoutInvariants
 from gradc_ir.passes.unbound import UnboundExponents
 
 __all__ = [
@@ -16,8 +16,8 @@ __all__ = [
     "HoistInvariants",
     "MergeCommonSubexpressions",
     "RecoverFinite",
+    "RelayoutInvariants",
     "RemoveDeadNodes",
     "SimplifyControl",
-    "TurnInvariants",
     "UnboundExponents",
 ]

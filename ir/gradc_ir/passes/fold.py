@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -13,6 +13,7 @@ from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Expr, at_least, product
 from gradc_ir.errors import GradcError
 from gradc_ir.graphs.rearrange import scalar_constant
+from gradc_ir.interpreter.interpret import reference
 from gradc_ir.matching.rewrite import FunctionRule, rewrite
 from gradc_ir.meaning.reduction import Array
 
@@ -46,28 +47,19 @@ class FoldConstants:
     def fold(self, value: Value) -> Value | None:
         """Return the constant that a value is, built in the active builder, or None."""
         node = value.node
-        if node.op.name in _KEPT or node.op.reference is None:
+        meaning = reference(node.op)
+        if node.op.name in _KEPT or meaning is None:
             return None
         if node.op.is_elementwise:
             spread = [scalar_constant(operand) for operand in node.operands]
             if None not in spread:
-                return self._spread(value)
+                return _spread(value, meaning)
         if node.op.name == "broadcast" or not self._small(value):
             return None
         arrays = [self._array(operand) for operand in node.operands]
         if any(array is None for array in arrays):
             return None
-        return _evaluated(value, arrays)
-
-    def _spread(self, value: Value) -> Value | None:
-        """Fold an elementwise op of spread constants, whatever its shape."""
-        node = value.node
-        scalars = [
-            np.asarray(scalar_constant(operand), dtype=operand.type.dtype.numpy)
-            for operand in node.operands
-        ]
-        made = np.asarray(node.op.reference(*scalars, **node.attributes))  # type: ignore[misc]
-        return build.full(value.type.shape, _plain(made), value.type.dtype)
+        return _evaluated(value, meaning, arrays)
 
     def _array(self, value: Value) -> Array | None:
         """Return the array of a constant, spread or not, if it is small enough to make."""
@@ -91,12 +83,24 @@ def _may_be_constants(heads: tuple[str, ...]) -> bool:
     return all(head == "constant" for head in heads)
 
 
-def _evaluated(value: Value, arrays: Sequence[Array | None]) -> Value | None:
+def _spread(value: Value, meaning: Callable[..., Any]) -> Value:
+    """Return an elementwise op of spread constants, whatever its shape, as a constant."""
+    scalars = [
+        np.asarray(scalar_constant(operand), dtype=operand.type.dtype.numpy)
+        for operand in value.operands
+    ]
+    made = np.asarray(meaning(*scalars, **value.node.attributes))
+    return build.full(value.type.shape, _plain(made), value.type.dtype)
+
+
+def _evaluated(
+    value: Value, meaning: Callable[..., Any], arrays: Sequence[Array | None]
+) -> Value | None:
     node = value.node
     if any(_symbolic(attribute) for attribute in node.attributes.values()):
         return None
     try:
-        made = node.op.reference(*arrays, **node.attributes)  # type: ignore[misc]
+        made = meaning(*arrays, **node.attributes)
     except GradcError:
         # an index out of range is the running program's error, if it gets there at all
         return None

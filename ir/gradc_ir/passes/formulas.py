@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from gradc_ir.core.builder import Builder
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.graphs.rearrange import REARRANGEMENTS, scalar_constant
-from gradc_ir.wide_exponents.arithmetic import Formulas, Operand, Step, print_formulas
+from gradc_ir.wide_exponents.formulas import Formulas, Operand, Step, print_formulas
 
 IsStep = Callable[[Node], bool]
 

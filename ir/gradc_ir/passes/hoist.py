@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from gradc_ir import build
-from gradc_ir.core import walk
 from gradc_ir.core.builder import rebuilt
-from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.graph import Function, Node, Value, topological
 from gradc_ir.core.sizes import at_least
 from gradc_ir.graphs import cost
 from gradc_ir.graphs.failing import may_fail
@@ -113,11 +112,11 @@ class HoistInvariants:
             return body, list(consts)
         builder = build.active()
         mapping = dict(zip(body.params, consts))
-        for node in walk.topological((), found):
+        for node in topological((), found):
             if node.op.name != "param":
                 builder.copy(node, mapping, body.locations.get(node, ()))
         # of consts, those that are still read
-        reached = {*walk.topological((*found, *body.params[count:]), body.results)}
+        reached = {*topological((*found, *body.params[count:]), body.results)}
         kept = [i for i in range(count) if body.params[i].node in reached]
         names = [f"i{i}" for i in range(len(found))]
         changed = closed(

@@ -13,7 +13,7 @@ from gradc_ir.core.types import DType
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.passes.formulas import Group, grouped, is_tame, rebuilt
 from gradc_ir.ranges import knowledge
-from gradc_ir.wide_exponents.arithmetic import ARITHMETIC, FUNCTIONS, PRIMITIVES, parse_formulas
+from gradc_ir.wide_exponents.formulas import ARITHMETIC, FUNCTIONS, PRIMITIVES, parse_formulas
 
 _STEPS = frozenset({*ARITHMETIC, *FUNCTIONS, "lt", "eq", "floor", "select"})
 # Functions that may overflow, that may underflow, and whose results are of moderate size.

@@ -25,22 +25,22 @@ _LOOPS = frozenset({"scan", "while"})
 
 
 @dataclass(frozen=True)
-class TurnInvariants(HoistInvariants):
+class RelayoutInvariants(HoistInvariants):
     """Changes no bit of any result: each sum has the same terms in the same order.
 
     Products with several summed axes, or with a condition, stay as they are.
     """
 
-    name = "turn"
+    name = "relayout"
     summary = "lay out matrices that are the same in every step of a loop as products read them"
 
     def _without_invariants(
         self, body: Function, consts: Sequence[Value], runs: bool
     ) -> tuple[Function, list[Value]]:
-        return super()._without_invariants(_turned(body, len(consts)), consts, runs)
+        return super()._without_invariants(_relaid(body, len(consts)), consts, runs)
 
     def _worth_a_const(self, body: Function, count: int, runs: bool) -> list[Value]:
-        """Return the matrices that products read turned, and those loops inside read exchanged."""
+        """Return the matrices to lay out anew for products, and those loops inside read so."""
         consts = set(body.params[:count])
         found = {node.operands[matrix.place] for node, matrix in _matrices(body, consts).items()}
         found |= {
@@ -62,7 +62,7 @@ class _Matrix(NamedTuple):
     wanted: str
 
 
-def _turned(body: Function, count: int) -> Function:
+def _relaid(body: Function, count: int) -> Function:
     """Return a body whose products read its consts, the first params, in lanes' order."""
     found = _matrices(body, set(body.params[:count]))
     if not found:
@@ -80,13 +80,13 @@ def _turned(body: Function, count: int) -> Function:
 
 
 def _matrices(body: Function, consts: set[Value]) -> dict[Node, _Matrix]:
-    """Return what products had better read turned, or read so already."""
+    """Return what products had better read laid out anew, or read so already."""
     found = ((node, _matrix(node, consts)) for node in body.body)
     return {node: matrix for node, matrix in found if matrix is not None}
 
 
 def _matrix(node: Node, consts: set[Value]) -> _Matrix | None:
-    """Return the operand of a product that had better be turned, if there is one."""
+    """Return the operand of a product that had better be laid out anew, if there is one."""
     if node.op.name != "contract" or condition_of(node.attributes["spec"]) is not None:
         return None
     summed = contracted(node.attributes["spec"])

@@ -10,7 +10,7 @@ from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.walk import changed_bodies
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.passes.formulas import Group, grouped, is_tame, rebuilt
-from gradc_ir.wide_exponents.arithmetic import ARITHMETIC
+from gradc_ir.wide_exponents.formulas import ARITHMETIC
 
 # What only looks at the sign or the order of a value.
 _INDIFFERENT = frozenset({"lt", "le", "eq", "ne", "sign", "stop_gradient"})

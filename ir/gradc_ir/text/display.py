@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from gradc_ir.core.graph import Function
+from gradc_ir.core.graph import Function, use_form
 from gradc_ir.core.walk import nested
 from gradc_ir.location import Location
 from gradc_ir.text.printer import print_function
@@ -51,3 +51,6 @@ def _locations(function: Function) -> Iterator[Location]:
     """Yield the user's lines of a function and of the bodies in it."""
     for owner, node in nested(function):
         yield from owner.locations.get(node, ())
+
+
+use_form("html", html_of_function)

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from gradc_ir.core.constant import Constant
-from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.graph import Function, Node, Value, use_form
 from gradc_ir.core.op import Op
 from gradc_ir.core.sizes import Expr
 from gradc_ir.core.types import DType, Type
@@ -296,3 +296,6 @@ def print_attribute(item: Any) -> str:
         case Constant():
             return f"{item.type} {print_array(item.array)}"
     raise TypeError(f"attributes of type {type(item).__name__} have no text")
+
+
+use_form("text", print_function)

@@ -1,7 +1,5 @@
 """Arithmetic with exponents without bound: nothing overflows or underflows on the way.
 
-Formulas are a text of steps and of their results, ``"mul %0 %0; add %1 1.0; div %0 %3 -> %4"``:
-operands are numbered first, then what the steps make. Numbers stand for themselves.
 A number is held as a significand, rounded to the dtype in each step, and an exponent beside it, a
 whole number in double precision; the result is rounded once more where it is subnormal or infinite.
 Beyond 2**52 an exponent is rounded itself: of such a number there is the sign and the size, and no
@@ -14,32 +12,15 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradc_ir.core.types import dtype_of
 from gradc_ir.meaning.reduction import Array
+from gradc_ir.wide_exponents.formulas import Formulas, parse_formulas
+from gradc_ir.wide_exponents.functions import expand
 
-Operand: TypeAlias = int | float  # the number of a value, or a number
-
-# How many operands the words have that are computed; those of plain arithmetic are among them.
-PRIMITIVES = {
-    **dict.fromkeys(("neg", "abs", "sqrt", "floor", "exponent", "significand", "grown"), 1),
-    **dict.fromkeys(("add", "sub", "mul", "div", "lt", "eq", "scale"), 2),
-    "select": 3,
-}
-ARITHMETIC = frozenset({"neg", "abs", "sqrt", "add", "sub", "mul", "div", "power"})
-# Words that are ops, and made of the others.
-FUNCTIONS = {
-    **dict.fromkeys(("exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "cbrt"), 1),
-    **dict.fromkeys(("sinh", "cosh", "tanh", "arcsin", "arccos", "arctan"), 1),
-    **dict.fromkeys(("arcsinh", "arccosh", "arctanh", "sigmoid", "sigmoid_derivative"), 1),
-    **dict.fromkeys(("softplus", "log1mexp", "sign", "logical_not", "stop_gradient", "fence"), 1),
-    **dict.fromkeys(("power", "exp_product", "hypot", "arctan2", "direction_cosine"), 2),
-    **dict.fromkeys(("logaddexp", "maximum", "minimum", "le", "ne"), 2),
-    **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), 2),
-}
-WORDS = {**PRIMITIVES, **FUNCTIONS}
 # Exponents of numbers that are neither large nor small, by the bytes of a dtype: some products of
 # them stay in the range.
 MODERATE = {8: 256, 4: 30}
@@ -54,46 +35,6 @@ _NOTHING = 2.0**40
 _PER_POWER = 1 / math.log(2)
 # Powers of a rank are as many times this; within one they are below the bound.
 _PER_RANK, _POWERS = 1000.0, 2.0**1002
-
-
-class Step(NamedTuple):
-    """One op of a formula."""
-
-    word: str
-    operands: tuple[Operand, ...]
-
-
-class Formulas(NamedTuple):
-    """Steps, and which values are results."""
-
-    steps: tuple[Step, ...]
-    results: tuple[int, ...]
-
-
-@functools.lru_cache(maxsize=1024)
-def parse_formulas(text: str) -> Formulas:
-    """Return what a text says; raises ValueError when that is no formula."""
-    steps = []
-    body, _, results = text.partition("->")
-    for part in body.split(";"):
-        word, *operands = part.split()
-        if WORDS.get(word) != len(operands):
-            raise ValueError(f"no step of a formula: {part.strip()}")
-        steps.append(
-            Step(word, tuple(int(each[1:]) if each[0] == "%" else float(each) for each in operands))
-        )
-    return Formulas(tuple(steps), tuple(int(each[1:]) for each in results.split()))
-
-
-def print_formulas(formulas: Formulas) -> str:
-    """Return the text of formulas, which :func:`parse_formulas` reads."""
-    steps = [
-        " ".join(
-            [word, *(f"%{each}" if isinstance(each, int) else repr(each) for each in operands)]
-        )
-        for word, operands in formulas.steps
-    ]
-    return f"{'; '.join(steps)} -> {' '.join(f'%{each}' for each in formulas.results)}"
 
 
 def interpret(
@@ -176,9 +117,6 @@ def recover(*arrays: Array, formulas: str, result: int, guards: int) -> Array:
 
 @functools.lru_cache(maxsize=64)
 def _program(formulas: str, operands: int, dtype: np.dtype[Any]) -> Formulas:
-    from gradc_ir.core.types import dtype_of
-    from gradc_ir.wide_exponents.functions import expand
-
     return expand(parse_formulas(formulas), operands, dtype_of(dtype))
 
 

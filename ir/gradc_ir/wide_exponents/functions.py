@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gradc_ir.core.types import DType
-from gradc_ir.wide_exponents.arithmetic import PRIMITIVES, Formulas, Operand, Step
+from gradc_ir.wide_exponents.formulas import PRIMITIVES, Formulas, Operand, Step
 
 _LARGEST_POWER = 64
 

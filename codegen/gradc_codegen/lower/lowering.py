@@ -1,0 +1,55 @@
+"""What writing a part of a function asks of the whole: the walk over the nest, as a protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from gradc_codegen.abi import Status
+from gradc_codegen.lower.elements import Elements
+from gradc_codegen.lower.reductions import Running
+from gradc_codegen.nest.loop_nest import Item, Loop, Statement
+from gradc_codegen.text.writer import Writer
+from gradc_ir.core.graph import Node
+
+
+class Body(NamedTuple):
+    """A body's function in machine code: its name, whether it can fail, its reads under guards."""
+
+    name: str
+    fails: bool
+    guarded_reads: int
+
+
+class Lowering(Protocol):
+    """An LLVM function in the making.
+
+    Parameters
+    ----------
+    indices: the index of each open loop.
+    running: the reductions whose loops are open.
+    """
+
+    writer: Writer
+    elements: Elements
+    indices: dict[Loop, str]
+    running: dict[Statement, Running]
+
+    @property
+    def sizes(self) -> str:
+        """The sizes as arguments of a call."""
+
+    def body(self, node: Node, position: int) -> Body:
+        """Return a body of a node of control flow as a function of the module."""
+
+    def refuse(self, condition: str, status: Status) -> None:
+        """Return a status where a condition holds."""
+
+    def body_of(self, body: Sequence[Item]) -> None:
+        """Write the items of a loop's body, or of the whole nest."""
+
+    def begin(self, loop: Loop) -> list[Running]:
+        """Write the starts of a loop's reductions."""
+
+    def end(self, running: list[Running]) -> None:
+        """Put the totals of a loop's reductions where they live."""

@@ -1,0 +1,115 @@
+"""Storage as data: where each value lives, the state of reductions, and the layout of the arena.
+
+A value keeps only the axes below the lowest loop it shares with all its readers. What keeps no
+axis is a register. All else is a buffer in one arena, the caller's ``work``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gradc_codegen.nest.loop_nest import Loop, Statement
+from gradc_codegen.schedule.cost import joins_in_order
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Node, Value
+from gradc_ir.core.sizes import Size
+
+ALIGNMENT = 64
+
+
+@dataclass(eq=False)
+class Buffer:
+    """A piece of the arena: ``bytes`` long, needed from one top-level item to another."""
+
+    bytes: Size
+    first: int
+    last: int
+    offset: int = 0  # from the start of the fixed part
+    slot: int = -1  # the symbolic slot it is, behind the fixed part; -1 when it is in that
+
+
+@dataclass(eq=False, slots=True)
+class Storage:
+    """Where a value lives.
+
+    Parameters
+    ----------
+    path: the loops it shares with its readers.
+    part: the function its register is in.
+    memory: whether it lives in memory; a register otherwise.
+    kept: the axes it keeps in memory.
+    lanes: how many iterations of a loop have an element of their own, side by side.
+    output: the result whose memory it uses when that is wanted, -1 for none.
+    read: whether a statement reads it.
+    buffer: its scratch.
+    """
+
+    path: tuple[Loop, ...]
+    part: int
+    memory: bool
+    first: int
+    last: int
+    kept: tuple[int, ...] = ()
+    lanes: int = 1
+    output: int = -1
+    read: bool = False
+    buffer: Buffer | None = None
+
+    @property
+    def is_output_only(self) -> bool:
+        """Whether it lives in an output alone, and in nothing if that is not wanted."""
+        return self.memory and self.buffer is None
+
+
+@dataclass(eq=False)
+class Accumulator:
+    """The state of a reduction besides its total; None stands for the stack or a register.
+
+    Parameters
+    ----------
+    inner: the dims inside the reduced loop.
+    grouped: whether it has partials.
+    lanes: how many lanes of a loop outside have a state of their own.
+    along: how many elements are joined at once, as lanes of the reduced loop.
+    """
+
+    statement: Statement
+    inner: tuple[int, ...]
+    grouped: bool
+    lanes: int = 1
+    along: int = 1
+    partials: Buffer | None = None
+    chunk: Buffer | None = None
+
+    @property
+    def is_free_along(self) -> bool:
+        """Whether lanes of the reduced loop are joined in an order that changes no bit."""
+        return self.along > 1 and not joins_in_order(self.statement)
+
+
+@dataclass(eq=False)
+class Plan:
+    """The storage of all values of a kernel, and the layout of its arena.
+
+    ``bodies`` are the plans of the bodies of control flow; ``all_wanted``: every output has memory.
+    """
+
+    storage: dict[Value, Storage] = field(default_factory=dict)
+    accumulators: dict[Statement, Accumulator] = field(default_factory=dict)
+    scratch: dict[Statement, tuple[Buffer, ...]] = field(default_factory=dict)
+    staged: dict[Loop, tuple[Buffer, ...]] = field(default_factory=dict)
+    bodies: dict[Node, tuple[Plan, ...]] = field(default_factory=dict)
+    all_wanted: bool = False
+    fixed_bytes: int = 0
+    slots: list[Size] = field(default_factory=list)
+
+    @property
+    def needs_work(self) -> bool:
+        """Whether the kernel can need scratch at all."""
+        return bool(self.fixed_bytes or self.slots)
+
+    @property
+    def bytes(self) -> Size:
+        """How long the arena is at most."""
+        slots = (sizes.maximum(slot, 0) + ALIGNMENT for slot in self.slots)
+        return sum(slots, start=self.fixed_bytes)

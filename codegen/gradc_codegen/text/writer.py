@@ -1,0 +1,504 @@
+"""Writing one LLVM function: its lines, sizes, index arithmetic, lanes, loops and branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from gradc_codegen.text.indices import Lane, is_number, is_vector, varies
+from gradc_codegen.text.module import Module
+from gradc_ir.core.sizes import Atom, Expr, Maximum, Size, SquareRoot
+
+# A loop of fewer trips does not fill a vector.
+_FEWEST_TRIPS = 4
+
+
+class Writer:
+    """One function in the making: its first block, which runs once, and what comes behind it.
+
+    What must be computed once stands in the first block: where it is needed, while that is being
+    written, and later at its end.
+
+    Parameters
+    ----------
+    module: what the function is part of.
+    symbols: the registers of symbolic sizes.
+    """
+
+    # how many iterations run at once here, and which of them count: None for all
+    lanes = 1
+    mask: str | None = None
+
+    def __init__(self, module: Module, symbols: dict[str, str]) -> None:
+        self.module = module
+        # places on the stack come before all else: LLVM has those in registers, no others
+        self._places: list[str] = []
+        self.checks: list[str] = []  # they come before the first block
+        self.entry: list[str] = []
+        self.lines = self.entry  # until the first block ends
+        self.block = "body"
+        self._count = 0
+        self._symbols = symbols
+        self._sizes: dict[Size, str] = {}
+        # what is computed here, by key; one dict for each loop or branch around
+        self._known: list[dict[object, str]] = [{}]
+        self._stack_slots: dict[str, list[str]] = {}
+        # how many elements were read under a condition of their index
+        self.guarded_reads = 0
+        self._open_loops = 0
+        # whether functions are inlined in loops: not in bodies with very many of them
+        self.inlines = True
+        # whether the function is itself what a loop repeats
+        self.runs_often = False
+
+    # -- lines -------------------------------------------------------------------------------------
+
+    def fresh(self) -> str:
+        """Return a new name."""
+        self._count += 1
+        return f"%t{self._count}"
+
+    def emit(self, instruction: str) -> str:
+        """Write an instruction with a result; returns its name."""
+        name = self.fresh()
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def do(self, instruction: str) -> None:
+        """Write an instruction without a result."""
+        self.lines.append(f"  {instruction}")
+
+    def start(self, block: str) -> None:
+        """Begin a block; the one before must have ended."""
+        if self.lines is self.entry:
+            self.lines = [self.entry.pop()]
+        self.lines.append(f"{block}:")
+        self.block = block
+
+    def labels(self, *kinds: str) -> list[str]:
+        """Return new block names with a number in common."""
+        self._count += 1
+        return [f"{kind}{self._count}" for kind in kinds]
+
+    def at_entry(self, instruction: str) -> str:
+        """Write an instruction into the first block, where it is computed once."""
+        name = self.fresh()
+        self.entry.append(f"  {name} = {instruction}")
+        return name
+
+    def place(self, type_: str) -> str:
+        """Return a place on the stack that the whole function has for itself."""
+        name = self.fresh()
+        self._places.append(f"  {name} = alloca {type_}")
+        return name
+
+    def stack(self, type_: str) -> str:
+        """Return a place on the stack; give it back with :meth:`release`."""
+        free = self._stack_slots.setdefault(type_, [])
+        alignment = 64 if type_.startswith(("[", "<")) else 8
+        return free.pop() if free else self.place(f"{type_}, align {alignment}")
+
+    def release(self, type_: str, place: str) -> None:
+        """Give back a place on the stack."""
+        self._stack_slots[type_].append(place)
+
+    @property
+    def in_loop(self) -> bool:
+        """Whether what is written is in a loop that runs often enough to inline functions in it."""
+        return (self._open_loops > 0 or self.runs_often) and self.inlines
+
+    # -- what is already computed ------------------------------------------------------------------
+
+    def known(self, key: object) -> str | None:
+        """Return the register that holds what the key stands for, if it is computed here."""
+        for scope in reversed(self._known):
+            found = scope.get(key)
+            if found is not None:
+                return found
+        return None
+
+    def remember(self, key: object, name: str) -> str:
+        """Note a register for a key, up to the end of the innermost loop or branch."""
+        self._known[-1][key] = name
+        return name
+
+    def open(self) -> None:
+        """Enter a loop or a branch."""
+        self._known.append({})
+
+    def close(self) -> None:
+        """Leave a loop or a branch: what was computed in it is not known behind it."""
+        self._known.pop()
+
+    # -- sizes -------------------------------------------------------------------------------------
+
+    def size(self, size: Size) -> str:
+        """Return a size as an operand, computed at the entry."""
+        if isinstance(size, int):
+            return str(size)
+        found = self._sizes.get(size)
+        if found is None:
+            found = self._sizes[size] = self._expression(size)
+        return found
+
+    def _expression(self, size: Expr) -> str:
+        total: str | None = None
+        for monomial, coefficient in size.terms:
+            factors = [self._atom(atom) for atom in monomial]
+            term = factors[0] if factors else str(coefficient)
+            for factor in factors[1:]:
+                term = self.at_entry(f"mul i64 {term}, {factor}")
+            if factors and coefficient != 1:
+                term = self.at_entry(f"mul i64 {term}, {coefficient}")
+            total = term if total is None else self.at_entry(f"add i64 {total}, {term}")
+        assert total is not None
+        return total
+
+    def _atom(self, atom: Atom) -> str:
+        if isinstance(atom, str):
+            return self._symbols[atom]
+        if isinstance(atom, Maximum):
+            return self.maximum_at_entry(self.size(atom.left), self.size(atom.right))
+        if isinstance(atom, SquareRoot):
+            return square_root(self.at_entry, self.size(atom.of))
+        # rounded down; by 0 it is defined to be 0, so that a size never traps
+        numerator, divisor = self.size(atom.numerator), self.size(atom.denominator)
+        zero = self.at_entry(f"icmp eq i64 {divisor}, 0")
+        safe = self.at_entry(f"select i1 {zero}, i64 1, i64 {divisor}")
+        quotient = self.at_entry(f"sdiv i64 {numerator}, {safe}")
+        rest = self.at_entry(f"srem i64 {numerator}, {safe}")
+        signs = self.at_entry(f"xor i64 {rest}, {safe}")
+        differ = self.at_entry(f"icmp slt i64 {signs}, 0")
+        inexact = self.at_entry(f"icmp ne i64 {rest}, 0")
+        down = self.at_entry(f"and i1 {differ}, {inexact}")
+        step = self.at_entry(f"sext i1 {down} to i64")
+        floored = self.at_entry(f"add i64 {quotient}, {step}")
+        return self.at_entry(f"select i1 {zero}, i64 0, i64 {floored}")
+
+    def maximum_at_entry(self, a: str, b: str) -> str:
+        """Return the larger of two sizes."""
+        self.module.declare("declare i64 @llvm.smax.i64(i64, i64)")
+        return self.at_entry(f"call i64 @llvm.smax.i64(i64 {a}, i64 {b})")
+
+    # -- lanes -------------------------------------------------------------------------------------
+
+    def type_of(self, type_: str, vector: bool) -> str:
+        """Return the type of one number, or of one for each lane."""
+        return f"<{self.lanes} x {type_}>" if vector else type_
+
+    def emit_vector(self, instruction: str) -> str:
+        """Write an instruction whose result has an element for each lane; returns its name."""
+        self._count += 1
+        name = f"%v{self._count}"
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def write(self, vector: bool, instruction: str) -> str:
+        """Write an instruction with a result that is a vector or not; returns its name."""
+        return self.emit_vector(instruction) if vector else self.emit(instruction)
+
+    def spread(self, register: str, type_: str) -> str:
+        """Return a register with an element for each lane: itself, or many times the number."""
+        if is_vector(register):
+            return register
+        if not register.startswith("%"):
+            return f"splat ({type_} {register})"
+        key = ("spread", register, self.lanes)
+        found = self.known(key)
+        if found is None:
+            whole = self.type_of(type_, True)
+            first = self.emit_vector(f"insertelement {whole} poison, {type_} {register}, i64 0")
+            found = self.emit_vector(
+                f"shufflevector {whole} {first}, {whole} poison, <{self.lanes} x i32> "
+                "zeroinitializer"
+            )
+            self.remember(key, found)
+        return found
+
+    def index_vector(self, index: str) -> str:
+        """Return an index as a vector."""
+        if not isinstance(index, Lane):
+            return self.spread(index, "i64")
+        key = ("index", index, self.lanes)
+        found = self.known(key)
+        if found is None:
+            type_ = self.type_of("i64", True)
+            if is_number(index.step):
+                steps = [str(int(index.step) * lane) for lane in range(self.lanes)]
+                moved = f"<{', '.join(f'i64 {step}' for step in steps)}>"
+            else:
+                lanes = ", ".join(f"i64 {lane}" for lane in range(self.lanes))
+                step = self.spread(index.step, "i64")
+                moved = self.emit_vector(f"mul {type_} {step}, <{lanes}>")
+            if index.origin == "0":
+                found = self.emit_vector(f"add {type_} zeroinitializer, {moved}")
+            else:
+                start = self.spread(index.origin, "i64")
+                found = self.emit_vector(f"add {type_} {start}, {moved}")
+            self.remember(key, found)
+        return found
+
+    def below(self, count: str) -> str:
+        """Return the mask of as many lanes as are left."""
+        lanes = ", ".join(f"i64 {lane}" for lane in range(self.lanes))
+        type_ = self.type_of("i64", True)
+        return self.emit_vector(f"icmp slt {type_} <{lanes}>, {self.spread(count, 'i64')}")
+
+    @contextmanager
+    def in_lanes(self, lanes: int, mask: str | None = None) -> Iterator[None]:
+        """Write what runs in lanes; the mask says which of them count."""
+        before = self.lanes, self.mask
+        self.lanes, self.mask = lanes, mask
+        self.open()
+        yield
+        self.close()
+        self.lanes, self.mask = before
+
+    def masked(self, condition: str) -> str:
+        """Return the mask of the lanes that count and where a condition holds too."""
+        if self.mask is None:
+            return condition
+        type_ = self.type_of("i1", True)
+        return self.emit_vector(f"and {type_} {self.mask}, {condition}")
+
+    # -- arithmetic --------------------------------------------------------------------------------
+
+    def add(self, a: str, b: str) -> str:
+        """Return a + b of indices."""
+        if a == "0":
+            return b
+        if b == "0":
+            return a
+        if is_number(a) and is_number(b):
+            return str(int(a) + int(b))
+        if varies(a) or varies(b):
+            return self._by_lane("add", a, b)
+        return self.emit(f"add nsw i64 {a}, {b}")
+
+    def subtract(self, a: str, b: str) -> str:
+        """Return a - b of indices."""
+        if b == "0":
+            return a
+        if is_number(a) and is_number(b):
+            return str(int(a) - int(b))
+        if varies(a) or varies(b):
+            return self._by_lane("sub", a, b)
+        return self.emit(f"sub nsw i64 {a}, {b}")
+
+    def multiply(self, a: str, b: str) -> str:
+        """Return a * b of indices."""
+        if a == "1" or b == "0":
+            return b
+        if b == "1" or a == "0":
+            return a
+        if is_number(a) and is_number(b):
+            return str(int(a) * int(b))
+        if varies(a) or varies(b):
+            return self._by_lane("mul", a, b)
+        return self.emit(f"mul nsw i64 {a}, {b}")
+
+    def _by_lane(self, name: str, a: str, b: str) -> str:
+        if is_vector(a) or is_vector(b) or (name == "mul" and varies(a) and varies(b)):
+            type_ = self.type_of("i64", True)
+            return self.emit_vector(
+                f"{name} {type_} {self.index_vector(a)}, {self.index_vector(b)}"
+            )
+        if name == "mul":
+            lane, number = (a, b) if isinstance(a, Lane) else (b, a)
+            assert isinstance(lane, Lane)
+            return Lane(self.multiply(lane.origin, number), self.multiply(lane.step, number))
+        (x, dx), (y, dy) = _parts(a), _parts(b)
+        join = self.add if name == "add" else self.subtract
+        step = join(dx, dy)
+        return join(x, y) if step == "0" else Lane(join(x, y), step)
+
+    def linear(self, indices: list[str], sizes: list[Size]) -> str:
+        """Return the row-major position of indices in a shape."""
+        result = "0"
+        for index, size in zip(indices, sizes):
+            result = (
+                self.add(self.multiply(result, self.size(size)), index) if result != "0" else index
+            )
+        return result
+
+    def divide(self, name: str, a: str, b: str) -> str:
+        """Return a quotient (``udiv``) or rest (``urem``) of indices that are not negative."""
+        if varies(a):
+            type_ = self.type_of("i64", True)
+            return self.emit_vector(
+                f"{name} {type_} {self.index_vector(a)}, {self.spread(b, 'i64')}"
+            )
+        return self.emit(f"{name} i64 {a}, {b}")
+
+    # -- memory ------------------------------------------------------------------------------------
+
+    def load_at(self, type_: str, base: str, position: str) -> str:
+        """Return the element of an array at a position."""
+        address = self.emit(f"getelementptr inbounds {type_}, ptr {base}, i64 {position}")
+        return self.emit(f"load {type_}, ptr {address}")
+
+    def store_at(self, type_: str, register: str, base: str, position: str) -> None:
+        """Write a register to a position of an array."""
+        address = self.emit(f"getelementptr inbounds {type_}, ptr {base}, i64 {position}")
+        self.do(f"store {type_} {register}, ptr {address}")
+
+    # -- loops -------------------------------------------------------------------------------------
+
+    def loop(
+        self,
+        start: str,
+        end: str,
+        body: Callable[[str], None],
+        step: int = 1,
+        runs: bool = False,
+        mark: str = "",
+    ) -> None:
+        """Write a loop from start to end, exclusive.
+
+        Parameters
+        ----------
+        runs: whether it is known to run at least once.
+        mark: what LLVM is told about it.
+        """
+        worthwhile = True
+        if is_number(start) and is_number(end):
+            if int(start) >= int(end):
+                return
+            runs = True
+            if int(start) + step >= int(end):
+                body(start)
+                return
+            worthwhile = (int(end) - int(start)) // step >= _FEWEST_TRIPS
+        head, latch, exit_ = self.labels("loop", "next", "done")
+        if runs:
+            self.do(f"br label %{head}")
+        else:
+            some = self.emit(f"icmp slt i64 {start}, {end}")
+            self.do(f"br i1 {some}, label %{head}, label %{exit_}")
+        before = self.block
+        self.start(head)
+        index, following = f"%{head}.i", f"%{head}.n"
+        self.do(f"{index} = phi i64 [ {start}, %{before} ], [ {following}, %{latch} ]")
+        reads = self.guarded_reads
+        self.open()
+        self._open_loops += worthwhile
+        body(index)
+        self._open_loops -= worthwhile
+        self.close()
+        if self.guarded_reads - reads > 1:
+            # Where one guard decides another, LLVM 20 to 22 merge indices of the two, and the
+            # vectoriser takes the merged one of a lane that reads nothing for that of all lanes.
+            mark = self.module.keep_scalar()
+        self.do(f"br label %{latch}")
+        self.start(latch)
+        self.do(f"{following} = add nuw nsw i64 {index}, {step}")
+        more = self.emit(f"icmp slt i64 {following}, {end}")
+        self.do(f"br i1 {more}, label %{head}, label %{exit_}{mark}")
+        self.start(exit_)
+
+    def plain_loop(self, start: str, end: str, body: Callable[[str], None], step: int = 1) -> None:
+        """Write a loop as :meth:`loop` does, that stays as it is: none that time is spent in."""
+        self.loop(start, end, body, step, mark=self.module.keep_plain())
+
+    def branch_if_less(self, a: str, b: str, body: Callable[[], None]) -> None:
+        """Write a body that runs where a < b."""
+        if is_number(a) and is_number(b):
+            if int(a) < int(b):
+                body()
+            return
+        self.where(self.emit(f"icmp slt i64 {a}, {b}"), body)
+
+    def where(self, condition: str, body: Callable[[], None]) -> None:
+        """Write a body that runs where a condition holds."""
+        inside, following = self.labels("where", "after")
+        self.do(f"br i1 {condition}, label %{inside}, label %{following}")
+        self.start(inside)
+        self.open()
+        body()
+        self.close()
+        self.do(f"br label %{following}")
+        self.start(following)
+
+    def either(
+        self, condition: str, then: Callable[[], None], otherwise: Callable[[], None]
+    ) -> None:
+        """Write two bodies, of which the first runs where a condition holds."""
+        yes, no, following = self.labels("yes", "no", "after")
+        self.do(f"br i1 {condition}, label %{yes}, label %{no}")
+        for label, body in ((yes, then), (no, otherwise)):
+            self.start(label)
+            self.open()
+            body()
+            self.close()
+            self.do(f"br label %{following}")
+        self.start(following)
+
+    def return_unless_ok(self, status: str) -> None:
+        """Write the return of what a function of the module returned, where that is not OK."""
+        fine = self.emit(f"icmp eq i32 {status}, 0")
+        failed, following = self.labels("failed", "following")
+        self.do(f"br i1 {fine}, label %{following}, label %{failed}")
+        self.start(failed)
+        self.do(f"ret i32 {status}")
+        self.start(following)
+
+    def lane_loop(
+        self, end: str, lanes: int, body: Callable[[Lane], None], start: str = "0"
+    ) -> None:
+        """Write a loop that runs several iterations at once; the last ones under a mask."""
+        whole = self.whole_blocks(start, end, lanes)
+
+        def block(index: str) -> None:
+            with self.in_lanes(lanes):
+                body(Lane(index, "1"))
+
+        def rest() -> None:
+            with self.in_lanes(lanes):
+                mask = self.below(self.subtract(end, whole))
+            with self.in_lanes(lanes, mask):
+                body(Lane(whole, "1"))
+
+        self.loop(start, whole, block, lanes, mark=self.module.keep_scalar())
+        self.branch_if_less(whole, end, rest)
+
+    def whole_blocks(self, start: str, end: str, block: int) -> str:
+        """Return where the whole blocks from start to end are over."""
+        length = self.subtract(end, start)
+        if is_number(length):
+            return self.add(start, str(int(length) // block * block))
+        return self.add(start, self.emit(f"and i64 {length}, {-block}"))
+
+    def minimum(self, a: str, b: str) -> str:
+        """Return the smaller of two indices."""
+        if is_number(a) and is_number(b):
+            return str(min(int(a), int(b)))
+        self.module.declare("declare i64 @llvm.smin.i64(i64, i64)")
+        return self.emit(f"call i64 @llvm.smin.i64(i64 {a}, i64 {b})")
+
+    # -- the whole ---------------------------------------------------------------------------------
+
+    def text(self, head: str) -> str:
+        """Return the whole function; ``head`` is its first line without the brace."""
+        first = ["entry:", *self._places, *self.checks, "  br label %body", "body:", *self.entry]
+        rest = [] if self.lines is self.entry else self.lines
+        return "\n".join([f"{head} {{", *first, *rest, "}"])
+
+
+def _parts(index: str) -> tuple[str, str]:
+    return (index.origin, index.step) if isinstance(index, Lane) else (index, "0")
+
+
+def square_root(emit: Callable[[str], str], size: str) -> str:
+    """Write the square root of a size, rounded down: that of the double is at most one off.
+
+    ``emit`` writes an instruction and returns its name.
+    """
+    negative = emit(f"icmp slt i64 {size}, 0")
+    positive = emit(f"select i1 {negative}, i64 0, i64 {size}")
+    number = emit(f"sitofp i64 {positive} to double")
+    found = emit(f"fptosi double {emit(f'call double @llvm.sqrt.f64(double {number})')} to i64")
+    too_large = emit(f"icmp sgt i64 {emit(f'mul i64 {found}, {found}')}, {positive}")
+    found = emit(f"add i64 {found}, {emit(f'sext i1 {too_large} to i64')}")
+    following = emit(f"add i64 {found}, 1")
+    too_small = emit(f"icmp sle i64 {emit(f'mul i64 {following}, {following}')}, {positive}")
+    return emit(f"add i64 {found}, {emit(f'zext i1 {too_small} to i64')}")

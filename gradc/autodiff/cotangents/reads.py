@@ -1,0 +1,74 @@
+"""Cotangents of elements that are read at indices: added where they were read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from gradc.autodiff.cotangents.masks import Cotangent, Mask, either, everywhere
+from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.builder import active
+from gradc_ir.core.graph import Value
+from gradc_ir.core.types import DType
+from gradc_ir.location import Location
+
+
+class Read(NamedTuple):
+    """The cotangent of elements that were read at indices, and the user's lines that read them."""
+
+    cotangent: Cotangent
+    indices: Sequence[Value]
+    axes: tuple[int, ...]
+    lines: tuple[Location, ...]
+
+    def added_to(self, total: Cotangent | None, x: Value) -> Cotangent:
+        """Return the total and this; x is what was read. Elements never read have none."""
+        with active().at(self.lines):
+            start = build.full(x.type.shape, 0, x.type.dtype) if total is None else total.solid()
+            value = build.scatter_add(start, self.cotangent.solid(), self.indices, self.axes)
+            mask = self._was_read(x) if total is None else self._joined(total.mask, x)
+            return Cotangent(value, mask)
+
+    def _joined(self, outer: Mask | None, x: Value) -> Mask | None:
+        """Return where the total is, and this; written into the mask of the total where it can."""
+        if outer is None:
+            return None
+        own = self.cotangent.mask
+        if own is not None and not distinct(self.indices):
+            return either(outer, self._was_read(x))
+        return outer.widened(
+            own,
+            self.cotangent.value.type.shape,
+            read=lambda mask: build.gather(mask, self.indices, self.axes),
+            write=lambda mask, part: build.scatter_set(mask, part, self.indices, self.axes),
+        )
+
+    def _was_read(self, x: Value) -> Mask:
+        """Return where an element of x was read for this cotangent."""
+
+        def read(mask: Value) -> Value:
+            with active().at(self.lines):  # it is made later; an index outside is shown there
+                empty = build.full(x.type.shape, 0, DType.I64)
+                bits = build.cast(mask, DType.I64)
+                times = build.scatter_add(empty, bits, self.indices, self.axes)
+                return build.lt(build.zeros_like(times), times)
+
+        return (self.cotangent.mask or everywhere(self.cotangent.value)).moved(read)
+
+
+def distinct(indices: Sequence[Value]) -> bool:
+    """Whether no element is certainly indexed twice."""
+    if sizes.at_least(1, indices[0].type.count):
+        return True
+    for index in indices:
+        if index.op.name == "iota":
+            return True
+        if index.op.name == "constant":
+            array = index.node.attributes["value"].array
+            # a negative index may be another name of a positive one
+            if array.min() >= 0 and np.unique(array).size == array.size:
+                return True
+    return False

@@ -1,0 +1,1 @@
+"""What the derivatives of scan and while share: a loop with tangents, and one that runs back."""
