@@ -169,8 +169,8 @@ _WIDER = {
 
 # Functions of one operand but the fences, which stay around what they were put around.
 _FUNCTIONS = frozenset(
-    name for name, op in TABLE.items() if op.is_elementwise and op.operands == 1
-) - {"exactly", "fence", "stop_gradient"}
+    name for name, op in TABLE.items() if op.is_elementwise and op.operands == 1 and not op.is_fence
+)
 
 
 @procedure(

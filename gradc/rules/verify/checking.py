@@ -18,6 +18,7 @@ from gradc_ir.core.types import DType
 from gradc_ir.errors import RuleError, VerifyError
 from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.matching.pattern import Call, match, parse_pattern, parse_rule_text
+from gradc_ir.meaning.ulp_distance import same_bits
 
 Points = Mapping[str, npt.NDArray[Any]]
 
@@ -215,8 +216,7 @@ def check_bits(rule: Rule, equation: str) -> None:
         left, right = (
             interpret(graph_of(text, equation, points), arrays)[0] for text in sides(equation)
         )
-    both_nan = (left != left) & (right != right)
-    same = (left == right) & (np.signbit(left) == np.signbit(right)) | both_nan
+    same = same_bits(left, right)
     if not same.all():
         i = int(np.argmin(same))
         raise RuleError(
