@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -21,11 +20,6 @@ _SLOPE = (
     "the slope of this line is not finite there: choose a harmless argument with np.where inside, "
     "and the value at that point with np.where around it"
 )
-
-
-def wants_finite() -> bool:
-    """Whether ``GRADC_DEBUG_NANS`` asks for every function to be checked."""
-    return os.environ.get("GRADC_DEBUG_NANS", "") not in ("", "0")
 
 
 def interpret_finite(function: Function, arrays: Sequence[Array]) -> list[Array]:
