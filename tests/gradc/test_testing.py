@@ -98,6 +98,7 @@ def test_formulas_are_what_the_ops_compute(name: str) -> None:
         low, high = max(domain.low, -3.0), min(domain.high, 3.0)
         margin = 1e-3 * (high - low)
         points.append(random.uniform(low + margin, high - margin, 8))
+    points = [point > 0 for point in points] if name.startswith("logical_") else points
     with flint.ctx.workdps(DIGITS):
         found = OF_BALLS[name](*map(balls().wide, points))
     meaning = reference(op)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gradc.rules.engine import Guard, Kind, Rule, watch_firings
-from gradc.rules.in_force import in_force
+from gradc.rules.in_force import entries
 from gradc.rules.verify.accuracy import graph_of, measure, sample, special_points, values_of
 from gradc.rules.verify.meaning import bool_variables, evaluate, graph_functions, sides, variables
 from gradc_ir import build
@@ -236,7 +236,7 @@ def _check_use(rule: Rule, equation: str) -> None:
     from gradc_ir.passes import Canonicalize
 
     kinds = (Kind.STABLE, Kind.EXACT, *((Kind.FAST,) if rule.kind is Kind.FAST else ()))
-    rules = in_force(*kinds, more=[rule])
+    rules = entries(*kinds, more=[rule])
     points = {name: np.zeros(2) for name in variables(equation)}
     fired: list[str] = []
     for side in sides(equation):
