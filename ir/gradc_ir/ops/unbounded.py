@@ -16,7 +16,8 @@ from gradc_ir.errors import DTypeError
 from gradc_ir.ops.elementwise import same_dtype, same_shape
 from gradc_ir.wide_exponents.arithmetic import compute
 from gradc_ir.wide_exponents.arithmetic import recover as recovered
-from gradc_ir.wide_exponents.formulas import ARITHMETIC, WORDS
+from gradc_ir.wide_exponents.formulas import ARITHMETIC
+from gradc_ir.wide_exponents.functions import WORDS
 
 
 def _is_float(dtype: DType) -> bool:
