@@ -8,18 +8,19 @@ take.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeAlias
 
 from gradc.autodiff.open_calls import OpenCalls
+from gradc.autodiff.partition import split
 from gradc.derivatives import jvp, vjp
 from gradc.distribution import DistributeLoops
 from gradc.rules import Kind, Rule, Simplify, SkipZeros, Stabilise
-from gradc.rules.final.rules import Finish
-from gradc.rules.in_force import in_force
+from gradc.rules.final.finish import Finish
+from gradc.rules.in_force import entries
 from gradc.rules.series import ContinueGuards, ExpandSeries, SettleGuards
 from gradc_ir.core.graph import Function
 from gradc_ir.errors import DTypeError, ShapeError
@@ -52,6 +53,13 @@ class Pass(Protocol):
 
     def __call__(self, function: Function) -> Function:
         """Return the function after this step."""
+
+
+class PolicyPass(Pass, Protocol):
+    """What a user chose for derivatives that are no plain numbers, done right after them."""
+
+    def unpacked(self, results: Sequence[Any]) -> tuple[list[Any], Any]:
+        """Return the results of the function as they are meant, and a count beside them."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +109,7 @@ def after(options: Options, is_whole: bool = True) -> Pipeline:
     Opening calls, folding and differentiation make new spellings for the rules. ``is_whole``:
     whether the very last passes are there, which must come after splitting.
     """
-    fast: tuple[Pass, ...] = (Simplify(in_force(Kind.FAST)),) if options.fast else ()
+    fast: tuple[Pass, ...] = (Simplify(entries(Kind.FAST)),) if options.fast else ()
     last: tuple[Pass, ...] = ()
     if options.stable:
         last = (SkipZeros(), SettleGuards(), ExpandSeries(), Finish())
@@ -146,17 +154,21 @@ def _rules(options: Options) -> Pass:
     # the stable rules bring the exact ones along, since they meet each other through them
     if options.stable:
         return Stabilise(options.rules)
-    return Simplify(in_force(Kind.EXACT, more=options.rules))
+    return Simplify(entries(Kind.EXACT, more=options.rules))
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to make of a function: one of ``KINDS``, with respect to which flat parameters."""
+    """What to make of a function: one of ``KINDS``, with respect to which flat parameters.
+
+    ``policies`` is a pass for the derivative itself, which may add results at its end.
+    """
 
     of: str = "value"
     wrt: tuple[int, ...] = ()
     mode: str = "auto"
     options: Options = field(default_factory=Options)
+    policies: PolicyPass | None = None
 
 
 def derive(
@@ -182,6 +194,26 @@ def derive(
     return after(request.options, is_whole)(ready, watch)
 
 
+def final_functions(function: Function, request: Request) -> tuple[Function, ...]:
+    """Return all that a request makes of a traced function: one final function, or two halves.
+
+    This is the door of every derivative. Of ``"vjp"``, reverse mode, and ``"linearize"``, forward
+    mode, the first half takes the function's parameters to its results and the residuals; the
+    second takes the residuals and the cotangents (or tangents) to the cotangents of ``wrt`` (or the
+    results' tangents). Raises as :func:`derive` does.
+    """
+    if request.of not in ("vjp", "linearize"):
+        return (derive(function, request),)
+    of = "vjp" if request.of == "vjp" else "jvp"
+    whole = derive(function, replace(request, of=of), is_whole=False)
+    later = len(whole.results) - len(function.results)
+    halves = split(whole, range(len(function.params), len(whole.params)), later)
+    last = closing(request.options)
+    for half in halves:
+        verify(half)
+    return tuple(map(last, halves))
+
+
 def stabilise(function: Function, options: Options, watch: Watch | None = None) -> Function:
     """Return the function after the passes that come before differentiation."""
     if watch is not None:
@@ -190,12 +222,17 @@ def stabilise(function: Function, options: Options, watch: Watch | None = None) 
 
 
 def differentiate(function: Function, request: Request) -> Function:
-    """Return the derivative a request names of a stabilised function."""
-    wrt = request.wrt
+    """Return the derivative a request names of a stabilised function, under its policies."""
     if request.of == "value":
         return function
     if request.options.stable:
         function = ContinueGuards()(function)
+    found = _derivative(function, request)
+    return found if request.policies is None else request.policies(found)
+
+
+def _derivative(function: Function, request: Request) -> Function:
+    wrt = request.wrt
     match request.of:
         case "value_and_grad":
             return _value_and_grad(function, wrt)

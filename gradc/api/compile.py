@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import types
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from gradc.api.compiled import Compiled
 from gradc_ir.errors import TraceError
@@ -11,38 +13,26 @@ from gradc_ir.errors import TraceError
 Function_ = Callable[..., Any]
 
 
+class CompileOptions(TypedDict, total=False):
+    """The options of :func:`compile`, which says what they mean."""
+
+    spec: str | None
+    static: Sequence[str | int] | str | int
+    stable: bool
+    fast: bool
+    debug_nans: bool
+    blas: bool
+    rules: Sequence[Any]
+
+
 @overload
-def compile(function: Function_, /) -> Compiled: ...
+def compile(function: Function_, /, **options: Unpack[CompileOptions]) -> Compiled: ...
 
 
 @overload
 def compile(
-    function: None = None,
-    /,
-    *,
-    spec: str | None = None,
-    static: Sequence[str | int] | str | int = (),
-    stable: bool = True,
-    fast: bool = False,
-    debug_nans: bool = False,
-    blas: bool = True,
-    rules: Sequence[Any] = (),
+    function: None = None, /, **options: Unpack[CompileOptions]
 ) -> Callable[[Function_], Compiled]: ...
-
-
-@overload
-def compile(
-    function: Function_,
-    /,
-    *,
-    spec: str | None = None,
-    static: Sequence[str | int] | str | int = (),
-    stable: bool = True,
-    fast: bool = False,
-    debug_nans: bool = False,
-    blas: bool = True,
-    rules: Sequence[Any] = (),
-) -> Compiled: ...
 
 
 def compile(function: Function_ | None = None, /, **options: Any) -> Any:
@@ -69,3 +59,34 @@ def compile(function: Function_ | None = None, /, **options: Any) -> Any:
             help="write @gradc.compile above the def, or @gradc.compile(spec=…)",
         )
     return Compiled(function, **options)
+
+
+_KEPT = "__gradc_compiled__"
+
+
+def compiled(fn: Function_) -> Compiled:
+    """Return the compiled form of a function, the same one each time.
+
+    A function carries it: a table would keep alive what it is a key of, since the compiled form
+    refers to the function, and a program that differentiates a new lambda at each step would grow.
+    """
+    if isinstance(fn, Compiled):
+        return fn
+    if fn is None:
+        raise TraceError("a function is needed, not None", help="pass the function itself")
+    if isinstance(fn, types.FunctionType):
+        # a decorator may have copied another function's
+        found = fn.__dict__.get(_KEPT)
+        if found is None or found.__wrapped__ is not fn:
+            found = fn.__dict__[_KEPT] = compile(fn)
+        return found
+    try:
+        return _compile_other(fn)
+    except TypeError:
+        return compile(fn)  # an unhashable callable has no lasting form
+
+
+@functools.lru_cache(maxsize=32)
+def _compile_other(fn: Function_) -> Compiled:
+    """Return the compiled form of a method or another callable object."""
+    return compile(fn)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+import types
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from gradc.api.bound_method import Method
+from gradc.api import nested_transforms
 from gradc.api.inspected import Inspected, LastCall
-from gradc.api.wrt_variables import push_along, take_variables
-from gradc.arguments import pytree
-from gradc.arguments.as_array import Array
+from gradc.api.wrt_variables import ByVariables, split_variables, tangents_of_primals
+from gradc.calls.derivation import OF_FLOATS, VALUE, Derivation
 from gradc.calls.preconditions import check_floats, check_mode
-from gradc.calls.results import nest_floats, nest_results, nest_value, unflatten_parts
+from gradc.calls.results import Answer
 from gradc.calls.signature import (
     Bound,
     CallKey,
@@ -24,14 +24,15 @@ from gradc.calls.signature import (
     choose_wrt,
     is_native,
     leaves_of,
+    listed,
     names_variables,
 )
 from gradc.calls.tangents import as_tuple, like_argument, pad_tangents, push_tangents
 from gradc.calls.variable import Variable
-from gradc.pipeline import Options, Request, using
-from gradc.rules.user.register import as_rules
+from gradc.pipeline import Options, using
+from gradc.rules import as_rules
 from gradc.runtime.fast_path import KnownCall
-from gradc.runtime.pullback import Linearized, Pullback, final_functions
+from gradc.runtime.pullback import Linearized, Pullback
 from gradc.runtime.specialize import Family, Signature, Specialization
 from gradc.scopes import scopes_key, under_scopes
 from gradc.traceback import boundary, cut
@@ -44,6 +45,7 @@ Function_ = Callable[..., Any]
 # A function met with ever new sizes, static arguments or dtypes forgets the older ones.
 _MOST_KNOWN_CALLS = 1024
 _MOST_FAMILIES = 256
+_MOST_FORMS = 32
 
 
 class Compiled(Inspected):
@@ -66,7 +68,7 @@ class Compiled(Inspected):
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
         self.__name__ = getattr(function, "__name__", type(function).__name__)
-        self.options = Options(**options, rules=as_rules(rules) if rules else ())
+        self.options = Options(**options, rules=as_rules(rules))
         self.spec = spec
         names = static if isinstance(static, (tuple, list)) else (static,)
         self._parameters = Parameters(function, names)
@@ -74,35 +76,17 @@ class Compiled(Inspected):
         self._signatures: list[Signature] = []
         self._last: LastCall | None = None
         self._known_calls: dict[CallKey | None, KnownCall] = {}
-        self.by_variables: dict[Any, tuple[Compiled, tuple[Variable, ...], Wrt]] = {}
-        self.policed: dict[Any, Any] = {}
+        self._forms_by_variables: dict[Any, tuple[Compiled, tuple[Variable, ...], Wrt]] = {}
 
     # -- calls ------------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the function's value."""
-        key = None if kwargs else call_key(args, under_scopes("value"))
         try:
-            found = self._known_calls.get(key)
-            if found is not None:
-                arrays = found.arrays(args)
-                if arrays is not None:
-                    return found.unpack(found.executable(arrays))
-            if current() is not None:
-                return self.__gradc_trace__(*args, **kwargs)
-            return self._call_new(key, args, kwargs)
+            return self.derivative(VALUE, args, kwargs)
         except Exception as error:
             __tracebackhide__ = True
             raise cut(error)  # noqa: B904 - it is the same error
-
-    def _call_new(self, key: CallKey | None, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        bound = self._bind(args, kwargs)
-        made = self._family("value", bound, ()).find(bound.leaves)
-
-        def finish(results: Sequence[Array]) -> Any:
-            return nest_value(made.traced.out_tree, results)
-
-        return self._call(key, bound, bound.leaves, made, finish)
 
     @boundary
     def grad(self, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Any:
@@ -113,7 +97,7 @@ class Compiled(Inspected):
         argument is not floating point.
         """
         self._parameters.refuse(("wrt", "argnums"), "grad")
-        return self.derivative("grad", args, kwargs, choose_wrt(wrt, kwargs))
+        return self.derivative(Derivation("grad", choose_wrt(wrt, kwargs)), args, kwargs)
 
     @boundary
     def value_and_grad(
@@ -124,57 +108,8 @@ class Compiled(Inspected):
         The function returns ``(value, aux)`` when ``has_aux`` is set; aux is any nest.
         """
         self._parameters.refuse(("wrt", "argnums", "has_aux"), "value_and_grad")
-        wrt = choose_wrt(wrt, kwargs)
-        return self.derivative("value_and_grad", args, kwargs, wrt, has_aux=has_aux)
-
-    @boundary
-    def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], wrt: Wrt | None = None
-    ) -> tuple[Any, Any]:
-        """Return ``(value, tangent)``; both arguments are tuples, and None is a zero tangent.
-
-        There is one tangent for each primal, or with ``wrt`` one for each of its entries.
-        """
-        if current() is not None:
-            return _transforms().jvp(self, primals, tangents, wrt)  # type: ignore[no-any-return]
-        if wrt is not None:
-            return push_along(self, primals, tangents, wrt)
-        bound = self._bind(as_tuple(primals, "primals"), {})
-        given = len(primals) - len(bound.static)
-        tangents = pad_tangents(bound.names, given, as_tuple(tangents, "tangents"))
-        wrt, pushed = push_tangents(bound, tangents, given)
-        made = self._family("jvp", bound, leaves_of(bound, wrt, floats=True)).find(bound.leaves)
-        results = made.executables[0]([*made.arrays(bound.leaves), *pushed])
-        count = len(made.traced.function.results)
-        return (
-            nest_value(made.traced.out_tree, results[:count]),
-            nest_floats(made.traced, results[count:]),
-        )
-
-    @boundary
-    def vjp(self, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> tuple[Any, Pullback]:
-        """Return ``(value, pullback)``; ``pullback(cotangent)`` is a tuple, one per argument.
-
-        With ``wrt`` it returns what that asks for. The pullback holds the values it needs; the
-        inputs it needs are copied.
-        """
-        self._parameters.refuse(("wrt",), "vjp")
-        if current() is not None:
-            fn = functools.partial(self.__wrapped__, **kwargs)
-            return _transforms().vjp(fn, *args, wrt=wrt)  # type: ignore[no-any-return]
-        if wrt is not None and names_variables(choose_wrt(wrt, {})):
-            by, args, wrt = take_variables(self, args, wrt)
-            return by.vjp(*args, wrt=wrt, **kwargs)  # type: ignore[no-any-return]
-        bound = self._bind(args, kwargs, () if wrt is None else wrt)
-        every = tuple(range(len(bound.names)))
-        positions = every if wrt is None else self._parameters.positions(wrt, bound)
-        leaves = leaves_of(bound, positions, floats=True)
-        made = self._family("vjp", bound, leaves).find(bound.leaves)
-        results = made.executables[0](made.arrays(bound.leaves))
-        count = len(made.traced.function.results)
-        value = nest_value(made.traced.out_tree, results[:count])
-        single = wrt is not None and not isinstance(wrt, (tuple, list))
-        return value, Pullback(made, bound, positions, single, results[:count], results[count:])
+        asked = Derivation("value_and_grad", choose_wrt(wrt, kwargs), "auto", has_aux)
+        return self.derivative(asked, args, kwargs)
 
     @boundary
     def jacobian(
@@ -187,112 +122,61 @@ class Compiled(Inspected):
         """
         self._parameters.refuse(("wrt", "argnums", "mode"), "jacobian")
         check_mode(mode)
-        return self.derivative("jacobian", args, kwargs, choose_wrt(wrt, kwargs), mode=mode)
+        return self.derivative(Derivation("jacobian", choose_wrt(wrt, kwargs), mode), args, kwargs)
 
     @boundary
     def hessian(self, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Any:
         """Return the Hessian of a scalar value: the argument's shape twice."""
         self._parameters.refuse(("wrt", "argnums"), "hessian")
-        return self.derivative("hessian", args, kwargs, choose_wrt(wrt, kwargs))
-
-    def derivative(
-        self,
-        of: str,
-        args: Sequence[Any],
-        kwargs: dict[str, Any],
-        wrt: Wrt,
-        *,
-        has_aux: bool = False,
-        mode: str = "auto",
-    ) -> Any:
-        """Return grad, value_and_grad, jacobian or hessian, as ``of`` says."""
-        request = under_scopes((of, wrt, mode, has_aux))
-        key = None if kwargs or type(wrt) is list else call_key(args, request)
-        found = self._known_calls.get(key)
-        if found is not None:
-            arrays = found.arrays(args)
-            if arrays is not None:
-                return found.unpack(found.executable(arrays))
-        if current() is not None:
-            return self._traced_derivative(of, wrt, has_aux, mode)(*args, **kwargs)
-        if names_variables(wrt):
-            fn, args, wrt = take_variables(self, args, wrt)
-            return fn.derivative(of, args, kwargs, wrt, has_aux=has_aux, mode=mode)
-        bound = self._bind(args, kwargs, wrt)
-        positions = self._parameters.positions(wrt, bound)
-        check_floats(self.__name__, bound, positions)
-        leaves = leaves_of(bound, positions)
-        given = bound.leaves
-        made = self._family(of, bound, leaves, mode, has_aux).find(given)
-        several = isinstance(wrt, (tuple, list))
-        bound = bound.without_arrays()
-
-        def like(parts: Sequence[Any]) -> Any:
-            nested = unflatten_parts(bound, positions, parts)
-            return nested if several else nested[0]
-
-        def finish(results: Sequence[Array]) -> Any:
-            if of == "grad":
-                return like(results)
-            if of == "value_and_grad":
-                count = len(made.traced.function.results)
-                value = nest_value(made.traced.out_tree, results[:count])
-                return value, like(results[count:])
-            width = len(leaves)
-            heads = len(results) // width if width else _float_results(made)
-            rows = [like(results[i * width : (i + 1) * width]) for i in range(heads)]
-            if of == "hessian":
-                return like(rows)
-            return nest_results(made.traced.out_tree, made.traced.function.result_types, rows)
-
-        return self._call(key, bound, given, made, finish)
-
-    def _call(
-        self,
-        key: CallKey | None,
-        bound: Bound,
-        leaves: Sequence[Array],
-        made: Specialization,
-        finish: Callable[[Sequence[Array]], Any],
-    ) -> Any:
-        """Call the kernel; the next call with such arguments goes straight to it."""
-        executable = made.executables[0]
-        arrays = made.arrays(leaves)
-        plain = all(structure is None for structure in bound.structure) and not bound.static
-        plain = plain and made.traced.prints is None
-        if key is not None and plain and len(leaves) == len(key) - 1 and is_native(key):
-            if len(self._known_calls) >= _MOST_KNOWN_CALLS:
-                self._known_calls = {}
-            shapes = tuple(array.shape for array in arrays[len(leaves) :])
-            self._known_calls[key] = KnownCall(executable, finish, made.traced, shapes)
-        return finish(executable(arrays))
+        return self.derivative(Derivation("hessian", choose_wrt(wrt, kwargs)), args, kwargs)
 
     @boundary
-    def linearize(self, *args: Any) -> tuple[Any, Linearized]:
+    def jvp(
+        self, primals: Sequence[Any], tangents: Sequence[Any], wrt: Wrt | None = None
+    ) -> tuple[Any, Any]:
+        """Return ``(value, tangent)``; both arguments are tuples, and None is a zero tangent.
+
+        There is one tangent for each primal, or with ``wrt`` one for each of its entries.
+        """
+        wrt = None if wrt is None else choose_wrt(wrt, {})
+        return self.pushed(Derivation("jvp", wrt), primals, tangents)
+
+    @boundary
+    def vjp(self, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> tuple[Any, Function_]:
+        """Return ``(value, pullback)``; ``pullback(cotangent)`` is a tuple, one per argument.
+
+        With ``wrt`` it returns what that asks for. The pullback holds the values it needs; the
+        inputs it needs are copied.
+        """
+        self._parameters.refuse(("wrt",), "vjp")
+        wrt = None if wrt is None else choose_wrt(wrt, {})
+        return self.pulled(Derivation("vjp", wrt), args, kwargs)
+
+    @boundary
+    def linearize(self, *args: Any) -> tuple[Any, Function_]:
         """Return ``(value, push)``; ``push(*tangents)`` is the tangent of the value here."""
         if current() is not None:
-            return _transforms().linearize(self, *args)  # type: ignore[no-any-return]
-        bound = self._bind(args, {})
-        wrt = leaves_of(bound, range(len(bound.names)), floats=True)
-        made = self._family("linearize", bound, wrt).find(bound.leaves)
-        results = made.executables[0](made.arrays(bound.leaves))
-        count = len(made.traced.function.results)
-        value = nest_value(made.traced.out_tree, results[:count])
-        return value, Linearized(made, bound, len(args) - len(bound.static), results[count:])
+            return nested_transforms.linearize(self, args)
+        asked = Derivation("linearize", None)
+        bound, positions = self._bind(asked, args, {})
+        made, answer = self._made(asked, bound, positions)
+        results = made.run(bound.leaves)
+        given = len(args) - len(bound.static)
+        push = Linearized(made.executables[1], answer, bound, given, results[len(answer.types) :])
+        return answer.value(results), push
 
     @boundary
     def hvp(self, args: Sequence[Any], vector: Any, wrt: Wrt = 0) -> Any:
         """Return the Hessian of a scalar value times a vector of the nest of ``wrt``."""
+        asked = Derivation("hvp", wrt)
         if current() is not None:
-            return _transforms().hvp(self, args, vector, wrt)
+            return nested_transforms.hvp(self, asked, args, vector)
+        args = as_tuple(args, "args")
         if names_variables(wrt):
-            fn, args, wrt = take_variables(self, as_tuple(args, "args"), wrt)
-            return fn.hvp(args, vector, wrt)
-        bound = self._bind(as_tuple(args, "args"), {}, wrt)
-        positions = self._parameters.positions(wrt, bound)
-        check_floats(self.__name__, bound, positions)
-        several = isinstance(wrt, (tuple, list))
-        given = as_tuple(vector, "vector") if several else (vector,)
+            form, args, wrt = self._by_variables(args, wrt)
+            return form.hvp(args, vector, wrt)
+        bound, positions = self._bind(asked, args, {})
+        given = as_tuple(vector, "vector") if asked.several else (vector,)
         if len(given) != len(positions):
             raise ShapeError(f"hvp: {len(positions)} arguments in wrt but {len(given)} vectors")
         pushed = [
@@ -300,18 +184,85 @@ class Compiled(Inspected):
             for position, part in zip(positions, given)
             for array in like_argument(bound, position, part, "vector")
         ]
-        made = self._family("hvp", bound, leaves_of(bound, positions)).find(bound.leaves)
-        results = made.executables[0]([*made.arrays(bound.leaves), *pushed])
-        parts = unflatten_parts(bound, positions, results)
-        return parts if several else parts[0]
+        made, answer = self._made(asked, bound, positions)
+        return answer.nest(made.run(bound.leaves, pushed))
 
-    def _traced_derivative(self, of: str, wrt: Wrt, has_aux: bool, mode: str) -> Function_:
-        """Return the transform that builds a derivative in the trace that asks for it."""
-        further: dict[str, Any] = {"has_aux": True} if has_aux else {}
-        if of == "jacobian":
-            further["mode"] = mode
-        transform: Function_ = getattr(_transforms(), of)(self, wrt, **further)
-        return transform
+    # -- derivations ------------------------------------------------------------------------------
+
+    def derivative(self, asked: Derivation, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Return the value, gradient, Jacobian or Hessian at these arguments.
+
+        Under policies it is in a pair with the number of elements that were not finite.
+        """
+        key = None if kwargs else call_key(args, under_scopes(asked))
+        known = self._known_calls.get(key)
+        if known is not None:
+            arrays = known.arrays(args)
+            if arrays is not None:
+                return known.unpack(known.run(arrays))
+        if current() is not None:
+            return nested_transforms.derivative(self, asked, args, kwargs)
+        if asked.wrt is not None and names_variables(asked.wrt):
+            form, args, wrt = self._by_variables(args, asked.wrt)
+            return form.derivative(asked._replace(wrt=wrt), args, kwargs)
+        bound, positions = self._bind(asked, args, kwargs)
+        made, answer = self._made(asked, bound, positions)
+        arrays = made.arrays(bound.leaves)
+        plain = all(structure is None for structure in bound.structure) and not bound.static
+        plain = plain and made.traced.prints is None and not asked.casts_integers
+        count = len(bound.leaves)
+        if key is not None and plain and count == len(key) - 1 and is_native(key):
+            # the next call with such arguments goes straight to the kernel
+            if len(self._known_calls) >= _MOST_KNOWN_CALLS:
+                self._known_calls = {}
+            shapes = tuple(array.shape for array in arrays[count:])
+            known = KnownCall(made.executables[0].run, answer.nest, made.traced, shapes)
+            self._known_calls[key] = known
+        return answer.nest(made.executables[0](arrays))
+
+    def pushed(self, asked: Derivation, primals: Any, tangents: Any) -> tuple[Any, Any]:
+        """Return ``(value, tangent)``; under policies a pair with a count, as :meth:`derivative`.
+
+        There is one tangent for each primal, or for each entry of ``asked.wrt``.
+        """
+        if current() is not None:
+            return nested_transforms.jvp(self, asked, primals, tangents)
+        primals, tangents = as_tuple(primals, "primals"), as_tuple(tangents, "tangents")
+        if asked.wrt is not None:
+            form, primals, wrt = self._by_variables(primals, asked.wrt)
+            tangents = tangents_of_primals(form._parameters.names, primals, tangents, wrt)
+            return form.pushed(asked._replace(wrt=None), primals, tangents)
+        moved = [i for i, tangent in enumerate(tangents) if tangent is not None]
+        bound, _ = self._bind(asked, primals, {}, moved)
+        given = len(primals) - len(bound.static)
+        tangents = pad_tangents(bound.names, given, tangents)
+        positions, pushed = push_tangents(bound, tangents, given)
+        made, answer = self._made(asked, bound, positions)
+        found: tuple[Any, Any] = answer.nest(made.run(bound.leaves, pushed))
+        return found
+
+    def pulled(
+        self, asked: Derivation, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> tuple[Any, Function_]:
+        """Return ``(value, pullback)``; what that returns is, under policies, in a pair."""
+        if current() is not None:
+            return nested_transforms.vjp(functools.partial(self.__wrapped__, **kwargs), asked, args)
+        if asked.wrt is not None and names_variables(asked.wrt):
+            form, args, wrt = self._by_variables(args, asked.wrt)
+            return form.pulled(asked._replace(wrt=wrt), args, kwargs)
+        bound, positions = self._bind(asked, args, kwargs)
+        made, answer = self._made(asked, bound, positions)
+        results = made.run(bound.leaves)
+        return answer.value(results), Pullback(made.executables[1], answer, results)
+
+    @functools.cached_property
+    def finite(self) -> Compiled:
+        """The same function with ``debug_nans``, which names where what is not finite began."""
+        return self.like(self.__wrapped__, self._parameters.static, debug_nans=True)
+
+    def like(self, function: Function_, static: Iterable[str] = (), **options: bool) -> Compiled:
+        """Return another function compiled with the options of this one, but for those given."""
+        return Compiled(function, static=sorted(static), **{**vars(self.options), **options})
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Inline the function into the trace that calls it."""
@@ -343,20 +294,62 @@ class Compiled(Inspected):
 
     # -- from arguments to kernels -----------------------------------------------------------------
 
-    def _bind(self, args: Sequence[Any], kwargs: dict[str, Any], wrt: Wrt = ()) -> Bound:
+    def _bind(
+        self,
+        asked: Derivation,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        moved: Iterable[int] = (),
+    ) -> tuple[Bound, tuple[int, ...]]:
+        """Return the arguments, and the positions of those that are differentiated by.
+
+        ``moved`` are these of a jvp. Raises DTypeError where a transform refuses what is no float.
+        """
         self._parameters = self._parameters.current(self.__wrapped__)
+        wrt: Wrt = () if asked.wrt is None else asked.wrt
         bound = self._parameters.bind(args, kwargs, wrt)
         self._last = bound.without_arrays(), tuple((x.dtype, x.shape) for x in bound.leaves)
-        return bound
+        positions = self._parameters.positions(wrt, bound)
+        if asked.wrt is None:
+            positions = tuple(moved) if asked.of == "jvp" else tuple(range(len(bound.names)))
+        if asked.casts_integers:
+            bound = bound.with_floats(positions)
+        if asked.of not in OF_FLOATS:
+            check_floats(self.__name__, bound, positions)
+        return bound, positions
 
-    def _family(
-        self, of: str, bound: Bound, wrt: tuple[int, ...], mode: str = "auto", has_aux: bool = False
-    ) -> Family:
+    def _by_variables(self, args: Sequence[Any], wrt: Wrt) -> tuple[Compiled, tuple[Any, ...], Wrt]:
+        """Return the form, arguments and ``wrt`` of the same derivative, by arguments alone."""
+        if not names_variables(wrt):
+            return self, tuple(args), wrt
+        key = type(wrt), tuple([(id(e),) if type(e) is Variable else e for e in listed(wrt)])
+        found = self._forms_by_variables.get(key)
+        if found is None:
+            variables, chosen = split_variables(wrt)
+            names = [variable.name or f"variable_{i}" for i, variable in enumerate(variables)]
+            # the form keeps the variables, so that no other one has the id
+            function = ByVariables(self.__wrapped__, variables, names)
+            form = self.like(function, self._parameters.static)
+            form._signatures = self._signatures
+            while len(self._forms_by_variables) >= _MOST_FORMS:
+                self._forms_by_variables.pop(next(iter(self._forms_by_variables)), None)
+            found = self._forms_by_variables[key] = form, variables, chosen
+        form, variables, chosen = found
+        return form, (*[variable.read() for variable in variables], *args), chosen
+
+    def _made(
+        self, asked: Derivation, bound: Bound, positions: Sequence[int]
+    ) -> tuple[Specialization, Answer]:
+        """Return what computes a derivation at arguments, and what its results are to the user."""
+        made = self._family(asked, bound, leaves_of(bound, positions)).find(bound.leaves)
+        # the arrays of this call are not kept
+        return made, Answer(asked, made.traced, made.policies, bound.without_arrays(), positions)
+
+    def _family(self, asked: Derivation, bound: Bound, leaves: tuple[int, ...]) -> Family:
+        asked = asked._replace(wrt=None)
         key = (
-            of,
-            wrt,
-            mode,
-            has_aux,
+            asked,
+            leaves,
             bound.names,
             bound.structure,
             tuple([(name, exact_key(value)) for name, value in bound.static]),
@@ -374,17 +367,10 @@ class Compiled(Inspected):
                 found=", ".join(f"{name}: {type(value).__name__}" for name, value in bound.static),
             ) from None
         if family is None:
-            request = Request(of, wrt, mode, self.options)
             # the family outlives the call, whose arrays it must not keep
-            bound = bound.without_arrays()
-            family = Family(
-                of,
-                self.__name__,
-                trace=lambda types: self._trace(bound, types),
-                finish=lambda traced: final_functions(traced, request, has_aux),
-                record=self._signatures.append,
-                options=self.options,
-            )
+            trace = functools.partial(self._trace, bound.without_arrays())
+            record = self._signatures.append
+            family = Family(asked, leaves, self.__name__, trace, record, self.options)
             while len(self._families) >= _MOST_FAMILIES:
                 self._families.pop(next(iter(self._families)), None)
             family = self._families.setdefault(key, family)
@@ -396,13 +382,7 @@ class Compiled(Inspected):
             PythonNumber(type_.dtype, wide=number is WideInteger) if number else type_
             for type_, number in zip(types, bound.numbers)
         ]
-        values = [
-            leaves[span.start]
-            if structure is None
-            else pytree.unflatten(structure, leaves[span.start : span.stop])
-            for structure, span in zip(bound.structure, bound.spans)
-        ]
-        args, kwargs = self._parameters.call_form(bound.names, values, bound.static)
+        args, kwargs = self._parameters.call_form(bound.names, bound.nests(leaves), bound.static)
         with using(self.options):
             return trace(
                 self.__wrapped__,
@@ -412,11 +392,34 @@ class Compiled(Inspected):
             )
 
 
-def _float_results(made: Specialization) -> int:
-    return sum(type_.dtype.is_float for type_ in made.traced.function.result_types)
+class Method:
+    """What ``model.loss`` is for a compiled ``loss``; it has the methods of that."""
 
+    def __init__(self, compiled: Compiled, instance: Any) -> None:
+        self.__wrapped__ = types.MethodType(compiled.__wrapped__, instance)
+        self.__self__ = instance
+        self._compiled = compiled
 
-def _transforms() -> Any:
-    from gradc.api import transforms  # which is made of compiled functions
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the function's value."""
+        return self._compiled(self.__self__, *args, **kwargs)
 
-    return transforms
+    def __getattr__(self, name: str) -> Any:
+        if current() is not None and not name.startswith("_"):
+            return getattr(self._compiled.like(self.__wrapped__), name)
+        found = getattr(self._compiled, name)
+        if name in ("grad", "value_and_grad", "vjp", "jacobian", "hessian", "linearize"):
+            return functools.partial(found, self.__self__)
+        if name in ("jvp", "hvp"):
+            raise TraceError(
+                f".{name} of a method is not supported",
+                help=f"write gradc.{name}(lambda x: model.{self._compiled.__name__}(x), …)",
+            )
+        return found
+
+    def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
+        """Inline the method into the trace that calls it."""
+        return call(self.__wrapped__, *args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<{self._compiled!r} of {self.__self__!r}>"

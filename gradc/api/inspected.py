@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from gradc.arguments import pytree
+from gradc.calls.derivation import OF_FLOATS
 from gradc.calls.preconditions import check_floats
 from gradc.calls.signature import (
     Bound,
@@ -44,13 +45,7 @@ LastCall: TypeAlias = tuple[Bound, tuple[tuple[Any, tuple[int, ...]], ...]]
 def _with_leaves(bound: Bound, kinds: Sequence[tuple[Any, tuple[int, ...]]]) -> Bound:
     """Return the arguments with empty arrays in place of those that were not kept."""
     leaves = tuple(np.empty((0,) * len(shape), dtype=dtype) for dtype, shape in kinds)
-    values = tuple(
-        leaves[span.start]
-        if structure is None
-        else pytree.unflatten(structure, leaves[span.start : span.stop])
-        for structure, span in zip(bound.structure, bound.spans)
-    )
-    return dataclasses.replace(bound, leaves=leaves, values=values)
+    return dataclasses.replace(bound, leaves=leaves, values=bound.nests(leaves))
 
 
 class Inspected(ABC):
@@ -66,6 +61,12 @@ class Inspected(ABC):
     @abstractmethod
     def _trace(self, bound: Bound, types: Sequence[Type]) -> Traced:
         """Return the function traced for these types of the leaves."""
+
+    @abstractmethod
+    def _by_variables(
+        self, args: Sequence[Any], wrt: Wrt
+    ) -> tuple[Inspected, tuple[Any, ...], Wrt]:
+        """Return the function, arguments and ``wrt`` of the same derivative, by arguments alone."""
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
@@ -226,13 +227,11 @@ class Inspected(ABC):
     def _request(self, specs_or_args: Sequence[Any], of: str, wrt: Wrt) -> tuple[Traced, Request]:
         bound, types = self._bound(specs_or_args)
         if of != "value" and names_variables(wrt):
-            from gradc.api.wrt_variables import take_variables
-
-            by, values, wrt = take_variables(self, (), wrt)
+            by, values, wrt = self._by_variables((), wrt)
             variables = flatten_arguments(tuple(zip(by._parameters.names, values)))
             variables = dataclasses.replace(variables, places=variables.names)
             bound = variables.followed_by(bound)
-            return by._traced_request(bound, [*variables.types, *types], of, wrt)  # type: ignore[no-any-return]
+            return by._traced_request(bound, [*variables.types, *types], of, wrt)
         return self._traced_request(bound, types, of, wrt)
 
     def _traced_request(
@@ -253,7 +252,7 @@ class Inspected(ABC):
             return _with_leaves(*self._last), types
         if specs_or_args and not isinstance(specs_or_args[0], str):
             bound = self._parameters.bind(specs_or_args, {})
-            return bound, [Type(dtype_of(leaf.dtype), leaf.shape) for leaf in bound.leaves]
+            return bound, bound.types
         given = self.argument_types(specs_or_args[0] if specs_or_args else None)
         return bind_types(self._parameters.names, given)
 
@@ -261,7 +260,9 @@ class Inspected(ABC):
         if of == "value":
             return Request(of, (), options=self.options)
         positions = self._parameters.positions(wrt, bound)
-        floats = of in ("jvp", "vjp")
-        if not floats:
+        leaves = leaves_of(bound, positions)
+        if of in OF_FLOATS:
+            leaves = tuple(leaf for leaf in leaves if bound.leaves[leaf].dtype.kind == "f")
+        else:
             check_floats(self.__name__, bound, positions)
-        return Request(of, leaves_of(bound, positions, floats=floats), options=self.options)
+        return Request(of, leaves, options=self.options)

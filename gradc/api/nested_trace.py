@@ -2,111 +2,124 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradc.arguments import pytree
+from gradc.calls.derivation import OF_FLOATS, Derivation
+from gradc.calls.results import Answer
 from gradc.calls.signature import Parameters, Wrt
-from gradc.pipeline import Request, current_options, differentiate, stabilise
-from gradc.tracing import Subtrace, Tracer, inline, subtrace, value_of
+from gradc.pipeline import current_options, differentiate, stabilise
+from gradc.tracing import inline, subtrace, tracer_of, value_of
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Value
-from gradc_ir.core.types import Type
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
 
 Function_ = Callable[..., Any]
 
 
-class Traced:
-    """A function traced inside another trace, and its arguments' nests."""
+class NestedTrace:
+    """A function traced inside another trace, and its arguments' nests.
+
+    Parameters
+    ----------
+    fn: any callable.
+    args, kwargs: of the trace around it.
+    asked: by what it is to be differentiated.
+    tangents: where ``asked.wrt`` is None, those of arguments that are differentiated by are not
+        None; all are without.
+
+    Raises DTypeError when the transform refuses an argument that is no float.
+    """
 
     def __init__(
-        self, fn: Function_, args: tuple[Any, ...], kwargs: dict[str, Any], wrt: Wrt = ()
+        self,
+        fn: Function_,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        asked: Derivation,
+        tangents: Sequence[Any] | None = None,
     ) -> None:
-        self.parameters = Parameters(fn)
-        pairs, _, self.places = self.parameters.pairs(args, kwargs, wrt)
+        parameters = Parameters(fn)
+        wrt: Wrt = () if asked.wrt is None else asked.wrt
+        pairs, _, self.places = parameters.pairs(args, kwargs, wrt)
         self.names = tuple(name for name, _ in pairs)
+        self.positions = parameters.positions(wrt, self)
+        if asked.wrt is None:
+            given = [True] * len(pairs) if tangents is None else tangents[: len(pairs)]
+            self.positions = tuple(i for i, one in enumerate(given) if one is not None)
         self.values = tuple(value for _, value in pairs)
-        self.sub: Subtrace = subtrace(fn, *self.parameters.call_form(self.names, self.values))
+        if asked.casts_integers:
+            chosen = {*self.positions}
+            self.values = tuple(
+                pytree.map_leaves(_as_float, value) if i in chosen else value
+                for i, value in enumerate(self.values)
+            )
+        self.sub = subtrace(fn, *parameters.call_form(self.names, self.values))
         # no argument of a call is a mere type, so every operand is a value
         self.operands = [operand for operand in self.sub.operands if operand is not None]
-        self.function: Function = self.sub.function
-        self.structures = []
+        self.function = self.sub.function
+        self.structure: list[Any] = []
         self.spans: list[range] = []
         start = 0
         for value in self.values:
             flat, structure = pytree.flatten(value)
-            self.structures.append(structure)
+            self.structure.append(structure)
             self.spans.append(range(start, start + len(flat)))
             start += len(flat)
-
-    def positions(self, wrt: Wrt) -> tuple[int, ...]:
-        """Return the positions, among the arguments, that ``wrt`` names."""
-        return self.parameters.positions(wrt, self)
-
-    def leaves(self, wrt: Wrt) -> tuple[int, ...]:
-        """Return the positions of the leaves that ``wrt`` names."""
-        return tuple(leaf for position in self.positions(wrt) for leaf in self.spans[position])
-
-    def paths(self, position: int) -> list[str]:
-        """Return how each leaf of an argument is reached, such as ``p.w``."""
-        return pytree.paths(self.values[position], self.names[position])
-
-    def float_leaves(self, of: str, wrt: Wrt) -> tuple[int, ...]:
-        """Return :meth:`leaves`; raises DTypeError unless all are floats."""
-        leaves = self.leaves(wrt)
-        for leaf in leaves:
-            if not self.is_float(leaf):
+        self.leaves = [leaf for position in self.positions for leaf in self.spans[position]]
+        types = self.function.param_types
+        for leaf in self.leaves if asked.of not in OF_FLOATS else ():
+            if not types[leaf].dtype.is_float:
                 raise DTypeError(
-                    f"gradc.{of} by an argument of type {self.function.param_types[leaf]}",
+                    f"gradc.{asked.of} by an argument of type {types[leaf]}",
                     help='differentiate by floating-point arguments, or choose int_args="float"',
                 )
-        return leaves
+        paths = [path for pair in zip(self.values, self.names) for path in pytree.paths(*pair)]
+        self._request = asked.request(self.sub, self.leaves, current_options(), paths.__getitem__)
+        self.answer = Answer(asked, self.sub, self._request.policies, self, self.positions)
 
-    def tangents(self, positions: Sequence[int], given: Sequence[Any], what: str) -> list[Any]:
-        """Return the leaves of tangents; raises ShapeError unless each has its argument's nest."""
-        if len(given) != len(positions):
-            raise ShapeError(f"{len(positions)} arguments but {len(given)} of {what}")
+    @functools.cached_property
+    def derivative(self) -> Function:
+        """What was asked for, as a graph: the derivative of the stabilised function."""
+        return differentiate(stabilise(self.function, self._request.options), self._request)
+
+    def tangents(self, given: Sequence[Any], what: str) -> list[Any]:
+        """Return the float leaves of tangents of the arguments that are differentiated by.
+
+        Raises ShapeError unless each has its argument's nest and shapes.
+        """
+        if len(given) != len(self.positions):
+            raise ShapeError(f"{len(self.positions)} arguments but {len(given)} of {what}")
         found = []
-        for position, part in zip(positions, given):
+        for position, part in zip(self.positions, given):
             flat, structure = pytree.flatten(part)
-            if structure != self.structures[position]:
-                name = self.names[position]
+            name = self.names[position]
+            if structure != self.structure[position]:
                 raise ShapeError(f"the {what} of {name} has not the nest of {name}")
-            for leaf, path, i in zip(flat, self.paths(position), self.spans[position]):
+            paths = pytree.paths(self.values[position], name)
+            for leaf, path, i in zip(flat, paths, self.spans[position]):
                 have, want = value_of(leaf).type, self.function.param_types[i]
-                if want.dtype.is_float and have.shape != want.shape:
+                if not want.dtype.is_float:
+                    continue
+                if have.shape != want.shape:
                     raise ShapeError(f"the {what} of {path} is {have}, {path} is {want}")
-            found += flat
+                found.append(leaf)
         return found
 
-    def is_float(self, leaf: int) -> bool:
-        """Whether a leaf is a float."""
-        return self.function.param_types[leaf].dtype.is_float
-
-    def derive(self, of: str, leaves: tuple[int, ...], mode: str = "auto") -> Function:
-        """Return a derivative of the function, stabilised before."""
-        request = Request(of, leaves, mode, current_options())
-        return differentiate(stabilise(self.function, request.options), request)
-
-    def run(self, function: Function, extra: Sequence[Any]) -> list[Tracer]:
-        """Build a derivative on the operands, then on tangents or cotangents."""
-        wanted = function.param_types[len(self.operands) :]
+    def run(self, extra: Sequence[Any] = ()) -> list[Any]:
+        """Build the derivative on the operands, then on tangents or cotangents; tracers."""
+        wanted = self.derivative.param_types[len(self.operands) :]
         seeds = [_seed(x, type_) for x, type_ in zip(extra, wanted, strict=True)]
-        return list(inline(function, [*self.operands, *seeds]))
+        return list(inline(self.derivative, [*self.operands, *seeds]))
 
-    def value(self, results: Sequence[Any]) -> Any:
-        """Return the value, of which the first results are the leaves."""
-        return pytree.unflatten(self.sub.out_tree, list(results[: len(self.function.results)]))
 
-    def like(self, wrt: Wrt, leaves: Sequence[Any]) -> Any:
-        """Return leaves in the nest of what ``wrt`` names."""
-        rest = iter(leaves)
-        parts = [
-            pytree.unflatten(self.structures[position], [next(rest) for _ in self.spans[position]])
-            for position in self.positions(wrt)
-        ]
-        return tuple(parts) if isinstance(wrt, (tuple, list)) else parts[0]
+def _as_float(leaf: Any) -> Any:
+    """Return a leaf of the running trace, an integer as a float of the same value."""
+    value = value_of(leaf)
+    return leaf if value.type.dtype.is_float else tracer_of(build.cast(value, DType.F64))
 
 
 def _seed(given: Any, wanted: Type) -> Value:

@@ -7,22 +7,22 @@ builds the derivative's graph there, so ``grad(grad(fn))`` and a gradient inside
 from __future__ import annotations
 
 import functools
-import types
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradc.api.compile import compile
+from gradc.api import nested_transforms
+from gradc.api.compile import compiled
 from gradc.api.compiled import Compiled
-from gradc.api.nested_trace import Traced
-from gradc.api.policies import PLAIN, Policies
-from gradc.api.wrt_variables import push_variables, take_variables
-from gradc.calls.preconditions import check_mode, check_value
-from gradc.calls.results import cotangent_leaves, nest_results
-from gradc.calls.signature import Wrt, choose_wrt
-from gradc.calls.tangents import as_tuple, pad_tangents
+from gradc.arguments import pytree
+from gradc.calls.derivation import Derivation, array_classes
+from gradc.calls.policies import Policies, groups_of, summed_by_group
+from gradc.calls.preconditions import check_mode
+from gradc.calls.signature import Parameters, Wrt, choose_wrt, is_variable, listed
+from gradc.calls.tangents import as_tuple
 from gradc.traceback import boundary, cut
-from gradc.tracing import call, current, inline
-from gradc_ir.errors import ShapeError, TraceError
+from gradc.tracing import current
+from gradc_ir.errors import NonFiniteError, TraceError
 
 Function_ = Callable[..., Any]
 
@@ -46,7 +46,7 @@ def grad(
     are no plain numbers: ``unconnected="zero"``, ``"none"`` or ``"raise"`` where the value does not
     depend on an argument, ``nonfinite="propagate"``, ``"zero"`` or ``"raise"``,
     ``aliases="distinct"`` or ``"same"`` for one array given twice, ``int_args="raise"`` or
-    ``"float"``; PolicyError is raised for others. See :class:`gradc.api.policies.Policies`.
+    ``"float"``; PolicyError is raised for others. See :class:`gradc.calls.policies.Policies`.
     """
     if has_aux:
         both = value_and_grad(fn, wrt, has_aux, argnums=argnums, **policies)
@@ -56,7 +56,9 @@ def grad(
             return gradient, aux
 
         return gradient_and_aux
-    return _gradient("grad", fn, _either(wrt, argnums), False, policies)
+    return _Derivative(
+        fn, Derivation("grad", _either(wrt, argnums), policies=Policies.of(policies))
+    )
 
 
 def value_and_grad(
@@ -68,18 +70,9 @@ def value_and_grad(
     **policies: str,
 ) -> Function_:
     """Return the function of ``(value, gradient)``, with has_aux ``((value, aux), gradient)``."""
-    return _gradient("value_and_grad", fn, _either(wrt, argnums), has_aux, policies)
-
-
-def _gradient(
-    of: str, fn: Function_, wrt: Wrt, has_aux: bool, policies: dict[str, str]
-) -> Function_:
-    plain = _Derivative(of, fn, wrt, has_aux=has_aux)
-    if not policies or Policies(**policies) == PLAIN:
-        return plain
-    from gradc.api.policy_gradients import PolicedGradient
-
-    return PolicedGradient(of, fn, wrt, Policies(**policies), has_aux=has_aux)
+    wrt, chosen = _either(wrt, argnums), Policies.of(policies)
+    asked = Derivation("value_and_grad", wrt, has_aux=has_aux, policies=chosen)
+    return _Derivative(fn, asked)
 
 
 def jacobian(
@@ -91,12 +84,12 @@ def jacobian(
     function returns that is not floating point has None in its place.
     """
     check_mode(mode)
-    return _Derivative("jacobian", fn, _either(wrt, argnums), mode=mode)
+    return _Derivative(fn, Derivation("jacobian", _either(wrt, argnums), mode))
 
 
 def hessian(fn: Function_, wrt: Wrt | None = None, *, argnums: Wrt | None = None) -> Function_:
     """Return the function of the Hessian of a scalar: the argument's shape twice."""
-    return _Derivative("hessian", fn, _either(wrt, argnums))
+    return _Derivative(fn, Derivation("hessian", _either(wrt, argnums)))
 
 
 def _either(wrt: Wrt | None, argnums: Wrt | None) -> Wrt:
@@ -108,13 +101,7 @@ def hvp(fn: Function_, args: Sequence[Any], vector: Any, wrt: Wrt = 0) -> Any:
     """Return the Hessian of a scalar-valued function at ``args`` times ``vector``."""
     if current() is None:
         return compiled(fn).hvp(args, vector, wrt)
-    fn, args, wrt = take_variables(fn, as_tuple(args, "args"), wrt)
-    traced = Traced(fn, args, {}, wrt)
-    leaves = traced.float_leaves("hvp", wrt)
-    check_value(traced.sub, has_aux=False)
-    given = as_tuple(vector, "vector") if isinstance(wrt, (tuple, list)) else (vector,)
-    pushed = traced.tangents(traced.positions(wrt), given, "vector")
-    return traced.like(wrt, traced.run(traced.derive("hvp", leaves), pushed))
+    return nested_transforms.hvp(fn, Derivation("hvp", wrt), args, vector)
 
 
 @boundary
@@ -130,32 +117,17 @@ def jvp(
     There is one tangent for each primal, or with ``wrt`` one for each of its entries. ``policies``
     are those of :func:`grad`.
     """
-    if policies and Policies(**policies) != PLAIN:
-        from gradc.api.policy_modes import policed_jvp
-
-        return policed_jvp(fn, primals, tangents, wrt, Policies(**policies))
-    if current() is None:
-        return compiled(fn).jvp(primals, tangents, wrt)
-    if wrt is not None:
-        fn, primals, tangents = push_variables(fn, primals, tangents, wrt)
-    traced = Traced(fn, as_tuple(primals, "primals"), {})
-    tangents = pad_tangents(traced.names, len(primals), as_tuple(tangents, "tangents"))
-    if len(tangents) != len(traced.names):
-        raise ShapeError(
-            f"{len(traced.names)} primals but {len(tangents)} tangents",
-            help="give one tangent per argument; None is a zero tangent",
-        )
-    wrt = tuple(i for i, tangent in enumerate(tangents) if tangent is not None)
-    pushed = traced.tangents(wrt, [tangents[i] for i in wrt], "tangent")
-    leaves = traced.leaves(wrt)
-    kept = [i for i, leaf in enumerate(leaves) if traced.is_float(leaf)]
-    results = traced.run(
-        traced.derive("jvp", tuple(leaves[i] for i in kept)), [pushed[i] for i in kept]
-    )
-    count = len(traced.function.results)
-    return traced.value(results), nest_results(
-        traced.sub.out_tree, traced.function.result_types, results[count:]
-    )
+    wrt = None if wrt is None else choose_wrt(wrt, {})
+    asked = Derivation("jvp", wrt, policies=Policies.of(policies))
+    if asked.joins_aliases and wrt is None:
+        primals, tangents = as_tuple(primals, "primals"), as_tuple(tangents, "tangents")
+        tangents = _together(primals, tangents)
+    if current() is not None:
+        return nested_transforms.jvp(fn, asked, primals, tangents)
+    found: tuple[Any, Any] = _counted(
+        fn, asked, lambda form: form.pushed(asked, primals, tangents)
+    )[0]
+    return found
 
 
 @boundary
@@ -164,33 +136,29 @@ def vjp(
 ) -> tuple[Any, Function_]:
     """Return ``(value, pullback)``; ``pullback(cotangent)`` is a tuple, one per argument.
 
-    With ``wrt`` it returns what that asks for. ``policies`` are those of :func:`grad`; under one
-    the pullback computes the value again. Integers have no cotangent, which is None.
+    With ``wrt`` it returns what that asks for. ``policies`` are those of :func:`grad`. Integers
+    have no cotangent, which is None.
     """
-    if policies and Policies(**policies) != PLAIN:
-        from gradc.api.policy_modes import policed_vjp
+    wrt = None if wrt is None else choose_wrt(wrt, {})
+    asked = Derivation("vjp", wrt, policies=Policies.of(policies))
+    if asked.joins_aliases:
+        by = tuple(range(len(args))) if wrt is None else wrt
+        asked = asked.grouped(_asked_leaves(fn, args, {}, by))
+    if current() is not None:
+        return nested_transforms.vjp(fn, asked, args)
+    form = compiled(fn)
+    value, pullback = form.pulled(asked, args, {})
+    if asked.policies is None:
+        return value, pullback
 
-        return policed_vjp(fn, args, wrt, Policies(**policies))
-    if current() is None:
-        return compiled(fn).vjp(*args, wrt=wrt)
-    if wrt is not None:
-        fn, args, wrt = take_variables(fn, args, choose_wrt(wrt, {}))
-    traced = Traced(fn, args, {}, () if wrt is None else wrt)
-    chosen = tuple(range(len(traced.names))) if wrt is None else wrt
-    leaves = tuple(leaf for leaf in traced.leaves(chosen) if traced.is_float(leaf))
-    derivative = traced.derive("vjp", leaves)
-    count = len(traced.function.results)
+    def pull(cotangent: Any) -> Any:
+        def pulled(one: Compiled) -> Any:
+            again = pullback if one is form else one.pulled(asked, args, {})[1]
+            return again(cotangent)
 
-    def pullback(cotangent: Any) -> Any:
-        given = cotangent_leaves(traced.sub.out_tree, traced.function.result_types, cotangent)
-        found = iter(traced.run(derivative, given)[count:])
-        return traced.like(
-            chosen,
-            [next(found) if traced.is_float(leaf) else None for leaf in traced.leaves(chosen)],
-        )
+        return _counted(form, asked, pulled)[0]
 
-    value = traced.value(inline(traced.function, traced.operands))
-    return value, pullback
+    return value, pull
 
 
 @boundary
@@ -200,63 +168,30 @@ def linearize(fn: Function_, *args: Any) -> tuple[Any, Function_]:
     The values that the tangents need are computed once.
     """
     if current() is not None:
-
-        def push_traced(*tangents: Any) -> Any:
-            return jvp(fn, args, tangents)[1]
-
-        return call(fn, *args), push_traced
+        return nested_transforms.linearize(fn, args)
     return compiled(fn).linearize(*args)
 
 
-_KEPT = "__gradc_compiled__"
-
-
-def compiled(fn: Function_) -> Compiled:
-    """Return the compiled form of a function, the same one each time.
-
-    A function carries it: a table would keep alive what it is a key of, since the compiled form
-    refers to the function, and a program that differentiates a new lambda at each step would grow.
-    """
-    if isinstance(fn, Compiled):
-        return fn
-    if fn is None:
-        raise TraceError("a function is needed, not None", help="pass the function itself")
-    if isinstance(fn, types.FunctionType):
-        # a decorator may have copied another function's
-        found = fn.__dict__.get(_KEPT)
-        if found is None or found.__wrapped__ is not fn:
-            found = fn.__dict__[_KEPT] = compile(fn)
-        return found
-    try:
-        return _compile_other(fn)
-    except TypeError:
-        return compile(fn)  # an unhashable callable has no lasting form
-
-
-@functools.lru_cache(maxsize=32)
-def _compile_other(fn: Function_) -> Compiled:
-    """Return the compiled form of a method or another callable object."""
-    return compile(fn)
-
-
 class _Derivative:
-    """A derivative of a function as a function of the same parameters."""
+    """A derivative of a function as a function of the same parameters.
 
-    def __init__(
-        self, of: str, fn: Function_, wrt: Wrt, *, has_aux: bool = False, mode: str = "auto"
-    ) -> None:
+    Attributes
+    ----------
+    replaced: how many elements ``nonfinite="zero"`` has replaced in calls with numbers.
+    """
+
+    def __init__(self, fn: Function_, asked: Derivation) -> None:
         if not callable(fn):
             raise TraceError(
-                f"gradc.{of} takes a function, not {type(fn).__name__}",
-                help=f"write gradc.{of}(fn)(x) instead of gradc.{of}(fn(x))",
+                f"gradc.{asked.of} takes a function, not {type(fn).__name__}",
+                help=f"write gradc.{asked.of}(fn)(x) instead of gradc.{asked.of}(fn(x))",
             )
         functools.update_wrapper(self, fn)
-        self.of = of
         self.fn = fn
-        self.wrt = wrt
-        self.has_aux = has_aux
-        self.mode = mode
+        self.replaced = 0
+        self._asked = asked
         self._compiled: Compiled | None = None
+        self._lock = threading.Lock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the derivative at these arguments."""
@@ -265,31 +200,80 @@ class _Derivative:
         if self._compiled is None:
             self._compiled = compiled(self.fn)
         try:
-            return self._compiled.derivative(
-                self.of, args, kwargs, self.wrt, has_aux=self.has_aux, mode=self.mode
+            if self._asked.policies is None:
+                return self._compiled.derivative(self._asked, args, kwargs)
+            asked = self._asked_of(args, kwargs)
+            found, replaced = _counted(
+                self._compiled, asked, lambda form: form.derivative(asked, args, dict(kwargs))
             )
+            with self._lock:
+                self.replaced += replaced
+            return found
         except Exception as error:
             __tracebackhide__ = True
             raise cut(error)  # noqa: B904 - it is the same error
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Build the derivative in the trace that calls it."""
-        fn, args, wrt = take_variables(self.fn, args, self.wrt)
-        traced = Traced(fn, args, kwargs, wrt)
-        leaves = traced.float_leaves(self.of, wrt)
-        if self.of in ("grad", "value_and_grad", "hessian"):
-            check_value(traced.sub, self.has_aux)
-        results = traced.run(traced.derive(self.of, leaves, self.mode), [])
-        if self.of == "grad":
-            return traced.like(wrt, results)
-        if self.of == "value_and_grad":
-            count = len(traced.function.results)
-            return traced.value(results), traced.like(wrt, results[count:])
-        width = len(leaves)
-        rows = [
-            traced.like(wrt, results[start : start + width])
-            for start in range(0, len(results), width)
-        ]
-        if self.of == "hessian":
-            return traced.like(wrt, rows)
-        return nest_results(traced.sub.out_tree, traced.function.result_types, rows)
+        return nested_transforms.derivative(self.fn, self._asked_of(args, kwargs), args, kwargs)
+
+    def _asked_of(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Derivation:
+        """Return what is asked, with arrays that are the same one in these arguments together."""
+        if not self._asked.joins_aliases:
+            return self._asked
+        return self._asked.grouped(_asked_leaves(self.fn, args, kwargs, self._asked.wrt))
+
+
+# -- policies --------------------------------------------------------------------------------------
+
+
+def _counted(fn: Function_, asked: Derivation, run: Callable[[Compiled], Any]) -> tuple[Any, int]:
+    """Return a derivative of a compiled function, and how many of its elements were not finite.
+
+    ``run`` computes it, with the count where there are policies. Raises NonFiniteError under that
+    policy.
+    """
+    form = compiled(fn)
+    if asked.policies is None:
+        return run(form), 0
+    found, count = run(form)
+    if count and asked.policies.nonfinite == "raise":
+        run(form.finite)  # which knows the op and the line
+        raise NonFiniteError("a derivative is not finite")
+    return found, int(count)
+
+
+def _asked_leaves(
+    fn: Function_, args: Sequence[Any], kwargs: dict[str, Any], wrt: Wrt | None
+) -> list[Any]:
+    """Return the leaves of the arguments that are differentiated by, a variable as one leaf."""
+    parameters = Parameters(fn)
+    found: list[Any] = []
+    for entry in listed(wrt):
+        if is_variable(entry):
+            found.append(entry)
+            continue
+        pairs = parameters.pairs(args, kwargs, entry)
+        (position,) = parameters.positions(entry, pairs)
+        found += pytree.flatten(pairs.dynamic[position][1])[0]
+    return found
+
+
+def _together(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the tangents, with the sum of those of one array wherever that is given."""
+    padded = (*tangents, *(None for _ in primals[len(tangents) :]))
+    leaves = [pytree.flatten(primal) for primal in primals]
+    given = [
+        pytree.leaves_like(tangent, structure) for tangent, (_, structure) in zip(padded, leaves)
+    ]
+    if any(part is None for part in given):
+        return tuple(tangents)  # of another nest, which is an error to be found later
+    groups = groups_of([leaf for found, _ in leaves for leaf in found], array_classes())
+    summed = iter(summed_by_group([leaf for part in given for leaf in part or []], groups))
+    together: list[Any] = []
+    for found, structure in leaves:
+        parts = [next(summed) for _ in found]
+        filled = [0.0 * leaf if part is None else part for leaf, part in zip(found, parts)]
+        whole = any(part is not None for part in parts)
+        together.append(pytree.unflatten(structure, filled) if whole else None)
+    return tuple(together)

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradc.api.transforms import vjp
 from gradc.arguments import pytree
+from gradc.autodiff.linearity import nonlinear_node
+from gradc.autodiff.open_calls import OpenCalls
 from gradc.traceback import boundary
+from gradc.tracing import current, subtrace, trace
 from gradc_ir.errors import RuleError
 
 AnyFunction = Callable[..., Any]
@@ -29,9 +33,6 @@ def transpose(function: AnyFunction, *like: Any) -> AnyFunction:
     The transpose takes the cotangent of the value, in its nest, to one cotangent for each argument.
     Raises RuleError, with the line, for a function that is not linear.
     """
-    from gradc.api.transforms import vjp
-    from gradc.tracing import current, subtrace, trace
-
     traced = trace(function, like) if current() is None else subtrace(function, like)
     _check_linear(function, traced.function, len(pytree.flatten(like)[0]))
     # a linear function's derivative does not depend on where it is taken
@@ -39,9 +40,6 @@ def transpose(function: AnyFunction, *like: Any) -> AnyFunction:
 
 
 def _check_linear(function: AnyFunction, graph: Any, count: int) -> None:
-    from gradc.autodiff.linearity import nonlinear_node
-    from gradc.autodiff.open_calls import OpenCalls
-
     opened = OpenCalls()(graph)
     node = nonlinear_node(opened, opened.params[:count], opened.results)
     if node is not None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from gradc.autodiff import zeros
 from gradc.autodiff.table import TABLE
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.graphs.control_flow import Roles, settled
 
 
 class Active(NamedTuple):
@@ -24,8 +25,7 @@ class Active(NamedTuple):
 
 def passes(node: Node) -> bool:
     """Whether tangents of a node's operands reach its results, going by what is written there."""
-    name = node.op.name
-    if name == "mul" or name == "contract":
+    if node.op.multilinear:
         # a literal zero: grad(0 * sqrt(x)) at 0 is 0, not 0 * inf
         return not any(zeros.is_number(operand, 0) for operand in node.operands)
     return TABLE[node.op.name].kind != "zero"
@@ -42,17 +42,43 @@ def active_nodes(function: Function, wrt: Sequence[int], results: Iterable[Value
     return {value.node for value in active_values(function, wrt, results)}
 
 
+def active_in_body(
+    body: Function,
+    given: Sequence[bool],
+    asked: Sequence[bool],
+    consts: int = 0,
+    carries: int = 0,
+) -> Active:
+    """Return what is active in a body that runs once, or in a loop of consts, carries and rows.
+
+    ``given`` says which parameters vary, ``asked`` of which results derivatives are wanted. A carry
+    varies as soon as it does in one step, and is asked for as soon as it is in one. It stands in
+    ``params`` and ``results`` alike; where it only varies, or is only asked for, at the ends of the
+    loop, that is enough: a loop may have no steps.
+    """
+    given, reached, varied = _varied_in_body(body, given, consts, carries)
+
+    def step(asked: Sequence[bool]) -> tuple[list[bool], list[bool]]:
+        useful = _useful(body, varied, _where(body.results, asked))
+        params = [param in useful for param in body.params]
+        return params[consts : consts + carries], params
+
+    asked, _, params = settled(asked, range(carries), step)
+    carried = [given[consts + i] and asked[i] for i in range(carries)]
+    params[consts : consts + carries] = carried
+    rows = [varies and wanted for varies, wanted in zip(reached[carries:], asked[carries:])]
+    return Active(tuple(params), (*carried, *rows))
+
+
 def _varied(function: Function, sources: Iterable[Value]) -> set[Value]:
     """Return the float values that depend on the sources."""
     varied = set(sources)
     for node in function.nodes:
         given = [operand in varied for operand in node.operands]
         if any(given) and passes(node):
-            control = _CONTROL.get(node.op.name)
-            reached = control.reached(node, given) if control else [True] * len(node.results)
             varied.update(
                 result
-                for result, reaches in zip(node.results, reached)
+                for result, reaches in zip(node.results, _reached(node, given))
                 if reaches and result.type.dtype.is_float
             )
     return varied
@@ -65,139 +91,48 @@ def _useful(function: Function, varied: set[Value], results: Iterable[Value]) ->
         asked = [result in useful for result in node.results]
         if any(asked):
             given = [operand in varied for operand in node.operands]
-            control = _CONTROL.get(node.op.name)
-            needed = control.needed(node, given, asked) if control else given
-            useful.update(operand for operand, is_needed in zip(node.operands, needed) if is_needed)
+            needed = zip(node.operands, _needed(node, given, asked))
+            useful.update(operand for operand, is_needed in needed if is_needed)
     return useful
 
 
-# -- control flow ---------------------------------------------------------------------------------
+def _varied_in_body(
+    body: Function, given: Sequence[bool], consts: int, carries: int
+) -> tuple[list[bool], list[bool], set[Value]]:
+    """Return which parameters vary in some step, which results after one, and the values."""
 
-
-def active_in_body(body: Function, given: Sequence[bool], asked: Sequence[bool]) -> Active:
-    """Return what is active in a body that runs once.
-
-    ``given`` says which parameters vary, ``asked`` of which results derivatives are wanted.
-    """
-    varied = _varied(body, _where(body.params, given))
-    useful = _useful(body, varied, _where(body.results, asked))
-    return Active(
-        tuple(param in useful for param in body.params),
-        tuple(is_asked and result in varied for result, is_asked in zip(body.results, asked)),
-    )
-
-
-def active_in_loop(
-    body: Function, consts: int, carries: int, given: Sequence[bool], asked: Sequence[bool]
-) -> Active:
-    """Return what is active in the body of a loop, of consts, carries and rows.
-
-    A carry varies as soon as it does in one step, and is asked for as soon as it is in one. It
-    stands in ``params`` and ``results`` alike; where it only varies, or is only asked for, at the
-    ends of the loop, that is enough: a loop may have no steps.
-    """
-    given, varied = _varied_in_loop(body, consts, carries, given)
-    asked = list(asked)
-    while True:
-        useful = _useful(body, varied, _where(body.results, asked))
-        more = [asked[i] or body.params[consts + i] in useful for i in range(carries)]
-        if more == asked[:carries]:
-            break
-        asked[:carries] = more
-    carried = [given[consts + i] and asked[i] for i in range(carries)]
-    params = [param in useful for param in body.params]
-    params[consts : consts + carries] = carried
-    rows = [
-        is_asked and result in varied
-        for result, is_asked in zip(body.results[carries:], asked[carries:])
-    ]
-    return Active(tuple(params), (*carried, *rows))
-
-
-def _varied_in_loop(
-    body: Function, consts: int, carries: int, given: Sequence[bool]
-) -> tuple[list[bool], set[Value]]:
-    given = list(given)
-    end = consts + carries
-    while True:
+    def step(given: Sequence[bool]) -> tuple[list[bool], set[Value]]:
         varied = _varied(body, _where(body.params, given))
-        more = [given[consts + i] or body.results[i] in varied for i in range(carries)]
-        if more == given[consts:end]:
-            return given, varied
-        given[consts:end] = more
+        return [result in varied for result in body.results], varied
+
+    return settled(given, range(consts, consts + carries), step)
+
+
+def _reached(node: Node, given: Sequence[bool]) -> Sequence[bool]:
+    """Return which results vary; the pred of a cond and how often a loop runs are not smooth."""
+    roles = Roles.of(node)
+    if roles is None:
+        return [True] * len(node.results)
+    sides = []
+    for body in roles.bodies:
+        flags, reached, _ = _varied_in_body(body, given[roles.first :], roles.consts, roles.carries)
+        sides.append([*flags[roles.consts : roles.end], *reached[roles.carries :]])
+    return [any(side) for side in zip(*sides)]  # without the count of a while
+
+
+def _needed(node: Node, given: Sequence[bool], asked: Sequence[bool]) -> Sequence[bool]:
+    """Return which of the operands that vary the results that are asked for depend on."""
+    roles = Roles.of(node)
+    if roles is None:
+        return given
+    given = given[roles.first :]
+    sides = [
+        active_in_body(body, given, asked[: len(body.results)], roles.consts, roles.carries).params
+        for body in roles.bodies
+    ]
+    needed = [varies and any(side) for varies, side in zip(given, zip(*sides))]
+    return [False] * roles.first + needed
 
 
 def _where(values: Sequence[Value], holds: Sequence[bool]) -> list[Value]:
     return [value for value, is_so in zip(values, holds, strict=True) if is_so]
-
-
-class _Scan:
-    """Rows and carries of a scan; its count has no derivative."""
-
-    def reached(self, node: Node, given: Sequence[bool]) -> Sequence[bool]:
-        body, first, consts, carries = self._layout(node)
-        carried, varied = _varied_in_loop(body, consts, carries, given[first:])
-        rows = [result in varied for result in body.results[carries:]]
-        return [*carried[consts : consts + carries], *rows]
-
-    def needed(self, node: Node, given: Sequence[bool], asked: Sequence[bool]) -> Sequence[bool]:
-        body, first, consts, carries = self._layout(node)
-        found = active_in_loop(body, consts, carries, given[first:], asked[: len(body.results)])
-        return [False] * first + [has and is_so for has, is_so in zip(given[first:], found.params)]
-
-    def _layout(self, node: Node) -> tuple[Function, int, int, int]:
-        given = node.attributes
-        return given["body"], int(given["counted"]), given["consts"], given["carries"]
-
-
-class _While(_Scan):
-    """Carries and rows of a while; its condition and its count have no derivative."""
-
-    def reached(self, node: Node, given: Sequence[bool]) -> Sequence[bool]:
-        return [*super().reached(node, given), False]
-
-    def _layout(self, node: Node) -> tuple[Function, int, int, int]:
-        body: Function = node.attributes["body"]
-        consts = node.attributes["body_consts"]
-        first = node.attributes["condition_consts"]
-        return body, first, consts, len(node.operands) - first - consts
-
-
-class _Cond:
-    """What either branch makes of the operands."""
-
-    def reached(self, node: Node, given: Sequence[bool]) -> Sequence[bool]:
-        found = [
-            _varied(branch, _where(branch.params, given[1:])) for branch in self._branches(node)
-        ]
-        return [
-            any(branch.results[i] in varied for branch, varied in zip(self._branches(node), found))
-            for i in range(len(node.results))
-        ]
-
-    def needed(self, node: Node, given: Sequence[bool], asked: Sequence[bool]) -> Sequence[bool]:
-        found = [active_in_body(branch, given[1:], asked).params for branch in self._branches(node)]
-        return [False, *map(any, zip(*found))]
-
-    def _branches(self, node: Node) -> tuple[Function, Function]:
-        return node.attributes["then"], node.attributes["otherwise"]
-
-
-class _Checkpoint:
-    """What the body makes of the operands."""
-
-    def reached(self, node: Node, given: Sequence[bool]) -> Sequence[bool]:
-        body: Function = node.attributes["body"]
-        varied = _varied(body, _where(body.params, given))
-        return [result in varied for result in body.results]
-
-    def needed(self, node: Node, given: Sequence[bool], asked: Sequence[bool]) -> Sequence[bool]:
-        return active_in_body(node.attributes["body"], given, asked).params
-
-
-_CONTROL: dict[str, _Scan | _Cond | _Checkpoint] = {
-    "scan": _Scan(),
-    "while": _While(),
-    "cond": _Cond(),
-    "checkpoint": _Checkpoint(),
-}

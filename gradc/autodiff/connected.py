@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.graphs.control_flow import Roles, settled
 
 # What gradc.disconnected records: a call without rules, which goes before differentiation.
 DISCONNECTED = "disconnected"
@@ -45,39 +46,26 @@ def _needed(function: Function, results: Iterable[int]) -> set[Value]:
 
 def _operands(node: Node, asked: Sequence[bool]) -> Sequence[bool]:
     """Return which operands of a node its results depend on."""
-    name, given = node.op.name, node.attributes
-    every = [True] * len(node.operands)
-    if name == "call":
-        no_rules = given["vjp"] is None and given["jvp"] is None
-        cut = no_rules and given["name"] == DISCONNECTED
-        return [False] if cut else _of_body(given["body"], asked)
-    if name == "checkpoint":
-        return _of_body(given["body"], asked)
-    if name == "cond":
-        sides = zip(_of_body(given["then"], asked), _of_body(given["otherwise"], asked))
-        return [False, *map(any, sides)]
-    if name == "scan":
-        first = int(given["counted"])
-        return [False] * first + _of_loop(given["body"], given["consts"], given["carries"], asked)
-    if name == "while":
-        first, consts = given["condition_consts"], given["body_consts"]
-        carries = len(node.operands) - first - consts
-        return [False] * first + _of_loop(given["body"], consts, carries, asked[:-1])
-    return every
+    if node.op.name == "call":
+        given = node.attributes
+        if given["vjp"] is None and given["jvp"] is None and given["name"] == DISCONNECTED:
+            return [False]
+        roles: Roles | None = Roles((given["body"],), 0, len(node.operands))
+    else:
+        roles = Roles.of(node)
+    if roles is None:
+        return [True] * len(node.operands)
+    sides = [_params(body, asked[: len(body.results)], roles) for body in roles.bodies]
+    return [False] * roles.first + [any(side) for side in zip(*sides)]
 
 
-def _of_body(body: Function, asked: Sequence[bool]) -> list[bool]:
-    needed = _needed(body, [i for i, is_asked in enumerate(asked) if is_asked])
-    return [param in needed for param in body.params]
+def _params(body: Function, asked: Sequence[bool], roles: Roles) -> list[bool]:
+    """Return which parameters of a body are needed; a carry that is in one step is in all."""
 
+    def step(asked: Sequence[bool]) -> tuple[list[bool], list[bool]]:
+        needed = _needed(body, [i for i, is_asked in enumerate(asked) if is_asked])
+        params = [param in needed for param in body.params]
+        return params[roles.consts : roles.end], params
 
-def _of_loop(body: Function, consts: int, carries: int, asked: Sequence[bool]) -> list[bool]:
-    """A carry that is needed in one step is needed in all."""
-    wanted = list(asked)
-    while True:
-        params = _of_body(body, wanted)
-        more = [wanted[i] or params[consts + i] for i in range(carries)]
-        if more == wanted[:carries]:
-            break
-        wanted[:carries] = more
-    return [*params[:consts], *wanted[:carries], *params[consts + carries :]]
+    asked, _, params = settled(asked, range(roles.carries), step)
+    return [*params[: roles.consts], *asked[: roles.carries], *params[roles.end :]]

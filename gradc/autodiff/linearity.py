@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from gradc.autodiff import zeros
 from gradc_ir.core.graph import Function, Node, Value, topological
+from gradc_ir.graphs.control_flow import Roles, settled
 
 
 def nonlinear_node(
@@ -31,9 +34,9 @@ def _follow(function: Function, sources: Sequence[Value]) -> tuple[Node | None, 
     for node in function.nodes:
         varying = [operand in depends for operand in node.operands]
         if any(varying):
-            control = _CONTROL.get(node.op.name)
-            if control is not None:
-                linear, reached = control(node, varying)
+            roles = Roles.of(node)
+            if roles is not None:
+                linear, reached = _control(node, roles, varying)
             else:
                 linear, reached = _is_linear(node, varying), [True] * len(node.results)
             depends.update(x for x, reaches in zip(node.results, reached) if reaches)
@@ -46,7 +49,7 @@ def _is_linear(node: Node, varying: Sequence[bool]) -> bool:
     """Whether a node is linear in its varying operands, all together."""
     positions = [i for i, varies in enumerate(varying) if varies]
     name = node.op.name
-    if name in ("mul", "contract"):
+    if node.op.multilinear:
         return len(positions) == 1
     if name == "div":
         return positions == [0]
@@ -61,69 +64,44 @@ def _is_linear(node: Node, varying: Sequence[bool]) -> bool:
     )
 
 
-# -- control flow: whether it is linear, and which results depend on the varying operands ----------
+def _control(node: Node, roles: Roles, varying: Sequence[bool]) -> tuple[bool, list[bool]]:
+    """Whether control flow is linear, and which results depend on the varying operands.
 
-
-def _scan(node: Node, varying: Sequence[bool]) -> tuple[bool, list[bool]]:
-    attributes = node.attributes
-    first = int(attributes["counted"])
-    init = node.operands[first + attributes["consts"] :][: attributes["carries"]]
-    linear, reached = _loop(attributes["body"], attributes["consts"], init, varying[first:])
-    return linear and not any(varying[:first]), reached
-
-
-def _while(node: Node, varying: Sequence[bool]) -> tuple[bool, list[bool]]:
-    condition: Function = node.attributes["condition"]
-    split, consts = node.attributes["condition_consts"], node.attributes["body_consts"]
-    init = node.operands[split + consts :]
-    linear, reached = _loop(node.attributes["body"], consts, init, varying[split:])
-    read = topological((), condition.results)
-    decides = zip(condition.params, (*varying[:split], *reached[: len(init)]))
-    fixed = not any(varies and param.node in read for param, varies in decides)
-    return linear and fixed, [*reached, not fixed]
-
-
-def _loop(
-    body: Function, consts: int, init: Sequence[Value], varying: Sequence[bool]
-) -> tuple[bool, list[bool]]:
-    """A loop: a carry that depends in one step has to depend, or be 0, in all."""
-    given = list(varying)
-    carries = range(consts, consts + len(init))
-    while True:
-        found, depends = _follow(body, [p for p, varies in zip(body.params, given) if varies])
-        more = [given[i] or body.results[i - consts] in depends for i in carries]
-        if more == given[consts : carries.stop]:
-            break
-        given[consts : carries.stop] = more
-    linear = found is None and all(
-        depending or not given[i] or zeros.is_number(value, 0)
-        for start, after, i in zip(init, body.results, carries)
-        for value, depending in ((start, varying[i]), (after, after in depends))
+    What depends in one branch, or in one step of a loop, has to depend, or be 0, in all.
+    """
+    outside, given = varying[: roles.first], varying[roles.first :]
+    carries = slice(roles.consts, roles.end)
+    sides = [_followed(body, given, roles) for body in roles.bodies]
+    reached = [any(flags) for flags in zip(*(side.reached for side in sides))]
+    values = itertools.chain(
+        zip(node.operands[roles.first :][carries], given[carries], reached),
+        *(zip(body.results, side.depend, reached) for body, side in zip(roles.bodies, sides)),
     )
-    return linear, [*more, *(row in depends for row in body.results[len(init) :])]
-
-
-def _cond(node: Node, varying: Sequence[bool]) -> tuple[bool, list[bool]]:
-    branches = [node.attributes["then"], node.attributes["otherwise"]]
-    linear, reached = _all_of(branches, varying[1:])
-    return linear and not varying[0], [varying[0] or reaches for reaches in reached]
-
-
-def _checkpoint(node: Node, varying: Sequence[bool]) -> tuple[bool, list[bool]]:
-    return _all_of([node.attributes["body"]], varying)
-
-
-def _all_of(bodies: Sequence[Function], varying: Sequence[bool]) -> tuple[bool, list[bool]]:
-    """Bodies that run once: what depends in one of them has to depend, or be 0, in all."""
-    sources = [[p for p, varies in zip(body.params, varying) if varies] for body in bodies]
-    depend = [_follow(*pair)[1] for pair in zip(bodies, sources)]
-    count = len(bodies[0].results)
-    reached = [any(body.results[i] in d for body, d in zip(bodies, depend)) for i in range(count)]
-    linear = not any(
-        nonlinear_node(body, given, [r for r, is_so in zip(body.results, reached) if is_so])
-        for body, given in zip(bodies, sources)
+    linear = not any(side.found for side in sides) and all(
+        depends or not reaches or zeros.is_number(x, 0) for x, depends, reaches in values
     )
-    return linear, reached
+    if node.op.name == "while":
+        condition: Function = node.attributes["condition"]
+        read = topological((), condition.results)
+        decides = zip(condition.params, (*outside, *reached[: roles.carries]))
+        counted = any(varies and param.node in read for param, varies in decides)
+        return linear and not counted, [*reached, counted]
+    decided = node.op.name == "cond" and outside[0]
+    return linear and not any(outside), [decided or reaches for reaches in reached]
 
 
-_CONTROL = {"scan": _scan, "while": _while, "cond": _cond, "checkpoint": _checkpoint}
+class _Side(NamedTuple):
+    """A body: where it stops being linear, and which results depend, after a step and in some."""
+
+    found: Node | None
+    depend: list[bool]
+    reached: list[bool]
+
+
+def _followed(body: Function, given: Sequence[bool], roles: Roles) -> _Side:
+    def step(flags: Sequence[bool]) -> tuple[list[bool], Node | None]:
+        found, depends = _follow(body, [x for x, varies in zip(body.params, flags) if varies])
+        return [x in depends for x in body.results], found
+
+    flags, depend, found = settled(given, range(roles.consts, roles.end), step)
+    return _Side(found, depend, [*flags[roles.consts : roles.end], *depend[roles.carries :]])

@@ -1,18 +1,31 @@
-"""Results of kernels put back into the nests the user knows."""
+"""Results of graphs put back into the nests the user knows, and cotangents taken out of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
 from gradc.arguments import pytree
-from gradc.arguments.as_array import Array
-from gradc.calls.signature import Bound
-from gradc.tracing import Traced
+from gradc.calls.derivation import Derivation
+from gradc.calls.preconditions import TracedLike
+from gradc.pipeline import PolicyPass
 from gradc_ir.core.types import Type
 from gradc_ir.errors import ShapeError
+
+
+class Nested(Protocol):
+    """Arguments whose leaves are in one row: the nest of each, None for a leaf, and its leaves."""
+
+    @property
+    def structure(self) -> Sequence[Any]:
+        """The nests."""
+
+    @property
+    def spans(self) -> Sequence[range]:
+        """The positions of their leaves."""
 
 
 def scalar_or_array(array: Any) -> Any:
@@ -20,50 +33,124 @@ def scalar_or_array(array: Any) -> Any:
     return array[()] if isinstance(array, np.ndarray) and array.ndim == 0 else array
 
 
-def unflatten_parts(
-    bound: Bound, positions: Sequence[int], leaves: Sequence[Any]
-) -> tuple[Any, ...]:
-    """Return the leaves in the nests of the values at these positions."""
-    rest = iter(leaves)
-    parts: list[Any] = []
-    for position in positions:
-        taken = [scalar_or_array(next(rest)) for _ in bound.spans[position]]
-        structure = bound.structure[position]
-        parts.append(taken[0] if structure is None else pytree.unflatten(structure, taken))
-    return tuple(parts)
-
-
-def nest_value(tree: Any, arrays: Sequence[Array]) -> Any:
+def nest_value(tree: Any, arrays: Sequence[Any]) -> Any:
     """Return the arrays in a nest, 0-d ones as scalars."""
     return pytree.unflatten(tree, [scalar_or_array(array) for array in arrays])
 
 
-def nest_floats(traced: Traced, tangents: Sequence[Array]) -> Any:
-    """Put tangents of the float results into the nest of all results; None for the others."""
-    parts = [scalar_or_array(tangent) for tangent in tangents]
-    return nest_results(traced.out_tree, traced.function.result_types, parts)
-
-
-def nest_results(tree: Any, types: Sequence[Type], parts: Sequence[Any]) -> Any:
+def nest_floats(tree: Any, types: Sequence[Type], parts: Sequence[Any]) -> Any:
     """Put something for each float result into the nest of all results; None for the others."""
     rest = iter(parts)
-    return pytree.unflatten(tree, [next(rest) if type_.dtype.is_float else None for type_ in types])
+    return nest_value(tree, [next(rest) if type_.dtype.is_float else None for type_ in types])
 
 
-def cotangent_leaves(tree: Any, types: Sequence[Type], cotangent: Any) -> list[Any]:
-    """Return the leaves of a cotangent that belong to float results.
+class Answer:
+    """What the results of a derivation's graph are to the user.
 
-    Raises ShapeError unless it has the nest of the value; for what is not floating point it may
-    hold None.
+    Parameters
+    ----------
+    asked: the derivation.
+    traced: the function, and the nest of its value.
+    policies: those that were applied, which add a count to the results.
+    arguments: the nests of the function's arguments.
+    positions: the arguments it is differentiated by.
+
+    Attributes
+    ----------
+    nest: takes the results, of NumPy or of a trace, to what the transform returns; under policies,
+        together with how many elements of derivatives were not finite.
     """
-    given, structure = pytree.flatten(cotangent)
-    if structure == tree:
-        return [leaf for leaf, type_ in zip(given, types) if type_.dtype.is_float]
-    floats = pytree.unflatten(tree, [0.0 if type_.dtype.is_float else None for type_ in types])
-    if structure == pytree.flatten(floats)[1]:
-        return given
-    raise ShapeError(
-        "the cotangent has not the nest of the value",
-        found=f"cotangent: {structure}    value: {tree}",
-        help="a * stands for an array; what is not floating point may be None",
-    )
+
+    def __init__(
+        self,
+        asked: Derivation,
+        traced: TracedLike,
+        policies: PolicyPass | None,
+        arguments: Nested,
+        positions: Sequence[int],
+    ) -> None:
+        self.types = traced.function.result_types
+        self.tree = traced.out_tree
+        self._policies = policies
+        self._several = asked.several
+        self._arguments = arguments
+        self._positions = positions
+        leaves = [leaf for position in positions for leaf in arguments.spans[position]]
+        params = traced.function.param_types
+        self._floats = [params[leaf].dtype.is_float for leaf in leaves]
+        by_kind: dict[str, Callable[[Sequence[Any]], Any]] = {
+            "value": functools.partial(nest_value, self.tree),
+            "grad": self.like,
+            "value_and_grad": self._value_and_gradient,
+            "jvp": self._value_and_tangent,
+            "vjp": self._cotangents,
+            "linearize": self._tangent,
+            "hvp": self.like,
+            "hessian": self._hessian,
+            "jacobian": self._jacobian,
+        }
+        self._by_kind = by_kind[asked.of]
+        self.nest = self._by_kind if policies is None else self._with_count
+
+    def value(self, results: Sequence[Any]) -> Any:
+        """Return the value, of which the first results are the leaves."""
+        return nest_value(self.tree, results[: len(self.types)])
+
+    def like(self, leaves: Sequence[Any]) -> Any:
+        """Return leaves in the nests of the arguments that are differentiated by."""
+        rest = iter(leaves)
+        parts: list[Any] = []
+        for position in self._positions:
+            taken = [scalar_or_array(next(rest)) for _ in self._arguments.spans[position]]
+            structure = self._arguments.structure[position]
+            parts.append(taken[0] if structure is None else pytree.unflatten(structure, taken))
+        return tuple(parts) if self._several else parts[0]
+
+    def _with_count(self, results: Sequence[Any]) -> tuple[Any, Any]:
+        assert self._policies is not None
+        found, count = self._policies.unpacked(results)
+        return self._by_kind(found), count
+
+    def _value_and_gradient(self, results: Sequence[Any]) -> tuple[Any, Any]:
+        return self.value(results), self.like(results[len(self.types) :])
+
+    def _value_and_tangent(self, results: Sequence[Any]) -> tuple[Any, Any]:
+        return self.value(results), self._tangent(results[len(self.types) :])
+
+    def _tangent(self, results: Sequence[Any]) -> Any:
+        return nest_floats(self.tree, self.types, results)
+
+    def _cotangents(self, results: Sequence[Any]) -> Any:
+        rest = iter(results)
+        return self.like([next(rest) if is_float else None for is_float in self._floats])
+
+    def _hessian(self, results: Sequence[Any]) -> Any:
+        return self.like(self._rows(results))
+
+    def _jacobian(self, results: Sequence[Any]) -> Any:
+        return nest_floats(self.tree, self.types, self._rows(results))
+
+    def _rows(self, results: Sequence[Any]) -> list[Any]:
+        width = len(self._floats)
+        heads = len(results) // width if width else sum(t.dtype.is_float for t in self.types)
+        return [self.like(results[i * width : (i + 1) * width]) for i in range(heads)]
+
+    def cotangents(self, cotangent: Any) -> list[Any]:
+        """Return the leaves of a cotangent of the value that belong to float results.
+
+        Raises ShapeError unless it has the nest of the value; for what is not floating point it may
+        hold None.
+        """
+        given, structure = pytree.flatten(cotangent)
+        if structure == self.tree:
+            return [leaf for leaf, type_ in zip(given, self.types) if type_.dtype.is_float]
+        if (
+            structure
+            == pytree.flatten(nest_floats(self.tree, self.types, [0.0] * len(self.types)))[1]
+        ):
+            return given
+        raise ShapeError(
+            "the cotangent has not the nest of the value",
+            found=f"cotangent: {structure}    value: {self.tree}",
+            help="a * stands for an array; what is not floating point may be None",
+        )

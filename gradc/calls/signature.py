@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -58,20 +58,34 @@ class Bound:
     def followed_by(self, more: Bound) -> Bound:
         """Return these arguments and, after them, others."""
         start = len(self.leaves)
-        return Bound(
-            self.names + more.names,
-            self.values + more.values,
-            self.static + more.static,
-            self.leaves + more.leaves,
-            self.numbers + more.numbers,
-            self.structure + more.structure,
-            self.spans + tuple(range(span.start + start, span.stop + start) for span in more.spans),
-            self.places + more.places,
+        spans = tuple(range(span.start + start, span.stop + start) for span in more.spans)
+        pairs = zip(_fields(self), _fields(dataclasses.replace(more, spans=spans)))
+        return Bound(*[first + second for first, second in pairs])
+
+    def nests(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        """Return other leaves in the nests of these arguments."""
+        return tuple(
+            leaves[span.start]
+            if structure is None
+            else pytree.unflatten(structure, leaves[span.start : span.stop])
+            for structure, span in zip(self.structure, self.spans)
         )
+
+    def with_floats(self, positions: Iterable[int]) -> Bound:
+        """Return these arguments with floats of the same value for integers at some positions."""
+        leaves, numbers = list(self.leaves), list(self.numbers)
+        for leaf in leaves_of(self, [i for i in positions if i < len(self.spans)]):
+            if leaves[leaf].dtype.kind != "f":
+                leaves[leaf], numbers[leaf] = leaves[leaf].astype(np.float64), None
+        return dataclasses.replace(self, leaves=tuple(leaves), numbers=tuple(numbers))
 
     def without_arrays(self) -> Bound:
         """Return the same without the arrays, to be kept after the call."""
         return dataclasses.replace(self, values=(), leaves=())
+
+
+def _fields(bound: Bound) -> list[Any]:
+    return [getattr(bound, field.name) for field in dataclasses.fields(bound)]
 
 
 CallKey: TypeAlias = tuple[Any, ...]
@@ -96,6 +110,11 @@ class Pairs(NamedTuple):
     dynamic: NamedValues
     static: NamedValues
     places: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the values."""
+        return tuple([name for name, _ in self.dynamic])
 
 
 def call_key(args: Sequence[Any], request: Any) -> CallKey | None:
@@ -143,7 +162,7 @@ class Parameters:
         self.names = tuple(self.signature.parameters)
         kinds = {p.kind for p in self.signature.parameters.values()}
         self.plain = kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD}
-        self.static = frozenset(self._static_name(entry) for entry in _listed(static))
+        self.static = frozenset(self._static_name(entry) for entry in listed(static))
 
     def current(self, function: Callable[..., Any]) -> Parameters:
         """Return these, or new ones when the function has other code or default values by now."""
@@ -268,7 +287,7 @@ class Parameters:
     def positions(self, wrt: Wrt, bound: Named) -> tuple[int, ...]:
         """Return the positions, among the bound values, that ``wrt`` names."""
         found = []
-        for entry in _listed(choose_wrt(wrt, {})):
+        for entry in listed(choose_wrt(wrt, {})):
             if not isinstance(entry, str):
                 if not -len(bound.places) <= entry < len(bound.places):
                     raise TraceError(
@@ -287,7 +306,7 @@ class Parameters:
 def asked(wrt: Wrt, places: Sequence[str]) -> set[str]:
     """Return the names that ``wrt`` asks for, as far as there are such parameters."""
     found = set()
-    for entry in _listed(choose_wrt(wrt, {})):
+    for entry in listed(choose_wrt(wrt, {})):
         if isinstance(entry, str):
             found.add(entry)
         elif -len(places) <= entry < len(places):
@@ -295,7 +314,8 @@ def asked(wrt: Wrt, places: Sequence[str]) -> set[str]:
     return found
 
 
-def _listed(entries: Any) -> tuple[Any, ...]:
+def listed(entries: Any) -> tuple[Any, ...]:
+    """Return entries as a tuple, also a single one."""
     return tuple(entries) if isinstance(entries, (tuple, list)) else (entries,)
 
 
@@ -362,7 +382,7 @@ def is_variable(entry: Any) -> bool:
 
 def names_variables(wrt: Wrt) -> bool:
     """Whether ``wrt`` names a Variable."""
-    return any(map(is_variable, wrt if isinstance(wrt, (tuple, list)) else (wrt,)))
+    return any(map(is_variable, listed(wrt)))
 
 
 def choose_wrt(wrt: Wrt | None, kwargs: dict[str, Any]) -> Wrt:
@@ -377,50 +397,28 @@ def choose_wrt(wrt: Wrt | None, kwargs: dict[str, Any]) -> Wrt:
         wrt = kwargs.pop("argnums")
     if wrt is None or type(wrt) is int or type(wrt) is str:
         return 0 if wrt is None else wrt
-    for entry in _listed(wrt):
+    for entry in listed(wrt):
         number = isinstance(entry, (int, str, np.integer)) and not isinstance(entry, bool)
         if not number and not is_variable(entry):
             raise TraceError(
                 f"wrt: {entry!r:.60} is neither a position nor a parameter's name",
                 help="pass a position, a name, a gradc.Variable, or a tuple of them",
             )
-    return wrt
+    return tuple(wrt) if isinstance(wrt, list) else wrt
 
 
 def bind_types(names: Sequence[str], given: Sequence[Any]) -> tuple[Bound, list[Type]]:
     """Return arguments given as nests of types: bound as if by arrays, and the flat types."""
-    types: list[Type] = []
-    spans: list[range] = []
-    structures: list[Any] = []
-    for value in given:
-        start = len(types)
-        if isinstance(value, Type):
-            types.append(value)
-            structures.append(None)
-        else:
-            flat, structure = pytree.flatten(value)
-            types += flat
-            structures.append(structure)
-        spans.append(range(start, len(types)))
-    leaves = tuple(np.empty((0,) * type_.rank, dtype=type_.dtype.numpy) for type_ in types)
-    bound = Bound(
-        tuple(names[: len(given)]),
-        tuple(given),
-        (),
-        leaves,
-        (None,) * len(leaves),
-        tuple(structures),
-        tuple(spans),
-        tuple(names),
-    )
+    types = [type_ for value in given for type_ in pytree.flatten(value)[0]]
+    arrays = [pytree.map_leaves(_empty, value) for value in given]
+    bound = flatten_arguments(list(zip(names, arrays)), places=tuple(names))
     return bound, types
 
 
-def leaves_of(bound: Bound, positions: Sequence[int], floats: bool = False) -> tuple[int, ...]:
-    """Return the leaves of the values at these positions; with ``floats`` only floating ones."""
-    return tuple(
-        leaf
-        for position in positions
-        for leaf in bound.spans[position]
-        if not floats or bound.leaves[leaf].dtype.kind == "f"
-    )
+def _empty(type_: Type) -> Array:
+    return np.empty((0,) * type_.rank, dtype=type_.dtype.numpy)
+
+
+def leaves_of(bound: Bound, positions: Sequence[int]) -> tuple[int, ...]:
+    """Return the leaves of the values at these positions."""
+    return tuple([leaf for position in positions for leaf in bound.spans[position]])

@@ -6,7 +6,6 @@ import sys
 
 import click
 
-from gradc import __version__
 from gradc.cli.check import check
 from gradc.cli.doctor import doctor
 from gradc.cli.dump import dump
@@ -14,6 +13,7 @@ from gradc.cli.explain import explain
 from gradc.cli.export import export
 from gradc.cli.passes import passes
 from gradc.cli.rules import rules
+from gradc.version import __version__
 from gradc_ir.errors import GradcError
 
 

@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from gradc.api.policies import groups_of, summed_by_group
 from gradc.api.transforms import vjp
 from gradc.arguments import pytree
 from gradc.arguments.as_array import Array, as_array
+from gradc.calls.policies import groups_of, summed_by_group
 from gradc.custom.custom_gradient import CustomGradient, custom_gradient
 from gradc.traceback import boundary
 from gradc.tracing import call, current

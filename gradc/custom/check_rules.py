@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradc.arguments import pytree
 from gradc.autodiff.open_calls import OpenCalls
 from gradc.autodiff.transpose import forward_of, reverse_of
+from gradc.tracing import trace
 from gradc_ir.core.graph import Function, Node
 from gradc_ir.core.types import Type
 from gradc_ir.errors import GradcError, RuleError
 from gradc_ir.interpreter.interpret import interpret, numbers, watched
-
-if TYPE_CHECKING:
-    from gradc.custom.custom_gradient import CustomGradient
 
 Arrays = list[Any]
 Direction = Callable[[str, Mapping[str, Any]], Function]
@@ -54,11 +53,9 @@ def check_rules(attributes: Mapping[str, Any]) -> None:
         )
 
 
-def check_at(custom: CustomGradient, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-    """Check the rules of a function at the arguments of a call with numbers."""
-    from gradc.tracing import trace
-
-    traced = trace(custom.unchecked().__gradc_trace__, args, kwargs)
+def check_at(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Check the rules of a function, as traced code calls it, at arguments that are numbers."""
+    traced = trace(function, args, kwargs)
     seen: dict[Node, Arrays] = {}
 
     def keep(of: Function, node: Node, operands: Sequence[Any], _: Sequence[Any]) -> None:
@@ -74,8 +71,6 @@ def check_at(custom: CustomGradient, args: Sequence[Any], kwargs: Mapping[str, A
 
 
 def _leaves(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Arrays:
-    from gradc.arguments import pytree
-
     leaves, _ = pytree.flatten((tuple(args), tuple(kwargs.values())))
     numbers = (np.ndarray, np.generic, float, int)
     return [np.asarray(leaf) for leaf in leaves if isinstance(leaf, numbers)]

@@ -130,13 +130,13 @@ class Arguments:
         """Return the leaves of each chosen argument, None when what was found does not fit."""
         structures = [self.structures[i] for i in chosen]
         if len(chosen) == 1:
-            only = leaves_like(found, structures[0])
+            only = pytree.leaves_like(found, structures[0])
             if only is not None:
                 return [only]
         if not isinstance(found, tuple | list):
             return None
         if len(found) == len(chosen):
-            parts = [leaves_like(part, like) for part, like in zip(found, structures)]
+            parts = [pytree.leaves_like(part, like) for part, like in zip(found, structures)]
             if all(part is not None for part in parts):
                 return [part or [] for part in parts]
         if len(found) == sum(structure.leaves for structure in structures):
@@ -177,17 +177,6 @@ def signature_of(function: AnyFunction) -> inspect.Signature:
 def takes(rule: AnyFunction, name: str) -> bool:
     """Whether a rule has a parameter of this name."""
     return name in signature_of(rule).parameters
-
-
-def leaves_like(found: Any, structure: pytree.Structure) -> list[Any] | None:
-    """Return the leaves of a nest of this structure, None when it has another one.
-
-    None stands for a nest of Nones.
-    """
-    if found is None:
-        return [None] * structure.leaves
-    leaves, have = pytree.flatten(found)
-    return leaves if have == structure else None
 
 
 def counted(count: int, noun: str) -> str:

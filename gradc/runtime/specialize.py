@@ -20,10 +20,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradc.arguments.as_array import Array
-from gradc.pipeline import Options
+from gradc.calls.derivation import Derivation
+from gradc.pipeline import Options, PolicyPass, final_functions
 from gradc.runtime.executable import Executable
 from gradc.tracing import NeedsConcreteSize, Traced
 from gradc_ir import ops
+from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Size, evaluate, symbol, symbols
 from gradc_ir.core.types import DType, Type, dtype_of
@@ -58,11 +60,20 @@ class Signature:
 
 @dataclass(frozen=True)
 class Specialization:
-    """A traced function made executable for static or symbolic sizes."""
+    """A traced function made executable for static or symbolic sizes.
+
+    Parameters
+    ----------
+    traced: the function.
+    policies: those of its derivative, if there are any.
+    executables: one, or the two halves of a pullback.
+    nonempty: sizes that must not be 0, see :func:`nonempty_sizes`.
+    """
 
     traced: Traced
+    policies: PolicyPass | None
     executables: tuple[Executable, ...]
-    nonempty: tuple[Size, ...] = ()  # sizes that must not be 0, see nonempty_sizes
+    nonempty: tuple[Size, ...] = ()
 
     def arrays(self, leaves: Sequence[Array]) -> list[Array]:
         """Return the leaves followed by the hidden inputs, read now, for one call.
@@ -74,33 +85,37 @@ class Specialization:
             self.traced.prints.show(arrays)
         return arrays
 
+    def run(self, leaves: Sequence[Array], pushed: Sequence[Array] = ()) -> list[Array]:
+        """Return the results of the first executable, also given tangents."""
+        return self.executables[0]([*self.arrays(leaves), *pushed])
+
 
 class Family:
-    """The specializations of one request on one structure of arguments.
+    """The specializations of one derivation on one structure of arguments.
 
     Parameters
     ----------
-    of: the kind of request, for the log.
+    asked: the derivation.
+    wrt: the leaves that it is with respect to.
     name: the function's name, for the log.
     trace: from the leaves' types to a traced function.
-    finish: from a traced function to the final ones: one, or the two halves of a pullback.
     record: is told of each compilation.
     options: what the user chose for the function.
     """
 
     def __init__(
         self,
-        of: str,
+        asked: Derivation,
+        wrt: tuple[int, ...],
         name: str,
         trace: Callable[[Sequence[Type]], Traced],
-        finish: Callable[[Traced], Sequence[Function]],
         record: Callable[[Signature], None],
         options: Options,
     ) -> None:
-        self.of = of
         self.name = name
+        self._asked = asked
+        self._wrt = wrt
         self._trace = trace
-        self._finish = finish
         self._record = record
         self._options = options
         self._seen: list[Shapes] = []
@@ -177,11 +192,13 @@ class Family:
             if self._per_size:
                 reason = f"one kernel per size: {self._per_size}"
         options = self._options
+        request = self._asked.request(traced, self._wrt, options, traced.function.names.__getitem__)
         executables = tuple(
             Executable(function, options.debug_nans, options.blas)
-            for function in self._finish(traced)
+            for function in final_functions(traced.function, request)
         )
-        made = Specialization(traced, executables, nonempty_sizes(traced.function))
+        nonempty = nonempty_sizes(traced.function)
+        made = Specialization(traced, request.policies, executables, nonempty)
         if len(self._made) >= _MOST_KERNELS:
             oldest = self._made[0]
             kept = {key: one for key, one in self._by_shapes.items() if one is not oldest}
@@ -191,7 +208,7 @@ class Family:
         del self._seen[:-_MOST_SHAPES]
         seconds = time.perf_counter() - start
         signature = Signature(
-            self.of,
+            self._asked.of,
             spec_of(traced),
             "; ".join([reason, *(each.reason for each in executables if each.reason)]),
             seconds,
@@ -250,8 +267,6 @@ def nonempty_sizes(function: Function) -> tuple[Size, ...]:
 def _fits(
     function: Function, shapes: Sequence[tuple[int, ...]], nonempty: Sequence[Size] = ()
 ) -> bool:
-    from gradc_ir.core.binding import bind_sizes
-
     try:
         values = bind_sizes(function.param_types, shapes)
     except ShapeError:

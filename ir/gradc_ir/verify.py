@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from gradc_ir.core import sizes
 from gradc_ir.core.constant import Constant
 from gradc_ir.core.graph import Function, Node, Value
@@ -12,14 +14,21 @@ from gradc_ir.errors import GradcError, VerifyError
 from gradc_ir.text.printer import print_node
 
 
-def verify(function: Function) -> None:
+def verify(
+    function: Function, more: Mapping[str, Op] | None = None, symbols: Iterable[str] = ()
+) -> None:
     """Raise VerifyError, naming the node and the user's line, unless the function is well-formed.
 
     Checked: the parameters are those of the function; every op is in the table and has its operands
     and attributes; every type is what the op's type rule says; every size is made of symbols that
     the parameters bind; bodies are well-formed, too.
+
+    Parameters
+    ----------
+    more: ops by name that may be there besides those of the language.
+    symbols: sizes that the functions around a body bind.
     """
-    _Verifier(function, frozenset(), set()).run()
+    _Verifier(function, frozenset(symbols), more or {}, set()).run()
 
 
 class _Verifier:
@@ -29,9 +38,14 @@ class _Verifier:
     """
 
     def __init__(
-        self, function: Function, outer: frozenset[str], seen: set[tuple[int, frozenset[str]]]
+        self,
+        function: Function,
+        outer: frozenset[str],
+        more: Mapping[str, Op],
+        seen: set[tuple[int, frozenset[str]]],
     ) -> None:
         self.function = function
+        self.more = more
         self.seen = seen
         # what was found right of ops without attributes, by the types they are on and make
         self.right: set[tuple[Op, tuple[Type, ...], Type]] = set()
@@ -75,7 +89,7 @@ class _Verifier:
 
     def _node(self, node: Node) -> None:
         op = node.op
-        if TABLE.get(op.name) is not op:
+        if self.more.get(op.name, TABLE.get(op.name)) is not op:
             raise self._failure(f"{op.name} is not in the op table", node)
         if op.operands is not None and len(node.operands) != op.operands:
             what = f"{op.name} has {len(node.operands)} operands, not {op.operands}"
@@ -101,7 +115,7 @@ class _Verifier:
         if isinstance(attribute, Function):
             body = id(attribute), self.symbols
             if body not in self.seen:
-                _Verifier(attribute, self.symbols, self.seen).run()
+                _Verifier(attribute, self.symbols, self.more, self.seen).run()
                 self.seen.add(body)
         elif isinstance(attribute, tuple | Expr):
             self._sizes(node, attribute if isinstance(attribute, tuple) else (attribute,))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradc_codegen.schedule.prepare import prepare
-from gradc_codegen.schedule.sampling import sample
+from gradc_codegen.schedule.passes.sample_contractions import SampleContractions
+from gradc_codegen.schedule.passes.spell_out import SpellOut
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import symbol
@@ -19,6 +19,7 @@ from tests.codegen.compiled import assert_compiled_same, function_of
 from tests.comparing import assert_same_bits
 
 n = symbol("n")
+SAMPLE = SampleContractions()
 ROWS, COLUMNS = np.tril_indices(5, -1)
 
 
@@ -54,7 +55,7 @@ def _contracted(function: Function) -> list[str]:
 )
 def test_operands_are_gathered(body: Callable[[Value, Value], Value], spec: str) -> None:
     function = _function(body)
-    sampled = sample(function)
+    sampled = SAMPLE(function)
     assert _contracted(sampled) == [spec]
     for length in (0, 1, 31, 33, 70):
         arrays = list(np.random.default_rng(length).normal(size=(2, length, 2, 5)))
@@ -67,7 +68,7 @@ def test_what_is_read_elsewhere_too_stays_whole() -> None:
         product = build.contract(x, y, "nki,nkj->kij")
         return [build.gather(product, [_index(ROWS), _index(COLUMNS)], (1, 2)), product]
 
-    assert _contracted(prepare(_function(body))) == ["nki,nkj->kij"]
+    assert _contracted(SpellOut()(SAMPLE(_function(body)))) == ["nki,nkj->kij"]
 
 
 def test_as_many_elements_as_there_are_stay_whole() -> None:
@@ -75,7 +76,7 @@ def test_as_many_elements_as_there_are_stay_whole() -> None:
         return build.gather(build.contract(x, y, "nki,nkj->ikj"), [_index([0, 1, 2, 3, 4])], (0,))
 
     function = _function(body)
-    assert sample(function) is function
+    assert SAMPLE(function) is function
 
 
 def test_an_index_outside_fails_as_before() -> None:
@@ -85,4 +86,4 @@ def test_an_index_outside_fails_as_before() -> None:
     function = _function(body)
     arrays = list(np.ones((2, 3, 2, 5)))
     with pytest.raises(IndexError):
-        interpret(sample(function), arrays)
+        interpret(SAMPLE(function), arrays)

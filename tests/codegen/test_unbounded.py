@@ -10,7 +10,7 @@ import pytest
 
 from gradc.runtime.executable import Executable
 from gradc_codegen.lower.lower import lower
-from gradc_codegen.machine.object_file import emit_object
+from gradc_codegen.machine.machine_code import machine_code
 from gradc_codegen.scalar.wide_exponents import watched
 from gradc_ir import build
 from gradc_ir.core.builder import Builder
@@ -205,7 +205,7 @@ def test_few_values_are_watched() -> None:
 
 def test_an_object_has_a_function_for_formulas_of_its_own() -> None:
     text = lower(function_of(FORMULAS[1], DType.F64, (9,)), "f")
-    assert b"gradc_formula" not in emit_object(text, exported=["f"])
+    assert b"gradc_formula" not in machine_code(text, exported=["f"]).object()
 
 
 def test_a_whole_power_is_made_of_products() -> None:

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gradc_codegen.arrays.blas import is_choice
-from gradc_codegen.schedule.copy_cheap_values import with_copies
 from gradc_codegen.schedule.in_place import Links, overwriting, root
-from gradc_codegen.schedule.prepare import prepare
-from gradc_codegen.schedule.split_windows import divide
+from gradc_codegen.schedule.passes.prepare import prepare
 from gradc_ir.core.graph import Function, Node
 
 
@@ -31,16 +29,20 @@ class Draft:
     links: dict[Node, Mapping[int, int]] = field(default_factory=dict)
 
 
-def draft(function: Function, blas: bool = False) -> Draft:
+def draft(function: Function, blas: bool = False, outer: tuple[str, ...] = ()) -> Draft:
     """Return a function prepared, with the drafts of all bodies in it.
 
-    ``blas``: whether contractions that are bound by arithmetic go to BLAS.
+    Parameters
+    ----------
+    blas: whether contractions that are bound by arithmetic go to BLAS.
+    outer: for a body the sizes that the functions around it bind.
     """
-    made = Draft(with_copies(divide(prepare(function, blas))))
+    made = Draft(prepare(function, blas, outer))
+    symbols = (*outer, *function.size_symbols)
     for node in made.function.nodes:
         if node.op.family == "control":
             inner = blas and not is_choice(node)
-            bodies = tuple(draft(body, inner) for body in bodies_of(node))
+            bodies = tuple(draft(body, inner, symbols) for body in bodies_of(node))
             granted = _granted(node, bodies)
             made.bodies[node], made.granted[node] = bodies, granted
             made.links[node] = {

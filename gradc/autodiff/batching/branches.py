@@ -21,7 +21,7 @@ def _cond(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Mapped
     pred, *given = operands
     if pred.varies:
         return _cond_by_point(points, node, pred.value, given)
-    flags = points.varying.cond(node, [operand.varies for operand in operands])
+    flags = points.varying.control(node, [operand.varies for operand in operands]).results
     bodies: list[Function] = [node.attributes[branch] for branch in ("then", "otherwise")]
     mask = mask_of(points, *bodies)
     varies = [operand.varies for operand in given]

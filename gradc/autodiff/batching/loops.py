@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from gradc.autodiff.batching.bodies import Body, body_of, building, mask_of, spread_where
 from gradc.autodiff.batching.points import Mapped, Points, Rule
-from gradc.autodiff.batching.varying import LoopFlags
+from gradc.autodiff.batching.varying import ControlFlags
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType, Type
@@ -17,19 +17,19 @@ from gradc_ir.core.types import DType, Type
 
 def _scan(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Mapped]:
     given = node.attributes
-    flags = points.varying.scan(node, [operand.varies for operand in operands])
+    flags = points.varying.control(node, [operand.varies for operand in operands])
     count = operands[0] if given["counted"] else None
     operands = operands[1:] if given["counted"] else operands
     end = given["consts"] + given["carries"]
     consts, rows = operands[: given["consts"]], operands[end:]
     init = _started(points, operands[given["consts"] : end], flags)
-    if flags.steps:
+    if flags.decided:
         assert count is not None
         found = _scan_to_counts(points, node, count.value, consts, init, rows)
     else:
         found = _scan_together(points, node, count, consts, init, rows, flags)
     carries = [Mapped(*pair) for pair in zip(found, flags.carries)]
-    return [*carries, *_stacked(found[len(init) :], flags.rows)]
+    return [*carries, *_stacked(found[len(init) :], flags.rest)]
 
 
 def _scan_together(
@@ -39,7 +39,7 @@ def _scan_together(
     consts: list[Mapped],
     init: list[Mapped],
     rows: list[Mapped],
-    flags: LoopFlags,
+    flags: ControlFlags,
 ) -> Sequence[Value]:
     """Every point takes as many steps."""
     given = node.attributes
@@ -110,16 +110,16 @@ def _scan_to_counts(
 
 def _while(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Mapped]:
     given = node.attributes
-    flags = points.varying.while_loop(node, [operand.varies for operand in operands])
+    flags = points.varying.control(node, [operand.varies for operand in operands])
     split = given["condition_consts"]
     end = split + given["body_consts"]
     asked, consts = operands[:split], operands[split:end]
     init = _started(points, operands[end:], flags)
-    run = _while_any if flags.steps else _while_together
+    run = _while_any if flags.decided else _while_together
     found = run(points, node, asked, consts, init, flags)
     carries = [Mapped(*pair) for pair in zip(found, flags.carries)]
-    rows = _stacked(found[len(init) : -1], flags.rows)
-    return [*carries, *rows, Mapped(found[-1], flags.steps)]
+    rows = _stacked(found[len(init) : -1], flags.rest)
+    return [*carries, *rows, Mapped(found[-1], flags.decided)]
 
 
 def _while_together(
@@ -128,7 +128,7 @@ def _while_together(
     asked: list[Mapped],
     consts: list[Mapped],
     init: list[Mapped],
-    flags: LoopFlags,
+    flags: ControlFlags,
 ) -> Sequence[Value]:
     """All points go on together: the condition holds for all of them or for none."""
     given = node.attributes
@@ -156,7 +156,7 @@ def _while_any(
     asked: list[Mapped],
     consts: list[Mapped],
     init: list[Mapped],
-    flags: LoopFlags,
+    flags: ControlFlags,
 ) -> Sequence[Value]:
     """Go on while some point does; which do is a carry, so the condition is asked once a step.
 
@@ -216,7 +216,7 @@ def _note_bases(
             points.note_base(found[i], carry.value)
 
 
-def _started(points: Points, init: Sequence[Mapped], flags: LoopFlags) -> list[Mapped]:
+def _started(points: Points, init: Sequence[Mapped], flags: ControlFlags) -> list[Mapped]:
     """Return the first carries, those that will vary with the axis of points."""
     return [
         Mapped(points.spread(*carry), True) if varies else carry

@@ -6,24 +6,22 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from gradc_ir.core.graph import Function, Node
+from gradc_ir.graphs.control_flow import Roles, settled
 
 Flags: TypeAlias = tuple[bool, ...]
-# What can fail for a point, or go on for ever: indices, and loops with a number of steps.
-_MAY_FAIL = frozenset({"gather", "scatter_set", "scatter_add", "scan", "while"})
-_MASKED = _MAY_FAIL | {"set_slice"}
 
 
-class LoopFlags(NamedTuple):
-    """What varies in a loop: its number of steps, its carries, the rows it makes."""
+class ControlFlags(NamedTuple):
+    """What varies of control flow: which branch or how many steps, the carries, the rest."""
 
-    steps: bool
+    decided: bool
     carries: Flags
-    rows: Flags
+    rest: Flags
 
     @property
     def results(self) -> Flags:
-        """The flags of what a scan makes."""
-        return self.carries + self.rows
+        """The flags of a body's results."""
+        return self.carries + self.rest
 
 
 class Varying:
@@ -31,7 +29,7 @@ class Varying:
 
     def __init__(self) -> None:
         self._results: dict[tuple[Function, Flags], Flags] = {}
-        self._holds: dict[tuple[Function, frozenset[str]], bool] = {}
+        self._holds: dict[tuple[Function, Callable[[Node], bool]], bool] = {}
 
     def results(self, function: Function, flags: Iterable[bool]) -> Flags:
         """Return which results vary, given which parameters do."""
@@ -45,120 +43,63 @@ class Varying:
         varies = dict(zip(function.params, flags, strict=True))
         for node in function.body:
             given = tuple([varies[operand] for operand in node.operands])
-            if not any(given):
-                found: Flags = (False,) * len(node.results)
-            elif node.op.name in _CONTROL:
-                found = _CONTROL[node.op.name](self, node, given)
-            else:
-                found = (True,) * len(node.results)
+            found: Flags = (any(given),) * len(node.results)
+            if any(given) and Roles.of(node) is not None:
+                control = self.control(node, given)
+                found = (*control.results, control.decided)[: len(node.results)]
             varies.update(zip(node.results, found, strict=True))
         return tuple([varies[result] for result in function.results])
 
-    def scan(self, node: Node, flags: Sequence[bool]) -> LoopFlags:
-        """Return what varies in a scan, given which operands do."""
-        given = node.attributes
-        steps = bool(given["counted"] and flags[0])
-        flags = flags[1:] if given["counted"] else flags
-        end = given["consts"] + given["carries"]
-        consts, rows = tuple(flags[: given["consts"]]), tuple(flags[end:])
-        carries = tuple(flags[given["consts"] : end])
-        return _settled(
-            carries,
-            lambda now: (steps, self.results(given["body"], consts + now + rows)),
-        )
+    def control(self, node: Node, flags: Sequence[bool]) -> ControlFlags:
+        """Return what varies of control flow, given which operands do."""
+        roles = Roles.of(node)
+        assert roles is not None, "only a call keeps its bodies to itself"
+        outside, given = flags[: roles.first], flags[roles.first :]
+        carries = range(roles.consts, roles.end)
+        sides = []
+        for body in roles.bodies:
 
-    def while_loop(self, node: Node, flags: Sequence[bool]) -> LoopFlags:
-        """Return what varies in a while loop, given which operands do."""
-        given = node.attributes
-        split = given["condition_consts"]
-        end = split + given["body_consts"]
+            def step(now: list[bool], body: Function = body) -> tuple[list[bool], None]:
+                return list(self.results(body, now)), None
 
-        def turn(carries: Flags) -> tuple[bool, Flags]:
-            (steps,) = self.results(given["condition"], (*flags[:split], *carries))
-            return steps, self.results(given["body"], (*flags[split:end], *carries))
-
-        return _settled(tuple(flags[end:]), turn)
-
-    def cond(self, node: Node, flags: Sequence[bool]) -> Flags:
-        """Return which results of a branch vary, given which operands do."""
-        if flags[0]:
-            return (True,) * len(node.results)
-        then, otherwise = (
-            self.results(node.attributes[branch], flags[1:]) for branch in ("then", "otherwise")
-        )
-        return _either(then, otherwise)
+            now, after, _ = settled(given, carries, step)
+            sides.append([*now[roles.consts : roles.end], *after[roles.carries :]])
+        decided = any(outside)
+        if node.op.name == "while":
+            asked = (*outside, *sides[0][: roles.carries])
+            (decided,) = self.results(node.attributes["condition"], asked)
+        found = tuple([decided or any(side) for side in zip(*sides)])
+        return ControlFlags(decided, found[: roles.carries], found[roles.carries :])
 
     # -- what bodies hold --------------------------------------------------------------------------
 
     def may_fail(self, function: Function) -> bool:
-        """Whether a function holds what can fail, or a loop, and so is run for a reason only."""
-        return self._contains(function, _MAY_FAIL)
+        """Whether a function holds an index or a loop: it is run for a reason only."""
+        return self._contains(function, _may_fail)
 
     def heeds_mask(self, function: Function) -> bool:
         """Whether a function holds what does another thing for points that are not at work."""
-        return self._contains(function, _MASKED)
+        return self._contains(function, _heeds_mask)
 
-    def _contains(self, function: Function, names: frozenset[str]) -> bool:
-        key = (function, names)
+    def _contains(self, function: Function, asked: Callable[[Node], bool]) -> bool:
+        key = (function, asked)
         found = self._holds.get(key)
         if found is None:
             found = self._holds[key] = any(
-                node.op.name in names or any(self._contains(body, names) for body in _bodies(node))
+                asked(node) or any(self._contains(body, asked) for body in _bodies(node))
                 for node in function.body
             )
         return found
 
 
+def _may_fail(node: Node) -> bool:
+    """Whether a node can fail for a point, or go on for ever."""
+    return node.op.family == "index" or node.op.name in ("scan", "while")
+
+
+def _heeds_mask(node: Node) -> bool:
+    return _may_fail(node) or node.op.updates
+
+
 def _bodies(node: Node) -> list[Function]:
     return [body for body in node.attributes.values() if isinstance(body, Function)]
-
-
-def _settled(carries: Flags, turn: Callable[[Flags], tuple[bool, Flags]]) -> LoopFlags:
-    """Return what varies in a loop once no carry begins to.
-
-    ``turn``: from the carries' flags to whether the number of steps varies, and the body's results.
-    """
-    while True:
-        steps, found = turn(carries)
-        after = _either(carries, found[: len(carries)])
-        if steps or after == carries:
-            break
-        carries = after
-    made = found[len(carries) :]
-    if steps:
-        return LoopFlags(True, (True,) * len(carries), (True,) * len(made))
-    return LoopFlags(False, carries, made)
-
-
-def _either(x: Sequence[bool], y: Sequence[bool]) -> Flags:
-    return tuple([a or b for a, b in zip(x, y, strict=True)])
-
-
-def _all(varying: Varying, node: Node, flags: Flags) -> Flags:
-    return (True,) * len(node.results)
-
-
-def _scan(varying: Varying, node: Node, flags: Flags) -> Flags:
-    return varying.scan(node, flags).results
-
-
-def _while(varying: Varying, node: Node, flags: Flags) -> Flags:
-    found = varying.while_loop(node, flags)
-    return (*found.results, found.steps)
-
-
-def _cond(varying: Varying, node: Node, flags: Flags) -> Flags:
-    return varying.cond(node, flags)
-
-
-def _checkpoint(varying: Varying, node: Node, flags: Flags) -> Flags:
-    return varying.results(node.attributes["body"], flags)
-
-
-_CONTROL: dict[str, Callable[[Varying, Node, Flags], Flags]] = {
-    "call": _all,
-    "checkpoint": _checkpoint,
-    "scan": _scan,
-    "while": _while,
-    "cond": _cond,
-}

@@ -27,7 +27,7 @@ from gradc_ir.core.sizes import TAPE
 @joint_rule(ops.scan)
 def push_through_scan(site: Site, tangents: Tangents) -> tuple[list[Value], Tangents]:
     """A scan: the scan of the body with its tangents, carried along where carries vary."""
-    loop = _loop(site)
+    loop = Loop.of(site)
     given = site.attributes
     body, consts, init, rows = pushed(loop, tangents[loop.first :])
     found = build.scan(
@@ -50,7 +50,7 @@ def run_scan(site: Site) -> tuple[list[Value], object]:
     if site.attributes["checkpoint"] is not None:
         made, stack = checkpointed.augment(site)
         return list(made), stack
-    loop = _loop(site)
+    loop = Loop.of(site)
     halves = halves_of(loop)
     given = site.attributes
     start = loop.consts + loop.carries
@@ -76,12 +76,6 @@ def pull_through_scan(site: Site, cotangents: Cotangents) -> Cotangents:
     if site.attributes["checkpoint"] is not None:
         return checkpointed.pull(site, cotangents)
     return pull(site.kept, site, cotangents, reverse=not site.attributes["reverse"])
-
-
-def _loop(site: Site) -> Loop:
-    given = site.attributes
-    first = int(given["counted"])
-    return Loop.of(site, given["body"], given["consts"], given["carries"], first)
 
 
 def _count(site: Site) -> Value | None:

@@ -26,7 +26,7 @@ from gradc_ir.core.sizes import TAPE
 @joint_rule(ops.while_)
 def push_through_while(site: Site, tangents: Tangents) -> tuple[list[Value], Tangents]:
     """A while: the while of the body with its tangents, under the same condition."""
-    loop = _loop(site)
+    loop = Loop.of(site)
     body, consts, init, _ = pushed(loop, tangents[loop.first :])
     more = [value.type for value in init[loop.carries :]]
     found = build.while_loop(
@@ -44,7 +44,7 @@ def push_through_while(site: Site, tangents: Tangents) -> tuple[list[Value], Tan
 @augmented_rule(ops.while_)
 def run_while(site: Site) -> tuple[list[Value], Kept]:
     """A while with result rows for all that the loop backward needs of each step."""
-    loop = _loop(site)
+    loop = Loop.of(site)
     halves = halves_of(loop)
     operands = loop.operands
     length = site.attributes["length"]
@@ -65,10 +65,3 @@ def run_while(site: Site) -> tuple[list[Value], Kept]:
 def pull_through_while(site: Site, cotangents: Cotangents) -> Cotangents:
     """A while: as many steps backward as there were forward."""
     return pull(site.kept, site, cotangents, reverse=True)
-
-
-def _loop(site: Site) -> Loop:
-    given = site.attributes
-    consts, first = given["body_consts"], given["condition_consts"]
-    carries = len(site.operands) - first - consts
-    return Loop.of(site, given["body"], consts, carries, first)

@@ -93,9 +93,8 @@ class _Backward:
     """
 
     def __init__(self, site: Site, cotangents: Cotangents) -> None:
-        given = site.attributes
-        body, first = given["body"], int(given["counted"])
-        self.loop = loop = Loop.of(site, body, given["consts"], given["carries"], first)
+        self.loop = loop = Loop.of(site)
+        body, first = loop.body, loop.first
         seeded = [i for i in loop.active_results if i < loop.carries or cotangents[i] is not None]
         masks = {
             position: cotangent.mask.value()

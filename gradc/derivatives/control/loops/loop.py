@@ -11,6 +11,7 @@ from gradc.autodiff.forward import jvp
 from gradc.autodiff.table import Site, Tangents
 from gradc.derivatives.control.layout import arranged
 from gradc_ir.core.graph import Function, Value
+from gradc_ir.graphs.control_flow import Roles
 
 
 class Loop(NamedTuple):
@@ -33,10 +34,13 @@ class Loop(NamedTuple):
     active: activity.Active
 
     @classmethod
-    def of(cls, site: Site, body: Function, consts: int, carries: int, first: int) -> Loop:
-        """Return the loop of a node: active is what is wanted of it and asked for."""
+    def of(cls, site: Site) -> Loop:
+        """Return the loop of a site: active is what is wanted of it and asked for."""
+        roles = Roles.by_name(site.op.name, site.attributes, len(site.operands))
+        assert roles is not None
+        (body,), first, consts, carries = roles
         asked = site.asked[: len(body.results)]
-        active = activity.active_in_loop(body, consts, carries, site.wanted[first:], asked)
+        active = activity.active_in_body(body, site.wanted[first:], asked, consts, carries)
         return cls(site, body, consts, carries, first, active)
 
     @property
