@@ -70,7 +70,7 @@ def _cholesky(made: Stacked, which: str) -> None:
 
         writer.plain_loop("0", "%n", row)
         made.fortran.call("potrf", "U", (n, factor, n, info))
-        status = writer.emit(f"load i32, ptr {info}")
+        status = writer.load("i32", info)
         made.either(bad, writer.emit(f"icmp ne i32 {status}, 0"))
 
     def matrix(number: str) -> None:
@@ -92,7 +92,7 @@ def _cholesky(made: Stacked, which: str) -> None:
         if factor != result:
             made.narrow(factor, result, count)
         nan = literal(float("nan"), made.dtype)
-        writer.where(writer.emit(f"load i1, ptr {bad}"), lambda: made.fill(result, count, nan))
+        writer.where(writer.load("i1", bad), lambda: made.fill(result, count, nan))
 
     made.each(matrix)
 
@@ -121,8 +121,7 @@ lu = WholeOp(_write_lu, _lu_scratch)
 
 def _lu(made: Stacked, which: str) -> None:
     writer = made.writer
-    writer.module.declare("declare i64 @llvm.smin.i64(i64, i64)")
-    steps = writer.at_entry("call i64 @llvm.smin.i64(i64 %rows, i64 %columns)")
+    steps = writer.minimum_at_entry("%rows", "%columns")
 
     def small(a: str, packed: str, order: str) -> None:
         loops = small_factorisations.lu(writer.module, made.dtype)

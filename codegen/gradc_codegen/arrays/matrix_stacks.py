@@ -91,7 +91,7 @@ class Stacked:
 
     def either(self, place: str, condition: str) -> None:
         """Set a flag where a condition holds."""
-        have = self.writer.emit(f"load i1, ptr {place}")
+        have = self.writer.load("i1", place)
         self.writer.do(f"store i1 {self.writer.emit(f'or i1 {have}, {condition}')}, ptr {place}")
 
     def text(self, name: str, pointers: Sequence[str], numbers: Sequence[str]) -> str:

@@ -275,6 +275,13 @@ class Elements:
             for axis, at in enumerate(self.maps(node)[position])
         )
 
+    def operands(self, node: Node, own: list[str]) -> list[str]:
+        """Return the elements a node reads of its operands, given the index of its own dims."""
+        return [
+            self.element(operand, self.read_at(node, i, tuple(own)))
+            for i, operand in enumerate(node.operands)
+        ]
+
     def _index(self, node: Node, axis: int, at: Index, index: tuple[str, ...]) -> str:
         writer = self.writer
         if isinstance(at, Shifted):
@@ -329,8 +336,7 @@ class Elements:
             unused = writer.emit_vector(f"xor {type_} {writer.mask}, splat (i1 true)")
             condition = writer.emit_vector(f"or {type_} {condition}, {unused}")
         name = f"@llvm.vector.reduce.and.v{writer.lanes}i1"
-        writer.module.declare(f"declare i1 {name}({type_})")
-        return writer.emit(f"call i1 {name}({type_} {condition})")
+        return writer.emit(writer.module.call("i1", name, f"{type_} {condition}"))
 
     # -- reads under a guard -----------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from gradc_codegen.lazy_table import LazyTable
 from gradc_codegen.math.emitted.builder import Float, text_of
 from gradc_codegen.target.target import Target, has_instruction
+from gradc_codegen.text.module import vector_type
 from gradc_ir.core.types import DType
 from gradc_ir.errors import ExportError
 
@@ -91,7 +92,7 @@ def _definition(name: str, lanes: int, dtype: DType) -> tuple[str, list[str]]:
         text, declarations = text_of(full, _FMA["fma_double"], dtype, 3, lanes)
         before, head, own = text.rpartition("define ")
         return before + head + own.replace(") {", ") noinline {", 1), declarations
-    single, double = (t if lanes == 1 else f"<{lanes} x {t}>" for t in ("float", "double"))
+    single, double = (vector_type(type_, lanes) for type_ in ("float", "double"))
     text, declarations = text_of(f"{full}.wide", _FMA["fma_to_odd"], DType.F64, 3, lanes)
     lines = [
         f"define internal {single} {full}({single} %x0, {single} %x1, {single} %x2) {{",

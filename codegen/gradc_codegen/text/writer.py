@@ -177,8 +177,11 @@ class Writer:
 
     def maximum_at_entry(self, a: str, b: str) -> str:
         """Return the larger of two sizes."""
-        self.module.declare("declare i64 @llvm.smax.i64(i64, i64)")
-        return self.at_entry(f"call i64 @llvm.smax.i64(i64 {a}, i64 {b})")
+        return self.at_entry(self.module.call("i64", "@llvm.smax.i64", f"i64 {a}", f"i64 {b}"))
+
+    def minimum_at_entry(self, a: str, b: str) -> str:
+        """Return the smaller of two sizes."""
+        return self.at_entry(self.module.call("i64", "@llvm.smin.i64", f"i64 {a}", f"i64 {b}"))
 
     # -- lanes -------------------------------------------------------------------------------------
 
@@ -332,10 +335,14 @@ class Writer:
 
     # -- memory ------------------------------------------------------------------------------------
 
+    def load(self, type_: str, pointer: str) -> str:
+        """Return what is at a pointer."""
+        return self.emit(f"load {type_}, ptr {pointer}")
+
     def load_at(self, type_: str, base: str, position: str) -> str:
         """Return the element of an array at a position."""
         address = self.emit(f"getelementptr inbounds {type_}, ptr {base}, i64 {position}")
-        return self.emit(f"load {type_}, ptr {address}")
+        return self.load(type_, address)
 
     def store_at(self, type_: str, register: str, base: str, position: str) -> None:
         """Write a register to a position of an array."""
@@ -472,8 +479,7 @@ class Writer:
         """Return the smaller of two indices."""
         if is_number(a) and is_number(b):
             return str(min(int(a), int(b)))
-        self.module.declare("declare i64 @llvm.smin.i64(i64, i64)")
-        return self.emit(f"call i64 @llvm.smin.i64(i64 {a}, i64 {b})")
+        return self.emit(self.module.call("i64", "@llvm.smin.i64", f"i64 {a}", f"i64 {b}"))
 
     # -- the whole ---------------------------------------------------------------------------------
 
