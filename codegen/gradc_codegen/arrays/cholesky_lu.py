@@ -24,7 +24,6 @@ def _write_cholesky(site: Site) -> None:
     """Write the lower factor of each matrix; it is made in double precision, as NumPy does."""
     stack, n, _ = stack_and_matrix(site.node.results[0].type.shape)
     which = range_of(n)
-    integers = () if which == "small" else ("n",)
     pointers = ("a", "l") if not site.scratch else ("a", "l", "wide")
     numbers = {"n": n}
     call(
@@ -34,7 +33,7 @@ def _write_cholesky(site: Site) -> None:
         pointers,
         stack,
         numbers,
-        integers,
+        which != "small",
         DType.F64,
     )
 
@@ -112,8 +111,8 @@ def _write_lu(site: Site) -> None:
     which = range_of(rows, columns)
     pointers = ["a", "f", "permutation", "copy", "pivots"][: 3 + len(site.scratch)]
     numbers = {"rows": rows, "columns": columns}
-    integers = () if which == "small" else tuple(numbers)
-    call(site, lambda made: _lu(made, which), which, pointers, stack, numbers, integers)
+    by_lapack = which != "small"
+    call(site, lambda made: _lu(made, which), which, pointers, stack, numbers, by_lapack)
 
 
 lu = WholeOp(_write_lu, _lu_scratch)
@@ -172,7 +171,7 @@ def _write_triangular_solve(site: Site) -> None:
         ("a", "b", "x"),
         stack,
         {"n": n, "columns": columns},
-        () if which == "small" else ("n", "columns"),
+        which != "small",
     )
 
 

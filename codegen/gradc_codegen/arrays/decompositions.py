@@ -46,7 +46,7 @@ def _write_qr(site: Site) -> None:
         ("a", "q", "r", "copy", "scales", "work"),
         stack,
         {"rows": rows, "columns": columns, "length": columns * BLOCK},
-        ("rows", "columns", "length"),
+        True,
         WORKING,
     )
 
@@ -115,7 +115,7 @@ def _write_eigh(site: Site) -> None:
         ("a", "w", "v", "copy", "values", "work", "iwork"),
         stack,
         {"n": n, "length": length, "integers": integers},
-        ("n", "length", "integers"),
+        True,
         WORKING,
     )
 
@@ -214,7 +214,7 @@ def _write_svd(site: Site) -> None:
         ("a", "u", "s", "vt", "copy", "u.copy", "values", "vt.copy", "work", "iwork"),
         stack,
         {"rows": rows, "columns": columns, "length": length},
-        ("rows", "columns", "length"),
+        True,
         WORKING,
     )
 
