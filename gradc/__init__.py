@@ -8,14 +8,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gradc.libraries import announce
 from gradc.version import __version__ as __version__
+
+announce()
+del announce
 
 if TYPE_CHECKING:
     from gradc import compat as compat
     from gradc import rules as rules
     from gradc import special as special
     from gradc import testing as testing
-    from gradc.api.checkpoint import checkpoint as checkpoint
     from gradc.api.compile import compile as compile
     from gradc.api.compiled import Compiled as Compiled
     from gradc.api.transforms import grad as grad
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from gradc.calls.variable import Variable as Variable
     from gradc.control.branches import cond as cond
     from gradc.control.branches import switch as switch
+    from gradc.control.checkpoint import checkpoint as checkpoint
     from gradc.control.loops import fori_loop as fori_loop
     from gradc.control.loops import while_loop as while_loop
     from gradc.control.scan import map as map
@@ -45,9 +49,9 @@ if TYPE_CHECKING:
     from gradc.custom.numpy_gradients import overrides as overrides
     from gradc.custom.numpy_gradients import register_gradient as register_gradient
     from gradc.rules.user.register import rule as rule
-    from gradc.tracing.core.debug_print import debug_print as debug_print
-    from gradc.tracing.core.primitives import exactly as exactly
-    from gradc.tracing.core.primitives import stop_gradient as stop_gradient
+    from gradc.tracing.record.debug_print import debug_print as debug_print
+    from gradc.tracing.record.primitives import exactly as exactly
+    from gradc.tracing.record.primitives import stop_gradient as stop_gradient
     from gradc_ir.errors import DTypeError as DTypeError
     from gradc_ir.errors import ExportError as ExportError
     from gradc_ir.errors import GradcError as GradcError
@@ -64,7 +68,7 @@ if TYPE_CHECKING:
     from gradc_ir.errors import UnconnectedGradientError as UnconnectedGradientError
 
 _PLACES = {
-    "gradc.api.checkpoint": ("checkpoint",),
+    "gradc.control.checkpoint": ("checkpoint",),
     "gradc.api.compiled": ("Compiled",),
     "gradc.control.branches": ("cond", "switch"),
     "gradc.control.loops": ("fori_loop", "while_loop"),
@@ -81,8 +85,8 @@ _PLACES = {
         "reverse_gradient",
         "scale_gradient",
     ),
-    "gradc.tracing.core.primitives": ("exactly", "stop_gradient"),
-    "gradc.tracing.core.debug_print": ("debug_print",),
+    "gradc.tracing.record.primitives": ("exactly", "stop_gradient"),
+    "gradc.tracing.record.debug_print": ("debug_print",),
     "gradc.api.transforms": (
         "grad",
         "hessian",

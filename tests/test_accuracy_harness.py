@@ -1,4 +1,4 @@
-"""The harness of ``make accuracy``: bits of error, truths, points, and that each case has them."""
+"""The harness of ``make accuracy``: truths, points, figures, and that each case has them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import pytest
 from scipy import special
 
 from benchmarks.accuracy import balls, explained, run, truth
-from benchmarks.accuracy.bits import doubles, error_bits, ordinals
 from benchmarks.accuracy.case import HELD_OUT, Case, Range, all_cases, case, positive, real, within
 from benchmarks.accuracy.engines import ENGINES, naive
 from benchmarks.accuracy.measure import figures, measure, summary
@@ -24,7 +23,6 @@ from benchmarks.accuracy.sampling import points
 from benchmarks.accuracy.tape import Tape
 
 CASES = list(all_cases())
-LARGEST = float(np.finfo(np.float64).max)
 
 
 @case(x=real(-50, 50))
@@ -42,37 +40,6 @@ def difference(x: Any, y: Any) -> Any:
 def declared(function: Any) -> Case:
     found: Case = function.case
     return found
-
-
-# Bits of error.
-
-
-@pytest.mark.parametrize(
-    ("found", "wanted", "bits"),
-    [
-        (1.0, 1.0, 0.0),
-        (np.nextafter(1.0, 2.0), 1.0, 1.0),
-        (1.0 - 3 * 2.0**-53, 1.0, 2.0),
-        (5e-324, -5e-324, math.log2(3)),
-        (-0.0, 0.0, 0.0),
-        (math.inf, LARGEST, 1.0),
-        (math.nan, 1.0, 64.0),
-        (2.0, 1.0, 52.0),
-        (LARGEST, -LARGEST, 64.0),
-    ],
-)
-def test_bits_of_error(found: float, wanted: float, bits: float) -> None:
-    assert error_bits(np.array([found]), np.array([wanted]))[0] == pytest.approx(bits, abs=1e-2)
-
-
-def test_nothing_is_asked_where_there_is_no_truth() -> None:
-    assert np.isnan(error_bits(np.array([1.0, math.nan]), np.array([math.nan] * 2))).all()
-
-
-def test_ordinals_are_in_order_and_undone() -> None:
-    x = np.array([-math.inf, -LARGEST, -1.0, -5e-324, 0.0, 5e-324, 1.0, LARGEST, math.inf])
-    assert (np.diff(ordinals(x)) > 0).all()
-    np.testing.assert_array_equal(doubles(ordinals(x)), x)
 
 
 # The truth.

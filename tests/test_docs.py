@@ -27,8 +27,8 @@ from typing import NamedTuple
 
 import pytest
 
-from gradc.custom import numpy_gradients
 from gradc.rules import in_force
+from gradc.tracing.core import stand_ins
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -64,11 +64,11 @@ def test_blocks_are_found() -> None:
 @pytest.fixture
 def rules_as_they_were() -> Iterator[None]:
     """Take back what the examples of a page register: the next test is another program."""
-    registered, overrides = in_force._registered, dict(numpy_gradients._registered)
+    registered, overrides = in_force._registered, dict(stand_ins.registered)
     yield
     in_force._registered = registered
-    numpy_gradients._registered.clear()
-    numpy_gradients._registered.update(overrides)
+    stand_ins.registered.clear()
+    stand_ins.registered.update(overrides)
 
 
 @pytest.mark.usefixtures("rules_as_they_were")

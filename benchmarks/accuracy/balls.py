@@ -1,4 +1,4 @@
-"""The arithmetic of balls, python-flint's Arb, behind the names of NumPy's functions."""
+"""The arithmetic of balls behind the names of NumPy's and SciPy's functions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,9 @@ import scipy.special as sp
 from flint import arb
 
 from benchmarks.accuracy.partials import PARTIALS
+from gradc.testing.balls import Undecided, compare, op, power
 
 ZERO = arb(0)
-# A whole exponent beyond this is as good as any other number.
-LARGEST_POWER = 2**20
-
-
-class Undecided(Exception):
-    """Balls overlap where the function must know which is larger."""
 
 
 class Outcome:
@@ -69,7 +64,11 @@ class Balls:
 
     def value(self, function: Any, *operands: Any) -> Any:
         """Return a ball around the value, or the Outcome of a comparison."""
-        return _FUNCTIONS[function](*map(self.number, operands))
+        name = _NAMES.get(function.__name__, function.__name__)
+        compute = _FUNCTIONS.get(function) or op(name)
+        made = compute(*map(self.number, operands))
+        # points at which something is infinite on the way are left out
+        return made if isinstance(made, Outcome) or made.is_finite() else arb.nan()
 
     def partials(self, function: Any, result: Any, *operands: Any) -> Sequence[Any]:
         """Return balls around the partial derivatives."""
@@ -86,13 +85,10 @@ class Balls:
 
 def _compare(x: Any, y: Any) -> int:
     """Return the sign of x - y."""
-    if x < y:
-        return -1
-    if x > y:
-        return 1
-    if x.is_exact() and y.is_exact() and x == y:
-        return 0
-    raise Undecided
+    order = compare(x, y)
+    if order is None:
+        raise Undecided
+    return order
 
 
 def _comparison(holds: Callable[[int, int], bool]) -> Callable[[Any, Any], Outcome]:
@@ -103,37 +99,10 @@ def _comparison(holds: Callable[[int, int], bool]) -> Callable[[Any, Any], Outco
     return outcome
 
 
-def _whole(y: Any) -> bool:
-    return bool(y.is_exact() and y.is_integer() and abs(y) <= LARGEST_POWER)
-
-
-def _power(x: Any, y: Any) -> Any:
-    if _whole(y):
-        exponent = int(y.unique_fmpz())
-        return x**exponent if exponent >= 0 or not x.contains(ZERO) else arb.nan()
-    if x.is_zero():
-        return ZERO if y > 0 else arb.nan()
-    return (y * x.log()).exp() if x > 0 else arb.nan()
-
-
 def _power_partials(x: Any, y: Any) -> Sequence[Any]:
-    by_base = None if y.is_zero() else y * _power(x, y - 1)
-    by_exponent = ZERO if x.is_zero() and y > 0 else _power(x, y) * x.log()
+    by_base = None if y.is_zero() else y * power(x, y - 1)
+    by_exponent = ZERO if x.is_zero() and y > 0 else power(x, y) * x.log()
     return by_base, by_exponent
-
-
-def _quotient(x: Any, y: Any) -> Any:
-    return arb.nan() if y.contains(ZERO) else x / y
-
-
-def _cube_root(x: Any) -> Any:
-    if x.is_zero():
-        return x
-    return x.root(3) if x > 0 else -((-x).root(3)) if x < 0 else arb.nan()
-
-
-def _log_gamma(x: Any) -> Any:
-    return x.lgamma() if x > 0 else abs(x.gamma()).log()
 
 
 def _absolute_partials(x: Any) -> Sequence[Any]:
@@ -158,6 +127,17 @@ _CORNERS: dict[Any, Callable[..., Sequence[Any]]] = {
     np.minimum: _larger_partials(-1),
     np.power: _power_partials,
 }
+# Names of functions whose ops have other names.
+_NAMES = {
+    "absolute": "abs",
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "div",
+    "negative": "neg",
+    "gammaln": "lgamma",
+    "psi": "digamma",
+    "expit": "sigmoid",
+}
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.less: _comparison(operator.lt),
     np.less_equal: _comparison(operator.le),
@@ -165,49 +145,10 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.greater_equal: _comparison(operator.ge),
     np.equal: _comparison(operator.eq),
     np.not_equal: _comparison(operator.ne),
-    np.add: operator.add,
-    np.subtract: operator.sub,
-    np.multiply: operator.mul,
-    np.divide: _quotient,
-    np.negative: operator.neg,
-    np.positive: operator.pos,
-    np.absolute: lambda x: abs(x),
     np.maximum: lambda x, y: x if _compare(x, y) >= 0 else y,
     np.minimum: lambda x, y: x if _compare(x, y) <= 0 else y,
-    np.sign: lambda x: arb(_compare(x, ZERO)),
-    np.floor: arb.floor,
-    np.power: _power,
+    np.positive: operator.pos,
     np.square: lambda x: x * x,
-    np.reciprocal: lambda x: _quotient(arb(1), x),
-    np.sqrt: arb.sqrt,
-    np.cbrt: _cube_root,
-    np.hypot: lambda x, y: (x * x + y * y).sqrt(),
-    np.exp: arb.exp,
-    np.exp2: lambda x: (x * arb.const_log2()).exp(),
-    np.expm1: arb.expm1,
-    np.log: arb.log,
-    np.log2: lambda x: x.log() / arb.const_log2(),
-    np.log10: lambda x: x.log() / arb.const_log10(),
-    np.log1p: arb.log1p,
-    np.sin: arb.sin,
-    np.cos: arb.cos,
-    np.tan: arb.tan,
-    np.sinh: arb.sinh,
-    np.cosh: arb.cosh,
-    np.tanh: arb.tanh,
-    np.arcsin: arb.asin,
-    np.arccos: arb.acos,
-    np.arctan: arb.atan,
-    np.arctan2: arb.atan2,
-    np.arcsinh: arb.asinh,
-    np.arccosh: arb.acosh,
-    np.arctanh: arb.atanh,
-    sp.erf: arb.erf,
-    sp.erfc: arb.erfc,
-    sp.ndtr: lambda x: (-x / arb(2).sqrt()).erfc() / 2,
-    sp.gamma: arb.gamma,
-    sp.gammaln: _log_gamma,
-    sp.psi: arb.digamma,
-    sp.expit: lambda x: 1 / (1 + (-x).exp()),
+    np.reciprocal: lambda x: op("div")(arb(1), x),
     sp.xlogy: _x_log_y,
 }

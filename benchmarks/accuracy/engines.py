@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 import gradc
-from benchmarks.accuracy.bits import Array
 from benchmarks.accuracy.case import Case
 from benchmarks.accuracy.partials import PARTIALS
 from benchmarks.accuracy.tape import Tape
+from gradc.arguments.as_array import Array
 
 # From a case and points, shape (arguments, n), to values (n) and gradients (arguments, n).
 Engine = Callable[[Case, Array], tuple[Array, Array]]

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.accuracy.bits import Array, error_bits
 from benchmarks.accuracy.case import Case
 from benchmarks.accuracy.engines import Engine
 from benchmarks.accuracy.truth import truth_of
+from gradc.arguments.as_array import Array
+from gradc_ir.meaning.ulp_distance import bits_between
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,8 @@ def figures(
     points: Array, true_values: Array, true_gradients: Array, values: Array, gradients: Array
 ) -> Figures:
     """Return the figures of values (n) and gradients (arguments, n) at points (arguments, n)."""
-    of_values = error_bits(values, true_values)
-    of_gradients = error_bits(gradients, true_gradients)
+    of_values = bits_between(values, true_values)
+    of_gradients = bits_between(gradients, true_gradients)
     known = ~np.isnan(true_gradients)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # no derivative at all has a truth

@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.accuracy.bits import Array, doubles, ordinals
 from benchmarks.accuracy.case import Case, Range
+from gradc.arguments.as_array import Array
+from gradc.testing.sampling import distances
+from gradc_ir.meaning.ulp_distance import uniform_patterns
 
 LARGEST = float(np.finfo(np.float64).max)
 # The parts of a sample, in points of a hundred.
@@ -57,9 +59,8 @@ def _patterns(case: Case, random: np.random.Generator, number: int) -> Array:
 
 
 def _patterns_of(range_: Range, random: np.random.Generator, number: int) -> Array:
-    ends = np.array([max(range_.low, -LARGEST), min(range_.high, LARGEST)])
-    low, high = ordinals(ends)
-    return doubles(random.integers(low, high, size=number, endpoint=True))
+    low, high = max(range_.low, -LARGEST), min(range_.high, LARGEST)
+    return uniform_patterns(random, low, high, number)
 
 
 def _usual(case: Case, random: np.random.Generator, number: int) -> Array:
@@ -83,7 +84,7 @@ def _near(case: Case, random: np.random.Generator, number: int) -> Array:
     # Half of the points keep their other arguments where daily use has them.
     usual = random.integers(0, 2, number) == 1
     found[:, usual] = _usual(case, random, number)[:, usual]
-    distance = 2.0 ** random.uniform(-60.0, 0.0, number) * random.choice([-1.0, 1.0], number)
+    distance = distances(random, number)
     chosen = random.integers(0, choices, number)
     for k, (name, at) in enumerate(places):
         here = chosen == k

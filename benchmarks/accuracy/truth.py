@@ -9,22 +9,23 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import flint
 import numpy as np
 
-from benchmarks.accuracy.balls import Balls, Undecided
-from benchmarks.accuracy.bits import Array
+from benchmarks.accuracy import balls, case, partials, sampling, tape
+from benchmarks.accuracy.balls import Balls
 from benchmarks.accuracy.case import Case, Function
 from benchmarks.accuracy.sampling import points
 from benchmarks.accuracy.tape import Tape
+from gradc.arguments.as_array import Array
+from gradc.testing import balls as arithmetic
+from gradc.testing import sampling as spots
+from gradc.testing.balls import Undecided, growing, rounded
+from gradc_ir.meaning import ulp_distance
 
-# Bits of precision, tried in turn. Four leading terms of a series that cancel at the smallest
-# doubles need about 4 * 1074.
-PRECISIONS = (128, 448, 1408, 4608)
 # A change of these modules makes new truths.
-MODULES = ("balls", "bits", "case", "partials", "sampling", "tape", "truth")
+MODULES = (balls, case, partials, sampling, tape, arithmetic, spots, ulp_distance)
 
 
 @dataclass(frozen=True)
@@ -72,55 +73,26 @@ def evaluate(function: Function, point: Sequence[float]) -> tuple[float, list[fl
     Balls are computed at growing precision until all of a ball rounds to one double.
     """
     value, gradient = math.nan, [math.nan] * len(point)
-    kept = flint.ctx.prec
-    try:
-        for flint.ctx.prec in PRECISIONS:
-            tape = Tape(Balls())
-            arguments = [tape.argument(flint.arb(x)) for x in point]
-            try:
-                result = function(*arguments)
-            except Undecided:
-                continue
-            value = rounded(tape.number(result))
-            if not math.isfinite(value):
-                if math.isinf(value):
-                    break
-                continue
-            try:
-                balls = tape.gradient(result, arguments, flint.arb(1))
-            except Undecided:
-                continue
-            gradient = [0.0 if ball is None else rounded(ball) for ball in balls]
-            if not any(map(math.isnan, gradient)):
+    for _ in growing():
+        tape = Tape(Balls())
+        arguments = [tape.argument(flint.arb(x)) for x in point]
+        try:
+            result = function(*arguments)
+        except Undecided:
+            continue
+        value = rounded(tape.number(result))
+        if not math.isfinite(value):
+            if math.isinf(value):
                 break
-    finally:
-        flint.ctx.prec = kept
+            continue
+        try:
+            found = tape.gradient(result, arguments, flint.arb(1))
+        except Undecided:
+            continue
+        gradient = [0.0 if ball is None else rounded(ball) for ball in found]
+        if not any(map(math.isnan, gradient)):
+            break
     return value, gradient
-
-
-def rounded(ball: Any) -> float:
-    """Return the double that all numbers of a ball round to, infinite beyond the largest one.
-
-    nan is returned when there is not one such double. Minus zero is zero.
-    """
-    if not ball.is_finite():
-        return math.nan
-    low, high = (_round(*map(int, end.man_exp())) for end in (ball.lower(), ball.upper()))
-    return low if low == high else math.nan
-
-
-def _round(mantissa: int, exponent: int) -> float:
-    """Return ``mantissa * 2**exponent`` rounded to the nearest double."""
-    size = mantissa.bit_length() + exponent
-    if mantissa == 0 or size < -1080:
-        return 0.0
-    infinity = math.inf if mantissa > 0 else -math.inf
-    if size > 1030:
-        return infinity
-    try:
-        return float(mantissa << exponent) if exponent >= 0 else mantissa / (1 << -exponent)
-    except OverflowError:
-        return infinity
 
 
 def _folder() -> Path:
@@ -128,5 +100,5 @@ def _folder() -> Path:
 
 
 def _key(case: Case, number: int) -> str:
-    texts = [Path(__file__).with_name(f"{module}.py").read_text() for module in MODULES]
+    texts = [Path(file).read_text() for file in (__file__, *(m.__file__ for m in MODULES))]
     return hashlib.sha256("\0".join([*texts, case.text, str(number)]).encode()).hexdigest()[:32]

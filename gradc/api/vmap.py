@@ -18,11 +18,11 @@ from gradc.autodiff.batching import batch_each
 from gradc.traceback import boundary, cut
 from gradc.tracing import Tracer, current, inline, subtrace, tracer_of
 from gradc.tracing.core import source
-from gradc.tracing.core.argument_names import names_of_arguments
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.leaves import Static
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import read
+from gradc.tracing.record.argument_names import names_of_arguments
 from gradc_ir import build
 from gradc_ir.errors import ShapeError, TraceError
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from gradc.tracing.core.stand_ins import busy, overrides_for
 from gradc_ir.errors import RuleError, TraceError
 
 if TYPE_CHECKING:
@@ -145,14 +145,12 @@ class CustomGradient:
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Build one ``call`` node in the trace that calls the function."""
-        from gradc.custom.numpy_gradients import overrides_for
-
         override = overrides_for(self)
         if override is not None:
             return override.__gradc_trace__(*args, **kwargs)
         self._is_used = True
         # what stands for a function of NumPy may use that function itself
-        token = _busy.set((*_busy.get(), self))
+        token = busy.set((*busy.get(), self))
         try:
             if not self._rules and not self._needs_rules:
                 from gradc.tracing import call
@@ -165,7 +163,7 @@ class CustomGradient:
             arguments = Arguments(function, name, args, kwargs, defaults=self._defaults)
             value, node = TracedCall(function, name, self._given_rules(), arguments).build()
         finally:
-            _busy.reset(token)
+            busy.reset(token)
         if self.check:
             from gradc.custom.check_rules import check_rules
 
@@ -178,14 +176,6 @@ class CustomGradient:
 
     def __repr__(self) -> str:
         return f"<gradc.custom_gradient {self.name}>"
-
-
-_busy: ContextVar[tuple[CustomGradient, ...]] = ContextVar("gradc_overrides_busy", default=())
-
-
-def is_busy(custom: CustomGradient | None) -> bool:
-    """Whether a function with derivatives of its own is being traced, so that its body runs."""
-    return custom in _busy.get()
 
 
 @overload

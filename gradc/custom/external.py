@@ -110,7 +110,7 @@ class _External:
     def _each(self, given: Sequence[Any]) -> tuple[Any, ...]:
         """Build a call for every element; whole arrays have at least one axis."""
         from gradc.tracing import tracer_of
-        from gradc.tracing.core.elementwise import common_shape
+        from gradc.tracing.building.elementwise import common_shape
         from gradc_ir import build
 
         shape = common_shape(self.__name__, [tracer_of(value) for value in given])

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradc.autodiff.connected import DISCONNECTED
+from gradc.tracing.building.call_node import closed, with_rules
 from gradc.tracing.core.as_tracer import as_tracer, contains_unknown
-from gradc.tracing.core.call_node import closed, with_rules
 from gradc.tracing.core.state import running, state
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.record.trace import value_of

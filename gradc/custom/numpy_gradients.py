@@ -5,19 +5,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from gradc import scopes
-from gradc.custom.custom_gradient import CustomGradient, is_busy
+from gradc.custom.custom_gradient import CustomGradient
+from gradc.tracing.core import stand_ins
 from gradc_ir.errors import TraceError
 
 AnyFunction = Callable[..., Any]
-
-_registered: dict[Any, CustomGradient] = {}
-_scoped: ContextVar[Mapping[Any, CustomGradient | None]] = ContextVar("gradc_overrides")
 
 
 def register_gradient(function: AnyFunction, rule: AnyFunction | None = None) -> Any:
@@ -32,8 +29,8 @@ def register_gradient(function: AnyFunction, rule: AnyFunction | None = None) ->
     if rule is None:
         return functools.partial(register_gradient, function)
     key = _overridable(function)
-    _registered[key] = _by_rule(key, rule)
-    scopes.use(overrides_key)
+    stand_ins.registered[key] = _by_rule(key, rule)
+    scopes.use(stand_ins.overrides_key)
     return rule
 
 
@@ -53,7 +50,7 @@ def overrides(rules: Mapping[AnyFunction, AnyFunction | None]) -> Iterator[None]
             f"gradc.overrides takes a dict, not a {type(rules).__name__}",
             help="write gradc.overrides({np.sqrt: rule})",
         )
-    made: dict[Any, CustomGradient | None] = dict(_scoped.get({}))
+    made: dict[Any, stand_ins.StandIn | None] = dict(stand_ins.scoped.get({}))
     for function, rule in rules.items():
         key = _overridable(function)
         rule = getattr(rule, "__gradc_original__", rule)
@@ -64,29 +61,12 @@ def overrides(rules: Mapping[AnyFunction, AnyFunction | None]) -> Iterator[None]
                 help="give a function rule(upstream, *inputs), or None",
             )
         made[key] = _known(key, rule)
-    token = _scoped.set(made)
-    scopes.use(overrides_key)
+    token = stand_ins.scoped.set(made)
+    scopes.use(stand_ins.overrides_key)
     try:
         yield
     finally:
-        _scoped.reset(token)
-
-
-def overrides_for(function: Any) -> CustomGradient | None:
-    """Return what stands for a function in traced code now, None for the function itself."""
-    scoped = _scoped.get({})
-    if not scoped and not _registered:
-        return None
-    try:
-        found = scoped[function] if function in scoped else _registered.get(function)
-    except TypeError:
-        return None  # not hashable, hence not one of NumPy's functions
-    return None if is_busy(found) else found
-
-
-def overrides_key() -> tuple[Any, ...]:
-    """Return the overrides in force, hashable: what is compiled under them depends on it."""
-    return (*_registered.items(), *_scoped.get({}).items())
+        stand_ins.scoped.reset(token)
 
 
 def _overridable(function: Any) -> Any:

@@ -6,16 +6,18 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gradc.version import __version__
+from gradc_codegen.abi import RESERVED, Signature, c_identifier
+from gradc_codegen.arrays.external import prototypes
+from gradc_codegen.compile_function import compile_object
+from gradc_codegen.interface.c_header import Exported, header, macro_names
+from gradc_codegen.math.scipy_words import scipy_name, word_of
+from gradc_codegen.target.target import target
 from gradc_ir.core.graph import Function
 from gradc_ir.core.walk import nested
 from gradc_ir.errors import ExportError
-
-if TYPE_CHECKING:
-    from gradc_codegen.abi import Signature
-    from gradc_codegen.interface.c_header import Exported
+from gradc_ir.text.printer import print_function
 
 _SUMMARIES = {
     "": "value",
@@ -70,12 +72,6 @@ def export(
     ExportError: the name is not free in C, two arguments have the same name there, the target is
         unknown or has no fma and ``fma`` says nothing, or an op is a function of SciPy's.
     """
-    from gradc_codegen.abi import Signature
-    from gradc_codegen.arrays.external import prototypes
-    from gradc_codegen.compile_function import compile_object
-    from gradc_codegen.interface.c_header import Exported, header
-    from gradc_codegen.target.target import target
-
     if fma not in _FMA:
         raise ExportError(
             f"fma is {fma!r}", help='write fma="emulate", fma="split", or leave it out for hardware'
@@ -115,8 +111,6 @@ def export(
 
 def _refuse_scipy(function: Function) -> None:
     """Raise ExportError, with the user's line, for what only SciPy computes."""
-    from gradc_codegen.math.scipy_words import scipy_name, word_of
-
     for owner, node in nested(function):
         name = scipy_name(word_of(node)[0])
         if name is not None:
@@ -148,8 +142,6 @@ def _value_name(function: Function) -> str:
 
 
 def _check_name(name: str) -> None:
-    from gradc_codegen.abi import RESERVED
-
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
         raise ExportError(
             f"{name!r} cannot be the name of a C function",
@@ -164,16 +156,12 @@ def _check_name(name: str) -> None:
 
 
 def _suggest(name: str) -> str:
-    from gradc_codegen.abi import c_identifier
-
     suggested = c_identifier(name)
     return suggested if suggested[0].isalpha() else f"f{suggested}"
 
 
 def _check_arguments(name: str, signature: Signature) -> None:
     """Raise when two names of the user become one identifier; our own names have made way."""
-    from gradc_codegen.abi import c_identifier
-
     seen: dict[str, str] = {}
     for argument in (*signature.sizes, *signature.inputs):
         if argument == signature.tape:
@@ -190,8 +178,6 @@ def _check_arguments(name: str, signature: Signature) -> None:
 
 
 def _check_macros(name: str, exported: Sequence[Exported]) -> None:
-    from gradc_codegen.interface.c_header import macro_names
-
     used = {argument.identifier for one in exported for argument in one.signature.arguments}
     used |= {symbol for one in exported for symbol in (one.name, f"{one.name}_worksize")}
     for macro in macro_names(name, exported):
@@ -227,8 +213,6 @@ _LIBRARY = frozenset(
 
 
 def _hash(functions: Iterable[Function]) -> str:
-    from gradc_ir.text.printer import print_function
-
     digest = hashlib.sha256()
     for function in functions:
         digest.update(print_function(function, locations=False).encode())

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, number, numpy, refuse
+from gradc.tracing.building.by_name import array, number, numpy, refuse
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.numpy.linalg.matrix_norms import norm
-from gradc_ir.errors import ShapeError
+from gradc.tracing.registry.scipy_function import scipy_function
 
 
 def _norm(order: Any) -> Callable[..., Any]:
@@ -46,10 +46,11 @@ def _metric(name: str, metric: Any, p: Any) -> Callable[..., Any]:
 def _points(name: str, x: Any) -> Any:
     points = array(x)
     if points.ndim != 2:
-        raise ShapeError(f"{name} takes a matrix whose rows are points", at=source.location())
+        raise shape_error(f"{name} takes a matrix whose rows are points")
     return points.astype(np.float64)  # as SciPy computes them
 
 
+@scipy_function("spatial.distance.cdist")
 def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, p: Any = None) -> Any:
     """Record ``scipy.spatial.distance.cdist``."""
     name = "scipy.spatial.distance.cdist"
@@ -57,6 +58,7 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, p: Any = None) -> Any:
     return _metric(name, metric, p)(left - right, left, right)
 
 
+@scipy_function("spatial.distance.pdist")
 def pdist(X: Any, metric: Any = "euclidean", *, p: Any = None) -> Any:
     """Record ``scipy.spatial.distance.pdist``: each pair once, row by row."""
     name = "scipy.spatial.distance.pdist"
@@ -64,6 +66,3 @@ def pdist(X: Any, metric: Any = "euclidean", *, p: Any = None) -> Any:
     rows, columns = np.triu_indices(number(points.shape[0], name), 1)
     left, right = points[rows], points[columns]
     return _metric(name, metric, p)(left - right, left, right)
-
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {"cdist": cdist, "pdist": pdist}

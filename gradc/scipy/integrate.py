@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, number, numpy
+from gradc.tracing.building.axes import along, position
+from gradc.tracing.building.by_name import array, number, numpy
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.numpy.math import calculus
-from gradc.tracing.numpy.reduce.reductions import position
 from gradc.tracing.numpy.shape import shaping
-from gradc.tracing.numpy.shape.rearranging import along
-from gradc_ir.errors import ShapeError
+from gradc.tracing.registry.scipy_function import scipy_function
 
 
+@scipy_function("integrate.cumulative_trapezoid")
 def cumulative_trapezoid(
     y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None
 ) -> Any:
@@ -26,9 +25,7 @@ def cumulative_trapezoid(
     if initial is None:
         return found
     if not isinstance(initial, int | float) or initial != 0:
-        raise ShapeError(
-            "scipy.integrate.cumulative_trapezoid: initial is 0 or None", at=source.location()
-        )
+        raise shape_error("scipy.integrate.cumulative_trapezoid: initial is 0 or None")
     return shaping.concatenate([found[along(axis, slice(0, 1))] * 0.0, found], axis)
 
 
@@ -41,6 +38,7 @@ def _steps(x: Any, rank: int, axis: int) -> Any:
     return steps.reshape(tuple(-1 if i == axis else 1 for i in range(rank)))
 
 
+@scipy_function("integrate.simpson")
 def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     """Record ``scipy.integrate.simpson``: parabolas through three samples each.
 
@@ -90,8 +88,4 @@ def _parabolas(y: Any, steps: Any, dx: Any, axis: int, intervals: int) -> Any:
     return numpy.sum(areas, axis=axis)
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "trapezoid": calculus.trapezoid,
-    "cumulative_trapezoid": cumulative_trapezoid,
-    "simpson": simpson,
-}
+scipy_function("integrate.trapezoid")(calculus.trapezoid)

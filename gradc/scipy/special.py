@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from gradc import special
-from gradc.special.recording import floats, numpy, where
-from gradc.tracing.core import source
+from gradc.special.recording import floats, in_double, numpy, where
+from gradc.tracing.building.by_name import number, refuse
 from gradc.tracing.core.as_tracer import as_tracer
-from gradc.tracing.core.by_name import number, refuse
 from gradc.tracing.core.promote import common_dtype, kind, resolve
+from gradc.tracing.core.source import trace_error
+from gradc.tracing.masked.of_selection import of_selection
+from gradc.tracing.masked.reductions import log_sum
+from gradc.tracing.registry.scipy_function import scipy_function
 from gradc_ir.core.types import DType
-from gradc_ir.errors import TraceError
 
 # SciPy's name -> ours, where the two differ
 RENAMED = {
@@ -53,34 +54,33 @@ def loggamma(z: Any) -> Any:
 
 def polygamma(n: Any, x: Any) -> Any:
     """Record ``scipy.special.polygamma``, which computes in double precision."""
-    return special.polygamma(n, _in_double(x))
+    return special.polygamma(n, in_double(x))
 
 
 def multigammaln(a: Any, d: Any) -> Any:
     """Record ``scipy.special.multigammaln``, which computes in double precision."""
-    return special.multigammaln(_in_double(a), number(d, "scipy.special.multigammaln"))
+    return special.multigammaln(in_double(a), number(d, "scipy.special.multigammaln"))
 
 
 def factorial(n: Any, exact: bool = False) -> Any:
     """Record ``scipy.special.factorial``, which computes in double precision."""
-    return special.factorial(_in_double(n), exact)
-
-
-def _in_double(x: Any) -> Any:
-    return numpy("multiply", floats(x), np.float64(1.0))
+    return special.factorial(in_double(n), exact)
 
 
 def _derivative_of_bessel(own: Callable[..., Any]) -> Callable[..., Any]:
     """Return a recorder that computes in double precision, as SciPy does but for n = 0."""
 
     def record(v: Any, z: Any, n: Any = 1) -> Any:
-        return own(v, z if number(n, "n") == 0 else _in_double(z), n)
+        return own(v, z if number(n, "n") == 0 else in_double(z), n)
 
     return record
 
 
-def _of_numpy(name: str) -> Callable[..., Any]:
-    return lambda x: numpy(name, x)
+def _own(name: str) -> Callable[..., Any]:
+    """Return our function for one of SciPy's ufuncs."""
+    if name in OF_NUMPY or name == "round":
+        return functools.partial(numpy, "rint" if name == "round" else name)
+    return loggamma if name == "loggamma" else getattr(special, RENAMED.get(name, name))
 
 
 def _ufunc(name: str, own: Callable[..., Any]) -> Callable[..., Any]:
@@ -91,35 +91,15 @@ def _ufunc(name: str, own: Callable[..., Any]) -> Callable[..., Any]:
         arrays = [as_tracer(x) if isinstance(x, list | tuple) else x for x in operands]
         kinds = tuple(kind(x) for x in arrays)
         if len(arrays) != theirs.nin:
-            raise TraceError(
+            raise trace_error(
                 f"scipy.special.{name} takes {theirs.nin} arguments, not {len(arrays)}",
-                at=source.location(),
             )
         # for a float32 array and a number SciPy often takes the first loop it finds, a double one
         if common_dtype(kinds) is DType.F32 and resolve(theirs, kinds)[1] is DType.F64:
-            arrays = [x if kind(x) is int else _in_double(x) for x in arrays]
+            arrays = [x if kind(x) is int else in_double(x) for x in arrays]
         return own(*arrays)
 
     return record
-
-
-# functions of SciPy that are no ufuncs, with its signatures
-_WITH_OPTIONS: dict[str, Callable[..., Any]] = {
-    **{
-        name: _derivative_of_bessel(getattr(special, name)) for name in ("jvp", "yvp", "ivp", "kvp")
-    },
-    "comb": special.comb,
-    "perm": special.perm,
-    "factorial": factorial,
-    "polygamma": polygamma,
-    "multigammaln": multigammaln,
-    "logsumexp": logsumexp,
-    "softmax": special.softmax,
-    "log_softmax": special.log_softmax,
-    "softplus": special.softplus,
-    "zeta": zeta,
-    "sinc": _of_numpy("sinc"),
-}
 
 
 def ours(name: str) -> str:
@@ -129,12 +109,15 @@ def ours(name: str) -> str:
     return f"gradc.special.{RENAMED.get(name, 'gammaln' if name == 'loggamma' else name)}"
 
 
-def _functions() -> dict[str, Callable[..., Any]]:
-    found = {name: getattr(special, name) for name in special.__all__ if name not in OURS}
-    found |= {theirs: getattr(special, own) for theirs, own in RENAMED.items()}
-    found |= {name: _of_numpy(name) for name in OF_NUMPY}
-    found |= {"round": _of_numpy("rint"), "loggamma": loggamma}
-    return {name: _ufunc(name, own) for name, own in found.items()} | _WITH_OPTIONS
-
-
-FUNCTIONS: dict[str, Callable[..., Any]] = _functions()
+for _name in (*special.__all__, *RENAMED, *OF_NUMPY, "round", "loggamma"):
+    if _name not in OURS:
+        scipy_function(f"special.{_name}")(_ufunc(_name, _own(_name)))
+# what SciPy has no ufunc for, with its signatures
+for _name in ("jvp", "yvp", "ivp", "kvp"):
+    scipy_function(f"special.{_name}")(_derivative_of_bessel(getattr(special, _name)))
+for _name in ("comb", "perm", "softmax", "log_softmax", "softplus"):
+    scipy_function(f"special.{_name}")(getattr(special, _name))
+scipy_function("special.sinc")(lambda x: numpy("sinc", x))
+for _record in (factorial, polygamma, multigammaln, logsumexp, zeta):
+    scipy_function(f"special.{_record.__name__}")(_record)
+of_selection(logsumexp)(log_sum(None))

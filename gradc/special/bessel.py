@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradc.special.recording import elementwise, floats
+from gradc.tracing.building.by_name import number
 
 
 def jv(v: Any, x: Any) -> Any:
@@ -66,8 +67,6 @@ def _derivative(
     function: Callable[[Any, Any], Any], v: Any, x: Any, n: int, sign: float, factor: float
 ) -> Any:
     """Return the n-th derivative: factor ** n times the sum of binomials of nearby orders."""
-    from gradc.tracing.core.by_name import number
-
     n = n if isinstance(n, int) else number(n, f"the derivative of {function.__name__}")
     terms = (sign**k * math.comb(n, k) * function(floats(v) - n + 2.0 * k, x) for k in range(n + 1))
     return factor**n * sum(terms)

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from gradc.special.recording import floats, numpy, polynomial, quietly, where
+from gradc.tracing.record.primitives import stop_gradient
 
 
 @quietly
@@ -40,8 +41,6 @@ def exp10(x: Any) -> Any:
 
 def _sine(x: Any, quarters: float) -> Any:
     """Return the sine of x degrees and some quarter turns, exact at whole quarters."""
-    from gradc.tracing.core.primitives import stop_gradient
-
     nearest = stop_gradient(numpy("rint", x / 90.0))
     angle = (x - 90.0 * nearest) * (math.pi / 180)
     turn = stop_gradient(numpy("remainder", nearest + quarters, 4.0))

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from gradc.special.recording import elementwise, floats, numpy, quietly, where
+from gradc.tracing.building.by_name import refuse
 
 
 def gamma(x: Any) -> Any:
@@ -122,8 +123,6 @@ def factorial(n: Any, exact: bool = False) -> Any:
 
 def _refuse_exact(name: str, exact: bool) -> None:
     if exact:
-        from gradc.tracing.core.by_name import refuse
-
         raise refuse(f"{name} with exact=True", "leave exact out, or compute it outside")
 
 

@@ -15,6 +15,9 @@ from gradc.special.recording import (
     quietly,
     where,
 )
+from gradc.tracing.building.axes import axes_of
+from gradc.tracing.building.floats import record_logsumexp
+from gradc.tracing.record.primitives import stop_gradient
 from gradc_ir.core.op import TABLE
 
 
@@ -75,11 +78,7 @@ def logsumexp(
     if b is not None or return_sign:
         return _weighted(x, axis, keepdims, 1.0 if b is None else b, return_sign)
     if is_traced(x):
-        from gradc.tracing.numpy.record_special import record_logsumexp
-
         return record_logsumexp(x, axis, keepdims)
-    from gradc.tracing.numpy.reduce.reductions import axes_of
-
     array = np.asarray(_known(floats(x)))
     axes = axes_of(axis, array.ndim)
     reference = TABLE["logsumexp"].reference
@@ -94,8 +93,6 @@ def _known(x: Any) -> Any:
 
 @quietly
 def _weighted(x: Any, axis: Any, keepdims: bool, b: Any, return_sign: bool) -> Any:
-    from gradc.tracing.core.primitives import stop_gradient
-
     x, b = floats(x), floats(b)
     x, b = x + 0.0 * numpy("ones_like", b), b + 0.0 * numpy("ones_like", x)
     used = b != 0.0

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradc.special.recording import floats
+from gradc.tracing.building.by_name import refuse
 
 Step = Callable[[int, Any, Any, Any], Any]
 
@@ -25,8 +26,6 @@ def _run(name: str, n: Any, x: Any, first: Callable[[Any], Any], step: Step) -> 
 def _degree(name: str, n: Any) -> int:
     degree = getattr(n, "known", n)
     if degree is None or int(degree) != degree or degree < 0:
-        from gradc.tracing.core.by_name import refuse
-
         raise refuse(f"{name} of a degree that is no known whole number", "pass a Python int")
     return int(degree)
 

@@ -6,6 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.building.floats import as_float, record_floats
+from gradc.tracing.core.as_tracer import contains_unknown, plain_nest
+from gradc.tracing.core.state import state
+from gradc.tracing.core.table import call
+from gradc.tracing.registry.dispatch import wrap_known
 from gradc_ir.core.op import TABLE
 from gradc_ir.core.types import dtype_of
 
@@ -15,20 +20,13 @@ quietly = np.errstate(all="ignore")
 
 def is_traced(*values: Any) -> bool:
     """Whether a trace is running and one of the values is not known."""
-    from gradc.tracing.core import state
-    from gradc.tracing.core.as_tracer import contains_unknown
-
-    return state.current() is not None and any(map(contains_unknown, values))
+    return state.top is not None and any(map(contains_unknown, values))
 
 
 def elementwise(op: str, *operands: Any) -> Any:
     """Apply an op to arrays of floats: recorded, or by its reference in NumPy."""
     if is_traced(*operands):
-        from gradc.tracing.numpy.record_special import record_floats
-
         return record_floats(op, operands)
-    from gradc.tracing.core.as_tracer import plain_nest
-
     arrays = [np.asarray(plain_nest(operand)) for operand in operands]
     weak = [x if isinstance(x, float | int) else a.dtype for x, a in zip(operands, arrays)]
     dtype = dtype_of(np.result_type(*weak)).numpy
@@ -42,14 +40,10 @@ def elementwise(op: str, *operands: Any) -> Any:
 
 def as_numpy_gives(result: Any) -> Any:
     """Return a NumPy number for 0-d results; a tracer of a known array inside a trace."""
-    from gradc.tracing.core import state
-
     array = np.asarray(result)
     if not array.ndim:
         return array[()]
-    if state.current() is not None:
-        from gradc.tracing.registry.dispatch import wrap_known
-
+    if state.top is not None:
         return wrap_known(array, [])
     return array
 
@@ -57,11 +51,7 @@ def as_numpy_gives(result: Any) -> Any:
 def floats(x: Any) -> Any:
     """Return x as an array of floats, traced or not; a Python number stays weak."""
     if is_traced(x):
-        from gradc.tracing.numpy.record_special import as_float
-
         return as_float(x)
-    from gradc.tracing.core.as_tracer import plain_nest
-
     if type(x) in (int, float):
         return float(x)
     array = np.asarray(plain_nest(x))
@@ -69,10 +59,13 @@ def floats(x: Any) -> Any:
     return as_numpy_gives(array if dtype.is_float else array.astype(np.float64))
 
 
+def in_double(x: Any) -> Any:
+    """Return numbers in double precision, in which SciPy computes much."""
+    return numpy("multiply", floats(x), np.float64(1.0))
+
+
 def numpy(name: str, *operands: Any, **options: Any) -> Any:
     """Call a NumPy function by name, on traced arrays or plain ones."""
-    from gradc.tracing.numpy.elementwise_table import call
-
     with np.errstate(all="ignore"):
         return call(name, *operands, **options)
 

@@ -3,7 +3,7 @@
 from gradc.testing.accuracy import check_accuracy
 from gradc.testing.determinism import check_determinism, compare_bits
 from gradc.testing.gradients import check_function, check_grads, compare_grads
-from gradc.testing.samples import sample_arguments
+from gradc.testing.sampling import sample_arguments
 from gradc.testing.slopes import widen
 
 __all__ = [

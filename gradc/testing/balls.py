@@ -1,383 +1,308 @@
-"""Numbers of many digits that know how far they may be off: a middle and a radius, by mpmath.
+"""Numbers of many digits that know how far they may be off: balls, by python-flint's Arb.
 
-A ball follows its operands' radii through every operation: those of ``+ - * /`` by the usual
-formulas, those of functions by what happens to the function when an operand moves by its radius.
-So what cancellation leaves is told from what is known, whatever the precision.
+A ball is a middle and a radius, and encloses the true number whatever was rounded on the way. So
+what cancellation leaves is told from what is known, whatever the precision. An ``arb`` that is nan
+with radius 0, :data:`NAN`, is no number, whatever the precision; any other one that is not finite
+is not known.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import cache, cmp_to_key
 from typing import Any
 
-import mpmath
 import numpy as np
-from mpmath import libmp
 
 from gradc.arguments.as_array import Array
-from gradc.testing.arithmetic import _ANY_NUMBERS, _COMMON, Formula, Meaning, Wide
+from gradc.testing.arithmetic import ANY_NUMBERS, Meaning, Wide
+from gradc_ir.core.op import TABLE
+from gradc_ir.errors import GradcError
+from gradc_ir.interpreter.interpret import reference
+
+try:
+    from flint import acb, arb, ctx
+except ImportError as error:
+    raise GradcError(
+        "numbers of many digits need python-flint", found=str(error), help="install python-flint"
+    ) from None
 
 # Bits of precision, to be tried in turn: four leading terms of a series that cancel at the smallest
 # doubles need about 4 * 1074.
 PRECISIONS = (128, 448, 1408, 4608)
-_RADIUS_BITS = 30
-# The functions of mpmath are trusted to this many units of their last place.
-_UNITS = 16
+# A whole exponent beyond this is as good as any other number.
+_LARGEST_POWER = 2**20
+
+Ball = arb
+NAN = Ball(math.nan)
 
 
 class Undecided(Exception):
     """Two balls overlap that were to be compared: more precision may tell."""
 
 
-class Ball:
-    """A number known to lie within ``radius`` of ``middle``, both raw numbers of mpmath."""
-
-    __slots__ = ("middle", "radius")
-
-    def __init__(self, middle: Any, radius: Any = libmp.fzero) -> None:
-        self.middle = middle
-        self.radius = radius
-
-    @property
-    def is_nan(self) -> bool:
-        """Whether it is not a number, whatever the precision."""
-        return bool(self.middle == libmp.fnan)
-
-    @property
-    def real(self) -> Ball:
-        """Itself: balls are real."""
-        return self
-
-    def __float__(self) -> float:
-        """Return the double nearest to the middle; infinite beyond the largest."""
-        return _double(self.middle)
-
-    @property
-    def number(self) -> Any:
-        """The middle as a number of mpmath."""
-        return mpmath.mp.make_mpf(self.middle)
-
-    def __repr__(self) -> str:
-        return (
-            f"<{mpmath.nstr(self.number, 17)} ± {mpmath.nstr(mpmath.mp.make_mpf(self.radius), 2)}>"
-        )
-
-    # -- arithmetic -------------------------------------------------------------------------------
-
-    def __neg__(self) -> Ball:
-        return Ball(libmp.mpf_neg(self.middle), self.radius)
-
-    def __pos__(self) -> Ball:
-        return self
-
-    def __abs__(self) -> Ball:
-        return Ball(libmp.mpf_abs(self.middle), self.radius)
-
-    def __add__(self, other: Any) -> Ball:
-        other = ball(other)
-        prec = mpmath.mp.prec
-        # an exact sum of numbers that are far apart would not end
-        near = _span(self.middle, other.middle) <= prec
-        made = libmp.mpf_add(self.middle, other.middle, 0 if near else prec)
-        return Ball(made, _sum(self.radius, other.radius, libmp.fzero if near else _ulp(made)))
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Ball:
-        return self + -ball(other)
-
-    def __rsub__(self, other: Any) -> Ball:
-        return ball(other) + -self
-
-    def __mul__(self, other: Any) -> Ball:
-        other = ball(other)
-        exact = libmp.mpf_mul(self.middle, other.middle)
-        made = libmp.mpf_pos(exact, mpmath.mp.prec, "n")
-        return Ball(
-            made,
-            _sum(
-                _times(self.radius, libmp.mpf_abs(other.middle)),
-                _times(other.radius, libmp.mpf_abs(self.middle)),
-                _times(self.radius, other.radius),
-                libmp.fzero if made == exact else _ulp(made),
-            ),
-        )
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Ball:
-        other = ball(other)
-        if other.middle == libmp.fzero and other.radius == libmp.fzero:
-            return NAN
-        nearest = libmp.mpf_sub(libmp.mpf_abs(other.middle), other.radius, _RADIUS_BITS, "d")
-        if not _is_number(other.middle) or not libmp.mpf_gt(nearest, libmp.fzero):
-            return UNKNOWN if _is_number(other.middle) else self * Ball(libmp.fzero)
-        made = libmp.mpf_div(self.middle, other.middle, mpmath.mp.prec, "n")
-        rounded = libmp.mpf_mul(made, other.middle) != self.middle
-        moved = _sum(self.radius, _times(other.radius, libmp.mpf_abs(made)))
-        spread = libmp.mpf_div(moved, nearest, _RADIUS_BITS, "u")
-        return Ball(made, _sum(spread, _ulp(made) if rounded else libmp.fzero))
-
-    def __rtruediv__(self, other: Any) -> Ball:
-        return ball(other) / self
-
-    def __pow__(self, exponent: Any) -> Ball:
-        if isinstance(exponent, Ball) and exponent.radius == libmp.fzero:
-            whole = float(exponent)
-            exponent = int(whole) if abs(whole) <= 64 and whole.is_integer() else exponent
-        if isinstance(exponent, int):
-            made = ball(1)
-            for _ in range(abs(exponent)):
-                made = made * self
-            return made if exponent >= 0 else ball(1) / made
-        return lifted(mpmath.power)(self, exponent)
-
-    def __rpow__(self, base: Any) -> Ball:
-        return ball(base) ** self
-
-    # -- comparisons ------------------------------------------------------------------------------
-
-    def _compared(self, other: Any) -> int | None:
-        """Return the sign of a difference, None for nan; raises Undecided when it is not known."""
-        other = ball(other)
-        if libmp.fnan in (self.middle, other.middle):
-            return None
-        if self is other or self.middle == other.middle == libmp.finf:
-            return 0
-        difference = self - other
-        if libmp.mpf_gt(libmp.mpf_abs(difference.middle), difference.radius):
-            return int(libmp.mpf_sign(difference.middle))
-        if difference.radius == libmp.fzero:
-            return 0
-        raise Undecided
-
-    def __lt__(self, other: Any) -> bool:
-        return self._compared(other) == -1
-
-    def __le__(self, other: Any) -> bool:
-        return self._compared(other) in (-1, 0)
-
-    def __gt__(self, other: Any) -> bool:
-        return self._compared(other) == 1
-
-    def __ge__(self, other: Any) -> bool:
-        return self._compared(other) in (0, 1)
-
-    def __eq__(self, other: object) -> bool:
-        return self._compared(other) == 0
-
-    def __ne__(self, other: object) -> bool:
-        return self._compared(other) != 0
-
-    __hash__ = None  # type: ignore[assignment]
+def growing() -> Iterator[int]:
+    """Yield the precisions in turn, each in force until the next is asked for."""
+    kept = ctx.prec
+    try:
+        for ctx.prec in PRECISIONS:
+            yield ctx.prec
+    finally:
+        ctx.prec = kept
 
 
-NAN = Ball(libmp.fnan)
-UNKNOWN = Ball(libmp.fzero, libmp.finf)
+def digits(count: int) -> AbstractContextManager[Any]:
+    """Return a context in which balls have so many decimal digits."""
+    found: AbstractContextManager[Any] = ctx.workdps(count)
+    return found
 
 
-def ball(number: Any) -> Ball:
-    """Return a number as a ball: one of mpmath with full digits may be off by its last place."""
-    if isinstance(number, Ball):
-        return number
-    if isinstance(number, (bool, int, np.integer, np.bool_)):
-        return Ball(libmp.from_int(int(number)))
-    if isinstance(number, (float, np.floating)):
-        return Ball(libmp.from_float(float(number)))
-    raw = (+number)._mpf_
-    return Ball(raw, _ulp(raw) if raw[3] >= mpmath.mp.prec - 2 else libmp.fzero)
+def is_nan(x: Any) -> bool:
+    """Whether a ball is no number, whatever the precision."""
+    return bool(x.is_nan() and x.is_exact())
 
 
-def lifted(function: Callable[..., Any]) -> Callable[..., Ball]:
-    """Return a function of mpmath's on balls."""
+def rounded(x: Any) -> float:
+    """Return the float64 that all numbers of a ball round to, infinite beyond the largest one.
 
-    def value(numbers: list[Any]) -> Any:
-        """Return a raw number: nan where the function is not real."""
-        try:
-            made = function(*numbers)
-        except (ZeroDivisionError, ValueError, OverflowError, mpmath.libmp.NoConvergence):
-            return libmp.fnan
-        if isinstance(made, mpmath.mpc):
-            made = made.real if made.imag == 0 else mpmath.nan
-        return mpmath.mpf(made)._mpf_
-
-    def on_balls(*operands: Any) -> Ball:
-        # whole numbers are orders, and the like
-        numbers = [x if isinstance(x, int) else ball(x).number for x in operands]
-        radii = [libmp.fzero if isinstance(x, int) else ball(x).radius for x in operands]
-        middle = value(numbers)
-        moving = [i for i, radius in enumerate(radii) if radius != libmp.fzero]
-        if not _is_number(middle):
-            return UNKNOWN if moving else Ball(middle)
-        parts = [_times(_ulp(middle), libmp.from_int(_UNITS))]
-        for i in moving:
-            if radii[i] == libmp.finf:
-                return UNKNOWN
-            moved = libmp.fnan
-            for sign in (1, -1):
-                step = mpmath.mp.make_mpf(radii[i])
-                moved = value([*numbers[:i], numbers[i] + sign * step, *numbers[i + 1 :]])
-                if _is_number(moved):
-                    break
-            if not _is_number(moved):
-                return UNKNOWN
-            apart = libmp.mpf_abs(libmp.mpf_sub(moved, middle, mpmath.mp.prec))
-            parts.append(libmp.mpf_shift(apart, 1))
-        return Ball(middle, _sum(*parts))
-
-    return on_balls
-
-
-def _is_number(raw: Any) -> bool:
-    return bool(raw[1]) or raw == libmp.fzero
-
-
-def _span(one: Any, other: Any) -> int:
-    """Return how many bits an exact sum may need, 0 for what is not finite."""
-    if not one[1] or not other[1]:
-        return 0
-    return int(max(one[2] + one[3], other[2] + other[3]) - min(one[2], other[2]) + 1)
-
-
-def _ulp(raw: Any) -> Any:
-    if not raw[1]:
-        return libmp.fzero
-    return libmp.from_man_exp(1, raw[2] + raw[3] - mpmath.mp.prec)
-
-
-def _sum(*radii: Any) -> Any:
-    total = libmp.fzero
-    for radius in radii:
-        if radius != libmp.fzero:
-            total = libmp.mpf_add(total, radius, _RADIUS_BITS, "u")
-    return total
-
-
-def _times(one: Any, other: Any) -> Any:
-    if libmp.fzero in (one, other):
-        return libmp.fzero
-    return libmp.mpf_mul(one, other, _RADIUS_BITS, "u")
-
-
-# -- rounding --------------------------------------------------------------------------------------
-
-
-def rounded(number: Ball, dtype: Any = np.float64) -> float:
-    """Return the float that all numbers of a ball round to, nan when there is not one such."""
-    if not _is_number(number.middle) or not _is_number(number.radius):
-        return float(number) if number.radius == libmp.fzero else math.nan
-    prec = mpmath.mp.prec
-    low, high = (
-        _double(f(number.middle, number.radius, prec)) for f in (libmp.mpf_sub, libmp.mpf_add)
-    )
-    if dtype != np.float64:
-        with np.errstate(over="ignore"):
-            low, high = float(dtype(low)), float(dtype(high))
+    nan is returned when there is not one such. Minus zero is zero.
+    """
+    if not x.is_finite():
+        return float(x) if x.is_exact() else math.nan
+    low, high = float(x.lower()), float(x.upper())
     return low + 0.0 if low == high else math.nan
 
 
-def _double(raw: Any) -> float:
-    return float(libmp.to_float(raw, strict=False, rnd="n"))
+def compare(x: Any, y: Any) -> int | None:
+    """Return the sign of x - y, None where one is nan; raises Undecided when it is not known."""
+    if is_nan(x) or is_nan(y):
+        return None
+    if x is y or (x.is_exact() and y.is_exact() and x == y):
+        return 0
+    if x < y or x > y:
+        return -1 if x < y else 1
+    raise Undecided
+
+
+def quotient(x: Any, y: Any) -> Any:
+    """Return x / y: nan by zero, not known where y may be zero."""
+    return NAN if y.is_zero() else x / y
+
+
+def power(x: Any, y: Any) -> Any:
+    """Return x**y: of a base that is not positive by whole numbers, or of zero."""
+    if y.is_exact() and y.is_integer() and abs(y) <= _LARGEST_POWER:
+        exponent = int(y.unique_fmpz())
+        return x**exponent if exponent >= 0 else quotient(arb(1), x**-exponent)
+    if abs(y) == arb(0.5):
+        return x.sqrt() if y > 0 else quotient(arb(1), x.sqrt())
+    return arb(0) if x.is_zero() and y > 0 else (y * x.log()).exp()
+
+
+def larger(x: Any, y: Any) -> Any:
+    """Return the larger one, nan where one is; of balls that overlap one around both."""
+    try:
+        order = compare(x, y)
+    except Undecided:
+        return x.max(y)
+    return NAN if order is None else x if order >= 0 else y
+
+
+def _sign(x: Any) -> Any:
+    order = compare(x, arb(0))
+    return NAN if order is None else arb(order)
+
+
+def _floor(x: Any) -> Any:
+    if not x.is_finite():
+        return x
+    low, high = x.lower().floor(), x.upper().floor()
+    if low != high:
+        raise Undecided
+    return low
+
+
+def cube_root(x: Any) -> Any:
+    """Return the real cube root."""
+    return -(-x).root(3) if x < 0 else x.root(3)
+
+
+def ndtr(x: Any) -> Any:
+    """Return the distribution function of the standard normal."""
+    return (-x / arb(2).sqrt()).erfc() / 2
+
+
+def erfcx(x: Any) -> Any:
+    """Return exp(x²) erfc(x): far out by Tricomi's function, Abramowitz and Stegun 7.1.23."""
+    if x > 8:
+        return (x * x).hypgeom_u(arb(0.5), arb(0.5)) / arb.pi().sqrt()
+    return (x * x).exp() * x.erfc()
+
+
+def log_ndtr(x: Any) -> Any:
+    """Return the logarithm of the distribution function of the standard normal."""
+    if x < -8:
+        return (erfcx(-x / arb(2).sqrt()) / 2).log() - x * x / 2
+    return (-ndtr(-x)).log1p() if x > 0 else ndtr(x).log()
+
+
+def log_gamma(x: Any) -> Any:
+    """Return log |gamma(x)|, of negative numbers by reflection."""
+    if x > 0:
+        return x.lgamma()
+    return quotient(arb.pi(), abs(x.sin_pi())).log() - (1 - x).lgamma()
+
+
+# -- formulas --------------------------------------------------------------------------------------
+
+# SymPy's words that are not methods of Arb's balls of the same name and arguments.
+_WORDS: dict[str, Callable[..., Any]] = {
+    "Abs": abs,
+    "Add": lambda *terms: sum(terms),
+    "Mul": lambda *factors: math.prod(factors),
+    "Pow": power,
+    "Pi": arb.pi,
+    "Exp1": arb.const_e,
+    "TupleArg": lambda *parts: parts,
+    "log_gamma": log_gamma,
+    "polygamma": lambda order, x: x.digamma(),
+    "lowergamma": lambda a, x: x.gamma_lower(a),
+    "uppergamma": lambda a, x: x.gamma_upper(a),
+    "betainc_regularized": lambda a, b, low, x: x.beta_lower(a, b, regularized=True),
+    "hyper": lambda a, b, x: x.hypgeom_2f1(*a, *b),
+    "besselj": lambda order, x: x.bessel_j(order),
+    "bessely": lambda order, x: x.bessel_y(order),
+    "besseli": lambda order, x: x.bessel_i(order),
+    "besselk": lambda order, x: x.bessel_k(order),
+    "polylog": lambda order, x: x.polylog(order),
+    "elliptic_k": lambda m: _real(acb(m).elliptic_k()),
+    "elliptic_e": lambda m: _real(acb(m).elliptic_e()),
+    "Ei": arb.ei,
+    "expint": lambda order, x: x.expint(order),
+    "Si": arb.si,
+    "Ci": arb.ci,
+    "fresnels": arb.fresnel_s,
+    "fresnelc": arb.fresnel_c,
+}
+
+
+def _real(x: Any) -> Any:
+    return x.real if x.imag.is_zero() else NAN
+
+
+def _value(formula: Any, values: Mapping[Any, Any]) -> Any:
+    """Return the value of a SymPy expression as a ball, with balls for its symbols."""
+    if formula in values:
+        return values[formula]
+    if formula.is_Rational:
+        return arb(formula.p) / formula.q
+    name, operands = formula.func.__name__, formula.args
+    if name == "log":
+        (inner,) = operands
+        inner = inner.args[0] if inner.func.__name__ == "Abs" else inner
+        if inner.func.__name__ == "gamma":  # which overflows long before its logarithm
+            name, operands = "log_gamma", inner.args
+    function = _WORDS.get(name) or getattr(arb, name)
+    return function(*(_value(operand, values) for operand in operands))
+
+
+@cache
+def _formula(name: str, count: int) -> tuple[Any, Any]:
+    import sympy
+
+    from gradc.rules.verify.meaning import real_functions
+
+    symbols = sympy.symbols(f"x:{count}", real=True)
+    return symbols, sympy.sympify(real_functions()[name](*symbols))
 
 
 # -- the ops ---------------------------------------------------------------------------------------
 
+_OPS: dict[str, Callable[..., Any]] = {
+    "neg": operator.neg,
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "abs": abs,
+    "div": quotient,
+    "power": power,
+    "sign": _sign,
+    "floor": _floor,
+    "floor_divide": lambda x, y: _floor(quotient(x, y)),
+    "remainder": lambda x, y: x - y * _floor(quotient(x, y)),
+    "maximum": larger,
+    "minimum": lambda x, y: -larger(-x, -y),
+    "cbrt": cube_root,
+    # what is used most, without the way over SymPy
+    "exp2": lambda x: arb(2) ** x,
+    "hypot": lambda x, y: (x * x + y * y).sqrt(),
+    "softplus": lambda x: x.exp().log1p(),
+    "sigmoid": lambda x: 1 / (1 + (-x).exp()),
+    "lgamma": log_gamma,
+    "erfcx": erfcx,
+    "ndtr": ndtr,
+    "log_ndtr": log_ndtr,
+    "eq": lambda x, y: compare(x, y) == 0,
+    "ne": lambda x, y: compare(x, y) != 0,
+    "lt": lambda x, y: compare(x, y) == -1,
+    "le": lambda x, y: compare(x, y) in (-1, 0),
+}
+
+
+@cache
+def op(name: str) -> Callable[..., Any]:
+    """Return an elementwise op on balls: Arb's function, or the op's formula over the reals."""
+    unary = TABLE[name].operands == 1
+    compute = _OPS.get(name) or (getattr(arb, name, None) if unary else None)
+
+    def on_balls(*operands: Any) -> Any:
+        if compute is None:
+            symbols, formula = _formula(name, len(operands))
+            made = _value(formula, dict(zip(symbols, operands)))
+        else:
+            made = compute(*operands)
+        unknown = isinstance(made, Ball) and made.is_nan() and not is_nan(made)
+        return _at_border(name, operands) if unknown and all(map(_exact, operands)) else made
+
+    return on_balls
+
+
+def _exact(x: Any) -> bool:
+    return bool(x.is_exact())
+
+
+def _at_border(name: str, operands: Sequence[Any]) -> Any:
+    """Return the limit at known numbers where a function has no finite value, nan without one."""
+    given = [float(x) for x in operands]
+    meaning = reference(TABLE[name])
+    assert meaning is not None
+    limit = float(meaning(*map(np.float64, given)))
+    border = math.isinf(limit) or (limit in (-1, 0, 1) and any(map(math.isinf, given)))
+    return arb(limit) if border and all(map(operator.eq, given, operands)) else NAN
+
 
 @cache
 def balls() -> Wide:
-    """Return the arithmetic of balls, to be used within ``mpmath.workprec``."""
+    """Return the arithmetic of balls, at the precision that is in force."""
     from gradc.rules.verify.meaning import real_functions
 
-    formulas = {
-        name: Formula(name, ball, _in_formulas)
-        for name in real_functions()
-        if name not in _ANY_NUMBERS
+    words = [name for name in real_functions() if name in TABLE and TABLE[name].is_elementwise]
+    words = [name for name in words if not name.startswith("logical_")]
+    meanings: dict[str, Meaning] = {
+        name: np.frompyfunc(op(name), TABLE[name].operands or 1, 1)
+        for name in words
+        if name in _OPS or name not in ANY_NUMBERS
     }
-    direct = {name: np.frompyfunc(f, _operands(name), 1) for name, f in _functions().items()
-              if name in formulas}  # fmt: skip
-    own: dict[str, Meaning] = {
-        "abs": np.abs,
-        "sign": np.frompyfunc(_sign, 1, 1),
-        "maximum": _maximum,
-        "minimum": _minimum,
-        "floor": np.frompyfunc(_floor, 1, 1),
-        "cbrt": np.frompyfunc(lifted(lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x))), 1, 1),
-        "betainc": np.frompyfunc(lifted(_betainc), 3, 1),
-        "power": np.frompyfunc(lambda x, y: x**y, 2, 1),
-        "floor_divide": np.frompyfunc(lambda x, y: _floor(x / y), 2, 1),
-        "remainder": np.frompyfunc(lambda x, y: x - y * _floor(x / y), 2, 1),
-        "reduce_max": _reduction(_maximum),
-        "reduce_min": _reduction(_minimum),
-        "logsumexp": _logsumexp,
-        "argsort": lambda x, axis: np.argsort(x, axis=axis, kind="stable"),
-        "eq": np.equal,
-        "ne": np.not_equal,
-        "lt": np.less,
-        "le": np.less_equal,
+    meanings |= {
+        "reduce_max": _reduction(meanings["maximum"]),
+        "reduce_min": _reduction(meanings["minimum"]),
+        "logsumexp": lambda x, axes: meanings["log"](np.sum(meanings["exp"](x), axis=tuple(axes))),
+        "argsort": _argsort,
     }
-    return Wide(object, lambda x: ball(float(x)), {**formulas, **_COMMON, **direct, **own})
-
-
-def _operands(name: str) -> int:
-    from gradc_ir.core.op import TABLE
-
-    return TABLE[name].operands or 1
-
-
-# What SymPy prints for mpmath, and ops of the same name.
-_NAMES = (
-    "exp expm1 log log1p sqrt sin cos tan sinh cosh tanh asin acos atan atan2 asinh acosh atanh "
-    "erf erfc erfi erfinv gamma loggamma rgamma psi digamma beta besselj bessely besseli besselk "
-    "airyai zeta expint ei ci si gammainc ellipk ellipe lambertw power floor ceil sign"
-)
-
-
-@cache
-def _functions() -> dict[str, Callable[..., Ball]]:
-    return {name: lifted(getattr(mpmath, name)) for name in _NAMES.split()}
-
-
-def _in_formulas() -> dict[str, Callable[..., Ball]]:
-    return {**_functions(), "betainc_regularized": lifted(_betainc)}
-
-
-def _betainc(a: Any, b: Any, x: Any, *upper: Any) -> Any:
-    low, high = (x, upper[0]) if upper else (0, x)
-    return mpmath.betainc(a, b, low, high, regularized=True)
-
-
-def _sign(x: Ball) -> Ball:
-    found = x._compared(0)
-    return NAN if found is None else ball(found)
-
-
-def _floor(x: Ball) -> Ball:
-    if not _is_number(x.middle):
-        return x
-    low, high = (
-        libmp.mpf_floor(f(x.middle, x.radius, mpmath.mp.prec))
-        for f in (libmp.mpf_sub, libmp.mpf_add)
-    )
-    if low != high:
-        raise Undecided
-    return Ball(low)
-
-
-def _larger(x: Ball, y: Ball) -> Ball:
-    if libmp.fnan in (x.middle, y.middle):
-        return NAN
-    try:
-        return y if x < y else x
-    except Undecided:
-        above = libmp.mpf_gt(x.middle, y.middle)
-        wider = libmp.mpf_gt(x.radius, y.radius)
-        return Ball(x.middle if above else y.middle, x.radius if wider else y.radius)
-
-
-_maximum = np.frompyfunc(_larger, 2, 1)
-_minimum = np.frompyfunc(lambda x, y: -_larger(-x, -y), 2, 1)
+    return Wide(object, lambda x: x if isinstance(x, Ball) else Ball(float(x)), meanings)
 
 
 def _reduction(function: Any) -> Meaning:
@@ -389,6 +314,16 @@ def _reduction(function: Any) -> Meaning:
     return reduced
 
 
-def _logsumexp(x: Array, axes: Any) -> Any:
-    exp, log = (np.frompyfunc(_functions()[name], 1, 1) for name in ("exp", "log"))
-    return log(np.sum(exp(x), axis=tuple(axes)))
+def _argsort(x: Array, axis: int) -> Any:
+    """Return the order of the elements along an axis: stable, nan at the end."""
+
+    def order(line: Array) -> list[int]:
+        key = cmp_to_key(_order)
+        return sorted(range(len(line)), key=lambda place: key(line[place]))
+
+    return np.apply_along_axis(order, axis, x)
+
+
+def _order(x: Any, y: Any) -> int:
+    found = compare(x, y)
+    return int(is_nan(x)) - int(is_nan(y)) if found is None else found

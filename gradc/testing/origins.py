@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import mpmath
 import numpy as np
+from mpmath import libmp
 
 from gradc.arguments.as_array import Array
 from gradc.testing.arithmetic import NoMeaning
-from gradc.testing.balls import PRECISIONS, Ball, Undecided, balls, rounded
+from gradc.testing.balls import Ball, Undecided, balls, growing, is_nan, rounded
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.graphs.rearrange import REARRANGEMENTS
 from gradc_ir.interpreter.interpret import interpret, reference, watched
@@ -100,19 +101,18 @@ def origin_of(
     From the result back, the operand that brings most of the error along is followed, up to an op
     of which all operands are well.
     """
-    for precision in PRECISIONS:
-        with mpmath.workprec(precision):
-            try:
-                run = _Run(function, arrays)
-                value = function.results[result]
-                number = run.balls[value][index]
-                if np.isnan(rounded(number)) and not number.is_nan:
-                    continue
-                return _followed(run, value, index)
-            except Undecided:
+    for _ in growing():
+        try:
+            run = _Run(function, arrays)
+            value = function.results[result]
+            number = run.balls[value][index]
+            if np.isnan(rounded(number)) and not is_nan(number):
                 continue
-            except (NoMeaning, ArithmeticError, ValueError, TypeError, LookupError):
-                return None
+            return _followed(run, value, index)
+        except Undecided:
+            continue
+        except (NoMeaning, ArithmeticError, ValueError, TypeError, LookupError):
+            return None
     return None
 
 
@@ -152,7 +152,7 @@ def _followed(run: _Run, value: Value, index: Index) -> Origin | None:
 
 
 def _alone(run: _Run, value: Value, index: Index, bits: float) -> str:
-    found, true = run.floats[value][index], _pick_ball(run.balls[value], index)
+    found, true = run.floats[value][index], run.balls[value][index]
     information = np.finfo(run.floats[value].dtype)
     if np.isnan(found):
         return "its result is no number"
@@ -171,14 +171,18 @@ def _origin(run: _Run, value: Value, index: Index, what: str) -> Origin:
     ]
     more = ", …" if len(node.operands) > 4 else ""
     lines = run.function.locations.get(node, ())
-    true = _pick_ball(run.balls[value], index)
     return Origin(
         node.op.name,
         lines[0] if lines else None,
         what,
         f"{node.op.name}({', '.join(operands)}{more}) = {_short(run.floats[value][index])}",
-        str(mpmath.nstr(true, 17)),
+        _digits(run.balls[value][index]),
     )
+
+
+def _digits(number: Any) -> str:
+    raw = number.mid()._mpf_ if isinstance(number, Ball) else libmp.from_float(float(number))
+    return str(libmp.to_str(raw, 17))
 
 
 def _short(number: Any) -> str:
@@ -211,28 +215,22 @@ def _operand_index(run: _Run, operand: Value, value: Value, index: Index) -> Ind
     return max(np.ndindex(*run.floats[operand].shape), key=harm)
 
 
-def _pick_ball(array: Array, index: Index) -> Any:
-    found = array[index]
-    return found.number if isinstance(found, Ball) else mpmath.mpf(float(found))
-
-
 def _bits(found: Array, true: Array, index: Index) -> float:
     """Return log2(1 + the relative error in units of the last place), at most 64."""
     eps = float(np.finfo(found.dtype).eps) if found.dtype.kind == "f" else 0.0
-    return _off(mpmath.mpf(float(found[index])), true[index], eps)
+    return _off(float(found[index]), true[index], eps)
 
 
 def _apart(one: Array, other: Array, index: Index) -> float:
-    return _off(one[index].number, other[index], float(np.finfo(np.float64).eps))
+    return _off(one[index].mid(), other[index], float(np.finfo(np.float64).eps))
 
 
 def _off(found: Any, true: Any, eps: float) -> float:
     if not isinstance(true, Ball):
         return 0.0 if found == bool(true) else 64.0
-    number = true.number
-    if mpmath.isnan(number) or found == number:
+    number = true.mid()
+    if number.is_nan() or found == number:
         return 0.0
-    if not mpmath.isfinite(found) or not mpmath.isfinite(number) or number == 0:
-        return 64.0
     relative = abs(found - number) / abs(number) / eps
-    return min(64.0, float(mpmath.log(1 + relative, 2)))
+    # what is not finite, and what should be zero
+    return min(64.0, float((1 + relative).log()) / math.log(2)) if relative.is_finite() else 64.0

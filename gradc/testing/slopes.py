@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradc.arguments.as_array import Array
-from gradc.testing.arithmetic import DIGITS, NoMeaning, complex_numbers, many_digits
+from gradc.testing.arithmetic import NoMeaning, complex_numbers
 from gradc_ir import ops
 from gradc_ir.build import Builder
 from gradc_ir.core.constant import Constant
@@ -18,6 +18,7 @@ from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import GradcError
 from gradc_ir.interpreter.interpret import interpret, watched
 
+DIGITS = 80
 # In numbers of many digits an op on one element takes microseconds; more than this many are not
 # computed so.
 _MOST_ELEMENTS = 4000
@@ -71,27 +72,27 @@ def complex_step(
 def many_digit_differences(
     function: Function, arrays: Sequence[Array], position: int, direction: Array
 ) -> list[Array]:
-    """Return slopes by central differences in numbers of many digits, rounded once.
+    """Return slopes by central differences in balls of many digits, rounded once.
 
     Raises NoMeaning for an op without a formula, and where it would take too long.
     """
-    import mpmath
+    # python-flint, which other references do without
+    from gradc.testing.balls import Ball, Undecided, balls, digits
 
     _refuse_long(function, arrays)
-    with mpmath.workdps(DIGITS):
-        numbers, step = many_digits(), mpmath.mpf(10) ** (-DIGITS // 4)
+    numbers = balls()
+    whole = [numbers.wide(array) for array in arrays]
+    with digits(DIGITS):
+        step = Ball(10) ** (-DIGITS // 4)
         distance = numbers.wide(direction) * step
-
-        def at(moved: Any) -> list[Array]:
-            whole = [numbers.wide(array) for array in arrays]
-            whole[position] = whole[position] + moved
-            return _floats(function, interpret(function, whole, numbers))
-
         try:
-            pairs = list(zip(at(distance), at(-distance)))
-        except (ZeroDivisionError, OverflowError, ValueError, TypeError) as error:
-            raise NoMeaning(f"mpmath: {error}") from error
-        return [np.asarray((a - b) / (2 * step)).astype(np.float64) for a, b in pairs]
+            pairs = [
+                _floats(function, interpret(function, _moved(whole, position, moved), numbers))
+                for moved in (distance, -distance)
+            ]
+        except Undecided:
+            raise NoMeaning("numbers that are too close to be compared") from None
+        return [np.asarray((a - b) / (2 * step)).astype(np.float64) for a, b in zip(*pairs)]
 
 
 CENTRAL = Reference("central differences", central_differences, exact=False)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import mpmath
 import numpy as np
 
 from gradc.arguments.as_array import Array
 from gradc.testing.arithmetic import NoMeaning
-from gradc.testing.balls import PRECISIONS, Undecided, balls, rounded
+from gradc.testing.balls import Undecided, balls, growing, is_nan, rounded
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.graph import Function
 from gradc_ir.errors import TraceError
@@ -27,23 +26,18 @@ def truths(function: Function, arrays: Sequence[Array]) -> list[Array]:
     made: list[Array] = [
         np.full(numbers(type_.shape, symbols), np.nan) for type_ in function.result_types
     ]
-    for precision in PRECISIONS:
-        with mpmath.workprec(precision):
-            try:
-                results = interpret(function, arrays, balls())
-            except Undecided:
-                continue
-            except NoMeaning as op:
-                raise TraceError(
-                    f"{function.name}: the op {op} has no formula, so its truth is not known",
-                    at=function.location,
-                ) from None
-            open_elements = [
-                _round(result, into)
-                for result, into in zip(results, made)
-                if result.dtype == object
-            ]
-        if not any(open_elements):
+    for _ in growing():
+        try:
+            results = interpret(function, arrays, balls())
+        except Undecided:
+            continue
+        except NoMeaning as op:
+            raise TraceError(
+                f"{function.name}: the op {op} has no formula, so its truth is not known",
+                at=function.location,
+            ) from None
+        pairs = [pair for pair in zip(results, made, strict=True) if pair[0].dtype == object]
+        if not any([_round(*pair) for pair in pairs]):
             break
     return made
 
@@ -54,5 +48,5 @@ def _round(result: Array, into: Array) -> bool:
     for index in np.ndindex(*result.shape):
         number: Any = result[index]
         into[index] = rounded(number)
-        more = more or bool(np.isnan(into[index]) and not number.is_nan)
+        more = more or bool(np.isnan(into[index]) and not is_nan(number))
     return more

@@ -1,11 +1,12 @@
 """Tracing: NumPy code seen through a lens, recorded as a Function."""
 
+from gradc import on_need
+from gradc.tracing import numpy as numpy
 from gradc.tracing.array import members
 from gradc.tracing.core.leaves import PythonNumber, Static, abstract
 from gradc.tracing.core.signals import NeedsConcreteSize, SizesMustMatch
 from gradc.tracing.core.state import Capture, Guard, current
 from gradc.tracing.core.tracer import Tracer
-from gradc.tracing.masked import selected
 from gradc.tracing.record.trace import (
     Subtrace,
     Traced,
@@ -20,7 +21,10 @@ from gradc.tracing.record.trace import (
 )
 
 members.attach()
-selected.attach()
+on_need.announce(
+    on_need.SELECTIONS, "gradc.tracing.masked.selected", "gradc.tracing.masked.products"
+)
+on_need.announce(on_need.NUMPY_OBJECTS, "gradc.tracing.array.iterating")
 
 __all__ = [
     "Capture",

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc.rules.verify.accuracy import bits_between
+from gradc_ir.meaning.ulp_distance import bits_between
 
 NAMES = ("tan", "log", "exp", "sqrt", "sin", "cos")
 NUMPY: dict[str, Any] = {name: getattr(np, name) for name in NAMES} | {

@@ -12,6 +12,7 @@ import pytest
 
 import gradc
 from gradc.testing import check_grads
+from gradc.tracing.advice.refusals import MEMBERS_REFUSED
 from gradc.tracing.numpy import coverage
 from gradc_ir.errors import GradcError, TraceError
 
@@ -236,14 +237,14 @@ def test_gradient_of_member(name: str) -> None:
 def test_every_member_is_listed() -> None:
     supported = {name for name, state in STATES.items() if state != coverage.REFUSED}
     assert supported == set(CALLS)
-    assert set(STATES) - supported == set(coverage.MEMBERS_REFUSED)
+    assert set(STATES) - supported == set(MEMBERS_REFUSED)
 
 
-@pytest.mark.parametrize("name", sorted(coverage.MEMBERS_REFUSED))
+@pytest.mark.parametrize("name", sorted(MEMBERS_REFUSED))
 def test_refused_member(name: str) -> None:
     with pytest.raises(TraceError, match=rf"x\.{name} is not supported") as caught:
         gradc.compile(lambda x: getattr(x, name)())(X)
-    assert coverage.MEMBERS_REFUSED[name][1] in str(caught.value)
+    assert MEMBERS_REFUSED[name][1] in str(caught.value)
     assert __file__.rpartition("/")[2] in str(caught.value)
 
 

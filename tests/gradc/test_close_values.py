@@ -13,8 +13,8 @@ import gradc
 from gradc.rules.engine import Rule
 from gradc.rules.final.close_values import RULES
 from gradc.rules.final.difference_of_powers import difference_of_squares
-from gradc.rules.verify.accuracy import bits_between
 from gradc.rules.verify.proof import prove
+from gradc_ir.meaning.ulp_distance import bits_between
 
 NAMES = ("exp", "log", "log1p", "log2", "log10", "sqrt")
 NUMPY = {name: getattr(np, name) for name in NAMES}

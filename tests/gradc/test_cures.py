@@ -12,8 +12,7 @@ import scipy.interpolate
 import scipy.optimize
 
 from gradc.tracing import trace
-from gradc.tracing.advice.refusals import cure
-from gradc.tracing.numpy.coverage import REASONS
+from gradc.tracing.advice.refusals import REASONS, cure
 from gradc_ir.errors import TraceError
 
 X = np.arange(1.0, 5.0)

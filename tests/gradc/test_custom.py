@@ -10,9 +10,10 @@ import pytest
 
 from gradc.autodiff.open_calls import OpenCalls
 from gradc.custom.custom_gradient import custom_gradient
-from gradc.custom.numpy_gradients import overrides, overrides_for, overrides_key, register_gradient
+from gradc.custom.numpy_gradients import overrides, register_gradient
 from gradc.derivatives import jvp, vjp
 from gradc.tracing import trace
+from gradc.tracing.core.stand_ins import overrides_for, overrides_key
 from gradc_ir.errors import GradientArityError, ShapeError, TraceError
 from gradc_ir.interpreter.interpret import interpret
 
@@ -250,7 +251,7 @@ def test_a_rule_for_a_function_of_numpy() -> None:
 def test_a_registered_rule_sees_upstream_result_and_arguments(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gradc.custom.numpy_gradients._registered", {})
+    monkeypatch.setattr("gradc.tracing.core.stand_ins.registered", {})
 
     @register_gradient(np.arctan2)
     def rule(upstream, y, x, output):

@@ -12,7 +12,7 @@ import pytest
 from scipy import special
 
 import gradc
-from gradc.rules.verify.accuracy import bits_between
+from gradc_ir.meaning.ulp_distance import bits_between
 
 pytestmark = pytest.mark.slow
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
 from collections.abc import Callable, Iterator
@@ -14,8 +15,8 @@ import pytest
 import gradc
 from gradc.testing import check_grads
 from gradc.tracing import trace
+from gradc.tracing.core.table import TABLE
 from gradc.tracing.numpy import coverage
-from gradc.tracing.numpy.elementwise_table import BY_IDENTITY
 from gradc_ir.errors import DTypeError, TraceError
 from gradc_ir.interpreter.interpret import interpret
 from tests.gradc.every_numpy_function import (
@@ -121,10 +122,11 @@ def called(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> l
     """The names of supported functions that were recorded, for the one a test is about."""
     found: list[str] = []
     name = request.getfixturevalue("name")
-    mapped = BY_IDENTITY[original(name)]
+    mapped = TABLE.of(original(name))
     record = mapped.record
     assert record is not None
 
+    @functools.wraps(record)
     def spy(*args: Any, **options: Any) -> Any:
         found.append(name)
         return record(*args, **options)

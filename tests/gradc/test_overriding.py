@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc.custom.numpy_gradients import overrides_for, overrides_key
+from gradc.tracing.core.stand_ins import overrides_for, overrides_key
 
 
 @pytest.fixture(autouse=True)
 def nothing_registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradc.custom.numpy_gradients._registered", {})
+    monkeypatch.setattr("gradc.tracing.core.stand_ins.registered", {})
 
 
 def root(x):

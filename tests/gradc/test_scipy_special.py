@@ -12,11 +12,14 @@ import scipy.special
 from scipy.special import gammaln, jv, logsumexp, polygamma
 
 import gradc
-from gradc import special
-from gradc.scipy.special import FUNCTIONS
+from gradc import on_need, special
 from gradc.testing import check_grads
+from gradc.tracing.registry.scipy_function import FUNCTIONS as RECORDED
+from gradc.tracing.registry.scipy_function import names_in
 from gradc_ir.errors import DTypeError, ExportError, NoGradientError, TraceError
 
+on_need.load("scipy.special")
+FUNCTIONS = names_in("scipy.special", RECORDED)
 SHARES = np.array([1e-10, 0.1, 0.3, 0.5, 0.73, 0.9, 1 - 1e-10])
 POSITIVE = np.array([0.05, 0.4, 1.0, 2.5, 6.3, 11.0])
 ORDERS = np.array([0.4, 1.0, 2.0, 3.7, 5.0, 9.0])

@@ -12,11 +12,14 @@ import scipy.stats
 from scipy.stats import gamma, multivariate_normal, norm
 
 import gradc
-from gradc import NoGradientError, TraceError
-from gradc.scipy.discrete import DISCRETE
-from gradc.scipy.stats import OBJECTS
+from gradc import NoGradientError, TraceError, on_need
+from gradc.scipy.stats.discrete import DISCRETE
 from gradc.testing import check_grads
+from gradc.tracing.registry.scipy_function import OBJECTS as STAND_INS
+from gradc.tracing.registry.scipy_function import names_in
 
+on_need.load("scipy.stats")
+OBJECTS = names_in("scipy.stats", STAND_INS)
 # distribution -> shape parameters, and points inside its support
 SHAPES: dict[str, tuple[float, ...]] = {
     "norm": (), "t": (3.5,), "chi2": (3.0,), "gamma": (2.5,), "invgamma": (2.5,),

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pytest
 
 import gradc
-from gradc.rules.verify.accuracy import bits_between
+from gradc_ir.meaning.ulp_distance import bits_between
 
 pytestmark = pytest.mark.slow
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import flint
 import mpmath
 import numpy as np
 import pytest
@@ -13,16 +14,17 @@ import gradc
 from gradc import testing
 from gradc.arguments.as_array import Array
 from gradc.testing import determinism
-from gradc.testing.arithmetic import DIGITS, NoMeaning, many_digits
+from gradc.testing.arithmetic import NoMeaning
+from gradc.testing.balls import balls
 from gradc.testing.c_kernel import NoKernel
-from gradc.testing.slopes import complex_step, many_digit_differences
+from gradc.testing.slopes import DIGITS, complex_step, many_digit_differences
 from gradc.tracing import trace
 from gradc_ir.core.op import TABLE
 from gradc_ir.interpreter.interpret import reference
 from tests.comparing import assert_close
 
 X = np.array([0.3, 1.7, 2.9])
-OF_MANY_DIGITS = many_digits().meanings
+OF_BALLS = balls().meanings
 
 
 def loop(x):
@@ -84,7 +86,7 @@ def test_many_digits_are_exact() -> None:
     assert found.tolist() == want
 
 
-FORMULAS = [name for name, op in TABLE.items() if op.is_elementwise and name in OF_MANY_DIGITS]
+FORMULAS = [name for name, op in TABLE.items() if op.is_elementwise and name in OF_BALLS]
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -97,8 +99,8 @@ def test_formulas_are_what_the_ops_compute(name: str) -> None:
         margin = 1e-3 * (high - low)
         points.append(random.uniform(low + margin, high - margin, 8))
     points = [point > 0 for point in points] if name.startswith("logical_") else points
-    with mpmath.workdps(DIGITS):
-        found = OF_MANY_DIGITS[name](*map(many_digits().wide, points))
+    with flint.ctx.workdps(DIGITS):
+        found = OF_BALLS[name](*map(balls().wide, points))
     meaning = reference(op)
     assert meaning is not None
     want = meaning(*points)

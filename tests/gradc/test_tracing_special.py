@@ -11,7 +11,7 @@ import pytest
 
 from gradc import special
 from gradc.tracing import trace
-from gradc.tracing.core.primitives import exactly, stop_gradient
+from gradc.tracing.record.primitives import exactly, stop_gradient
 from gradc_ir.interpreter.interpret import interpret
 
 POINTS = np.array([-1e4, -700.0, -40.0, -1.5, -1e-3, 0.0, 1e-3, 0.7, 40.0, 700.0, 1e4])

@@ -31,6 +31,7 @@ from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.types import DType, Type
 from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.meaning.ulp_distance import bits_between, uniform_patterns
 
 Array = npt.NDArray[Any]
 
@@ -72,19 +73,6 @@ class Errors:
         return float(lost[at]), self.points[:, at]
 
 
-def bits_between(computed: Array, truth: Array) -> Array:
-    """Return log2(1 + how many numbers of the dtype lie between), 64 for nan; -0 is 0."""
-    same = np.float64 if truth.dtype == np.float64 else np.float32
-    distance = np.abs(_ordinal(computed.astype(same)) - _ordinal(truth))
-    return np.where(np.isnan(computed), 64.0, np.log2(1.0 + distance.astype(np.float64)))
-
-
-def _ordinal(x: Array) -> Array:
-    bits = (x + 0.0).view(np.int64 if x.dtype == np.float64 else np.int32).astype(np.int64)
-    lowest = -(2**63) if x.dtype == np.float64 else -(2**31)
-    return np.where(bits < 0, lowest - bits, bits)
-
-
 def sample(
     equation: str,
     domain: Mapping[str, Interval],
@@ -118,9 +106,7 @@ def sample(
 
 def _draw(random: np.random.Generator, interval: Interval, count: int) -> Array:
     low, high = (max(interval[0], -1.7e308), min(interval[1], 1.7e308))
-    ordinals = _ordinal(np.array([low, high]))
-    drawn = random.integers(ordinals[0], ordinals[1], size=count, endpoint=True)
-    patterns = np.where(drawn < 0, -(2**63) - drawn, drawn).astype(np.int64).view(np.float64)
+    patterns = uniform_patterns(random, low, high, count)
     middle = random.uniform(max(low, -50), min(high, 50), count)
     spots = np.array([sign * spot for spot in _SPOTS for sign in (1, -1)])
     ends = [

@@ -1,9 +1,12 @@
-"""What to write in place of a function that has no recording: by its name, or by its module."""
+"""Why a function has no recording and what to write in its place: by its name, or its module."""
 
 from __future__ import annotations
 
 import ast
+import re
 from typing import NamedTuple
+
+from gradc import on_need
 
 
 class Cure(NamedTuple):
@@ -17,6 +20,69 @@ _OUTSIDE = "compute it outside of the function and pass the result in"
 _GENERAL = f"write it with supported functions (docs/numpy.md), or {_OUTSIDE}"
 _ON_VALUES = f"keep the shape: np.where(condition, x, 0); or {_OUTSIDE}"
 _EIGENVALUES = "eigenvalues of a general matrix may be complex"
+
+# Function (as after ``np.``) -> why it is refused.
+REASONS = {
+    name: why
+    for why, names in {
+        "the shape of the result would depend on values": """
+            trim_zeros unique unique_all unique_counts unique_inverse
+            unique_values intersect1d setdiff1d setxor1d union1d polydiv
+        """,
+        "the results are complex": "linalg.eig linalg.eigvals roots",
+        "it is about text and files": """
+            array2string array_repr array_str base_repr binary_repr format_float_positional
+            format_float_scientific fromfile fromregex fromstring genfromtxt load loadtxt save
+            savetxt savez savez_compressed frombuffer from_dlpack fromiter
+        """,
+        "takes no arrays of numbers": """
+            busday_count busday_offset is_busday datetime_as_string datetime_data isnat get_include
+            get_printoptions set_printoptions printoptions getbufsize setbufsize geterr seterr
+            geterrcall seterrcall info show_config show_runtime test linalg.test nested_iters
+        """,
+        "it takes dtypes, for which it runs as it is": """
+            can_cast common_type isdtype issubdtype min_scalar_type mintypecode promote_types
+            typename
+        """,
+        "matrices are arrays with two axes": "asmatrix bmat",
+        "gradc decides where arrays lie": "may_share_memory shares_memory isfortran",
+        "its results are Python objects": "frompyfunc",
+        "complex numbers are not there yet": "sort_complex",
+        "it is about the bits of numbers": """
+            bitwise_count bitwise_left_shift bitwise_right_shift left_shift right_shift nextafter
+            packbits spacing unpackbits
+        """,
+        "its steps depend on the values": "gcd lcm",
+        "whether it raises depends on the values": "asarray_chkfinite",
+    }.items()
+    for name in names.split()
+}
+
+_LAYOUT = "gradc decides where arrays lie"
+_BYTES = "it is about bytes and files"
+
+# Attribute or method of arrays that is refused -> why, and what to write instead.
+MEMBERS_REFUSED = {
+    "base": (_LAYOUT, "leave the question out, and copy what is assigned to: x.copy()"),
+    "byteswap": (_BYTES, "call it outside and pass the result in"),
+    "ctypes": (_LAYOUT, "call compiled C code outside of the function"),
+    "data": (_LAYOUT, "read the bytes outside of the function"),
+    "dump": (_BYTES, "return the array and write it outside"),
+    "dumps": (_BYTES, "return the array and write it outside"),
+    "flags": (_LAYOUT, "leave the question out: the order in memory changes no value"),
+    "getfield": (_BYTES, "write x.astype(dtype) for other numbers of the same value"),
+    "resize": ("an array keeps its shape", "write x = np.resize(x, shape), or x.reshape(shape)"),
+    "setfield": (_BYTES, "write x[...] = values"),
+    "setflags": (_LAYOUT, "leave it out"),
+    "strides": (_LAYOUT, "write np.lib.stride_tricks.sliding_window_view for windows"),
+    "tobytes": (_BYTES, "return the array and call x.tobytes() outside"),
+    "tofile": (_BYTES, "return the array and write it outside"),
+}
+
+# Module of SciPy -> patterns of names and why they are refused, the first that fits counts; the
+# files that record its functions announce them.
+REASONS_IN_SCIPY: dict[str, tuple[tuple[str, str], ...]] = {}
+_NOT_RECORDED = "it has no recording"
 
 # Function (as after ``np.``, or in full) -> what to write.
 _HELP = {
@@ -108,6 +174,17 @@ def calls_back(name: str) -> bool:
     return name.startswith(("scipy.integrate.", "scipy.optimize."))
 
 
+def _reason_in_scipy(name: str) -> str:
+    """Return why a function of SciPy is refused, no text for modules without reasons."""
+    module, _, function = name.rpartition(".")
+    on_need.load(module)
+    if module not in REASONS_IN_SCIPY:
+        return ""
+    reasons = REASONS_IN_SCIPY[module]
+    fitting = (why for pattern, why in reasons if re.fullmatch(pattern, function))
+    return next(fitting, _NOT_RECORDED)
+
+
 def handed_out(text: str) -> Cure | None:
     """Return the cure for an array that was handed to what is called in an expression."""
     try:
@@ -128,8 +205,6 @@ def cure(name: str) -> Cure:
 
     No function is named because it sounds alike: it does something else.
     """
-    from gradc.tracing.numpy.coverage import REASONS
-
     package, _, rest = name.partition(".")
     key = rest if package in ("np", "x") else name
     if name.endswith("(vectorized)"):  # what np.frompyfunc made
@@ -137,9 +212,7 @@ def cure(name: str) -> Cure:
     of_module = _of_module(key)
     why = REASONS.get(key, of_module.why)
     if not why and package == "scipy":
-        from gradc.scipy.coverage import reason
-
-        why = reason(name)
+        why = _reason_in_scipy(name)
     if key in ("linalg.eig", "linalg.eigvals"):
         why = _EIGENVALUES
     help = _HELP.get(key) or next(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,57 +11,44 @@ import numpy as np
 from gradc.tracing.advice.ignored_options import instead_of
 from gradc.tracing.array import flat
 from gradc.tracing.array.numbers import NUMBERS
-from gradc.tracing.array.operators import OPERATORS, python_type
-from gradc.tracing.core import source
+from gradc.tracing.array.operators import OPERATORS, operate, python_type
+from gradc.tracing.core.as_tracer import cast
 from gradc.tracing.core.promote import supported
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
-from gradc.tracing.core.symbolic_size import as_integer
+from gradc.tracing.core.symbolic_size import SymbolicSize, as_integer
+from gradc.tracing.core.table import TABLE, call
 from gradc.tracing.core.tracer import Tracer, make_known, read, shape_of, weak_number
 from gradc.tracing.core.variables import assign_value, value_of_variable
 from gradc.tracing.indexing import indexing
-from gradc.tracing.lens.scipy_module import see_scipy
-from gradc.tracing.numpy.coverage import MEMBERS_REFUSED
-from gradc.tracing.numpy.create import creation
-from gradc.tracing.numpy.elementwise_table import BY_IDENTITY, TABLE
-from gradc.tracing.numpy.select import sorting
 from gradc.tracing.numpy.shape import shaping
-from gradc.tracing.numpy.ufunc_options import check_cast
 from gradc.tracing.registry.dispatch import Mapped
+from gradc.tracing.registry.options import check_cast
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.types import DType
-from gradc_ir.errors import TraceError
 
 # -- protocols ---------------------------------------------------------------------------------
 
 
 def _array_ufunc(self: Tracer, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-    running()
-    mapped = BY_IDENTITY.get(ufunc) or see_scipy(ufunc)
+    seen = running().lens.see(ufunc)
     if method != "__call__":
-        mapped = getattr(mapped, method)
+        seen = getattr(seen, method)
     out = options.get("out")
     if out is not None and not any(isinstance(array, Tracer) for array in out):
-        raise TraceError(
+        raise trace_error(
             f"np.{ufunc.__name__}: a traced value cannot be written into an array outside of the "
             "traced function",
-            at=source.location(),
             help="make the array inside with np.zeros, or pass it as an argument",
         )
-    return mapped(*inputs, **options)
+    return seen(*inputs, **options)
 
 
 def _array_function(
     self: Tracer, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    running()
-    mapped = BY_IDENTITY.get(function)
-    if mapped is None:
-        module = getattr(function, "__module__", "") or ""
-        prefix = module.removeprefix("numpy").lstrip(".").partition(".")[0]
-        name = f"{prefix}.{function.__name__}" if prefix in ("linalg", "fft") else function.__name__
-        mapped = Mapped(name, function, None)
-    return mapped(*args, **kwargs)
+    return running().lens.see(function)(*args, **kwargs)
 
 
 # -- attributes and methods --------------------------------------------------------------------
@@ -83,27 +71,6 @@ ATTRIBUTES: dict[str, Callable[[Tracer], Any]] = {
     "imag": lambda self: TABLE["imag"](self),
     "device": lambda self: "cpu",
 }
-
-# Methods that are the function of the same name with the array first.
-SAME_NAME = (
-    "sum", "prod", "mean", "var", "max", "min", "any", "all", "dot", "clip", "ravel",
-    "swapaxes", "squeeze", "astype", "std", "repeat", "take", "diagonal", "trace", "cumsum",
-    "cumprod", "argmax", "argmin", "searchsorted", "choose", "put", "round",
-    "argsort", "argpartition", "nonzero",
-)  # fmt: skip
-
-
-def _method(name: str) -> Callable[..., Any]:
-    mapped = TABLE.get(name) or Mapped(name, _method_of_arrays(name), creation.astype)
-
-    def method(self: Tracer, *args: Any, **kwargs: Any) -> Any:
-        return mapped(self, *args, **kwargs)
-
-    return method
-
-
-def _method_of_arrays(name: str) -> Callable[..., Any]:
-    return lambda array, *args, **kwargs: getattr(array, name)(*args, **kwargs)
 
 
 def _spread(args: tuple[Any, ...]) -> Any:
@@ -140,9 +107,8 @@ def _item(self: Tracer, *index: Any) -> Any:
     if self.known is not None:
         return self.known.item()
     if self.type.count != 1:
-        raise TraceError(
+        raise trace_error(
             "x.item() needs an array of one element",
-            at=source.location(),
             found=f"array: {self.type}",
             help="say which element: x.item(i)",
         )
@@ -167,12 +133,12 @@ def _astype(
     wanted = supported(dtype)
     check_cast("x.astype", self.type.dtype.numpy, wanted.numpy, casting)
     if order == "F" and self.type.rank > 1:
-        raise TraceError(
+        raise trace_error(
             "x.astype with order='F' is not supported for traced arrays",
-            at=source.location(),
             help=instead_of("order"),
         )
-    return TABLE["astype"](self, dtype, copy=copy)
+    running()
+    return cast(self, dtype, copy)
 
 
 def _compress(self: Tracer, condition: Any, axis: Any = None, out: Any = None) -> Any:
@@ -183,9 +149,8 @@ def _view(self: Tracer, dtype: Any = None, type: Any = None) -> Any:
     running()
     other = dtype if type is None else type
     if other is not None and other is not np.ndarray and supported(other) is not self.type.dtype:
-        raise TraceError(
+        raise trace_error(
             "x.view of another dtype is not supported for traced arrays",
-            at=source.location(),
             found="it is about the bits of numbers",
             help="write x.astype(dtype) for other numbers of the same value",
         )
@@ -194,25 +159,20 @@ def _view(self: Tracer, dtype: Any = None, type: Any = None) -> Any:
 
 def _to_device(self: Tracer, device: str, *, stream: Any = None) -> Any:
     if device != "cpu":
-        raise TraceError(
+        raise trace_error(
             f"x.to_device({device!r}) is not supported",
-            at=source.location(),
             help="leave it out: arrays are on 'cpu'",
         )
     return self
 
 
 def _namespace(self: Tracer, *, api_version: str | None = None) -> Any:
-    from gradc.tracing.lens.modules import see_numpy
-
-    return see_numpy(np, "numpy")
+    return running().lens.see(np)
 
 
 def _fixed(name: str, cure: str) -> Callable[[Tracer, Any], None]:
     def assign(self: Tracer, value: Any) -> None:
-        raise TraceError(
-            f"assignment to x.{name} is not supported", at=source.location(), help=cure
-        )
+        raise trace_error(f"assignment to x.{name} is not supported", help=cure)
 
     return assign
 
@@ -231,12 +191,17 @@ def _fill(self: Tracer, value: Any) -> None:
 def _missing(self: Tracer, name: str) -> Any:
     if name.startswith("__") or not hasattr(np.ndarray, name):
         raise AttributeError(f"an array has no attribute {name!r}")
+    # most methods are the function of the same name with the array first; x.resize is not
+    function = TABLE.get(name) if hasattr(np, name) and name != "resize" else None
+    if function is not None:
+        return functools.partial(function, self)
     if self.known is not None and callable(getattr(np.ndarray, name)):
         return Mapped(name, _bound(self, name), None)
+    from gradc.tracing.advice.refusals import MEMBERS_REFUSED  # only an error needs it
+
     why, help = MEMBERS_REFUSED.get(name, ("", ""))
-    raise TraceError(
+    raise trace_error(
         f"x.{name} is not supported for traced arrays",
-        at=source.location(),
         found=why or (),
         help=help or "docs/numpy.md lists the methods of arrays",
     )
@@ -254,11 +219,20 @@ def _bound(self: Tracer, name: str) -> Callable[..., Any]:
     return call
 
 
+def _in_place(name: str) -> Callable[..., None]:
+    """Return the method that writes what a function gives into its array."""
+
+    def method(self: Tracer, *args: Any, **kwargs: Any) -> None:
+        running()
+        indexing.set(self, Ellipsis, call(name, self, *args, **kwargs))
+
+    return method
+
+
 MEMBERS: dict[str, Any] = {
     **OPERATORS,
     **NUMBERS,
     **{name: property(read_it, _ASSIGNED.get(name)) for name, read_it in ATTRIBUTES.items()},
-    **{name: _method(name) for name in SAME_NAME},
     "flat": property(flat.Flat, flat.assign),
     "value": property(value_of_variable, assign_value),
     "__getitem__": indexing.get,
@@ -283,8 +257,8 @@ MEMBERS: dict[str, Any] = {
     # unlike the functions, the methods make no copy of real numbers
     "conj": lambda self: self,
     "conjugate": lambda self: self,
-    "sort": sorting.in_place(TABLE["sort"]),
-    "partition": sorting.in_place(TABLE["partition"]),
+    "sort": _in_place("sort"),
+    "partition": _in_place("partition"),
 }
 
 
@@ -292,3 +266,4 @@ def attach() -> None:
     """Give the tracer all of these; done once, when tracing is imported."""
     for name, member in MEMBERS.items():
         setattr(Tracer, name, member)
+    SymbolicSize.operate = operate

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
-from gradc.custom.numpy_gradients import overrides_for
-from gradc.tracing.core import source
+from gradc.tracing.building.elementwise import elementwise, weak_kinds
+from gradc.tracing.building.integers import refuse_wide_product
 from gradc.tracing.core.as_tracer import as_tracer, contains_unknown, plain_nest
-from gradc.tracing.core.elementwise import elementwise, weak_kinds
-from gradc.tracing.core.integers import refuse_wide_product
+from gradc.tracing.core.promote import kind
 from gradc.tracing.core.selection import Selection
+from gradc.tracing.core.source import dtype_error
+from gradc.tracing.core.stand_ins import overrides_for
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize
+from gradc.tracing.core.table import TABLE
 from gradc.tracing.core.tracer import Tracer, make, read, refuse_write, touch, weak_number
-from gradc.tracing.numpy.elementwise_table import RULES, TABLE, write_out
+from gradc.tracing.indexing.picking import write_out
+from gradc.tracing.numpy.math.ufuncs import RULES
 from gradc.tracing.registry.dispatch import wrap_known
 from gradc_ir import build
 from gradc_ir.core.types import DType
-from gradc_ir.errors import DTypeError
 
 _RESULT_OF_NUMBERS = {float: DType.F64, int: DType.I64, bool: DType.BOOL}
 # Operators that soon leave int64 when Python's integers, which have no largest one, are large.
@@ -34,9 +37,8 @@ def operate(name: str, *operands: Any) -> Any:
     running()
     rule = RULES[name]
     if Selection in map(type, operands):
-        from gradc.tracing.masked.selected import elementwise as of_selected
-
-        return of_selected(lambda *whole: operate(name, *whole), operands, {})
+        selection = next(x for x in operands if type(x) is Selection)
+        return selection.__gradc_elementwise__(functools.partial(operate, name), operands, {})
     if not any([contains_unknown(operand) for operand in operands]):
         return wrap_known(rule.ufunc(*[plain_nest(operand) for operand in operands]), [])
     override = overrides_for(rule.ufunc)
@@ -81,9 +83,8 @@ def _simple_power(x: Any, exponent: Any) -> Any:
             return operate("power", weak_number(build.cast(read(x), DType.F64), float), exponent)
         return None
     if x.type.dtype.is_integer and type(exponent) is int and exponent < 0:
-        raise DTypeError(
+        raise dtype_error(
             "integers to negative integer powers are not allowed",
-            at=source.location(),
             found=f"x: {x.type}",
             help=f"write x ** {float(exponent)}",
         )
@@ -145,8 +146,6 @@ def _binary(name: str) -> tuple[Callable[..., Any], Callable[..., Any], Callable
 
 
 def _refuse(other: Any) -> NoReturn:
-    from gradc.tracing.core.promote import kind
-
     running()
     kind(other)
     raise AssertionError

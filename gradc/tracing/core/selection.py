@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from gradc import on_need
 from gradc.tracing.core import source
 from gradc.tracing.core.tracer import Tracer, read, weak_number
 from gradc_ir import build
@@ -22,11 +24,14 @@ class Selection:
     nothing. ``position`` is the axis whose indices these are when ``np.nonzero(mask)`` made it.
 
     Operators, methods and attributes that keep to shapes which are known are attached in
-    :mod:`gradc.tracing.masked.selected`.
+    :mod:`gradc.tracing.masked.selected`, when the first selection is made.
     """
 
     __slots__ = ("cure", "full", "made_at", "mask", "place", "position", "text")
     __hash__ = None  # type: ignore[assignment]
+    # what functions and operators do with selections, its members too, is attached on need
+    __gradc_call__: Callable[..., Any]
+    __gradc_elementwise__: Callable[..., Any]
     # for NumPy's arrays, as for tracers
     __array_priority__ = 1000.0
     scalar = True
@@ -34,6 +39,7 @@ class Selection:
     def __init__(
         self, full: Tracer, mask: Tracer, place: int, *, like: Selection | None = None
     ) -> None:
+        on_need.load(on_need.SELECTIONS)
         self.full = full
         self.mask = mask
         self.place = place

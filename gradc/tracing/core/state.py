@@ -5,22 +5,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from gradc.tracing.core import source
 from gradc.tracing.core.leaves import exact_key
+from gradc.tracing.core.prints import Print
+from gradc.tracing.core.source import trace_error
 from gradc_ir.build import Builder
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.types import Type
 from gradc_ir.errors import TraceError
-
-if TYPE_CHECKING:
-    from gradc.tracing.core.debug_print import Print
-    from gradc.tracing.lens.lens import Lens
 
 
 class _State(threading.local):
@@ -142,6 +140,27 @@ class CodeOf:
         return self.function.__code__
 
 
+class Lens(Protocol):
+    """What traced code is seen through; see :mod:`gradc.tracing.lens.lens`."""
+
+    trace: Trace | None
+    variables: dict[int, Any]
+
+    def see(self, value: Any) -> Any:
+        """Return a value as traced code sees it."""
+
+    def see_named(self, value: Any, holder: dict[str, Any], key: str, name: str) -> Any:
+        """Return a value found under a name that can be read again."""
+
+    def captured(
+        self, value: Any, identity: tuple[int, str], name: str, fetch: Callable[[], Any]
+    ) -> Any:
+        """Return what traced code sees of a value that ``fetch`` reads again at every call."""
+
+    def guard(self, identity: tuple[int, str], guard: Guard) -> None:
+        """Have the function traced again when the guard no longer holds."""
+
+
 class Trace:
     """One function being recorded. Traces nest: an inner one takes outer values as parameters.
 
@@ -194,9 +213,8 @@ class Trace:
         if owner is self:
             return value
         if self.outer is None:
-            raise TraceError(
+            raise trace_error(
                 "a traced value outlived the function it was traced in",
-                at=source.location(),
                 help="return it from the function instead of storing it elsewhere"
                 if owner.body_of is None
                 else f"have the body of {owner.body_of} return it; what goes from one step of a "
@@ -260,9 +278,8 @@ def running() -> Trace:
     """Return the innermost running trace and mark the user's line for the nodes built next."""
     trace = state.top
     if trace is None:
-        raise TraceError(
+        raise trace_error(
             "a traced value was used after its trace ended",
-            at=source.location(),
             help="return it from the function instead of storing it elsewhere",
         )
     trace.builder.here = source.here()

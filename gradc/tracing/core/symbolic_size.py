@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, TypeAlias, Union
+from collections.abc import Callable
+from typing import Any, ClassVar, NoReturn, TypeAlias, Union
+
+import numpy as np
 
 from gradc.tracing.core import source
 from gradc.tracing.core.signals import NeedsConcreteSize
@@ -13,10 +16,16 @@ Integer: TypeAlias = Union[int, "SymbolicSize"]
 
 
 class SymbolicSize:
-    """A size known by name. Arithmetic stays symbolic; what needs the number stops the trace."""
+    """A size known by name. Arithmetic stays symbolic; what needs the number stops the trace.
+
+    ``operate`` is what operators do with all that is no integer: it is traced. It is set in
+    :mod:`gradc.tracing.array.members`.
+    """
 
     __slots__ = ("expr",)
     __array_ufunc__ = None
+
+    operate: ClassVar[Callable[..., Any]]
 
     def __init__(self, expr: Expr) -> None:
         self.expr = expr
@@ -136,8 +145,6 @@ class SymbolicSize:
 
 def is_integer(value: object) -> bool:
     """Whether a value is a Python or NumPy integer or a symbolic one."""
-    import numpy as np
-
     return isinstance(value, int | np.integer | SymbolicSize)
 
 
@@ -168,6 +175,4 @@ def _combine(name: str, left: Any, right: Any) -> Any:
                 quotient = sizes.floor_quotient(a, b)
                 return as_integer(quotient if name == "floor_divide" else a - quotient * b)
             raise NeedsConcreteSize(b, "division", source.location())
-    from gradc.tracing.array.operators import operate
-
-    return operate(name, left, right)
+    return SymbolicSize.operate(name, left, right)

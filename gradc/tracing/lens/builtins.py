@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.array.operators import operate
+from gradc.tracing.building.weak_numbers import as_truth
 from gradc.tracing.core.as_tracer import stacked
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.symbolic_size import SymbolicSize
+from gradc.tracing.core.table import TABLE, call
 from gradc.tracing.core.tracer import Tracer, shape_of
-from gradc.tracing.lens.math_module import as_truth
-from gradc.tracing.lens.number_types import NUMBER_TYPES
+from gradc.tracing.lens.modules import see_numpy
+from gradc.tracing.lens.number_types import NUMBER_TYPES, stands_for
 from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class, seen_super
-from gradc.tracing.numpy.elementwise_table import TABLE
 
 _MISSING = object()
 
@@ -34,8 +35,6 @@ def seen_len(x: Any) -> Any:
 def seen_sum(values: Any, /, start: Any = 0) -> Any:
     """Return sum(values); over an array it is np.sum along the first axis when that is symbolic."""
     if type(values) is Selection or (type(values) is Tracer and values.symbolic):
-        from gradc.tracing.numpy.elementwise_table import call
-
         return call("sum", values, axis=0) + start
     return sum(values, start)
 
@@ -51,8 +50,6 @@ def _extreme(name: str, better: str) -> Callable[..., Any]:
         if any(type(value) is Tracer and value.type.shape for value in values):
             # for arrays Python asks for a truth value; its error says what to write
             return original(values, **kwargs)
-        from gradc.tracing.numpy.elementwise_table import call
-
         # max(a, b) is `b if b > a else a`, nan and signed zeros included
         best = values[0]
         for value in values[1:]:
@@ -98,9 +95,9 @@ def seen_sorted(values: Any, /, *, key: Any = None, reverse: bool = False) -> li
     found = list(values)
     if key is not None or not any(type(x) is Tracer and x.known is None for x in found):
         return sorted(found, key=key, reverse=reverse)
-    if "sort" not in TABLE or any(type(x) is Tracer and x.type.shape for x in found):
+    if any(type(x) is Tracer and x.type.shape for x in found):
         return sorted(found, reverse=reverse)  # whose error says what is missing
-    rows = list(TABLE["sort"](stacked(found)))
+    rows = list(call("sort", stacked(found)))
     return rows[::-1] if reverse else rows
 
 
@@ -164,8 +161,6 @@ seen_type = SeenType()
 
 
 def _seen_scalar(kind: type) -> Any:
-    from gradc.tracing.lens.modules import see_numpy
-
     if kind in NUMBER_TYPES:
         return NUMBER_TYPES[kind]
     return see_numpy(kind, kind.__name__) if issubclass(kind, np.generic) else kind
@@ -174,13 +169,6 @@ def _seen_scalar(kind: type) -> Any:
 def seen_hasattr(value: Any, name: str, /) -> bool:
     """Return hasattr(value, name) with tracers taken for what they stand for."""
     return hasattr(stands_for(value) if type(value) is Tracer else value, name)
-
-
-def stands_for(tracer: Tracer) -> Any:
-    """Return the type of what a tracer stands for."""
-    if tracer.weak is not None:
-        return tracer.weak
-    return tracer.type.dtype.numpy.type if tracer.scalar else np.ndarray
 
 
 def _originals(kinds: Any) -> Any:

@@ -18,6 +18,7 @@ import numpy as np
 from gradc.arguments.as_array import computes_otherwise
 from gradc.tracing.core import source
 from gradc.tracing.core.state import Capture, CodeOf, Entry, Guard, SameElements, SameObject, Trace
+from gradc.tracing.core.table import TABLE
 from gradc.tracing.core.tracer import Tracer, make_hidden
 from gradc.tracing.lens import captured_containers
 from gradc.tracing.lens.builtins import BUILTINS, seen_builtins, seen_type
@@ -33,7 +34,6 @@ from gradc.tracing.lens.modules import (
 )
 from gradc.tracing.lens.scipy_module import belongs_to_scipy, see_scipy
 from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class
-from gradc.tracing.numpy.select.applying import seen_vectorized
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import _FROM_NUMPY as _SUPPORTED
 from gradc_ir.core.types import Type, dtype_of
@@ -127,7 +127,7 @@ class Lens:
         if isinstance(value, _CACHED):
             return self.see(value.__wrapped__)
         if kind is np.vectorize:
-            return seen_vectorized(value, self.see)
+            return TABLE.object(kind).seen(value, self.see)
         if is_random(value):
             return Random(getattr(value, "__name__", "a random generator"))
         if hasattr(kind, "__gradc_seen__"):

@@ -7,14 +7,15 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from gradc.tracing.core import source
-from gradc.tracing.core.as_tracer import as_tracer, contains_unknown, plain_nest
+import numpy as np
+
+from gradc import on_need
+from gradc.tracing.building.weak_numbers import as_float, as_integer, as_truth
+from gradc.tracing.core.as_tracer import contains_unknown, plain_nest
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
-from gradc.tracing.core.tracer import Tracer, read, weak_number
-from gradc.tracing.numpy.elementwise_table import TABLE
-from gradc_ir import build
-from gradc_ir.core.types import DType
-from gradc_ir.errors import TraceError
+from gradc.tracing.core.table import TABLE
+from gradc.tracing.core.tracer import Tracer
 
 
 class MathModule(types.ModuleType):
@@ -43,11 +44,10 @@ def see_math(function: Any) -> Any:
         if not any(map(contains_unknown, (*given, *kwargs.values()))):
             return function(*map(plain_nest, given), **kwargs)
         running()
-        record = RECORDED.get(name)
+        record = _recorder(name)
         if record is None:
-            raise TraceError(
+            raise trace_error(
                 f"math.{name} of a traced value",
-                at=source.location(),
                 help=_CURES.get(name, f"write np.{name}(x) or another function of np"),
             )
         if name in _OF_MANY:
@@ -65,50 +65,25 @@ def _number(x: Any) -> Any:
     if type(x) is not Tracer:
         return x
     if x.type.shape:
-        raise TraceError(
+        raise trace_error(
             "a function of math takes numbers, not arrays",
-            at=source.location(),
             found=f"array: {x.type}",
             help="write the function of np of the same name",
         )
     return as_float(x)
 
 
-def as_float(x: Any) -> Any:
-    """Return a number as a Python float is traced: float64, yielding to arrays."""
-    return weak_number(build.cast(read(as_tracer(x)), DType.F64), float)
-
-
-def as_integer(x: Any) -> Any:
-    """Return a number as a Python int is traced; fractions are cut off."""
-    value = read(as_tracer(x))
-    return weak_number(build.cast(value, DType.I64), int)
-
-
-def as_truth(x: Any) -> Any:
-    """Return whether a number is not 0, as a Python bool is traced."""
-    return weak_number(read(as_tracer(TABLE["not_equal"](x, 0))), bool)
-
-
 def _numpy(name: str) -> Callable[..., Any]:
-    return lambda *args: as_float(TABLE[name](*args))
+    """Return what records a function of math as that of NumPy; rounding gives integers there."""
+    function = TABLE[name]
 
-
-def _rounded(name: str) -> Callable[..., Any]:
-    return lambda x: as_integer(TABLE[name](x))
-
-
-def _special(name: str) -> Callable[..., Any]:
-    def record(x: Any) -> Any:
-        from gradc import special
-
-        return as_float(getattr(special, name)(x))
+    def record(*args: Any) -> Any:
+        found = function(*args)
+        if not function.value_only:
+            return as_float(found)
+        return as_truth(found) if found.dtype == np.bool_ else as_integer(found)
 
     return record
-
-
-def _is(name: str) -> Callable[..., Any]:
-    return lambda x: as_truth(TABLE[name](x))
 
 
 def _log(x: Any, base: Any = None) -> Any:
@@ -127,9 +102,8 @@ def _hypot(*coordinates: Any) -> Any:
 def _dist(p: Iterable[Any], q: Iterable[Any]) -> Any:
     left, right = list(p), list(q)
     if len(left) != len(right):
-        raise TraceError(
+        raise trace_error(
             f"math.dist of points with {len(left)} and {len(right)} coordinates",
-            at=source.location(),
         )
     return _hypot(*(_number(a) - _number(b) for a, b in zip(left, right)))
 
@@ -175,15 +149,6 @@ def _ldexp(x: Any, exponent: Any) -> Any:
     return as_float(x * TABLE["exp2"](as_float(exponent)))
 
 
-_SAME = (
-    "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log2", "log10", "log1p",
-    "sqrt", "cbrt", "fabs", "degrees", "radians", "copysign", "fmod", "nextafter",
-)  # fmt: skip
-_RENAMED = {
-    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh",
-    "acosh": "arccosh", "atanh": "arctanh", "pow": "float_power",
-}  # fmt: skip
-_SPECIAL = {"erf": "erf", "erfc": "erfc", "gamma": "gamma", "lgamma": "gammaln"}
 # Their first argument is a collection of numbers.
 _OF_MANY = {"fsum", "prod", "dist"}
 _CURES = {
@@ -196,13 +161,9 @@ _CURES = {
     "sumprod": "write x @ y",
 }
 
-# Name in math -> what records it; of traced numbers that are Python floats.
+# Name in math -> what records it; what is not here is NumPy's function of that name.
 RECORDED: dict[str, Callable[..., Any]] = {
-    **{name: _numpy(name) for name in _SAME if name in TABLE},
-    **{name: _numpy(numpy) for name, numpy in _RENAMED.items() if numpy in TABLE},
-    **{name: _special(ours) for name, ours in _SPECIAL.items()},
-    **{name: _is(name) for name in ("isnan", "isinf", "isfinite")},
-    **{name: _rounded(name) for name in ("floor", "ceil", "trunc")},
+    "pow": lambda x, y: as_float(TABLE["float_power"](x, y)),
     "log": _log,
     "hypot": _hypot,
     "dist": _dist,
@@ -212,3 +173,14 @@ RECORDED: dict[str, Callable[..., Any]] = {
     "modf": _modf,
     "ldexp": _ldexp,
 }
+# The same for special functions, which announce themselves, loaded with the first that is called.
+SPECIAL: dict[str, Callable[..., Any]] = {}
+
+
+def _recorder(name: str) -> Callable[..., Any] | None:
+    if name in RECORDED or name in _CURES:
+        return RECORDED.get(name)
+    if name in TABLE:
+        return _numpy(name)
+    on_need.load(on_need.MATH)
+    return SPECIAL.get(name)

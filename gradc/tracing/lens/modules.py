@@ -6,25 +6,18 @@ import functools
 import math
 import random
 import types
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
-from gradc.tracing.array.iterating import ITERATORS
 from gradc.tracing.core import source
-from gradc.tracing.core.as_tracer import as_tracer, contains_unknown
-from gradc.tracing.core.state import running
+from gradc.tracing.core.as_tracer import cast, contains_unknown, plain_nest
+from gradc.tracing.core.source import trace_error
+from gradc.tracing.core.state import Lens, running
+from gradc.tracing.core.table import TABLE
 from gradc.tracing.lens.math_module import MathModule
 from gradc.tracing.lens.scipy_module import ScipyModule, see_scipy
-from gradc.tracing.numpy.elementwise_table import BY_IDENTITY
-from gradc.tracing.numpy.select.applying import vectorize
-from gradc.tracing.numpy.shape.grids import GRIDS
-from gradc.tracing.numpy.shape.rows_and_columns import CONCATENATORS
-from gradc.tracing.registry.dispatch import Mapped
-from gradc_ir.errors import TraceError
-
-if TYPE_CHECKING:
-    from gradc.tracing.lens.lens import Lens
+from gradc.tracing.registry.dispatch import not_recorded
 
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 
@@ -61,12 +54,8 @@ class CastingType:
     def __call__(self, *args: Any) -> Any:
         """Cast, traced values too."""
         if args and contains_unknown(args[0]):
-            from gradc.tracing.numpy.create import creation
-
             running()
-            return creation.astype(as_tracer(args[0]), self.dtype)
-        from gradc.tracing.core.as_tracer import plain_nest
-
+            return cast(args[0], self.dtype)
         return self.__gradc_original__(*(plain_nest(arg) for arg in args))
 
     def __eq__(self, other: object) -> bool:
@@ -109,10 +98,9 @@ class Random:
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise TraceError."""
-        raise TraceError(
+        raise trace_error(
             f"{self._name} inside a traced function: the numbers would be drawn once, "
             "while tracing",
-            at=source.location(),
             help="draw them outside and pass them as an argument",
         )
 
@@ -123,22 +111,16 @@ def see_numpy(value: Any, name: str) -> Any:
         if value.__name__ == "numpy.random":
             return Random("np.random")
         return NumpyModule(value) if value.__name__.partition(".")[0] == "numpy" else value
-    if isinstance(value, type):
-        if value is np.vectorize:
-            return vectorize
-        if value in ITERATORS:
-            return ITERATORS[value]
-        is_scalar = issubclass(value, np.generic) and value.__name__ not in _ABSTRACT
-        return casting_type(value) if is_scalar else value
-    if not callable(value):
-        return (CONCATENATORS | GRIDS).get(name, value)
-    try:
-        mapped = BY_IDENTITY.get(value)
-    except TypeError:  # not hashable
-        mapped = None
+    is_class = isinstance(value, type)
+    if is_class and issubclass(value, np.generic):
+        return value if value.__name__ in _ABSTRACT else casting_type(value)
+    if is_class or not callable(value):
+        stand_in = TABLE.object(value)
+        return value if stand_in is None else stand_in
+    mapped = TABLE.of(value)
     if mapped is None and isinstance(value, np.ufunc):
         return see_scipy(value, value.__name__)
-    return mapped or Mapped(name, value, None)
+    return mapped or not_recorded(name, value)
 
 
 _ABSTRACT = {

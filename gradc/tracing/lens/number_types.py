@@ -7,10 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.building.weak_numbers import as_float, as_integer, as_truth
 from gradc.tracing.core.as_tracer import plain_nest
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import Tracer
-from gradc.tracing.lens.math_module import as_float, as_integer, as_truth
+
+
+def stands_for(tracer: Tracer) -> Any:
+    """Return the type of what a tracer stands for."""
+    if tracer.weak is not None:
+        return tracer.weak
+    return tracer.type.dtype.numpy.type if tracer.scalar else np.ndarray
 
 
 class _SeenNumber(type):
@@ -32,8 +39,6 @@ class _SeenNumber(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         """Return what Python's type answers; a traced number is of the type it stands for."""
         if type(instance) is Tracer:
-            from gradc.tracing.lens.builtins import stands_for
-
             return issubclass(stands_for(instance), cls.__gradc_original__)
         return isinstance(instance, cls.__gradc_original__)
 

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import sys
 import types
 from typing import Any
 
 import numpy as np
 
+from gradc import on_need
 from gradc.tracing.registry.dispatch import Mapped
-
-# A module of SciPy -> ours whose FUNCTIONS has recorders by name, and whose OBJECTS has what stands
-# in for objects (a distribution, say). Ours is imported once the user's code has imported theirs.
-_OURS = {
-    "scipy.integrate": "gradc.scipy.integrate",
-    "scipy.linalg": "gradc.scipy.linalg",
-    "scipy.spatial.distance": "gradc.scipy.distance",
-    "scipy.special": "gradc.scipy.special",
-    "scipy.stats": "gradc.scipy.stats",
-}
+from gradc.tracing.registry.scipy_function import FUNCTIONS, MAKERS, OBJECTS, names_in
 
 
 class ScipyModule(types.ModuleType):
@@ -69,11 +60,10 @@ def see_scipy(value: Any, name: str = "") -> Any:
 
 def see_frozen(value: Any) -> Any:
     """Return a distribution with its parameters as traced code sees it, all else as it is."""
-    if "scipy.stats" not in sys.modules:
-        return value
-    from gradc.scipy.stats import frozen
-
-    return frozen(value)
+    _seen()  # loads what makes it
+    for make in MAKERS:
+        value = make(value)
+    return value
 
 
 def _full_name(value: Any) -> str:
@@ -83,7 +73,7 @@ def _full_name(value: Any) -> str:
 
 
 def _seen() -> dict[int, Any]:
-    return _seen_in(tuple(name for name in _OURS if name in sys.modules))
+    return _seen_in(tuple(name for name in on_need.needs() if name in sys.modules))
 
 
 @functools.cache
@@ -91,12 +81,13 @@ def _seen_in(modules: tuple[str, ...]) -> dict[int, Any]:
     """Return what stands in for functions and objects of loaded modules, by identity."""
     found: dict[int, Any] = {}
     for name in modules:
-        theirs, ours = sys.modules[name], importlib.import_module(_OURS[name])
-        for key, record in ours.FUNCTIONS.items():
+        on_need.load(name)
+        theirs = sys.modules[name]
+        for key, record in names_in(name, FUNCTIONS).items():
             original = getattr(theirs, key, None)  # some came with later versions of SciPy
             if original is not None:
                 found[id(original)] = Mapped(f"{name}.{key}", original, record)
-        for key, stand_in in getattr(ours, "OBJECTS", {}).items():
+        for key, stand_in in names_in(name, OBJECTS).items():
             original = getattr(theirs, key, None)
             if original is not None:
                 found[id(original)] = stand_in

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradc.tracing.core.by_name import array, numpy
+from gradc.tracing.building.by_name import array, numpy
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.indexing.mask_indexing import check_same
+from gradc.tracing.masked.of_selection import of_selection
 from gradc.tracing.masked.reductions import flattened
+from gradc.tracing.numpy.linalg import products
 
 
 def _product(name: str) -> Callable[..., Any]:
@@ -53,9 +55,6 @@ def _inner(a: Any, b: Any) -> Any:
     return _product("dot")(a, b)
 
 
-PRODUCTS: dict[str, Callable[..., Any]] = {
-    "dot": _product("dot"),
-    "matmul": _product("matmul"),
-    "inner": _inner,
-    "vdot": _inner,
-}
+of_selection(products.dot)(_product("dot"))
+of_selection(products.matmul)(_product("matmul"))
+of_selection(products.inner, products.vdot)(_inner)

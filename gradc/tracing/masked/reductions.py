@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core.by_name import array, numpy
+from gradc.tracing.building.axes import axes_of
+from gradc.tracing.building.by_name import array, numpy
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.state import running
+from gradc.tracing.core.table import TABLE
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.indexing.picking import gathered_or
-from gradc.tracing.numpy.reduce.reductions import axes_of
+from gradc.tracing.masked.of_selection import of_selection, record_of_selection
+from gradc.tracing.numpy.linalg import matrix_norms
+from gradc.tracing.numpy.reduce import quantiles, reductions, statistics, ufunc_methods
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.errors import ShapeError
@@ -139,10 +143,12 @@ def _highest(dtype: np.dtype[Any]) -> Any:
 _maximum, _minimum = _extreme("max", _lowest), _extreme("min", _highest)
 
 
+@of_selection(reductions.ptp)
 def _ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return _maximum(a, axis, keepdims=keepdims) - _minimum(a, axis, keepdims=keepdims)
 
 
+@of_selection(statistics.count_nonzero)
 def _count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return _by_mask("sum")(a != 0, axis, keepdims=keepdims)
 
@@ -154,8 +160,9 @@ def _ignoring_nan(name: str) -> Callable[..., Any]:
         _check(a, name, True, options)
         axes, whole = _along(a, axis)
         if a.place not in axes or a.full.type.dtype.numpy.kind != "f":
-            plain = REDUCTIONS[name.removeprefix("nan")]
             if a.place in axes:
+                plain = record_of_selection(TABLE[name.removeprefix("nan")].recorder)
+                assert plain is not None
                 return plain(a, axis, keepdims=keepdims, **options)
             return _elsewhere(name, a, axes, whole, keepdims, options)
         found = getattr(numpy, name)(filled(a, np.nan), axis=whole, **options)
@@ -164,6 +171,7 @@ def _ignoring_nan(name: str) -> Callable[..., Any]:
     return record
 
 
+@of_selection(statistics.average)
 def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *,
              keepdims: bool = False) -> Any:  # fmt: skip
     total, mean = _by_mask("sum"), _by_mask("mean")
@@ -195,7 +203,9 @@ def _norm(name: str) -> Callable[..., Any]:
     return record
 
 
-def _log_sum(default: Any) -> Callable[..., Any]:
+def log_sum(default: Any) -> Callable[..., Any]:
+    """Return what records the logarithm of a sum of exponentials, along an axis by default."""
+
     def record(a: Any, axis: Any = default, *, keepdims: bool = False) -> Any:
         axes, whole = _along(a, axis)
         if a.place not in axes:
@@ -208,6 +218,7 @@ def _log_sum(default: Any) -> Callable[..., Any]:
     return record
 
 
+@of_selection(quantiles.median)
 def _median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The middle of the sorted elements: those not selected are sorted to the end."""
     axes, _ = _along(a, axis)
@@ -229,28 +240,25 @@ def _median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return _kept(a, axes, found) if keepdims else found
 
 
-REDUCTIONS: dict[str, Callable[..., Any]] = {
-    **{name: _by_mask(name) for name in ("sum", "prod", "mean", "any", "all", "var", "std")},
-    "max": _maximum,
-    "amax": _maximum,
-    "min": _minimum,
-    "amin": _minimum,
-    "ptp": _ptp,
-    "count_nonzero": _count_nonzero,
-    "average": _average,
-    "median": _median,
-    **{
-        name: _ignoring_nan(name)
-        for name in ("nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nanmax", "nanmin")
-    },
-    "linalg.norm": _norm("linalg.norm"),
-    "linalg.vector_norm": _norm("linalg.vector_norm"),
-    "logsumexp": _log_sum(None),
-    "add.reduce": _by_mask("sum", 0),
-    "multiply.reduce": _by_mask("prod", 0),
-    "logical_and.reduce": _by_mask("all", 0),
-    "logical_or.reduce": _by_mask("any", 0),
-    "maximum.reduce": _extreme("max", _lowest, 0),
-    "minimum.reduce": _extreme("min", _highest, 0),
-    "logaddexp.reduce": _log_sum(0),
+# Function -> what makes its record for a default axis.
+_REDUCTIONS: dict[Any, Callable[[Any], Any]] = {
+    statistics.sum: lambda axis: _by_mask("sum", axis),
+    statistics.prod: lambda axis: _by_mask("prod", axis),
+    statistics.mean: lambda axis: _by_mask("mean", axis),
+    statistics.any_: lambda axis: _by_mask("any", axis),
+    statistics.all_: lambda axis: _by_mask("all", axis),
+    statistics.var: lambda axis: _by_mask("var", axis),
+    statistics.std: lambda axis: _by_mask("std", axis),
+    statistics.max: lambda axis: _extreme("max", _lowest, axis),
+    statistics.min: lambda axis: _extreme("min", _highest, axis),
 }
+for _function, _make in _REDUCTIONS.items():
+    of_selection(_function)(_make(None))
+for _name, _function in ufunc_methods.REDUCTIONS.items():
+    of_selection(TABLE[f"{_name}.reduce"].recorder)(_REDUCTIONS[_function](0))
+of_selection(TABLE["logaddexp.reduce"].recorder)(log_sum(0))
+for _name in ("sum", "prod", "mean", "var", "std", "max", "min"):
+    _entry = TABLE[f"nan{_name}"]
+    of_selection(_entry.recorder)(_ignoring_nan(_entry.name))
+of_selection(matrix_norms.norm)(_norm("linalg.norm"))
+of_selection(matrix_norms.vector_norm)(_norm("linalg.vector_norm"))

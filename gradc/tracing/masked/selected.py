@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -9,47 +10,40 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gradc.tracing.array.operators import BINARY, OPERATORS, operate
-from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array
+from gradc.tracing.building.by_name import array
 from gradc.tracing.core.selection import Selection
+from gradc.tracing.core.source import dtype_error, trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import is_integer
+from gradc.tracing.core.table import TABLE
 from gradc.tracing.core.tracer import Tracer, make, read
 from gradc.tracing.indexing import mask_indexing
 from gradc.tracing.indexing.picking import assigned_value
-from gradc.tracing.lens.scipy_module import see_scipy
-from gradc.tracing.masked.products import PRODUCTS
-from gradc.tracing.masked.reductions import REDUCTIONS, filled
-from gradc.tracing.numpy.elementwise_table import BY_IDENTITY, TABLE
+from gradc.tracing.masked.of_selection import of_selection, record_of_selection
+from gradc.tracing.masked.reductions import filled
+from gradc.tracing.numpy.create import constructors, creation
+from gradc.tracing.numpy.math import rounding
+from gradc.tracing.numpy.reduce import accumulating
+from gradc.tracing.numpy.select import choosing
+from gradc.tracing.numpy.shape import asking, shaping
 from gradc.tracing.registry.dispatch import Mapped
 from gradc_ir import build
 from gradc_ir.core.types import DType
-from gradc_ir.errors import DTypeError, TraceError
-
-# Functions written with others whose result has the shape to which their arrays broadcast.
-_ELEMENTWISE = frozenset({
-    "where", "clip", "nan_to_num", "sinc", "rint", "round", "around", "fmod", "signbit", "isposinf",
-    "isneginf", "conjugate", "conj", "real", "imag", "isreal", "isclose", "zeros_like", "ones_like",
-    "empty_like", "full_like", "astype", "angle", "fix", "i0",
-})  # fmt: skip
-# Functions of points and of tables: which argument is the points.
-_OF_POINTS = {"interp": 0, "isin": 0, "digitize": 0, "searchsorted": 1, "polyval": 1}
 
 
-def call(mapped: Mapped, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call(self: Selection, mapped: Mapped, args: Any, kwargs: dict[str, Any]) -> Any:
     """Call a NumPy function on arguments of which at least one is a selection."""
     running()
-    name = mapped.name
-    record = _FUNCTIONS.get(name.removeprefix("scipy.special."))
+    record = record_of_selection(mapped.recorder)
     if record is not None:
         kwargs = {key: given for key, given in kwargs.items() if key != "out" or given is not None}
         _check_taken(record, mapped.title, args, kwargs)
         return record(*args, **kwargs)
     original = mapped.__gradc_original__
-    if name in _OF_POINTS:
+    if isinstance(mapped.masked, int):
         return _of_points(mapped, args, kwargs)
     pointwise = isinstance(original, np.ufunc) and original.signature is None
-    if (pointwise and original.nout == 1) or name in _ELEMENTWISE:
+    if (pointwise and original.nout == 1) or mapped.masked == "elementwise":
         return elementwise(mapped, args, kwargs)
     raise _first((*args, *kwargs.values())).refused(f"be an argument of {mapped.title}")
 
@@ -63,10 +57,9 @@ def _check_taken(record: Callable[..., Any], title: str, args: Any, kwargs: Any)
         chosen = _first((*args, *kwargs.values()))
         wrong = next((key for key in kwargs if key not in signature.parameters), None)
         taken = [key for key, one in signature.parameters.items() if one.kind != one.VAR_KEYWORD]
-        raise TraceError(
+        raise trace_error(
             f"{title}: {f'{wrong}= is not supported' if wrong else error} for {chosen.text}, "
             "which a traced mask selects",
-            at=source.location(),
             help=f"it takes {', '.join(taken)}; or {chosen.cure}",
         ) from None
 
@@ -108,9 +101,8 @@ def _whole(x: Any, like: Selection) -> Any:
     found = mask_indexing.spread(part, like)
     if found is not None:
         return found
-    raise TraceError(
+    raise trace_error(
         f"{like.text} is combined with an array of its own length, which depends on the mask",
-        at=source.location(),
         found=f"array: {part.type}    selected from: {like.full.type}",
         help="select both by the same mask, or keep the shapes: np.where(mask, x, 0)",
     )
@@ -125,9 +117,8 @@ def _written(result: Selection, out: Any) -> Any:
     if result.ndim != out.ndim or result.place != out.place:
         raise result.refused(f"be written into {out.text}, which has other axes")
     if not np.can_cast(have, wanted, "same_kind"):
-        raise DTypeError(
+        raise dtype_error(
             f"a result of dtype {have} does not fit {out.text} of dtype {wanted}",
-            at=source.location(),
         )
     out.full = result.full.astype(wanted)  # type: ignore[attr-defined]
     out.position = None
@@ -135,7 +126,7 @@ def _written(result: Selection, out: Any) -> Any:
 
 
 def _of_points(mapped: Mapped, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    place = _OF_POINTS[mapped.name]
+    place = mapped.masked
     points = args[place] if place < len(args) else None
     others = [x for i, x in enumerate(args) if i != place] + list(kwargs.values())
     wrong = next((x for x in others if isinstance(x, Selection)), None)
@@ -148,16 +139,19 @@ def _of_points(mapped: Mapped, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 # -- what keeps the selected elements as they are ------------------------------------------------
 
 
+@of_selection(creation.array, shaping.copied)
 def _copied(a: Any, *args: Any, dtype: Any = None, order: Any = None, copy: Any = None) -> Any:
     """Record ``np.array``, ``np.copy`` and their like."""
     full = a.full.copy() if dtype is None else a.full.astype(dtype)
     return a.derived(full)
 
 
+@of_selection(creation.asarray, constructors.ascontiguousarray, TABLE["atleast_1d"].recorder)
 def _same(a: Any, dtype: Any = None, order: Any = None) -> Any:
     return a if dtype is None else a.derived(a.full.astype(dtype))
 
 
+@of_selection(shaping.transpose)
 def transpose(a: Any, axes: Any = None) -> Any:
     """Record ``np.transpose`` of a selection."""
     rank = a.ndim
@@ -166,12 +160,14 @@ def transpose(a: Any, axes: Any = None) -> Any:
     return a.derived(a.full.transpose(*moved), list(order).index(a.place))
 
 
+@of_selection(shaping.ravel)
 def _ravel(a: Any, order: str = "C") -> Any:
     if a.ndim != 1:
         raise a.refused("be flattened")
     return a.derived(a.full.copy())
 
 
+@of_selection(shaping.reshape)
 def _reshape(a: Any, *shape: Any) -> Any:
     given = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
     if tuple(given) == (-1,):
@@ -193,6 +189,14 @@ def _running(name: str, neutral: int) -> Callable[..., Any]:
     return record
 
 
+of_selection(accumulating.cumsum)(_running("cumsum", 0))
+of_selection(accumulating.cumprod)(_running("cumprod", 1))
+of_selection(asking.ndim)(lambda a: a.ndim)
+of_selection(rounding.iscomplexobj)(rounding.iscomplexobj)
+of_selection(rounding.isrealobj)(rounding.isrealobj)
+
+
+@of_selection(asking.shape)
 def shape_of(a: Any) -> tuple[Any, ...]:
     """Return the shape; the number of selected elements is a traced integer."""
     sizes = a.full.shape
@@ -200,6 +204,7 @@ def shape_of(a: Any) -> tuple[Any, ...]:
     return (*sizes[: a.place], a.count(), *sizes[after:])
 
 
+@of_selection(asking.size)
 def size_of(a: Any, axis: Any = None) -> Any:
     """Return the number of elements, a traced integer."""
     if axis is not None:
@@ -302,68 +307,46 @@ def _iterate(self: Selection) -> NoReturn:
     raise self.refused("be iterated over")
 
 
-def _method(name: str) -> Callable[..., Any]:
-    mapped = TABLE.get(name) or Mapped(name, getattr(np.ndarray, name), None)
-    return lambda self, *args, **kwargs: mapped(self, *args, **kwargs)
+# Methods of arrays that are no functions, and take no selection.
+_OF_ARRAYS = {"item", "tolist", "fill"}
 
 
 def _missing(self: Selection, name: str) -> Any:
     if name.startswith("__") or not hasattr(np.ndarray, name):
         raise AttributeError(f"an array has no attribute {name!r}")
-    raise self.refused(f"have .{name}")
+    function = TABLE.get(name)
+    if function is None and name in _OF_ARRAYS:
+        function = Mapped(name, getattr(np.ndarray, name), None)
+    if function is None:
+        raise self.refused(f"have .{name}")
+    return functools.partial(function, self)
 
 
 def _array_ufunc(self: Selection, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-    mapped = BY_IDENTITY.get(ufunc) or see_scipy(ufunc)
-    return (mapped if method == "__call__" else getattr(mapped, method))(*inputs, **options)
+    seen = running().lens.see(ufunc)
+    return (seen if method == "__call__" else getattr(seen, method))(*inputs, **options)
 
 
 def _array_function(self: Selection, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    mapped = BY_IDENTITY.get(function) or Mapped(function.__name__, function, None)
-    return call(mapped, args, kwargs)
+    return call(self, running().lens.see(function), args, kwargs)
 
 
+@of_selection(choosing.where)
 def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if x is None or y is None:
         raise condition.refused("be an argument of np.where without branches")
     return elementwise(TABLE["where"], (condition, x, y), {})
 
 
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **REDUCTIONS,
-    **PRODUCTS,
-    "where": _where,
-    "array": _copied,
-    "copy": _copied,
-    "asarray": _same,
-    "asanyarray": _same,
-    "ascontiguousarray": _same,
-    "atleast_1d": _same,
-    "transpose": transpose,
-    "permute_dims": transpose,
-    "ravel": _ravel,
-    "reshape": _reshape,
-    "shape": shape_of,
-    "size": size_of,
-    "ndim": lambda a: a.ndim,
-    "cumsum": _running("cumsum", 0),
-    "cumprod": _running("cumprod", 1),
-    "isscalar": lambda element: False,
-    "iscomplexobj": lambda x: False,
-    "isrealobj": lambda x: True,
-}
+@of_selection(asking.isscalar)
+def _isscalar(element: Any) -> bool:
+    return False
 
-_METHODS = (
-    "sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "dot", "clip", "ravel",
-    "astype", "argmax", "argmin", "cumsum", "cumprod", "round", "conj", "conjugate", "take",
-    "repeat", "squeeze", "nonzero", "sort", "argsort", "item", "tolist", "fill", "swapaxes",
-)  # fmt: skip
 
 MEMBERS: dict[str, Any] = {
     **{name: made for name, made in OPERATORS.items() if not name.startswith("__i")},
     "__invert__": OPERATORS["__invert__"],
     **{f"__i{short}__": _in_place(name) for short, name in BINARY.items()},
-    **{name: _method(name) for name in _METHODS},
     "shape": property(shape_of),
     "size": property(size_of),
     "dtype": property(lambda self: self.full.type.dtype.numpy),
@@ -381,10 +364,15 @@ MEMBERS: dict[str, Any] = {
     "__array_ufunc__": _array_ufunc,
     "__array_function__": _array_function,
     "__getattr__": _missing,
+    "__gradc_call__": call,
+    "__gradc_elementwise__": lambda self, *call: elementwise(*call),
 }
 
 
 def attach() -> None:
-    """Give selections all of these; done once, when tracing is imported."""
+    """Give selections all of these; done once, when the first one is made."""
     for name, member in MEMBERS.items():
         setattr(Selection, name, member)
+
+
+attach()

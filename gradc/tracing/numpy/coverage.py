@@ -8,97 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradc.tracing.advice.refusals import cure
-from gradc.tracing.numpy.elementwise_table import TABLE
-from gradc.tracing.registry.dispatch import METHODS_OF_UFUNCS
+from gradc.tracing.advice.refusals import MEMBERS_REFUSED, cure
+from gradc.tracing.core.table import TABLE
 
 BOTH, VALUE, REFUSED = "both modes", "value only", "refused"
 
 
-def _words(text: str) -> list[str]:
-    return text.split()
-
-
-# Recorded functions whose results are integers or truth values, or that have no derivative.
-VALUE_ONLY = frozenset(
-    _words(
-        """
-        all allclose any argmax argmin argpartition argsort around array_equal array_equiv
-        bitwise_and bitwise_or bitwise_xor ceil count_nonzero diag_indices_from digitize equal floor
-        floor_divide greater greater_equal invert iscomplexobj isclose isfinite isin isinf isnan
-        isneginf isposinf isreal isrealobj isscalar less less_equal lexsort logical_and logical_not
-        logical_or logical_xor ndim nanargmax nanargmin not_equal result_type rint round
-        searchsorted shape signbit size tri tril_indices_from triu_indices_from trunc arange empty
-        empty_like eye linalg.matrix_rank argwhere flatnonzero nonzero identity indices ones
-        ones_like zeros zeros_like imag ix_ fix bartlett blackman hamming hanning diag_indices
-        tril_indices triu_indices mask_indices broadcast_shapes einsum_path unravel_index
-        ravel_multi_index iscomplex iterable
-        """
-    )
-)
-
-# Why functions are refused; what to write instead is in cures.py.
-_REFUSED_BECAUSE = {
-    "the shape of the result would depend on values": """
-        trim_zeros unique unique_all unique_counts unique_inverse
-        unique_values intersect1d setdiff1d setxor1d union1d polydiv
-    """,
-    "the results are complex": "linalg.eig linalg.eigvals roots",
-    "it is about text and files": """
-        array2string array_repr array_str base_repr binary_repr format_float_positional
-        format_float_scientific fromfile fromregex fromstring genfromtxt load loadtxt save savetxt
-        savez savez_compressed frombuffer from_dlpack fromiter
-    """,
-    "takes no arrays of numbers": """
-        busday_count busday_offset is_busday datetime_as_string datetime_data isnat get_include
-        get_printoptions set_printoptions printoptions getbufsize setbufsize geterr seterr
-        geterrcall seterrcall info show_config show_runtime test linalg.test nested_iters
-    """,
-    "it takes dtypes, for which it runs as it is": """
-        can_cast common_type isdtype issubdtype min_scalar_type mintypecode promote_types typename
-    """,
-    "matrices are arrays with two axes": "asmatrix bmat",
-    "gradc decides where arrays lie": "may_share_memory shares_memory isfortran",
-    "its results are Python objects": "frompyfunc",
-    "complex numbers are not there yet": "sort_complex",
-    "it is about the bits of numbers": """
-        bitwise_count bitwise_left_shift bitwise_right_shift left_shift right_shift nextafter
-        packbits spacing unpackbits
-    """,
-    "its steps depend on the values": "gcd lcm",
-    "whether it raises depends on the values": "asarray_chkfinite",
-}
-REASONS = {name: why for why, names in _REFUSED_BECAUSE.items() for name in _words(names)}
-
-
-_LAYOUT = "gradc decides where arrays lie"
-_BYTES = "it is about bytes and files"
-
-# Attribute or method of arrays that is refused -> why, and what to write instead.
-MEMBERS_REFUSED = {
-    "base": (_LAYOUT, "leave the question out, and copy what is assigned to: x.copy()"),
-    "byteswap": (_BYTES, "call it outside and pass the result in"),
-    "ctypes": (_LAYOUT, "call compiled C code outside of the function"),
-    "data": (_LAYOUT, "read the bytes outside of the function"),
-    "dump": (_BYTES, "return the array and write it outside"),
-    "dumps": (_BYTES, "return the array and write it outside"),
-    "flags": (_LAYOUT, "leave the question out: the order in memory changes no value"),
-    "getfield": (_BYTES, "write x.astype(dtype) for other numbers of the same value"),
-    "resize": ("an array keeps its shape", "write x = np.resize(x, shape), or x.reshape(shape)"),
-    "setfield": (_BYTES, "write x[...] = values"),
-    "setflags": (_LAYOUT, "leave it out"),
-    "strides": (_LAYOUT, "write np.lib.stride_tricks.sliding_window_view for windows"),
-    "tobytes": (_BYTES, "return the array and call x.tobytes() outside"),
-    "tofile": (_BYTES, "return the array and write it outside"),
-}
-_MEMBERS_FOR_VALUES = frozenset(
-    _words(
-        """
-        all any argmax argmin argpartition argsort device dtype imag itemsize nbytes ndim nonzero
-        round searchsorted shape size
-        """
-    )
-)
+# Members of arrays that are no functions of NumPy, or other ones, and have no derivative.
+_MEMBERS_FOR_VALUES = {"device", "dtype", "itemsize", "nbytes"}
 
 
 class Row(NamedTuple):
@@ -128,7 +45,7 @@ _DEPRECATED = {"in1d", "row_stack", "trapz"}
 def _row(names: tuple[str, ...]) -> Row:
     recorded = [name for name in names if name in TABLE]
     if recorded:
-        return Row(names, VALUE if recorded[0] in VALUE_ONLY else BOTH, "")
+        return Row(names, VALUE if TABLE[recorded[0]].value_only else BOTH, "")
     why, help = cure(f"np.{names[0]}")
     return Row(names, REFUSED, why, help)
 
@@ -142,7 +59,9 @@ def members() -> Iterator[Row]:
             why, help = MEMBERS_REFUSED[name]
             yield Row((f"x.{name}",), REFUSED, why, help)
         else:
-            yield Row((f"x.{name}",), VALUE if name in _MEMBERS_FOR_VALUES else BOTH, "")
+            like = TABLE.get(name)
+            is_value = name in _MEMBERS_FOR_VALUES or (like is not None and like.value_only)
+            yield Row((f"x.{name}",), VALUE if is_value else BOTH, "")
 
 
 # What is no function: its name after ``np.`` -> state and a word about it.
@@ -181,7 +100,9 @@ OPERATORS = {
 def methods_of_ufuncs() -> Iterator[Row]:
     """Yield a row for each method of ufuncs: the names of those that have it."""
     methods: dict[str, list[str]] = {}
-    for name, method in sorted(METHODS_OF_UFUNCS):
-        methods.setdefault(method, []).append(name)
+    for full in sorted(TABLE):
+        name, _, method = full.partition(".")
+        if isinstance(getattr(np, name, None), np.ufunc) and method:
+            methods.setdefault(method, []).append(name)
     for method, names in sorted(methods.items()):
         yield Row((f"np.<ufunc>.{method}",), BOTH, ", ".join(f"`{name}`" for name in names))

@@ -12,18 +12,20 @@ import numpy as np
 
 from gradc.arguments import pytree
 from gradc.arguments.pytree import Structure
-from gradc.tracing.core import debug_print, source
-from gradc.tracing.core.argument_names import names_of_arguments
+from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.leaves import PythonNumber, Static, abstract
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.signals import SizesMustMatch
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Capture, Guard, Trace, running, state
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer, make, read
 from gradc.tracing.lens.lens import Lens
 from gradc.tracing.lens.modules import CastingType
 from gradc.tracing.lens.user_classes import see_named_tuples
+from gradc.tracing.record import debug_print
+from gradc.tracing.record.argument_names import names_of_arguments
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size
@@ -146,7 +148,7 @@ def _trace_once(
     solved: Mapping[str, Size],
 ) -> Traced:
     if state.top is not None:
-        raise TraceError("trace() inside of a trace: use subtrace()", at=source.location())
+        raise trace_error("trace() inside of a trace: use subtrace()")
     lens = Lens()
     with Trace(None, lens) as running_trace:
         lens.trace = running_trace

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from gradc.custom.numpy_gradients import overrides_for
 from gradc.tracing.advice.ignored_options import has_no_effect, instead_of
-from gradc.tracing.advice.refusals import calls_back, cure
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import contains_unknown, plain_nest
 from gradc.tracing.core.selection import Selection
+from gradc.tracing.core.source import trace_error
+from gradc.tracing.core.stand_ins import overrides_for
 from gradc.tracing.core.state import state
+from gradc.tracing.core.table import TABLE
 from gradc.tracing.core.tracer import Tracer, make_known, make_view, refuse_write, touch
 from gradc.tracing.core.views import Overlapping
+from gradc.tracing.indexing.picking import write_out
 from gradc_ir.core.types import _FROM_NUMPY as _SUPPORTED
 from gradc_ir.errors import ShapeError, TraceError
-
-# NumPy functions that write into their first argument.
-_WRITING = {"copyto", "fill_diagonal", "put", "put_along_axis", "place", "putmask", "at"}
 
 
 class Mapped:
@@ -32,7 +32,11 @@ class Mapped:
     name: the name after ``np.``.
     original: the function of NumPy; it runs when nothing traced is involved.
     record: the function with NumPy's signature that builds ops; None when there is none.
-    always: record even when all arguments are known, because the result shares memory with one.
+    recorder: the same without the options out=, where= and dtype=.
+    view: record even when all arguments are known, because the result shares memory with one.
+    writes: the first argument is written to.
+    value_only: the result has no derivative: it is an integer, a truth value, or constant.
+    masked: how it is called with what a traced mask selects; see :func:`.numpy_function`.
     """
 
     def __init__(
@@ -41,16 +45,28 @@ class Mapped:
         original: Any,
         record: Callable[..., Any] | None,
         *,
-        always: bool = False,
+        recorder: Callable[..., Any] | None = None,
+        view: bool = False,
+        writes: bool = False,
+        value_only: bool = False,
+        masked: Any = None,
     ) -> None:
         self.name = name
         self.record = record
-        self.always = always
+        self.recorder = recorder or record
+        self.view = view
+        self.writes = writes
+        self.value_only = value_only
+        self.masked = masked
         self.__gradc_original__ = original
         self.__name__ = name
         self.__doc__ = getattr(original, "__doc__", None)
         self.title = title_of(name)
-        self._accepted = frozenset(inspect.signature(record).parameters) if record else frozenset()
+
+    @functools.cached_property
+    def _accepted(self) -> frozenset[str]:
+        """The names of the arguments that are recorded."""
+        return frozenset(inspect.signature(self.record).parameters if self.record else ())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Record the call, or run NumPy when everything is known."""
@@ -59,11 +75,10 @@ class Mapped:
             return self.__gradc_original__(*args, **kwargs)
         trace.builder.here = source.here()
         if Selection in map(type, args) or (kwargs and Selection in map(type, kwargs.values())):
-            from gradc.tracing.masked.selected import call
-
-            return call(self, args, kwargs)
+            selection = next(x for x in (*args, *kwargs.values()) if type(x) is Selection)
+            return selection.__gradc_call__(self, args, kwargs)
         if (
-            self.always
+            self.view
             or any(map(contains_unknown, args))
             or (kwargs and any(map(contains_unknown, kwargs.values())))
         ):
@@ -74,12 +89,38 @@ class Mapped:
                 raise unsupported(self.title)
             return self.record(*args, **(self._checked(kwargs) if kwargs else kwargs))
         try:
-            return call_known(self.name, self.__gradc_original__, args, kwargs)
+            return self._call_known(args, kwargs)
         except Exception as error:
-            if self.record is None and calls_back(self.title) and any(map(callable, args)):
-                # what it calls computes with traced values
-                raise unsupported(self.title) from error
+            if self.record is None and any(map(callable, args)):
+                from gradc.tracing.advice.refusals import calls_back  # only an error needs it
+
+                if calls_back(self.title):
+                    # what it calls computes with traced values
+                    raise unsupported(self.title) from error
             raise
+
+    def _call_known(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run NumPy on arguments that are all known; result arrays are known tracers."""
+        tracers = [arg for arg in (*args, *kwargs.values()) if type(arg) is Tracer]
+        out = kwargs.get("out")
+        written = tracers[:1] if self.writes else []
+        written += [x for x in (out if isinstance(out, tuple) else (out,)) if type(x) is Tracer]
+        for tracer in written:
+            refuse_write(tracer)
+        plain = [plain_nest(arg) for arg in args]
+        named = {key: plain_nest(value) for key, value in kwargs.items()}
+        try:
+            result = self.__gradc_original__(*plain, **named)
+        except (TypeError, ValueError) as error:
+            kind = {TypeError: TraceError, ValueError: ShapeError}.get(type(error))
+            if kind is None:
+                raise
+            raise kind(f"{self.title}: {error}", at=source.location()) from error
+        for tracer in written:
+            touch(tracer)
+        if isinstance(result, np.ndarray) and any(result is arg for arg in args):
+            result = result.copy()
+        return wrap_known(result, tracers)
 
     def _checked(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         found = {}
@@ -87,9 +128,8 @@ class Mapped:
             if key in self._accepted:
                 found[key] = plain_nest(value) if key == "dtype" else value
             elif value is not None and value is not np._NoValue and not has_no_effect(key, value):
-                raise TraceError(
+                raise trace_error(
                     f"{self.title}: {key}= is not supported for traced arrays",
-                    at=source.location(),
                     help=instead_of(key) or f"it takes {', '.join(sorted(self._accepted))}",
                 )
         return found
@@ -100,7 +140,8 @@ class Mapped:
         found = getattr(self.__gradc_original__, name)
         if not callable(found):
             return found
-        return Mapped(f"{self.name}.{name}", found, METHODS_OF_UFUNCS.get((self.name, name)))
+        full = f"{self.name}.{name}"
+        return TABLE.get(full) or not_recorded(full, found)
 
     def __eq__(self, other: object) -> bool:
         original = getattr(other, "__gradc_original__", other)
@@ -117,8 +158,6 @@ def _overridden(
     name: str, override: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Return what stands for a function makes of a call; it is written where ``out=`` says."""
-    from gradc.tracing.numpy.elementwise_table import write_out
-
     out = kwargs.get("out")
     if out is None:
         return override(*args, **kwargs)
@@ -126,8 +165,12 @@ def _overridden(
     return write_out(name, override(*args, **kwargs), out)
 
 
-# (ufunc, method) -> what records it; filled in by numpy_map.
-METHODS_OF_UFUNCS: dict[tuple[str, str], Callable[..., Any]] = {}
+def not_recorded(name: str, original: Any) -> Mapped:
+    """Return what traced code sees of a function without a record: it runs where all is known."""
+    last = name.rpartition(".")[2]
+    like = TABLE.get(last)
+    # np.<ufunc>.at writes, and what is called as a function that writes does so too
+    return Mapped(name, original, None, writes=last == "at" or (like is not None and like.writes))
 
 
 def title_of(name: str) -> str:
@@ -137,41 +180,14 @@ def title_of(name: str) -> str:
 
 def unsupported(name: str) -> TraceError:
     """Return the error for a function without a mapping: why there is none, and what to write."""
+    from gradc.tracing.advice.refusals import cure  # only a refusal needs it
+
     why, help = cure(name)
-    return TraceError(
+    return trace_error(
         f"{name} is not supported for traced arrays",
-        at=source.location(),
         found=why or (),
         help=help,
     )
-
-
-def call_known(name: str, original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run NumPy on arguments that are all known; result arrays are known tracers."""
-    tracers = [arg for arg in (*args, *kwargs.values()) if type(arg) is Tracer]
-    written = [arg for arg in tracers[:1] if name.rpartition(".")[2] in _WRITING]
-    out = kwargs.get("out")
-    written += [arg for arg in (out if isinstance(out, tuple) else (out,)) if type(arg) is Tracer]
-    for tracer in written:
-        refuse_write(tracer)
-    plain = [plain_nest(arg) for arg in args]
-    try:
-        result = original(*plain, **{key: plain_nest(value) for key, value in kwargs.items()})
-    except (TypeError, ValueError) as error:
-        raise numpy_error(name, error) from error
-    for tracer in written:
-        touch(tracer)
-    if isinstance(result, np.ndarray) and any(result is arg for arg in args):
-        result = result.copy()
-    return wrap_known(result, tracers)
-
-
-def numpy_error(name: str, error: Exception) -> Exception:
-    """Return NumPy's error of known arguments with the user's line; of other classes as it is."""
-    if type(error) not in (TypeError, ValueError):
-        return error
-    kind = TraceError if type(error) is TypeError else ShapeError
-    return kind(f"{title_of(name)}: {error}", at=source.location())
 
 
 def wrap_known(result: Any, tracers: list[Tracer]) -> Any:

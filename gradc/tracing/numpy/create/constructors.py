@@ -8,18 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, known, number, numpy, refuse
+from gradc.tracing.building.by_name import array, known, number, numpy, refuse
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.numpy.create import creation
-from gradc.tracing.numpy.math.calculus import convolve
-from gradc.tracing.numpy.shape import rearranging, shaping
+from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.dispatch import wrap_known
-from gradc_ir.errors import ShapeError
+from gradc.tracing.registry.numpy_function import numpy_function
 
 
-def of_numbers(name: str) -> Callable[..., Any]:
+def _of_numbers(name: str) -> Callable[..., Any]:
     """Return what records a function of numbers: a symbolic size has to become a number first."""
     original = getattr(np, name)
 
@@ -44,24 +43,21 @@ def _plain(argument: Any, what: str) -> Any:
     return argument
 
 
-def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: Any = False) -> Any:
-    """Record ``np.einsum_path``, for which shapes are enough."""
-    plain = [_of_same_shape(operand) for operand in operands]
-    return np.einsum_path(*plain, optimize=optimize, einsum_call=einsum_call)
+for _name in (
+    "bartlett", "blackman", "hamming", "hanning", "diag_indices", "tril_indices", "triu_indices",
+    "broadcast_shapes",
+):  # fmt: skip
+    numpy_function(_name, value_only=True)(_of_numbers(_name))
 
 
-def _of_same_shape(operand: Any) -> Any:
-    if not isinstance(operand, Tracer):
-        return operand
-    return np.broadcast_to(0.0, [number(size, "np.einsum_path") for size in operand.shape])  # type: ignore[attr-defined]
-
-
+@numpy_function("mask_indices", value_only=True)
 def mask_indices(n: Any, mask_func: Callable[..., Any], k: Any = 0) -> Any:
     """Record ``np.mask_indices``."""
     mask = mask_func(array(np.ones((number(n, "np.mask_indices"),) * 2, int)), k)
     return tuple(array(part) for part in np.nonzero(known(mask, "np.mask_indices")))
 
 
+@numpy_function("unravel_index", value_only=True)
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
     """Record ``np.unravel_index``; traced indices that are too large are not noticed."""
     rest = array(indices)
@@ -76,14 +72,13 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
     return tuple(found[::-1] if order == "C" else found)
 
 
+@numpy_function("ravel_multi_index", value_only=True)
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
     """Record ``np.ravel_multi_index``; with mode="raise" traced indices are taken to be inside."""
     parts, sizes = [array(part) for part in multi_index], tuple(dims)
     modes = (mode,) * len(sizes) if isinstance(mode, str) else tuple(mode)
     if not len(parts) == len(sizes) == len(modes):
-        raise ShapeError(
-            "np.ravel_multi_index takes an index and a mode for each axis", at=source.location()
-        )
+        raise shape_error("np.ravel_multi_index takes an index and a mode for each axis")
     flat: Any = array(0)
     places = list(zip(parts, sizes, modes))
     for part, size, way in places if order == "C" else places[::-1]:
@@ -98,24 +93,20 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     return flat
 
 
-def poly(seq_of_zeros: Any) -> Any:
-    """Record ``np.poly``: the coefficients of the polynomial with these real roots."""
-    roots = numpy.atleast_1d(array(seq_of_zeros))
-    if roots.ndim != 1:
-        raise refuse("np.poly of a matrix", "for a symmetric one: np.poly(np.linalg.eigvalsh(a))")
-    roots = roots.astype(np.dtype(np.mintypecode(roots.dtype.char)))
-    found: Any = array(np.ones(1, roots.dtype))
-    for place in range(number(roots.shape[0], "np.poly")):
-        factor = shaping.concatenate([np.ones(1, roots.dtype), -roots[place : place + 1]], 0)
-        found = array(convolve(found, factor))
-    return found
+@numpy_function("ascontiguousarray")
+def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
+    """Record ``np.ascontiguousarray``: a copy unless the array is laid out row by row."""
+    x = array(numpy.atleast_1d(creation.asarray(a, dtype)))
+    return x if x.contiguous else shaping.copied(x, "C")
 
 
+@numpy_function("asfortranarray")
 def asfortranarray(a: Any, dtype: Any = None) -> Any:
     """Record ``np.asfortranarray``: an array of the same elements, a copy if it has two axes."""
-    return creation.by_columns(array(rearranging.atleast(1)(creation.asarray(a, dtype))))
+    return creation.by_columns(array(numpy.atleast_1d(creation.asarray(a, dtype))))
 
 
+@numpy_function("require")
 def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
     """Record ``np.require``: what is required of memory is so, or a copy makes it so."""
     wanted = {str(word).upper()[0] for word in requirements or ()}
@@ -125,21 +116,3 @@ def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
     if "F" in wanted:
         return asfortranarray(x)
     return shaping.copied(x, "C") if "C" in wanted and not x.contiguous else x
-
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{
-        name: of_numbers(name)
-        for name in (
-            "bartlett", "blackman", "hamming", "hanning", "diag_indices", "tril_indices",
-            "triu_indices", "broadcast_shapes",
-        )
-    },
-    "einsum_path": einsum_path,
-    "mask_indices": mask_indices,
-    "unravel_index": unravel_index,
-    "ravel_multi_index": ravel_multi_index,
-    "poly": poly,
-    "asfortranarray": asfortranarray,
-    "require": require,
-}  # fmt: skip

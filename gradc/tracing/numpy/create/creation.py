@@ -7,20 +7,21 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.core import source
-from gradc.tracing.core.as_tracer import as_tracer, stacked
+from gradc.tracing.core.as_tracer import as_tracer, cast, stacked
 from gradc.tracing.core.materialise import identity
 from gradc.tracing.core.promote import common_dtype, kind, supported
 from gradc.tracing.core.signals import NeedsConcreteSize
+from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize, as_size, is_integer
 from gradc.tracing.core.tracer import Tracer, make, make_known, make_view, read
 from gradc.tracing.core.views import Reshaped
 from gradc.tracing.numpy.shape.shaping import broadcast_to, copied, new_shape
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
-from gradc_ir.errors import ShapeError, TraceError
 
 
 def _filled(shape: tuple[Size, ...], number: Any, dtype: DType) -> Tracer:
@@ -33,27 +34,31 @@ def _dtype_or(dtype: Any, default: DType) -> DType:
     return default if dtype is None else supported(dtype)
 
 
+@numpy_function("zeros", value_only=True)
 def zeros(shape: Any, dtype: Any = None) -> Tracer:
     """Record ``np.zeros`` of a symbolic shape."""
     return _filled(new_shape(shape), 0, _dtype_or(dtype, DType.F64))
 
 
+@numpy_function("ones", value_only=True)
 def ones(shape: Any, dtype: Any = None) -> Tracer:
     """Record ``np.ones`` of a symbolic shape."""
     return _filled(new_shape(shape), 1, _dtype_or(dtype, DType.F64))
 
 
+@numpy_function("empty", value_only=True)
 def empty(shape: Any, dtype: Any = None) -> Tracer:
     """Record ``np.empty``: zeros, since what is in memory would not be the same at every call."""
     return zeros(shape, dtype)
 
 
+@numpy_function("full")
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tracer:
     """Record ``np.full``."""
     wanted = new_shape(shape)
     part = as_tracer(fill_value)
     if dtype is not None:
-        part = astype(part, dtype)
+        part = cast(part, dtype)
     return copied(broadcast_to(part, tuple(_user(size) for size in wanted)), "C")
 
 
@@ -70,11 +75,11 @@ def _like(number: int) -> Any:
     return record
 
 
-zeros_like = _like(0)
-ones_like = _like(1)
-empty_like = zeros_like
+numpy_function("zeros_like", "empty_like", value_only=True, masked="elementwise")(_like(0))
+numpy_function("ones_like", value_only=True, masked="elementwise")(_like(1))
 
 
+@numpy_function("full_like", masked="elementwise")
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Tracer:
     """Record ``np.full_like``."""
     x = as_tracer(a)
@@ -82,6 +87,7 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> 
     return full(wanted, fill_value, _dtype_or(dtype, x.type.dtype).numpy)
 
 
+@numpy_function("arange", value_only=True)
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tracer:
     """Record ``np.arange`` with symbolic integers."""
     if stop is None:
@@ -92,15 +98,14 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tr
         if known is None or not is_integer(
             known.item() if isinstance(known, np.ndarray) else known
         ):
-            raise TraceError(
+            raise trace_error(
                 "np.arange of a traced value: its length would not be known",
-                at=source.location(),
                 help="use np.arange(length) * step + start with a known length",
             )
         ends.append(as_size(known.item() if isinstance(known, np.ndarray) else known))
     first, last, stride = ends
     if not isinstance(stride, int) or stride == 0:
-        raise TraceError("np.arange needs a known step other than 0", at=source.location())
+        raise trace_error("np.arange needs a known step other than 0")
     extent = last - first if stride > 0 else first - last
     span = abs(stride)
     count = sizes.maximum(sizes.floor_quotient(extent + (span - 1), span), 0)
@@ -119,7 +124,7 @@ def linspace(
     """Record ``np.linspace`` between numbers, computed like it as arange * step + start."""
     first, last = as_tracer(start), as_tracer(stop)
     if first.type.shape or last.type.shape:
-        raise ShapeError("np.linspace of arrays is not supported", at=source.location())
+        raise shape_error("np.linspace of arrays is not supported")
     count = as_size(num)
     if not isinstance(count, int):
         raise NeedsConcreteSize(count, "np.linspace", source.location())
@@ -132,9 +137,10 @@ def linspace(
     value = value + build.broadcast_to(a, (count,))
     if endpoint and count > 1:
         value = build.set_slice(value, build.reshape(b, (1,)), (count - 1,), (1,))
-    return astype(make(running(), value), dtype or wanted.numpy)
+    return cast(make(running(), value), dtype or wanted.numpy)
 
 
+@numpy_function("eye", value_only=True)
 def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tracer:
     """Record ``np.eye`` of a symbolic size."""
     rows, columns = as_size(N), as_size(N if M is None else M)
@@ -147,11 +153,13 @@ def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tracer:
     return make(running(), build.cast(build.eq(down + k, across), wanted))
 
 
+@numpy_function("identity", value_only=True)
 def identity_matrix(n: Any, dtype: Any = None) -> Tracer:
     """Record ``np.identity`` of a symbolic size."""
     return eye(n, dtype=dtype)
 
 
+@numpy_function("array")
 def array(object: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Tracer:
     """Record ``np.array``: nested lists of traced numbers and arrays are stacked."""
     wanted = None if dtype is None else supported(dtype)
@@ -160,7 +168,7 @@ def array(object: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> 
     else:
         x = as_tracer(object)
         if wanted is not None and x.type.dtype is not wanted:
-            x = astype(x, wanted.numpy)
+            x = cast(x, wanted.numpy)
         elif copy or not isinstance(object, Tracer):
             x = copied(x)
     x = _unlinked_scalar(x)
@@ -170,6 +178,7 @@ def array(object: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> 
     return x
 
 
+@numpy_function("asarray", "asanyarray", view=True)
 def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -> Tracer:
     """Record ``np.asarray``: a tracer is returned as it is, lists are stacked."""
     if not isinstance(a, Tracer) or a.scalar:
@@ -180,10 +189,10 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -
     if order == "F" or (order == "C" and not a.contiguous):
         fits = False
     if copy is False and not fits:
-        raise ShapeError("np.asarray with copy=False would have to copy", at=source.location())
+        raise shape_error("np.asarray with copy=False would have to copy")
     if fits and not copy:
         return a
-    fresh = copied(a) if dtype is None else astype(a, dtype)
+    fresh = copied(a) if dtype is None else cast(a, dtype)
     fresh.contiguous = order == "C" or (order != "F" and fresh.contiguous)
     return fresh
 
@@ -208,14 +217,7 @@ def _unlinked_scalar(x: Tracer) -> Tracer:
     return x
 
 
+@numpy_function("astype", masked="elementwise")
 def astype(a: Any, dtype: Any, copy: bool = True) -> Tracer:
     """Record ``x.astype(dtype)``: a copy, or with ``copy=False`` the array that has the dtype."""
-    x = as_tracer(a)
-    wanted = supported(dtype)
-    if not copy and x.type.dtype is wanted and not x.scalar:
-        return x
-    if x.known is not None:
-        return make_known(x.known.astype(wanted.numpy))
-    fresh = make(running(), build.cast(read(x), wanted), contiguous=x.contiguous)
-    fresh.scalar = x.scalar
-    return fresh
+    return cast(a, dtype, copy)

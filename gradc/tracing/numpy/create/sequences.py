@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, known, number, numpy
-from gradc.tracing.core.elementwise import common_shape
+from gradc.tracing.building.by_name import array, known, number, numpy
+from gradc.tracing.building.elementwise import common_shape
 from gradc.tracing.core.promote import common_dtype, kind, supported
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import as_integer
 from gradc.tracing.numpy.create import creation
 from gradc.tracing.numpy.shape import shaping
-from gradc_ir.errors import ShapeError
+from gradc.tracing.registry.numpy_function import numpy_function
 
 
+@numpy_function("linspace")
 def linspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False,
     dtype: Any = None, axis: int = 0,
@@ -49,6 +50,7 @@ def linspace(
     return found, step
 
 
+@numpy_function("logspace")
 def logspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0,
     dtype: Any = None, axis: int = 0,
@@ -61,6 +63,7 @@ def logspace(
     return powers if dtype is None else powers.astype(dtype)
 
 
+@numpy_function("geomspace")
 def geomspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
@@ -81,12 +84,13 @@ def geomspace(
     return shaping.moveaxis(joined, 0, axis)
 
 
+@numpy_function("meshgrid")
 def meshgrid(
     *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> tuple[Any, ...]:
     """Record ``np.meshgrid``."""
     if indexing not in ("xy", "ij"):
-        raise ShapeError("np.meshgrid: indexing is 'xy' or 'ij'", at=source.location())
+        raise shape_error("np.meshgrid: indexing is 'xy' or 'ij'")
     rank = len(xi)
     places = list(range(rank))
     if indexing == "xy" and rank > 1:
@@ -100,6 +104,7 @@ def meshgrid(
     return tuple(shaping.copied(x, "C") for x in grid) if copy else tuple(grid)
 
 
+@numpy_function("broadcast_arrays", view=True)
 def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
     """Record ``np.broadcast_arrays``: views that cannot be assigned to."""
     tracers = [array(arg) for arg in args]
@@ -107,6 +112,7 @@ def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
     return tuple(shaping.broadcast_to(x, shape) for x in tracers)
 
 
+@numpy_function("indices", value_only=True)
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """Record ``np.indices`` of symbolic sizes."""
     shape = tuple(dimensions)
@@ -119,6 +125,7 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     return tuple(rows) if sparse else shaping.stack(rows, 0)
 
 
+@numpy_function("ix_", value_only=True)
 def ix_(*args: Any) -> tuple[Any, ...]:
     """Record ``np.ix_``: an open mesh of traced index arrays; masks have to be known."""
     rank = len(args)
@@ -126,13 +133,14 @@ def ix_(*args: Any) -> tuple[Any, ...]:
     for axis, arg in enumerate(args):
         index = array(arg)
         if index.ndim != 1:
-            raise ShapeError("np.ix_ takes vectors", at=source.location(), found=f"{index.type}")
+            raise shape_error("np.ix_ takes vectors", found=f"{index.type}")
         if index.dtype == np.bool_:
             index = array(np.flatnonzero(known(index, "np.ix_")))
         found.append(index.reshape(tuple(-1 if i == axis else 1 for i in range(rank))))
     return tuple(found)
 
 
+@numpy_function("fromfunction")
 def fromfunction(
     function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
 ) -> Any:
@@ -140,7 +148,7 @@ def fromfunction(
     return function(*array(indices(shape, dtype)), **kwargs)
 
 
-def indices_from(name: str) -> Callable[..., Any]:
+def _indices_from(name: str) -> Callable[..., Any]:
     """Return what records ``np.diag_indices_from`` and its like: they need the shape only."""
 
     def record(arr: Any, k: int = 0) -> tuple[Any, ...]:
@@ -151,3 +159,7 @@ def indices_from(name: str) -> Callable[..., Any]:
 
     record.__doc__ = f"Record ``np.{name}``."
     return record
+
+
+for _name in ("diag_indices_from", "tril_indices_from", "triu_indices_from"):
+    numpy_function(_name, value_only=True)(_indices_from(_name))

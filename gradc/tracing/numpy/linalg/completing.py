@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradc.tracing.core.call_node import with_rules
+from gradc.tracing.building.call_node import with_rules
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.matrices import matrix_product, transposed_product

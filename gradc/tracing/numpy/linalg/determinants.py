@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradc.tracing.core.call_node import unless_not_asked, with_rules
+from gradc.tracing.building.call_node import unless_not_asked, with_rules
 from gradc.tracing.numpy.linalg.factorisations import named
 from gradc.tracing.numpy.linalg.stacks import Stacks
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
@@ -21,6 +22,7 @@ from gradc_ir.graphs.matrices import (
 )
 
 
+@numpy_function("linalg.det")
 def det(a: Any) -> Any:
     """Record ``np.linalg.det``."""
     stacks = Stacks("np.linalg.det", a)
@@ -28,6 +30,7 @@ def det(a: Any) -> Any:
     return stacks.result(determinant(x))
 
 
+@numpy_function("linalg.slogdet")
 def slogdet(a: Any) -> Any:
     """Record ``np.linalg.slogdet``: sign 0 and -inf where a matrix is singular."""
     stacks = Stacks("np.linalg.slogdet", a)

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core import source
+from gradc.tracing.building.by_name import number
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.promote import unify
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import Tracer, make, make_view
 from gradc.tracing.core.views import Element, Permuted
 from gradc.tracing.numpy.linalg.products import LETTERS, contracted, in_one_dtype, summed_alone
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
@@ -23,6 +25,7 @@ from gradc_ir.errors import ShapeError
 _TYPICAL = 64
 
 
+@numpy_function("einsum", out=99)
 def einsum(subscripts: Any, *operands: Any, optimize: Any = True) -> Tracer:
     """Record ``np.einsum`` in both its forms; ``optimize`` is accepted and changes nothing."""
     if not isinstance(subscripts, str):
@@ -63,9 +66,8 @@ def _letter(label: Any) -> str:
     if label is Ellipsis:
         return "..."
     if not isinstance(label, int | np.integer) or not 0 <= label < len(LETTERS):
-        raise ShapeError(
+        raise shape_error(
             f"np.einsum: {label!r} is no label",
-            at=source.location(),
             help='write np.einsum("ij,jk->ik", x, y), or give each operand a list of integers '
             f"from 0 to {len(LETTERS) - 1}",
         )
@@ -106,7 +108,7 @@ def _parsed(text: str, tracers: list[Tracer]) -> tuple[list[str], str]:
 
 
 def _wrong(text: str, reason: str) -> ShapeError:
-    return ShapeError(f'np.einsum("{text}"): {reason}', at=source.location())
+    return shape_error(f'np.einsum("{text}"): {reason}')
 
 
 def _check_sizes(text: str, inputs: list[str], tracers: list[Tracer]) -> None:
@@ -165,3 +167,16 @@ def _next_pair(terms: list[tuple[Value, str]], result: str) -> tuple[int, int]:
     path = np.einsum_path(text, *stand_ins, optimize=("greedy", 2**60))[0]
     first = path[1]
     return (first[0], first[1]) if len(first) > 1 else (0, 1)
+
+
+@numpy_function("einsum_path", value_only=True)
+def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: Any = False) -> Any:
+    """Record ``np.einsum_path``, for which shapes are enough."""
+    plain = [_of_same_shape(operand) for operand in operands]
+    return np.einsum_path(*plain, optimize=optimize, einsum_call=einsum_call)
+
+
+def _of_same_shape(operand: Any) -> Any:
+    if not isinstance(operand, Tracer):
+        return operand
+    return np.broadcast_to(0.0, [number(size, "np.einsum_path") for size in operand.shape])  # type: ignore[attr-defined]

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core import source
-from gradc.tracing.core.by_name import refuse
+from gradc.tracing.building.by_name import refuse
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.numpy.linalg.completing import completed
 from gradc.tracing.numpy.linalg.stacks import Stacks
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.errors import TraceError
 from gradc_ir.graphs.matrices import rows, scale_columns, transposed
 
 _RESULTS: dict[str, Any] = {}
@@ -33,6 +33,7 @@ def named(name: str, *parts: Any) -> Any:
     return _RESULTS[name](*parts)
 
 
+@numpy_function("linalg.cholesky")
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """Record ``np.linalg.cholesky``: nan where a matrix is not positive definite."""
     stacks = Stacks("np.linalg.cholesky", a)
@@ -42,6 +43,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     return stacks.result(build.cholesky(x))
 
 
+@numpy_function("linalg.qr")
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Record ``np.linalg.qr``."""
     stacks = Stacks("np.linalg.qr", a)
@@ -63,25 +65,28 @@ def complete_qr(x: Value) -> tuple[Value, Value]:
 
 def _eigh(name: str, a: Any, UPLO: str) -> tuple[Stacks, Value, Value]:
     if UPLO.upper() not in ("L", "U"):
-        raise TraceError(f"{name}: UPLO is 'L' or 'U', not {UPLO!r}", at=source.location())
+        raise trace_error(f"{name}: UPLO is 'L' or 'U', not {UPLO!r}")
     stacks = Stacks(name, a)
     (x,) = stacks.matrices(square=True)
     w, v = build.eigh(x if UPLO.upper() == "L" else transposed(x))
     return stacks, w, v
 
 
+@numpy_function("linalg.eigh")
 def eigh(a: Any, UPLO: str = "L") -> Any:
     """Record ``np.linalg.eigh``."""
     stacks, w, v = _eigh("np.linalg.eigh", a, UPLO)
     return named("EighResult", stacks.result(w), stacks.result(v))
 
 
+@numpy_function("linalg.eigvalsh")
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """Record ``np.linalg.eigvalsh``."""
     stacks, w, _ = _eigh("np.linalg.eigvalsh", a, UPLO)
     return stacks.result(w)
 
 
+@numpy_function("linalg.svd")
 def svd(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
@@ -128,6 +133,7 @@ def _chosen(w: Value, order: Value) -> Value:
     return build.gather(w, [*stack, order], tuple(range(len(shape))))
 
 
+@numpy_function("linalg.svdvals")
 def svdvals(x: Any, /) -> Any:
     """Record ``np.linalg.svdvals``."""
     stacks = Stacks("np.linalg.svdvals", x)

@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core.by_name import array, number, numpy
+from gradc.tracing.building.by_name import array, number, numpy
 from gradc.tracing.numpy.linalg import products
 from gradc.tracing.numpy.linalg.least_squares import fitted, fraction, relative
 from gradc.tracing.numpy.linalg.matrices import vander
 from gradc.tracing.numpy.linalg.solving import inv
 from gradc.tracing.numpy.linalg.stacks import Stacks
+from gradc.tracing.registry.numpy_function import numpy_function
 
 
+@numpy_function("polyfit")
 def polyfit(
     x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False
 ) -> Any:

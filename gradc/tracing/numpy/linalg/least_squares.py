@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, known, numpy, refuse
-from gradc.tracing.core.call_node import Rules, rules, types_of, unless_not_asked
+from gradc.tracing.building.by_name import array, known, numpy, refuse
+from gradc.tracing.building.call_node import Rules, rules, types_of, unless_not_asked
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.numpy.linalg.factorisations import singular_values
 from gradc.tracing.numpy.linalg.matrix_norms import norm
 from gradc.tracing.numpy.linalg.solving import inverse
 from gradc.tracing.numpy.linalg.stacks import Stacks, as_column
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
-from gradc_ir.errors import TraceError
 from gradc_ir.graphs.matrices import (
     along_rows,
     identity,
@@ -158,17 +158,19 @@ def fraction(given: Any, what: str) -> float | None:
     return float(found)
 
 
+@numpy_function("linalg.pinv")
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
     """Record ``np.linalg.pinv``."""
     stacks = Stacks("np.linalg.pinv", a)
     (x,) = stacks.matrices(square=hermitian)
     if rcond is not None and rtol is not np._NoValue:
-        raise TraceError("np.linalg.pinv takes rcond or rtol, not both", at=source.location())
+        raise trace_error("np.linalg.pinv takes rcond or rtol, not both")
     given = (1e-15 if rtol is np._NoValue else rtol) if rcond is None else rcond
     cutoff = relative(fraction(given, "np.linalg.pinv: rcond"), x, stacks.dtype)
     return stacks.result(pseudo_inverse(mirrored(x) if hermitian else x, cutoff))
 
 
+@numpy_function("linalg.lstsq")
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     """Record ``np.linalg.lstsq``: x, the sums of squared residuals, the rank, singular values.
 
@@ -208,12 +210,13 @@ def fitted(
     return x, rest, rank, s
 
 
+@numpy_function("linalg.matrix_rank", value_only=True)
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """Record ``np.linalg.matrix_rank``: how many singular values count."""
     stacks = Stacks("np.linalg.matrix_rank", A)
     (x,) = stacks.values
     if tol is not None and rtol is not None:
-        raise TraceError("np.linalg.matrix_rank takes tol or rtol, not both", at=source.location())
+        raise trace_error("np.linalg.matrix_rank takes tol or rtol, not both")
     if x.type.rank < 2:
         some = build.ne(build.reduce_max(build.abs(x), tuple(range(x.type.rank))), 0.0)
         return stacks.result(build.cast(some, DType.I64))
@@ -233,6 +236,7 @@ def _constant(least: float) -> Cutoff:
     return lambda s: build.full(s.type.shape[:-1], least, s.type.dtype)
 
 
+@numpy_function("linalg.cond")
 def cond(x: Any, p: Any = None) -> Any:
     """Record ``np.linalg.cond``: infinite for singular matrices."""
     stacks = Stacks("np.linalg.cond", x)

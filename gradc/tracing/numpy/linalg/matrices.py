@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, number, numpy
+from gradc.tracing.building.axes import position
+from gradc.tracing.building.by_name import array, number, numpy
 from gradc.tracing.core.promote import common_dtype, supported
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import as_size
 from gradc.tracing.core.tracer import make, make_view, read
@@ -16,14 +17,13 @@ from gradc.tracing.core.views import View
 from gradc.tracing.numpy.linalg import products
 from gradc.tracing.numpy.linalg.einsum import einsum
 from gradc.tracing.numpy.linalg.solving import inv
-from gradc.tracing.numpy.reduce.reductions import position
 from gradc.tracing.numpy.shape import shaping
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
-from gradc_ir.errors import ShapeError
 
 
 def _below(rows: Size, columns: Size, k: int) -> Value:
@@ -39,7 +39,7 @@ def _triangle(m: Any, k: int, lower: bool) -> Any:
     if x.ndim == 1:
         x = array(shaping.broadcast_to(x, (x.shape[0], x.shape[0])))
     if x.ndim < 2:
-        raise ShapeError("a triangle needs a matrix", at=source.location(), found=f"{x.type}")
+        raise shape_error("a triangle needs a matrix", found=f"{x.type}")
     value = read(x)
     shape = value.type.shape
     offset = number(k, "the diagonal of a triangle")
@@ -49,16 +49,19 @@ def _triangle(m: Any, k: int, lower: bool) -> Any:
     return make(running(), build.select(kept, *chosen), contiguous=x.contiguous)
 
 
+@numpy_function("tril")
 def tril(m: Any, k: int = 0) -> Any:
     """Record ``np.tril``: zeros above the k-th diagonal."""
     return _triangle(m, k, True)
 
 
+@numpy_function("triu")
 def triu(m: Any, k: int = 0) -> Any:
     """Record ``np.triu``: zeros below the k-th diagonal."""
     return _triangle(m, k, False)
 
 
+@numpy_function("tri", value_only=True)
 def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float) -> Any:
     """Record ``np.tri`` of a symbolic size."""
     below = _below(as_size(N), as_size(N if M is None else M), number(k, "np.tri"))
@@ -92,42 +95,47 @@ class Diagonal(View):
         return sizes.maximum(rest, 0)
 
 
+@numpy_function("diagonal", view=True)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """Record ``np.diagonal``: a view that cannot be assigned to, its axis at the end."""
     x = array(a)
     if x.ndim < 2:
-        raise ShapeError("a diagonal needs a matrix", at=source.location(), found=f"{x.type}")
+        raise shape_error("a diagonal needs a matrix", found=f"{x.type}")
     axes = (position(axis1, x.ndim), position(axis2, x.ndim))
     if axes[0] == axes[1]:
-        raise ShapeError("np.diagonal: axis1 and axis2 are the same", at=source.location())
+        raise shape_error("np.diagonal: axis1 and axis2 are the same")
     view = Diagonal(number(offset, "np.diagonal"), axes)
     shape = x.type.shape
     rest = tuple(size for axis, size in enumerate(shape) if axis not in axes)
     return make_view(x, view, (*rest, view.length(shape)))
 
 
+@numpy_function("linalg.diagonal", view=True)
 def last_diagonal(x: Any, offset: int = 0) -> Any:
     """Record ``np.linalg.diagonal``: of the matrices in the last two axes."""
     return diagonal(x, offset, -2, -1)
 
 
+@numpy_function("trace", out=5)
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
     """Record ``np.trace``: the sum of a diagonal."""
     return numpy.sum(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
+@numpy_function("linalg.trace")
 def last_trace(x: Any, offset: int = 0, dtype: Any = None) -> Any:
     """Record ``np.linalg.trace``: of the matrices in the last two axes."""
     return trace(x, offset, -2, -1, dtype)
 
 
+@numpy_function("diag", view=True)
 def diag(v: Any, k: int = 0) -> Any:
     """Record ``np.diag``: a matrix with this diagonal, or the diagonal of a matrix."""
     x = array(v)
     if x.ndim == 2:
         return diagonal(x, k)
     if x.ndim != 1:
-        raise ShapeError("np.diag takes 1 or 2 axes", at=source.location(), found=f"{x.type}")
+        raise shape_error("np.diag takes 1 or 2 axes", found=f"{x.type}")
     offset = number(k, "np.diag")
     if x.known is not None:
         return array(np.diag(x.known, offset))
@@ -142,11 +150,13 @@ def diag(v: Any, k: int = 0) -> Any:
     return make(running(), build.select(build.eq(down + offset, across), rows, 0))
 
 
+@numpy_function("diagflat")
 def diagflat(v: Any, k: int = 0) -> Any:
     """Record ``np.diagflat``: a matrix with all elements on its k-th diagonal."""
     return diag(shaping.ravel(v), k)
 
 
+@numpy_function("kron")
 def kron(a: Any, b: Any) -> Any:
     """Record ``np.kron``."""
     x, y = array(a), array(b)
@@ -159,6 +169,7 @@ def kron(a: Any, b: Any) -> Any:
     return shaping.reshape(product, tuple(m * n for m, n in zip(left, right)))
 
 
+@numpy_function("cross")
 def cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
 ) -> Any:
@@ -168,9 +179,8 @@ def cross(
     x = array(shaping.moveaxis(a, axisa, -1))
     y = array(shaping.moveaxis(b, axisb, -1))
     if x.shape[-1] != 3 or y.shape[-1] != 3:
-        raise ShapeError(
+        raise shape_error(
             "np.cross takes vectors with three entries",
-            at=source.location(),
             found=f"{x.type} and {y.type}",
             help="for two entries write a[0] * b[1] - a[1] * b[0]",
         )
@@ -179,11 +189,15 @@ def cross(
     return shaping.moveaxis(shaping.stack(entries, -1), -1, axisc)
 
 
+numpy_function("linalg.cross")(lambda x1, x2, axis=-1: cross(x1, x2, axis=axis))
+
+
+@numpy_function("vander")
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     """Record ``np.vander``: the powers of a vector as columns."""
     points = array(x)
     if points.ndim != 1:
-        raise ShapeError("np.vander takes a vector", at=source.location(), found=f"{points.type}")
+        raise shape_error("np.vander takes a vector", found=f"{points.type}")
     count = number(points.shape[0] if N is None else N, "np.vander")
     dtype = common_dtype([supported(np.promote_types(points.dtype, int))]).numpy
     points = points.astype(dtype)
@@ -195,11 +209,12 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     return shaping.stack(columns if increasing else columns[::-1], 1)
 
 
+@numpy_function("linalg.matrix_power")
 def matrix_power(a: Any, n: Any) -> Any:
     """Record ``np.linalg.matrix_power`` for a known power."""
     x = array(a)
     if x.ndim < 2:
-        raise ShapeError("a power needs a matrix", at=source.location(), found=f"{x.type}")
+        raise shape_error("a power needs a matrix", found=f"{x.type}")
     power = number(n, "np.linalg.matrix_power")
     if power < 0:
         x, power = array(inv(x)), -power
@@ -217,11 +232,12 @@ def matrix_power(a: Any, n: Any) -> Any:
     return result
 
 
+@numpy_function("linalg.multi_dot")
 def multi_dot(arrays: Any) -> Any:
     """Record ``np.linalg.multi_dot``: in the order that costs least, for known sizes."""
     matrices = [array(part) for part in arrays]
     if len(matrices) < 2:
-        raise ShapeError("np.linalg.multi_dot needs two arrays", at=source.location())
+        raise shape_error("np.linalg.multi_dot needs two arrays")
     order = _cheapest(matrices)
 
     def product(first: int, last: int) -> Any:
@@ -257,17 +273,20 @@ def _cheapest(matrices: list[Any]) -> dict[tuple[int, int], int]:
     return best
 
 
+@numpy_function("linalg.vecdot", "vecdot")
 def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
     """Record ``np.vecdot``: sums of products along an axis."""
     x, y = shaping.moveaxis(x1, axis, -1), shaping.moveaxis(x2, axis, -1)
     return einsum("...i,...i->...", x, y)
 
 
+@numpy_function("matvec")
 def matvec(x1: Any, x2: Any) -> Any:
     """Record ``np.matvec``: matrices times vectors."""
     return einsum("...ij,...j->...i", x1, x2)
 
 
+@numpy_function("vecmat")
 def vecmat(x1: Any, x2: Any) -> Any:
     """Record ``np.vecmat``: vectors times matrices."""
     return einsum("...i,...ij->...j", x1, x2)

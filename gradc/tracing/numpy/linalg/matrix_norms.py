@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core.by_name import array, numpy, refuse
+from gradc.tracing.building.axes import position
+from gradc.tracing.building.by_name import array, numpy, refuse
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.numpy.linalg import norms
 from gradc.tracing.numpy.linalg.factorisations import svdvals
-from gradc.tracing.numpy.reduce.reductions import position
 from gradc.tracing.numpy.shape import shaping
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 
 
+@numpy_function("linalg.norm")
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Record ``np.linalg.norm``: all orders of vectors and matrices."""
     given = array(x)
@@ -72,6 +74,7 @@ def _power_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> Any:
     return make(running(), root, contiguous=x.contiguous)
 
 
+@numpy_function("linalg.vector_norm")
 def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """Record ``np.linalg.vector_norm``: over all axes, as of one vector, by default."""
     given = array(x)
@@ -89,6 +92,7 @@ def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 
     return norm(given, ord, axis, keepdims)
 
 
+@numpy_function("linalg.matrix_norm")
 def matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """Record ``np.linalg.matrix_norm``: of the matrices in the last two axes."""
     return norm(x, ord, (-2, -1), keepdims)

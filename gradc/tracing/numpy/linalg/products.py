@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradc.tracing.core import source
+from gradc.tracing.building.axes import position
+from gradc.tracing.building.by_name import numpy
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.promote import common_dtype, kind, shape_mismatch, unify
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import Tracer, make, read
-from gradc.tracing.numpy.reduce.reductions import position
 from gradc.tracing.numpy.shape.shaping import ravel
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
-from gradc_ir.errors import ShapeError
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -70,6 +71,8 @@ def pair(x: Tracer, y: Tracer) -> tuple[Value, Value]:
     return left, right
 
 
+@numpy_function("matmul", out=2)
+@numpy_function("linalg.matmul")
 def matmul(x1: Any, x2: Any) -> Tracer:
     """Record ``np.matmul``: 1-D, 2-D and batched operands."""
     x, y = as_tracer(x1), as_tracer(x2)
@@ -104,14 +107,13 @@ def _check_inner(name: str, x: Tracer, y: Tracer, left: Size, right: Size) -> No
     )
 
 
+@numpy_function("dot", out=2)
 def dot(a: Any, b: Any) -> Any:
     """Record ``np.dot``: a product of numbers, or over a's last and b's second last axis."""
     x, y = as_tracer(a), as_tracer(b)
     if not x.type.shape or not y.type.shape:
-        from gradc.tracing.numpy.elementwise_table import call
-
         # np.dot makes arrays of Python's numbers, which then do not yield to the other's dtype
-        return call("multiply", _strong(x), _strong(y))
+        return numpy.multiply(_strong(x), _strong(y))
     if x.type.rank <= 2 and y.type.rank <= 2:
         return matmul(x, y)
     axis = max(y.type.rank - 2, 0)
@@ -123,12 +125,15 @@ def _strong(x: Tracer) -> Tracer:
     return x if x.weak is None else make(running(), read(x))
 
 
+@numpy_function("outer", out=2)
+@numpy_function("linalg.outer")
 def outer(a: Any, b: Any) -> Tracer:
     """Record ``np.outer``."""
     x, y = ravel(a), ravel(b)
     return make(running(), contracted(*pair(x, y), "a", "b", "ab"))
 
 
+@numpy_function("inner")
 def inner(a: Any, b: Any) -> Any:
     """Record ``np.inner``: the sum over the last axes."""
     x, y = as_tracer(a), as_tracer(b)
@@ -138,11 +143,13 @@ def inner(a: Any, b: Any) -> Any:
     return tensordot(x, y, ((-1,), (-1,)))
 
 
+@numpy_function("vdot")
 def vdot(a: Any, b: Any) -> Tracer:
     """Record ``np.vdot``: the sum of products of all elements."""
     return matmul(ravel(a), ravel(b))
 
 
+@numpy_function("linalg.tensordot", "tensordot")
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Tracer:
     """Record ``np.tensordot``."""
     x, y = as_tracer(a), as_tracer(b)
@@ -152,9 +159,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tracer:
     else:
         first, second = ((e,) if isinstance(e, int) else tuple(e) for e in axes)
         if len(first) != len(second):
-            raise ShapeError(
-                "np.tensordot: axes has two lists of different lengths", at=source.location()
-            )
+            raise shape_error("np.tensordot: axes has two lists of different lengths")
         pairs = [(position(i, ranks[0]), position(j, ranks[1])) for i, j in zip(first, second)]
     left = LETTERS[: ranks[0]]
     right = list(LETTERS[ranks[0] : ranks[0] + ranks[1]])

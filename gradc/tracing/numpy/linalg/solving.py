@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, number, numpy
+from gradc.tracing.building.by_name import array, number, numpy
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import as_integer
 from gradc.tracing.numpy.linalg.stacks import Stacks, as_column, from_column
 from gradc.tracing.numpy.shape import shaping
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
-from gradc_ir.errors import ShapeError
 from gradc_ir.graphs.matrices import identity
 
 
+@numpy_function("linalg.solve")
 def solve(a: Any, b: Any) -> Any:
     """Record ``np.linalg.solve``: nan where a matrix is singular; b is a vector if it has one axis.
 
@@ -38,6 +39,7 @@ def solution(stacks: Stacks, matrix: Value, right: Value, *, transposed: bool = 
     return from_column(found) if right.type.rank == 1 else found
 
 
+@numpy_function("linalg.inv")
 def inv(a: Any) -> Any:
     """Record ``np.linalg.inv``: nan where a matrix is singular."""
     stacks = Stacks("np.linalg.inv", a)
@@ -50,17 +52,19 @@ def inverse(x: Value) -> Value:
     return build.solve(x, identity(x.type.shape, x.type.dtype))
 
 
+@numpy_function("linalg.tensorinv")
 def tensorinv(a: Any, ind: int = 2) -> Any:
     """Record ``np.linalg.tensorinv``: the inverse for ``np.tensordot(…, ind)``."""
     x = array(a)
     split = number(ind, "np.linalg.tensorinv")
     if split <= 0:
-        raise ShapeError("np.linalg.tensorinv: ind has to be positive", at=source.location())
+        raise shape_error("np.linalg.tensorinv: ind has to be positive")
     first, last = x.type.shape[:split], x.type.shape[split:]
     square = _as_matrix(x, first, last)
     return array(inv(square)).reshape((*x.shape[split:], *x.shape[:split]))
 
 
+@numpy_function("linalg.tensorsolve")
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     """Record ``np.linalg.tensorsolve``: x with ``np.tensordot(a, x, x.ndim) == b``."""
     x, right = array(a), array(b)
@@ -76,9 +80,8 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 def _as_matrix(x: Any, first: Any, last: Any) -> Any:
     rows, columns = sizes.product(first), sizes.product(last)
     if rows != columns:
-        raise ShapeError(
+        raise shape_error(
             "the products of the first and of the last sizes differ",
-            at=source.location(),
             found=f"{x.type}: {rows} and {columns}",
         )
     return x.reshape((as_integer(rows), as_integer(columns)))

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core.by_name import array, numpy
-from gradc.tracing.core.elementwise import Elementwise, elementwise
+from gradc.tracing.building.by_name import array, numpy
+from gradc.tracing.building.elementwise import Elementwise, elementwise
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 
@@ -18,11 +19,13 @@ def _arrays(*operands: Any) -> list[Any]:
     return [array(x) if isinstance(x, list | tuple) else x for x in operands]
 
 
+@numpy_function("fix", out=1, value_only=True, masked="elementwise")
 def fix(x: Any) -> Any:
     """Record ``np.fix``: to the nearest whole number towards zero."""
     return numpy.trunc(array(x))
 
 
+@numpy_function("divmod")
 def divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
     """Record ``np.divmod``."""
     return numpy.floor_divide(x1, x2), numpy.remainder(x1, x2)
@@ -47,6 +50,7 @@ _WHOLE = Elementwise("modf", np.fabs, whole)
 _FRACTION = Elementwise("modf", np.fabs, _fraction)
 
 
+@numpy_function("modf")
 def modf(x: Any) -> tuple[Any, Any]:
     """Record ``np.modf``: fraction and whole part, both with the sign of x."""
     (given,) = _arrays(x)
@@ -101,6 +105,7 @@ _MANTISSA = Elementwise("frexp", np.fabs, _mantissa)
 _EXPONENT = Elementwise("frexp", np.fabs, _exponent)
 
 
+@numpy_function("frexp")
 def frexp(x: Any) -> tuple[Any, Any]:
     """Record ``np.frexp``: m in [0.5, 1) and an integer e with ``x == m * 2**e``."""
     (given,) = _arrays(x)
@@ -119,6 +124,7 @@ def _shifted(x: Value, exponent: Value) -> Value:
 _SHIFTED = Elementwise("ldexp", np.ldexp, _shifted)
 
 
+@numpy_function("ldexp")
 def ldexp(x1: Any, x2: Any) -> Any:
     """Record ``np.ldexp``: ``x1 * 2**x2`` for integers x2, rounded once."""
     return elementwise(_SHIFTED, _arrays(x1, x2))

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core.by_name import array, number, numpy
+from gradc.tracing.building.by_name import array, number, numpy, refuse
 from gradc.tracing.numpy.math.calculus import convolve
 from gradc.tracing.numpy.shape import shaping
+from gradc.tracing.registry.numpy_function import numpy_function
 
 
+@numpy_function("polyval", masked=1)
 def polyval(p: Any, x: Any) -> Any:
     """Record ``np.polyval``, by Horner's rule."""
     coefficients = array(p)
@@ -38,15 +40,17 @@ def _raised(p: Any, count: int) -> Any:
     return shaping.concatenate([np.zeros(count, p.dtype), p], 0) if count else p
 
 
-polyadd = _combined("add")
-polysub = _combined("sub")
+numpy_function("polyadd")(_combined("add"))
+numpy_function("polysub")(_combined("sub"))
 
 
+@numpy_function("polymul")
 def polymul(a1: Any, a2: Any) -> Any:
     """Record ``np.polymul``."""
     return convolve(numpy.atleast_1d(array(a1)), numpy.atleast_1d(array(a2)))
 
 
+@numpy_function("polyder")
 def polyder(p: Any, m: int = 1) -> Any:
     """Record ``np.polyder``: the coefficients of the m-th derivative."""
     x = array(p)
@@ -56,6 +60,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     return x
 
 
+@numpy_function("polyint")
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """Record ``np.polyint``: the coefficients of the m-th integral, with its constants."""
     x = array(p)
@@ -66,3 +71,17 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
             shaping.concatenate([x / np.arange(size, 0, -1), array(constants)[place][None]], 0)
         )
     return x
+
+
+@numpy_function("poly")
+def poly(seq_of_zeros: Any) -> Any:
+    """Record ``np.poly``: the coefficients of the polynomial with these real roots."""
+    roots = numpy.atleast_1d(array(seq_of_zeros))
+    if roots.ndim != 1:
+        raise refuse("np.poly of a matrix", "for a symmetric one: np.poly(np.linalg.eigvalsh(a))")
+    roots = roots.astype(np.dtype(np.mintypecode(roots.dtype.char)))
+    found: Any = array(np.ones(1, roots.dtype))
+    for place in range(number(roots.shape[0], "np.poly")):
+        factor = shaping.concatenate([np.ones(1, roots.dtype), -roots[place : place + 1]], 0)
+        found = array(convolve(found, factor))
+    return found

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradc.tracing.core.by_name import array, number, numpy
+from gradc.tracing.building.by_name import array, number, numpy
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.numpy.shape import shaping
+from gradc.tracing.registry.numpy_function import numpy_function
 
 
 class Family(NamedTuple):
@@ -68,6 +69,7 @@ def _prepared(x: Any, c: Any, tensor: bool, name: str) -> tuple[Any, Any, int]:
     return points, array(coefficients), number(coefficients.shape[0], f"np.{name}")
 
 
+@numpy_function("polynomial.polynomial.polyval")
 def polyval(x: Any, c: Any, tensor: bool = True) -> Any:
     """Record ``np.polynomial.polynomial.polyval``, by Horner's rule."""
     points, coefficients, count = _prepared(x, c, tensor, "polynomial.polynomial.polyval")
@@ -77,6 +79,7 @@ def polyval(x: Any, c: Any, tensor: bool = True) -> Any:
     return found
 
 
+@numpy_function("polynomial.polynomial.polyvander")
 def polyvander(x: Any, deg: Any) -> Any:
     """Record ``np.polynomial.polynomial.polyvander``."""
     return _vandermonde(x, deg, lambda points: points, lambda n, points, p, q: p * points)
@@ -114,11 +117,7 @@ def _matrix_of(name: str, family: Family) -> Callable[..., Any]:
     return record
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "polynomial.polynomial.polyval": polyval,
-    "polynomial.polynomial.polyvander": polyvander,
-}
 for _name, _family in FAMILIES.items():
     _value, _matrix = f"polynomial.{_name}val", f"polynomial.{_name}vander"
-    FUNCTIONS[_value] = _value_of(_value, _family)
-    FUNCTIONS[_matrix] = _matrix_of(_matrix, _family)
+    numpy_function(_value)(_value_of(_value, _family))
+    numpy_function(_matrix)(_matrix_of(_matrix, _family))

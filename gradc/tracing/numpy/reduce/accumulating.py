@@ -11,16 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradc.tracing.core.by_name import array, number, numpy
+from gradc.tracing.building.axes import along, position
+from gradc.tracing.building.by_name import array, number, numpy
 from gradc.tracing.core.promote import supported
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.numpy.reduce.ignoring_nan import without_nan
-from gradc.tracing.numpy.reduce.reductions import position
 from gradc.tracing.numpy.select import choosing
 from gradc.tracing.numpy.shape import shaping
-from gradc.tracing.numpy.shape.rearranging import along
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
+from gradc_ir.errors import ShapeError
 
 
 def accumulate(name: str, a: Any, axis: Any, dtype: Any = None, title: str = "") -> Any:
@@ -92,31 +93,25 @@ def _record_places(name: str, x: Any, best: Any, axis: int) -> Any:
     return make(running(), build.recurrence(read(kept), read(numpy.where(new, places, 0)), axis))
 
 
-def accumulator(name: str) -> Callable[..., Any]:
-    """Return what records ``np.<ufunc>.accumulate``, along axis 0 by default."""
-
-    def record(array: Any, axis: Any = 0, dtype: Any = None) -> Any:
-        return accumulate(name, array, axis, dtype)
-
-    record.__doc__ = f"Record ``np.{name}.accumulate``."
-    return record
-
-
+@numpy_function("cumsum", out=3)
 def cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     """Record ``np.cumsum``."""
     return accumulate("add", a, axis, dtype, "np.cumsum")
 
 
+@numpy_function("cumprod", out=3)
 def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     """Record ``np.cumprod``."""
     return accumulate("multiply", a, axis, dtype, "np.cumprod")
 
 
+@numpy_function("nancumsum", out=3)
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     """Record ``np.nancumsum``."""
     return cumsum(without_nan(a, 0)[0], axis, dtype)
 
 
+@numpy_function("nancumprod", out=3)
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     """Record ``np.nancumprod``."""
     return cumprod(without_nan(a, 1)[0], axis, dtype)
@@ -126,8 +121,6 @@ def _cumulative(run: Callable[..., Any], unit: int) -> Callable[..., Any]:
     def record(x: Any, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
         given = array(x)
         if axis is None and given.ndim > 1:
-            from gradc_ir.errors import ShapeError
-
             raise ShapeError("a running sum of several axes needs axis=")
         axis = position(0 if axis is None else axis, given.ndim)
         found = array(run(given, axis, dtype))
@@ -140,5 +133,5 @@ def _cumulative(run: Callable[..., Any], unit: int) -> Callable[..., Any]:
     return record
 
 
-cumulative_sum = _cumulative(cumsum, 0)
-cumulative_prod = _cumulative(cumprod, 1)
+numpy_function("cumulative_sum")(_cumulative(cumsum, 0))
+numpy_function("cumulative_prod")(_cumulative(cumprod, 1))

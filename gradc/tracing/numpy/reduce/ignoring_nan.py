@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core.by_name import array, numpy
+from gradc.tracing.building.axes import position
+from gradc.tracing.building.by_name import array, numpy
 from gradc.tracing.numpy.reduce import statistics
+from gradc.tracing.registry.numpy_function import numpy_function
 
 NAN = float("nan")
 
@@ -22,6 +24,7 @@ def without_nan(a: Any, other: float) -> tuple[Any, Any]:
     return numpy.where(present, x, np.asarray(other, x.dtype)[()]), present
 
 
+@numpy_function("nansum", out=3)
 def nansum(
     a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None,
     where: Any = True,
@@ -30,6 +33,7 @@ def nansum(
     return statistics.sum(without_nan(a, 0)[0], axis, dtype, keepdims, initial, where)
 
 
+@numpy_function("nanprod", out=3)
 def nanprod(
     a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None,
     where: Any = True,
@@ -38,6 +42,7 @@ def nanprod(
     return statistics.prod(without_nan(a, 1)[0], axis, dtype, keepdims, initial, where)
 
 
+@numpy_function("nanmean", out=3)
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Record ``np.nanmean``."""
     x, present = without_nan(a, 0)
@@ -47,6 +52,7 @@ def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False)
     return total / array(numpy.sum(present, axis=axis, keepdims=keepdims)).astype(total.dtype)
 
 
+@numpy_function("nanvar", out=3)
 def nanvar(
     a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False
 ) -> Any:
@@ -59,6 +65,7 @@ def nanvar(
     return numpy.where(numpy.greater(count, ddof), found, np.asarray(NAN, found.dtype)[()])
 
 
+@numpy_function("nanstd", out=3)
 def nanstd(
     a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False
 ) -> Any:
@@ -66,7 +73,7 @@ def nanstd(
     return statistics.root(array(nanvar(a, axis, dtype, ddof, keepdims)))
 
 
-def extreme(name: str, empty: float, none_left: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _extreme(name: str, empty: float, none_left: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """Return what records a reduction with ``empty`` for nan.
 
     ``none_left`` takes the array and the axis, and returns what stands where all are nan.
@@ -80,6 +87,7 @@ def extreme(name: str, empty: float, none_left: Callable[[Any, Any], Any]) -> Ca
         some = numpy.any(present, axis=axis, keepdims=keepdims)
         return numpy.where(some, found, none_left(x, axis))
 
+    record.__doc__ = f"Record ``np.nan{name}``."
     return record
 
 
@@ -87,12 +95,20 @@ def _nan(x: Any, axis: Any) -> Any:
     return np.asarray(NAN, x.dtype)[()]
 
 
-nanmax = extreme("max", -np.inf, _nan)
-nanmax.__doc__ = "Record ``np.nanmax``: nan where nothing is left."
-nanmin = extreme("min", np.inf, _nan)
-nanmin.__doc__ = "Record ``np.nanmin``: nan where nothing is left."
+def _axis_size(x: Any, axis: Any) -> Any:
+    """Return the size of the axis, which is out of bounds as an index."""
+    size = x.size if axis is None else x.shape[position(axis, x.ndim)]
+    return array(size).astype(np.int64)
 
 
+numpy_function("nanmax", out=2)(_extreme("max", -np.inf, _nan))
+numpy_function("nanmin", out=2)(_extreme("min", np.inf, _nan))
+# where NumPy raises because all are nan, the size of the axis
+numpy_function("nanargmax", value_only=True)(_extreme("argmax", -np.inf, _axis_size))
+numpy_function("nanargmin", value_only=True)(_extreme("argmin", np.inf, _axis_size))
+
+
+@numpy_function("nan_to_num", masked="elementwise")
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:

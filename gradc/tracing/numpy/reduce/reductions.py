@@ -5,38 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradc.tracing.core import source
+from gradc.tracing.building.axes import axes_of, truth
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.promote import supported
+from gradc.tracing.core.source import dtype_error, shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import Tracer, make, read
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType, Type
-from gradc_ir.errors import DTypeError, ShapeError
-
-Axis = Any
-
-
-def axes_of(axis: Axis, rank: int) -> tuple[int, ...]:
-    """Return axes as distinct positions in ascending order; None stands for all."""
-    if axis is None:
-        return tuple(range(rank))
-    given = axis if isinstance(axis, tuple | list) else (axis,)
-    found = tuple(sorted(position(one, rank) for one in given))
-    if len(set(found)) != len(found):
-        raise ShapeError("an axis is given twice", at=source.location(), found=f"axis={axis}")
-    return found
-
-
-def position(axis: Any, rank: int) -> int:
-    """Return an axis counted from the front."""
-    number = int(axis)
-    if not -rank <= number < rank:
-        raise ShapeError(
-            f"axis {number} is out of bounds for an array with {rank} axes", at=source.location()
-        )
-    return number % rank
 
 
 def _finish(x: Tracer, value: Value, axes: Sequence[int], keepdims: bool) -> Tracer:
@@ -53,7 +31,7 @@ def _accumulated(type: Type, dtype: Any) -> DType:
     return type.dtype if type.dtype.is_float else DType.I64
 
 
-def sum(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tracer:
+def sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tracer:
     """Record ``np.sum``."""
     x = as_tracer(a)
     axes = axes_of(axis, x.type.rank)
@@ -61,7 +39,7 @@ def sum(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) ->
     return _finish(x, build.reduce_sum(value, axes), axes, keepdims)
 
 
-def prod(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tracer:
+def prod(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tracer:
     """Record ``np.prod``."""
     x = as_tracer(a)
     axes = axes_of(axis, x.type.rank)
@@ -69,7 +47,7 @@ def prod(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -
     return _finish(x, build.reduce_prod(value, axes), axes, keepdims)
 
 
-def mean(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tracer:
+def mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tracer:
     """Record ``np.mean``: the sum divided by the count, in float64 for integers."""
     x = as_tracer(a)
     axes = axes_of(axis, x.type.rank)
@@ -84,13 +62,11 @@ def mean(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -
 
 
 def _extreme(name: str, reduce: Callable[..., Value]) -> Callable[..., Tracer]:
-    def record(a: Any, axis: Axis = None, keepdims: bool = False) -> Tracer:
+    def record(a: Any, axis: Any = None, keepdims: bool = False) -> Tracer:
         x = as_tracer(a)
         axes = axes_of(axis, x.type.rank)
         if any(x.type.shape[i] == 0 for i in axes):
-            raise ShapeError(
-                f"np.{name} of no elements has no value", at=source.location(), found=f"{x.type}"
-            )
+            raise shape_error(f"np.{name} of no elements has no value", found=f"{x.type}")
         return _finish(x, reduce(read(x), axes), axes, keepdims)
 
     record.__doc__ = f"Record ``np.{name}``."
@@ -102,7 +78,7 @@ min = _extreme("min", build.reduce_min)
 
 
 def _truth(name: str, reduce: Callable[..., Value]) -> Callable[..., Tracer]:
-    def record(a: Any, axis: Axis = None, keepdims: bool = False) -> Tracer:
+    def record(a: Any, axis: Any = None, keepdims: bool = False) -> Tracer:
         x = as_tracer(a)
         axes = axes_of(axis, x.type.rank)
         return _finish(x, reduce(truth(read(x)), axes), axes, keepdims)
@@ -111,26 +87,22 @@ def _truth(name: str, reduce: Callable[..., Value]) -> Callable[..., Tracer]:
     return record
 
 
-def truth(value: Value) -> Value:
-    """Return whether elements are not zero."""
-    return value if value.type.dtype is DType.BOOL else build.ne(value, 0)
-
-
 any_ = _truth("any", build.reduce_max)
 all_ = _truth("all", build.reduce_min)
 
 
-def ptp(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+@numpy_function("ptp", out=2)
+def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Record ``np.ptp``: max minus min."""
     x = as_tracer(a)
     if x.type.dtype is DType.BOOL:
-        raise DTypeError("np.ptp does not take bool", at=source.location())
+        raise dtype_error("np.ptp does not take bool")
     high, low = max(x, axis, keepdims), min(x, axis, keepdims)
     return make(running(), read(high) - read(low), contiguous=x.contiguous)
 
 
 def var(
-    a: Any, axis: Axis = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False
+    a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False
 ) -> Tracer:
     """Record ``np.var``: the mean squared distance from the mean, divided by count - ddof."""
     x = as_tracer(a)

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, numpy
+from gradc.tracing.building.axes import axes_of, position
+from gradc.tracing.building.by_name import array, numpy
 from gradc.tracing.core.promote import supported
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.numpy.reduce import reductions
-from gradc.tracing.numpy.reduce.reductions import axes_of, position
 from gradc.tracing.numpy.shape import shaping
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
-from gradc_ir.errors import ShapeError
 
 
 def _is_all(where: Any) -> bool:
@@ -34,6 +34,7 @@ def masked(x: Any, where: Any, other: Any) -> Any:
     return array(filled)
 
 
+@numpy_function("sum", out=3)
 def sum(
     a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None,
     where: Any = True,
@@ -44,6 +45,7 @@ def sum(
     return total + array(initial).astype(total.dtype) if _is_given(initial) else total
 
 
+@numpy_function("prod", out=3)
 def prod(
     a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None,
     where: Any = True,
@@ -54,6 +56,7 @@ def prod(
     return total * array(initial).astype(total.dtype) if _is_given(initial) else total
 
 
+@numpy_function("mean", out=3)
 def mean(
     a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, where: Any = True
 ) -> Any:
@@ -83,9 +86,8 @@ def _extreme(name: str, plain: Callable[..., Any], better: str) -> Callable[...,
         x = array(a)
         if not _is_given(initial):
             if not _is_all(where):
-                raise ShapeError(
+                raise shape_error(
                     f"np.{name} with where= needs a value for no elements",
-                    at=source.location(),
                     help="give initial=, such as -np.inf",
                 )
             return plain(x, axis, keepdims)
@@ -104,16 +106,18 @@ def _extreme(name: str, plain: Callable[..., Any], better: str) -> Callable[...,
     return record
 
 
-max = _extreme("max", reductions.max, "maximum")
-min = _extreme("min", reductions.min, "minimum")
+max = numpy_function("max", "amax", out=2)(_extreme("max", reductions.max, "maximum"))
+min = numpy_function("min", "amin", out=2)(_extreme("min", reductions.min, "minimum"))
 
 
+@numpy_function("any", out=2, value_only=True)
 def any_(a: Any, axis: Any = None, keepdims: bool = False, where: Any = True) -> Any:
     """Record ``np.any``."""
     x = array(a) if _is_all(where) else masked(array(a), where, 0)
     return reductions.any_(x, axis, keepdims)
 
 
+@numpy_function("all", out=2, value_only=True)
 def all_(a: Any, axis: Any = None, keepdims: bool = False, where: Any = True) -> Any:
     """Record ``np.all``."""
     x = array(a) if _is_all(where) else masked(array(a), where, 1)
@@ -127,6 +131,7 @@ def _is_absent(option: Any) -> bool:
     return option is None or option is np._NoValue
 
 
+@numpy_function("var", out=3)
 def var(
     a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False,
     where: Any = True, mean: Any = None, correction: Any = None,
@@ -145,6 +150,7 @@ def var(
     return total / numpy.maximum(count - ddof, 0)
 
 
+@numpy_function("std", out=3)
 def std(
     a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False,
     where: Any = True, mean: Any = None, correction: Any = None,
@@ -160,6 +166,7 @@ def root(spread: Any) -> Any:
     return make(running(), root, contiguous=spread.contiguous)
 
 
+@numpy_function("average")
 def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False
 ) -> Any:
@@ -176,8 +183,8 @@ def average(
     dtype = np.result_type(x.dtype, weight.dtype, *(() if x.dtype.kind == "f" else (np.float64,)))
     if weight.ndim != x.ndim:
         if axis is None:
-            raise ShapeError(
-                "np.average: weights of another shape need an axis", at=source.location(),
+            raise shape_error(
+                "np.average: weights of another shape need an axis",
                 found=f"array: {x.type}    weights: {weight.type}",
             )  # fmt: skip
         places = [position(one, x.ndim) for one in (axis if isinstance(axis, tuple) else (axis,))]
@@ -190,11 +197,13 @@ def average(
     return (found, scale) if returned else found
 
 
+@numpy_function("count_nonzero", value_only=True)
 def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Record ``np.count_nonzero``."""
     return reductions.sum(numpy.not_equal(a, 0), axis, None, keepdims)
 
 
+@numpy_function("cov")
 def cov(
     m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None,
     fweights: Any = None, aweights: Any = None, dtype: Any = None,
@@ -225,12 +234,13 @@ def cov(
 
 def _variables(x: Any, rowvar: bool) -> Any:
     if x.ndim > 2:
-        raise ShapeError("np.cov takes 1 or 2 axes", at=source.location(), found=f"{x.type}")
+        raise shape_error("np.cov takes 1 or 2 axes", found=f"{x.type}")
     if x.ndim < 2:
         return shaping.reshape(x, (1, x.size))
     return x if rowvar else shaping.transpose(x)
 
 
+@numpy_function("corrcoef")
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
     """Record ``np.corrcoef``: covariances divided by both spreads, clipped to [-1, 1]."""
     found = array(cov(x, y, rowvar, dtype=dtype))

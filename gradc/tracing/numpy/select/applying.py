@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core import source
-from gradc.tracing.core.as_tracer import contains_unknown, stacked
-from gradc.tracing.core.by_name import array, number, numpy, refuse
+from gradc.tracing.building.axes import position
+from gradc.tracing.building.by_name import array, number, numpy, refuse
+from gradc.tracing.core.as_tracer import cast, contains_unknown, stacked
 from gradc.tracing.core.promote import supported
-from gradc.tracing.numpy.create import creation
+from gradc.tracing.core.source import shape_error, trace_error
+from gradc.tracing.core.table import TABLE
 from gradc.tracing.numpy.create.sequences import broadcast_arrays
-from gradc.tracing.numpy.reduce.reductions import position
 from gradc.tracing.numpy.shape import shaping
-from gradc_ir.errors import ShapeError, TraceError
+from gradc.tracing.registry.numpy_function import numpy_function
 
 # A graph grows with each call; more of them than this take longer to compile than to rewrite.
 MOST_CALLS = 512
@@ -29,13 +29,13 @@ MOST_CALLS = 512
 
 def _check_calls(count: int, what: str, cure: str) -> None:
     if count > MOST_CALLS:
-        raise TraceError(
+        raise trace_error(
             f"{what} would trace its function {count} times, more than {MOST_CALLS}",
-            at=source.location(),
             help=cure,
         )
 
 
+@numpy_function("apply_along_axis")
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
 ) -> Any:
@@ -46,7 +46,7 @@ def apply_along_axis(
     lead = tuple(number(size, "np.apply_along_axis") for size in rows.shape[:-1])
     count = math.prod(lead)
     if not count:
-        raise ShapeError("np.apply_along_axis: there is no vector along it", at=source.location())
+        raise shape_error("np.apply_along_axis: there is no vector along it")
     _check_calls(count, "np.apply_along_axis", "write the function for all rows, with axis=-1")
     found = [array(func1d(rows[place], *args, **kwargs)) for place in np.ndindex(*lead)]
     together = _of_first_dtype(found)
@@ -59,9 +59,10 @@ def apply_along_axis(
 def _of_first_dtype(parts: list[Any]) -> Any:
     """Return results together, in the dtype of the first as NumPy does it."""
     first = parts[0].dtype
-    return array(stacked([creation.astype(part, first) for part in parts]))
+    return array(stacked([cast(part, first) for part in parts]))
 
 
+@numpy_function("apply_over_axes")
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     """Record ``np.apply_over_axes``: a reduction over one axis after the other, all kept."""
     value = array(a)
@@ -71,9 +72,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
         found = array(func(value, place))
         value = found if found.ndim == rank else array(shaping.expand_dims(found, place))
         if value.ndim != rank:
-            raise ShapeError(
-                "np.apply_over_axes: the function drops more than one axis", at=source.location()
-            )
+            raise shape_error("np.apply_over_axes: the function drops more than one axis")
     return value
 
 
@@ -105,7 +104,7 @@ class Vectorized:
         arrays = broadcast_arrays(*(array(given[place]) for place in varied))
         shape = tuple(number(size, "np.vectorize") for size in array(arrays[0]).shape)
         if not math.prod(shape) and self._otypes is None:
-            raise ShapeError("np.vectorize without otypes needs an element", at=source.location())
+            raise shape_error("np.vectorize without otypes needs an element")
         if any(map(contains_unknown, arrays)):
             _check_calls(
                 math.prod(shape),
@@ -139,21 +138,28 @@ def _together(rows: list[Any], dtypes: list[Any], shape: tuple[int, ...]) -> Any
         parts = [array(row[place] if several else row) for row in rows]
         if any(part.ndim for part in parts):
             raise refuse("np.vectorize of a function that returns arrays", "return numbers")
-        parts = [creation.astype(part, dtype) for part in parts]
+        parts = [cast(part, dtype) for part in parts]
         joined: Any = stacked(parts) if parts else numpy.zeros(shape, dtype=dtype)
         found.append(array(joined).reshape(shape))
     return tuple(found) if several else found[0]
 
 
-def vectorize(pyfunc: Any = np._NoValue, **options: Any) -> Any:
-    """Return what stands for ``np.vectorize`` in traced code, a decorator with options too."""
-    if pyfunc is np._NoValue:
-        return lambda function: Vectorized(function, **options)
-    return Vectorized(pyfunc, **options)
+class SeenVectorize:
+    """``np.vectorize`` in traced code, a decorator with options too."""
+
+    __gradc_original__ = np.vectorize
+
+    def __call__(self, pyfunc: Any = np._NoValue, **options: Any) -> Any:
+        """Return the function applied to each element, or what makes it of a function."""
+        if pyfunc is np._NoValue:
+            return lambda function: Vectorized(function, **options)
+        return Vectorized(pyfunc, **options)
+
+    def seen(self, value: Any, see: Callable[[Any], Any]) -> Any:
+        """Return an object of ``np.vectorize`` as traced code sees it."""
+        return Vectorized(
+            see(value.pyfunc), value.otypes, None, value.excluded, value.cache, value.signature
+        )
 
 
-def seen_vectorized(value: Any, see: Callable[[Any], Any]) -> Any:
-    """Return an object of ``np.vectorize`` as traced code sees it."""
-    return Vectorized(
-        see(value.pyfunc), value.otypes, None, value.excluded, value.cache, value.signature
-    )
+TABLE.add_object(SeenVectorize())

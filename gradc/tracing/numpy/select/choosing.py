@@ -7,36 +7,76 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, is_traced, known, number, numpy, refuse
+from gradc.tracing.building import elementwise
+from gradc.tracing.building.axes import along, position
+from gradc.tracing.building.by_name import array, is_traced, known, number, numpy, refuse
 from gradc.tracing.core.promote import common_dtype, kind
-from gradc.tracing.core.tracer import Tracer, read, write
+from gradc.tracing.core.source import dtype_error, shape_error, trace_error
+from gradc.tracing.core.state import running
+from gradc.tracing.core.tracer import Tracer, make, read, write
 from gradc.tracing.indexing.picking import assigned_value
-from gradc.tracing.numpy.reduce.reductions import position
 from gradc.tracing.numpy.shape import shaping
-from gradc.tracing.numpy.shape.rearranging import along
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.errors import DTypeError, ShapeError, TraceError
 
 
+@numpy_function("where", masked="elementwise")
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """Record ``np.where``; with one argument it is ``np.nonzero``."""
+    if x is None and y is None:
+        return numpy.nonzero(condition)
+    if x is None or y is None:
+        raise trace_error("np.where takes one argument or three")
+    return elementwise.where(condition, x, y)
+
+
+@numpy_function("clip", out=3, masked="elementwise")
+def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    """Record ``np.clip``; the derivative is 1 on the closed interval."""
+    low = min if a_min is None else a_min
+    high = max if a_max is None else a_max
+    bounds = [bound for bound in (low, high) if bound is not None]
+    operands = [array(x) if isinstance(x, list | tuple) else x for x in (a, *bounds)]
+    dtype = common_dtype([kind(x) for x in operands])
+    trace = running()
+    values, contiguous = elementwise.aligned("clip", operands, (dtype,) * len(operands), trace)
+    value = values[0]
+    if low is not None:
+        value = _bounded(value, values[1], build.lt)
+    if high is not None:
+        value = _bounded(value, values[-1], build.gt)
+    return make(trace, value, contiguous=contiguous)
+
+
+def _bounded(x: Value, bound: Value, beyond: Callable[[Value, Value], Value]) -> Value:
+    outside = beyond(x, bound)
+    number = bound
+    while number.op.name == "broadcast":
+        number = number.operands[0]
+    if bound.type.dtype.is_float and number.op.name != "constant":
+        # a bound that is nan makes the result nan
+        outside = build.logical_or(outside, build.ne(bound, bound))
+    return build.select(outside, bound, x)
+
+
+@numpy_function("select")
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
     """Record ``np.select``: for each element the first choice whose condition holds."""
     if len(condlist) != len(choicelist) or not len(condlist):
-        raise ShapeError(
-            "np.select needs as many choices as conditions, one at least", at=source.location()
-        )
+        raise shape_error("np.select needs as many choices as conditions, one at least")
     choices = [c if type(c) in (int, float) else array(c) for c in (*choicelist, default)]
     dtype = common_dtype([kind(choice) for choice in choices]).numpy
     found = array(choices[-1]).astype(dtype)
     for condition, choice in zip(reversed(condlist), reversed(choices[:-1])):
         test = array(condition)
         if test.dtype != np.bool_:
-            raise DTypeError("np.select: a condition is not boolean", at=source.location())
+            raise dtype_error("np.select: a condition is not boolean")
         found = numpy.where(test, array(choice).astype(dtype), found)
     return array(found)
 
 
+@numpy_function("piecewise")
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """Record ``np.piecewise``: each function of all of x, chosen where its condition holds.
 
@@ -46,9 +86,8 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     conditions = _conditions(condlist, points)
     functions = list(funclist)
     if len(functions) not in (len(conditions), len(conditions) + 1):
-        raise ShapeError(
+        raise shape_error(
             f"np.piecewise: {len(functions)} functions for {len(conditions)} conditions",
-            at=source.location(),
         )
     extra = functions.pop() if len(functions) > len(conditions) else 0
     # the default first, then every condition in its order: the last that holds counts
@@ -95,6 +134,7 @@ def _check_elementwise(result: Value, points: Value) -> None:
         pending.pop()
 
 
+@numpy_function("choose", out=2)
 def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     """Record ``np.choose``: element by element from the arrays an index names."""
     index = array(a)
@@ -115,9 +155,10 @@ def _within(index: Any, size: Any, mode: str) -> Any:
         return index % array(size)
     if mode == "clip":
         return numpy.clip(index, 0, array(size) - 1)
-    raise ShapeError(f"mode={mode!r} is none of raise, wrap and clip", at=source.location())
+    raise shape_error(f"mode={mode!r} is none of raise, wrap and clip")
 
 
+@numpy_function("take", out=3)
 def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
     """Record ``np.take``."""
     x = array(a)
@@ -135,8 +176,8 @@ def _places(x: Any, indices: Any, axis: Any) -> tuple[Any, ...]:
     """Return the index arrays that pick along one axis at every place of the others."""
     index = array(indices)
     if index.ndim != x.ndim:
-        raise ShapeError(
-            "indices along an axis need as many axes as the array", at=source.location(),
+        raise shape_error(
+            "indices along an axis need as many axes as the array",
             found=f"array: {x.type}    indices: {index.type}",
         )  # fmt: skip
     axis = position(axis, x.ndim)
@@ -147,6 +188,7 @@ def _places(x: Any, indices: Any, axis: Any) -> tuple[Any, ...]:
     return tuple(key)
 
 
+@numpy_function("take_along_axis")
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     """Record ``np.take_along_axis``."""
     x = array(arr)
@@ -155,6 +197,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     return x[_places(x, indices, axis)]
 
 
+@numpy_function("put_along_axis", writes=True)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     """Record ``np.put_along_axis``."""
     x = _target(arr, "np.put_along_axis")
@@ -165,14 +208,14 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
 
 def _target(a: Any, name: str) -> Any:
     if not isinstance(a, Tracer):
-        raise TraceError(
+        raise trace_error(
             f"{name} writes into an array outside of the traced function",
-            at=source.location(),
             help="make the array inside, or pass it as an argument",
         )
     return a
 
 
+@numpy_function("copyto", writes=True)
 def copyto(dst: Any, src: Any, where: Any = True) -> None:
     """Record ``np.copyto``: write an array, or its elements where a mask holds."""
     target = _target(dst, "np.copyto")
@@ -180,9 +223,7 @@ def copyto(dst: Any, src: Any, where: Any = True) -> None:
     # a Python integer fits every dtype of integers
     have = np.dtype(bool) if isinstance(src, int) else part.dtype
     if not np.can_cast(have, target.dtype, "same_kind"):
-        raise DTypeError(
-            f"np.copyto: {part.type} does not fit into {target.type}", at=source.location()
-        )
+        raise dtype_error(f"np.copyto: {part.type} does not fit into {target.type}")
     value = assigned_value(part, target.type.shape, target)
     if where is not True:
         mask = read(array(shaping.broadcast_to(array(where), target.shape)))
@@ -190,6 +231,7 @@ def copyto(dst: Any, src: Any, where: Any = True) -> None:
     write(target, value)
 
 
+@numpy_function("putmask", writes=True)
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """Record ``np.putmask``: values, repeated to the array's size, where a mask holds."""
     target = _target(a, "np.putmask")
@@ -202,6 +244,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     copyto(target, part.astype(target.dtype), test)
 
 
+@numpy_function("place", writes=True)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Record ``np.place``: the first values where a known mask holds, or one value everywhere."""
     target = _target(arr, "np.place")
@@ -213,6 +256,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     target[chosen] = numpy.resize(part, (int(chosen.sum()),))
 
 
+@numpy_function("put", writes=True)
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Record ``np.put``: values, repeated as often as needed, at flat indices."""
     target = _target(a, "np.put")
@@ -232,17 +276,18 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     target[np.unravel_index(array(places).known % int(np.prod(shape)), shape)] = part
 
 
+@numpy_function("fill_diagonal", writes=True)
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """Record ``np.fill_diagonal``."""
     x = _target(a, "np.fill_diagonal")
     if x.ndim < 2:
-        raise ShapeError("np.fill_diagonal needs a matrix", at=source.location())
+        raise shape_error("np.fill_diagonal needs a matrix")
     if len(set(x.shape)) == 1:
         places = (numpy.arange(x.shape[0]),) * x.ndim
         count = x.shape[0]
     else:
         if x.ndim > 2:
-            raise ShapeError("np.fill_diagonal: the sizes differ", at=source.location())
+            raise shape_error("np.fill_diagonal: the sizes differ")
         rows, columns = (number(size, "np.fill_diagonal") for size in x.shape)
         end = rows * columns if wrap else min(rows, columns) * (columns + 1)
         flat = np.arange(0, min(end, rows * columns), columns + 1)
@@ -253,7 +298,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     x[places] = numpy.resize(part, (count,)) if part.type.count != 1 else part.reshape(())
 
 
-def extreme_place(name: str, reduce: str) -> Callable[..., Any]:
+def _extreme_place(name: str, reduce: str) -> Callable[..., Any]:
     """Return what records ``np.argmax`` or ``np.argmin``: the first place, that of a nan if any."""
 
     def record(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -277,3 +322,7 @@ def extreme_place(name: str, reduce: str) -> Callable[..., Any]:
 
     record.__doc__ = f"Record ``np.{name}``: the first place; that of a nan if there is one."
     return record
+
+
+numpy_function("argmax", out=2, value_only=True)(_extreme_place("argmax", "max"))
+numpy_function("argmin", out=2, value_only=True)(_extreme_place("argmin", "min"))

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, numpy
+from gradc.tracing.building.axes import along, position, truth
+from gradc.tracing.building.by_name import array, numpy
 from gradc.tracing.core.selection import Selection
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read
-from gradc.tracing.numpy.reduce.reductions import position, truth
 from gradc.tracing.numpy.shape import shaping
-from gradc.tracing.numpy.shape.rearranging import along
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.types import DType
-from gradc_ir.errors import TraceError
 
 
+@numpy_function("nonzero", value_only=True)
 def nonzero(a: Any) -> tuple[Any, ...]:
     """Record ``np.nonzero``: for each axis the indices of the elements that are not zero."""
     x = array(a)
     if not x.ndim:
-        raise TraceError(
-            "np.nonzero of a number", at=source.location(), help="write np.atleast_1d(x) for it"
-        )
+        raise trace_error("np.nonzero of a number", help="write np.atleast_1d(x) for it")
     mask = make(running(), truth(read(x)))
     found = []
     for axis, size in enumerate(x.type.shape):
@@ -34,17 +32,20 @@ def nonzero(a: Any) -> tuple[Any, ...]:
     return tuple(found)
 
 
+@numpy_function("flatnonzero", value_only=True)
 def flatnonzero(a: Any) -> Any:
     """Record ``np.flatnonzero``: the indices into the flattened array."""
     return nonzero(shaping.ravel(a))[0]
 
 
+@numpy_function("argwhere", value_only=True)
 def argwhere(a: Any) -> Any:
     """Record ``np.argwhere``: the indices of each element that is not zero, in a row."""
     parts = nonzero(a)
     return parts[0].derived(shaping.stack([part.full for part in parts], -1))
 
 
+@numpy_function("compress", out=3)
 def compress(condition: Any, a: Any, axis: Any = None) -> Any:
     """Record ``np.compress``: the slices along an axis where a condition holds."""
     x = array(a)
@@ -59,6 +60,7 @@ def compress(condition: Any, a: Any, axis: Any = None) -> Any:
     return x[along(axis, mask)]
 
 
+@numpy_function("extract")
 def extract(condition: Any, arr: Any) -> Any:
     """Record ``np.extract``: the elements where a condition holds, flattened."""
     return compress(shaping.ravel(condition), arr)

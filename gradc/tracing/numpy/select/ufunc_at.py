@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, number, numpy
+from gradc.tracing.building.by_name import array, number, numpy
+from gradc.tracing.core.source import dtype_error, trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import Tracer, refuse_write
 from gradc.tracing.indexing import index_keys, indexing, picking
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
-from gradc_ir.errors import DTypeError, TraceError
 
 
-def at(name: str) -> Callable[..., Any]:
+def _at(name: str) -> Callable[..., Any]:
     """Return what records ``np.<ufunc>.at``."""
 
     def record(a: Any, indices: Any, *b: Any) -> None:
@@ -29,25 +29,22 @@ def at(name: str) -> Callable[..., Any]:
             _add(a, items, array(b[0]) if name == "add" else -array(b[0]))
         elif any(map(index_keys.is_unknown, items)):
             if index_keys.parse(a, items).place is not None:
-                raise TraceError(
+                raise trace_error(
                     f"np.{name}.at with traced indices is not supported: they may name an element "
                     "more than once",
-                    at=source.location(),
                     help="np.add.at takes them; if none repeats, write x[i] = f(x[i])",
                 )
             _apply_once(name, a, indices, b)
         else:
             _apply_in_turn(name, a, index_keys.plain(items), b)
 
-    record.__doc__ = f"Record ``np.{name}.at``."
     return record
 
 
 def _check(name: str, a: Any, b: tuple[Any, ...]) -> None:
     if not isinstance(a, Tracer):
-        raise TraceError(
+        raise trace_error(
             f"np.{name}.at writes into an array outside of the traced function",
-            at=source.location(),
             help="make the array inside, or pass it as an argument",
         )
     running()
@@ -56,9 +53,8 @@ def _check(name: str, a: Any, b: tuple[Any, ...]) -> None:
         have, wanted = array(part).dtype, a.type.dtype.numpy
         weak = isinstance(part, int) or (isinstance(part, float) and wanted.kind == "f")
         if not weak and not np.can_cast(have, wanted, "same_kind"):
-            raise DTypeError(
+            raise dtype_error(
                 f"np.{name}.at: {have} is not computed in an array of dtype {wanted}",
-                at=source.location(),
                 help=f"make the array {have} first, or cast: .astype(np.{wanted})",
             )
 
@@ -99,3 +95,10 @@ def _earlier(order: Any) -> Any:
         turns[i] = counts.get(place, 0)
         counts[place] = turns[i] + 1
     return turns
+
+
+for _name in (
+    "add", "subtract", "multiply", "divide", "true_divide", "maximum", "minimum", "power",
+    "negative", "absolute", "square", "sqrt", "exp", "log", "logical_and", "logical_or",
+):  # fmt: skip
+    numpy_function(f"{_name}.at", writes=True)(_at(_name))

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, known, number, refuse
-from gradc.tracing.numpy.create import creation
+from gradc.tracing.building.axes import along
+from gradc.tracing.building.by_name import array, known, number, numpy, refuse
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.numpy.shape import shaping
-from gradc.tracing.numpy.shape.rearranging import along
-from gradc_ir.errors import ShapeError
+from gradc.tracing.registry.numpy_function import numpy_function
 
 # Modes whose new elements are elements of the array: np.pad of positions says which.
 _COPYING = ("edge", "reflect", "symmetric", "wrap")
 
 
+@numpy_function("pad")
 def pad(
     array_: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0,
     reflect_type: str = "even",
@@ -39,7 +39,7 @@ def pad(
         if any(width):
             size = number(x.shape[axis], f"np.pad with mode={mode!r}")
             if not size:
-                raise ShapeError(f"np.pad: mode={mode!r} of an empty axis", at=source.location())
+                raise shape_error(f"np.pad: mode={mode!r} of an empty axis")
             x = x[along(axis, np.pad(np.arange(size), width, mode))]  # type: ignore[call-overload]
     return shaping.copied(x, "C")
 
@@ -49,7 +49,7 @@ def _surrounded(x: Any, axis: int, widths: tuple[int, int], values: Any) -> Any:
     for place, (width, value) in enumerate(zip(widths, values)):
         if width:
             shape = (*x.shape[:axis], width, *x.shape[axis + 1 :])
-            parts.insert(0 if place == 0 else len(parts), creation.full(shape, value, x.dtype))
+            parts.insert(0 if place == 0 else len(parts), numpy.full(shape, value, dtype=x.dtype))
     return array(shaping.concatenate(parts, axis)) if len(parts) > 1 else x
 
 
@@ -60,7 +60,7 @@ def _widths(pad_width: Any, rank: int) -> list[tuple[int, int]]:
         return [(int(before), int(after)) for before, after in pairs]
     widths = np.broadcast_to(known(pad_width, "np.pad"), (rank, 2))
     if widths.dtype.kind != "i" or (widths < 0).any():
-        raise ShapeError("np.pad: widths are integers of at least 0", at=source.location())
+        raise shape_error("np.pad: widths are integers of at least 0")
     return [(int(before), int(after)) for before, after in widths]
 
 

@@ -7,18 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core import source
-from gradc.tracing.core.by_name import array, known, number, numpy
+from gradc.tracing.building.axes import along, axes_of, position
+from gradc.tracing.building.by_name import array, known, number, numpy
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import is_integer
 from gradc.tracing.core.tracer import Tracer
-from gradc.tracing.numpy.reduce.reductions import axes_of, position
 from gradc.tracing.numpy.shape import shaping
-from gradc_ir.errors import ShapeError
-
-
-def along(axis: int, key: Any) -> tuple[Any, ...]:
-    """Return the index that takes ``key`` along an axis and everything along those before it."""
-    return (*(slice(None),) * axis, key)
+from gradc.tracing.registry.numpy_function import numpy_function
 
 
 def atleast(rank: int) -> Callable[..., Any]:
@@ -39,6 +34,12 @@ def atleast(rank: int) -> Callable[..., Any]:
     return record
 
 
+numpy_function("atleast_1d", view=True)(atleast(1))
+numpy_function("atleast_2d", view=True)(atleast(2))
+numpy_function("atleast_3d", view=True)(atleast(3))
+
+
+@numpy_function("repeat")
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     """Record ``np.repeat``: by a traced size for all, or by known counts for each element."""
     x = array(a)
@@ -50,9 +51,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
         if counts.size != 1:
             size = number(x.shape[axis], "np.repeat with a count for each element")
             if counts.shape != (size,):
-                raise ShapeError(
-                    f"np.repeat: {counts.size} counts for {size} elements", at=source.location()
-                )
+                raise shape_error(f"np.repeat: {counts.size} counts for {size} elements")
             return x[along(axis, np.repeat(np.arange(size), counts))]
         repeats = int(counts.reshape(()))
     shape = x.shape
@@ -62,6 +61,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     return shaping.copied(shaping.reshape(spread, joined), "C")
 
 
+@numpy_function("tile")
 def tile(A: Any, reps: Any) -> Any:
     """Record ``np.tile``."""
     x = array(A)
@@ -75,6 +75,7 @@ def tile(A: Any, reps: Any) -> Any:
     return shaping.copied(shaping.reshape(shaping.broadcast_to(spread, pairs), joined), "C")
 
 
+@numpy_function("roll")
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """Record ``np.roll``; shifts may be traced."""
     x = array(a)
@@ -86,7 +87,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     shifts = list(given) if several else [given]
     if len(axes) != len(shifts):
         if 1 not in (len(axes), len(shifts)):
-            raise ShapeError("np.roll: shift and axis differ in length", at=source.location())
+            raise shape_error("np.roll: shift and axis differ in length")
         count = max(len(axes), len(shifts))
         axes, shifts = axes * (count // len(axes)), shifts * (count // len(shifts))
     for one, distance in zip(axes, shifts):
@@ -106,11 +107,12 @@ def _rolled(x: Any, shift: Any, axis: int) -> Any:
     return x[along(axis, (numpy.arange(size) - shift) % array(size))]
 
 
+@numpy_function("rot90", view=True)
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     """Record ``np.rot90``: a view turned by k quarter turns in the plane of two axes."""
     x = array(m)
     if len(axes) != 2 or len(set(axes_of(tuple(axes), x.ndim))) != 2:
-        raise ShapeError("np.rot90 turns in a plane of two axes", at=source.location())
+        raise shape_error("np.rot90 turns in a plane of two axes")
     first, second = (position(axis, x.ndim) for axis in axes)
     turns = number(k, "np.rot90") % 4
     if turns == 0:
@@ -122,42 +124,49 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     return shaping.flip(shaping.swapaxes(x, first, second), second)
 
 
+@numpy_function("fliplr", view=True)
 def fliplr(m: Any) -> Any:
     """Record ``np.fliplr``: a view with columns in reverse order."""
     return shaping.flip(m, 1)
 
 
+@numpy_function("flipud", view=True)
 def flipud(m: Any) -> Any:
     """Record ``np.flipud``: a view with rows in reverse order."""
     return shaping.flip(m, 0)
 
 
+@numpy_function("rollaxis", view=True)
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     """Record ``np.rollaxis``: a view with an axis moved to before another."""
     x = array(a)
     moved = position(axis, x.ndim)
     end = start + x.ndim if start < 0 else start
     if not 0 <= end <= x.ndim:
-        raise ShapeError(f"np.rollaxis: start={start} is out of bounds", at=source.location())
+        raise shape_error(f"np.rollaxis: start={start} is out of bounds")
     return shaping.moveaxis(x, moved, end - 1 if moved < end else end)
 
 
+@numpy_function("matrix_transpose", "linalg.matrix_transpose", view=True)
 def matrix_transpose(x: Any) -> Any:
     """Record ``np.matrix_transpose``: a view with the last two axes swapped."""
     return shaping.swapaxes(x, -1, -2)
 
 
+@numpy_function("dstack")
 def dstack(tup: Any) -> Any:
     """Record ``np.dstack``: along the third axis."""
     widened = atleast(3)
     return shaping.concatenate([widened(part) for part in tup], 2)
 
 
+@numpy_function("unstack", view=True)
 def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     """Record ``np.unstack``: the parts along an axis."""
     return tuple(array(shaping.moveaxis(x, axis, 0)))
 
 
+@numpy_function("block")
 def block(arrays: Any) -> Any:
     """Record ``np.block``: nested lists of blocks, the innermost along the last axis."""
 
@@ -174,7 +183,7 @@ def block(arrays: Any) -> Any:
     def joined(nest: Any, level: int) -> Any:
         if not isinstance(nest, list):
             if level != depth:
-                raise ShapeError("np.block: the lists differ in depth", at=source.location())
+                raise shape_error("np.block: the lists differ in depth")
             x = array(nest)
             return shaping.expand_dims(x, tuple(range(rank - x.ndim))) if x.ndim < rank else x
         return shaping.concatenate([joined(part, level + 1) for part in nest], level - depth)
@@ -182,6 +191,7 @@ def block(arrays: Any) -> Any:
     return shaping.copied(joined(arrays, 0))
 
 
+@numpy_function("array_split", view=True)
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Record ``np.array_split``: views of parts that may differ in length by one."""
     x = array(ary)
@@ -189,7 +199,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     if is_integer(indices_or_sections):
         sections = number(indices_or_sections, "np.array_split")
         if sections <= 0:
-            raise ShapeError("np.array_split into no sections", at=source.location())
+            raise shape_error("np.array_split into no sections")
         size = number(x.shape[axis], "np.array_split")
         lengths = [size // sections + (i < size % sections) for i in range(sections)]
         cuts: Sequence[Any] = np.cumsum(lengths[:-1]).tolist()
@@ -199,6 +209,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return [x[along(axis, slice(start, end))] for start, end in zip(starts, [*cuts, None])]
 
 
+@numpy_function("split", view=True)
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Record ``np.split``: views of equal parts, or of parts between indices."""
     x = array(ary)
@@ -207,9 +218,8 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
         size = x.shape[position(axis, x.ndim)]
         rest = size % sections if sections > 0 else 1
         if isinstance(rest, int) and rest:
-            raise ShapeError(
+            raise shape_error(
                 "np.split: the axis cannot be divided into equal parts",
-                at=source.location(),
                 found=f"array: {x.type}, {sections} parts",
                 help="use np.array_split",
             )
@@ -221,22 +231,26 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return array_split(x, indices_or_sections, axis)
 
 
+@numpy_function("hsplit", view=True)
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """Record ``np.hsplit``: along axis 1, or axis 0 of a vector."""
     x = array(ary)
     return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
 
 
+@numpy_function("vsplit", view=True)
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """Record ``np.vsplit``: along axis 0."""
     return split(ary, indices_or_sections, 0)
 
 
+@numpy_function("dsplit", view=True)
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """Record ``np.dsplit``: along axis 2."""
     return split(ary, indices_or_sections, 2)
 
 
+@numpy_function("append")
 def append(arr: Any, values: Any, axis: Any = None) -> Any:
     """Record ``np.append``."""
     if axis is None:
@@ -244,6 +258,7 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
     return shaping.concatenate([arr, values], axis)
 
 
+@numpy_function("delete")
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     """Record ``np.delete`` at known indices."""
     x = array(arr)
@@ -260,6 +275,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     return x[along(axis, kept)]
 
 
+@numpy_function("insert")
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     """Record ``np.insert`` at known indices."""
     x, new = array(arr), array(values)
@@ -285,6 +301,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     return array(joined)[along(axis, np.where(marks < 0, size - 1 - marks, marks))]
 
 
+@numpy_function("resize")
 def resize(a: Any, new_shape: Any) -> Any:
     """Record ``np.resize``: the elements again and again until the shape is filled."""
     x = array(shaping.ravel(a))

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from gradc.tracing.building.axes import axes_of, position
 from gradc.tracing.core import source as user
 from gradc.tracing.core.as_tracer import as_tracer, same_shape
 from gradc.tracing.core.promote import common_dtype, unify
+from gradc.tracing.core.signals import NeedsConcreteSize
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
-from gradc.tracing.core.symbolic_size import as_size, is_integer
+from gradc.tracing.core.symbolic_size import as_integer, as_size, is_integer
+from gradc.tracing.core.table import call
 from gradc.tracing.core.tracer import Tracer, make, make_known, make_view, read
 from gradc.tracing.core.views import Permuted, Repeated, Reshaped
-from gradc.tracing.numpy.reduce.reductions import axes_of, position
+from gradc.tracing.indexing.indexing import get
+from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
@@ -25,7 +32,7 @@ def new_shape(shape: Any) -> tuple[Size, ...]:
     """Return the shape of an array to be made; ``n - 1`` counts as 0 where it is negative."""
     found = shape_argument(shape)
     if any(isinstance(size, int) and size < 0 for size in found):
-        raise ShapeError("negative sizes are not allowed", at=user.location(), found=f"{shape}")
+        raise shape_error("negative sizes are not allowed", found=f"{shape}")
     return tuple(sizes.maximum(size, 0) for size in found)
 
 
@@ -42,6 +49,7 @@ def _one_size(size: Any) -> Size:
     return as_size(size)
 
 
+@numpy_function("reshape", view=True)
 def reshape(a: Any, shape: Any, order: str = "C", copy: bool | None = None) -> Tracer:
     """Record ``np.reshape``; -1 stands for what is left over."""
     x = as_tracer(a)
@@ -50,10 +58,9 @@ def reshape(a: Any, shape: Any, order: str = "C", copy: bool | None = None) -> T
         turned = reshape(transpose(x), shape_argument(shape)[::-1], copy=copy)
         return transpose(turned)
     if order != "C" and not (order in ("A", "K") and x.contiguous):
-        raise ShapeError(
+        raise shape_error(
             f"np.reshape: order={order!r} is not supported, since how an array lies in memory is "
             "not known while tracing",
-            at=user.location(),
             help='say order="C" for row by row, or order="F" for column by column',
         )
     wanted = shape_argument(shape)
@@ -74,8 +81,6 @@ def reshape(a: Any, shape: Any, order: str = "C", copy: bool | None = None) -> T
 
 
 def _shares(left: Any, right: Any) -> bool:
-    import numpy as np
-
     return left.size == 0 or bool(np.shares_memory(left, right))
 
 
@@ -93,21 +98,19 @@ def _filled(x: Tracer, wanted: tuple[Size, ...]) -> tuple[Size, ...]:
             raise _reshape_error(x, wanted)
         rest = sizes.floor_quotient(x.type.count, others)
         if rest * others != x.type.count:
-            from gradc.tracing.core.signals import NeedsConcreteSize
-
             raise NeedsConcreteSize(x.type.count, "reshape with -1", user.location())
     return tuple(rest if size == -1 else size for size in wanted)
 
 
 def _reshape_error(x: Tracer, wanted: tuple[Size, ...]) -> ShapeError:
     shape = ",".join(str(size) for size in wanted)
-    return ShapeError(
+    return shape_error(
         f"an array of {x.type.count} elements cannot have shape [{shape}]",
-        at=user.location(),
         found=f"array: {x.type}",
     )
 
 
+@numpy_function("ravel", view=True)
 def ravel(a: Any, order: str = "C") -> Tracer:
     """Record ``np.ravel``: a view of what is contiguous, else a copy, unlike ``np.reshape``."""
     x = as_tracer(a)
@@ -117,9 +120,10 @@ def ravel(a: Any, order: str = "C") -> Tracer:
         return make_known(known.ravel())
     if order == "C" and known is None and not x.contiguous:
         return make_view(x, Reshaped(flat, certain=False), flat)
-    return reshape(x, tuple(map(_user, flat)), order)
+    return reshape(x, tuple(map(as_integer, flat)), order)
 
 
+@numpy_function("copy")
 def copied(a: Any, order: str = "K") -> Tracer:
     """Record ``np.copy``: a new array with the same elements."""
     x = as_tracer(a)
@@ -137,26 +141,23 @@ def flatten(a: Any, order: str = "C") -> Tracer:
     return copied(ravel(a, order), "C")
 
 
+@numpy_function("flip", view=True)
 def flip(m: Any, axis: Any = None) -> Tracer:
     """Record ``np.flip``: a view in reverse order along axes, all by default."""
-    from gradc.tracing.indexing.indexing import get
-
     x = as_tracer(m)
     axes = axes_of(axis, x.type.rank)
-    return _as_array(get(x, tuple(slice(None, None, -1 if i in axes else 1) for i in _axes(x))))
+    return as_tracer(get(x, tuple(slice(None, None, -1 if i in axes else 1) for i in _axes(x))))
 
 
 def diff(a: Any, n: int = 1, axis: int = -1) -> Tracer:
     """Record ``np.diff``: differences of neighbours along an axis, taken n times."""
-    from gradc.tracing.numpy.elementwise_table import call
-
     x = as_tracer(a)
     along = position(axis, x.type.rank)
     name = "not_equal" if x.type.dtype is DType.BOOL else "subtract"
     for _ in range(n):
         later = tuple(slice(1 if i == along else None, None) for i in _axes(x))
         earlier = tuple(slice(None, -1 if i == along else None) for i in _axes(x))
-        x = _as_array(call(name, x[later], x[earlier]))  # type: ignore[index]
+        x = as_tracer(call(name, x[later], x[earlier]))  # type: ignore[index]
     return x
 
 
@@ -164,19 +165,15 @@ def _axes(x: Tracer) -> range:
     return range(x.type.rank)
 
 
-def _as_array(found: Any) -> Tracer:
-    return as_tracer(found)
-
-
+@numpy_function("transpose", "permute_dims", view=True)
 def transpose(a: Any, axes: Any = None) -> Tracer:
     """Record ``np.transpose``."""
     x = as_tracer(a)
     rank = x.type.rank
     order = tuple(range(rank))[::-1] if axes is None else tuple(position(i, rank) for i in axes)
     if sorted(order) != list(range(rank)):
-        raise ShapeError(
+        raise shape_error(
             f"axes {axes} are no permutation of the {rank} axes",
-            at=user.location(),
             found=f"array: {x.type}",
         )
     if rank < 2:
@@ -184,6 +181,7 @@ def transpose(a: Any, axes: Any = None) -> Tracer:
     return make_view(x, Permuted(order), tuple(x.type.shape[i] for i in order))
 
 
+@numpy_function("swapaxes", view=True)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Tracer:
     """Record ``np.swapaxes``."""
     x = as_tracer(a)
@@ -193,6 +191,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Tracer:
     return transpose(x, order)
 
 
+@numpy_function("moveaxis", view=True)
 def moveaxis(a: Any, source: Any, destination: Any) -> Tracer:
     """Record ``np.moveaxis``."""
     x = as_tracer(a)
@@ -210,6 +209,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Tracer:
     return transpose(x, order)
 
 
+@numpy_function("squeeze", view=True)
 def squeeze(a: Any, axis: Any = None) -> Tracer:
     """Record ``np.squeeze``: drop axes of length 1."""
     x = as_tracer(a)
@@ -222,21 +222,15 @@ def squeeze(a: Any, axis: Any = None) -> Tracer:
             unify(
                 shape[i],
                 1,
-                lambda i=i: ShapeError(  # type: ignore[misc]
+                lambda i=i: shape_error(  # type: ignore[misc]
                     f"axis {i} has length {shape[i]}, not 1",
-                    at=user.location(),
                     found=f"array: {x.type}",
                 ),
             )
-    return reshape(x, tuple(_user(size) for i, size in enumerate(shape) if i not in dropped))
+    return reshape(x, tuple(as_integer(size) for i, size in enumerate(shape) if i not in dropped))
 
 
-def _user(size: Size) -> Any:
-    from gradc.tracing.core.symbolic_size import as_integer
-
-    return as_integer(size)
-
-
+@numpy_function("expand_dims", view=True)
 def expand_dims(a: Any, axis: Any) -> Tracer:
     """Record ``np.expand_dims``."""
     x = as_tracer(a)
@@ -244,9 +238,10 @@ def expand_dims(a: Any, axis: Any) -> Tracer:
     rank = x.type.rank + len(given)
     new = axes_of(tuple(given), rank)
     rest = iter(x.type.shape)
-    return reshape(x, tuple(1 if i in new else _user(next(rest)) for i in range(rank)))
+    return reshape(x, tuple(1 if i in new else as_integer(next(rest)) for i in range(rank)))
 
 
+@numpy_function("broadcast_to", view=True)
 def broadcast_to(array: Any, shape: Any) -> Tracer:
     """Record ``np.broadcast_to``: a view that cannot be assigned to."""
     x = as_tracer(array)
@@ -255,9 +250,7 @@ def broadcast_to(array: Any, shape: Any) -> Tracer:
 
     def error() -> ShapeError:
         text = ",".join(str(size) for size in wanted)
-        return ShapeError(
-            f"an array of shape {x.type} does not broadcast to [{text}]", at=user.location()
-        )
+        return shape_error(f"an array of shape {x.type} does not broadcast to [{text}]")
 
     if len(have) > len(wanted):
         raise error()
@@ -270,12 +263,13 @@ def broadcast_to(array: Any, shape: Any) -> Tracer:
 def _cast_all(arrays: Sequence[Any]) -> tuple[list[Value], bool]:
     tracers = [as_tracer(array) for array in arrays]
     if not tracers:
-        raise ShapeError("there are no arrays to join", at=user.location())
+        raise shape_error("there are no arrays to join")
     dtype = common_dtype([tracer.type.dtype for tracer in tracers])
     contiguous = all(tracer.contiguous or tracer.type.rank < 2 for tracer in tracers)
     return [build.cast(read(tracer), dtype) for tracer in tracers], contiguous
 
 
+@numpy_function("concatenate", "concat", out=2, casts=True)
 def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Tracer:
     """Record ``np.concatenate``; axis None joins them flattened."""
     values, contiguous = _cast_all(_rows(arrays))
@@ -288,25 +282,22 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Tracer:
 def _rows(arrays: Any) -> list[Any]:
     """Return the arrays to join: a traced array stands for its rows."""
     if isinstance(arrays, Tracer):
-        from gradc.tracing.indexing.indexing import get
-
         size = arrays.type.shape[0]
-        return [get(arrays, i) for i in range(_user(size))]
+        return [get(arrays, i) for i in range(as_integer(size))]
     return list(arrays)
 
 
 def _joined(values: list[Value], axis: int) -> Value:
     first = values[0].type
     if first.rank == 0:
-        raise ShapeError("numbers cannot be concatenated", at=user.location(), help="use np.stack")
+        raise shape_error("numbers cannot be concatenated", help="use np.stack")
     along = position(axis, first.rank)
     types = "    ".join(str(value.type) for value in values[:8])
     for value in values:
 
         def error(value: Value = value) -> ShapeError:
-            return ShapeError(
+            return shape_error(
                 f"arrays joined along axis {along} differ in another axis",
-                at=user.location(),
                 found=types,
             )
 
@@ -317,6 +308,7 @@ def _joined(values: list[Value], axis: int) -> Value:
     return build.concatenate(values, along)
 
 
+@numpy_function("stack", out=2, casts=True)
 def stack(arrays: Sequence[Any], axis: int = 0) -> Tracer:
     """Record ``np.stack``."""
     values, contiguous = _cast_all(_rows(arrays))
@@ -326,9 +318,8 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Tracer:
     for value in values:
 
         def error(value: Value = value) -> ShapeError:
-            return ShapeError(
+            return shape_error(
                 "stacked arrays must have one shape",
-                at=user.location(),
                 found=f"{values[0].type} and {value.type}",
             )
 
@@ -337,17 +328,20 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Tracer:
     return make(running(), build.concatenate(rows, along), contiguous=contiguous)
 
 
+@numpy_function("vstack", casts=True)
 def vstack(tup: Sequence[Any]) -> Tracer:
     """Record ``np.vstack``: rows one below the other."""
     return concatenate([_at_least(part, 2) for part in _rows(tup)], 0)
 
 
+@numpy_function("hstack", casts=True)
 def hstack(tup: Sequence[Any]) -> Tracer:
     """Record ``np.hstack``: side by side, along axis 1, or axis 0 for vectors."""
     parts = [_at_least(part, 1) for part in _rows(tup)]
     return concatenate(parts, 0 if parts and parts[0].type.rank == 1 else 1)
 
 
+@numpy_function("column_stack")
 def column_stack(tup: Sequence[Any]) -> Tracer:
     """Record ``np.column_stack``: vectors as the columns of a matrix."""
     parts = [as_tracer(part) for part in _rows(tup)]

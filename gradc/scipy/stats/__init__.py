@@ -1,0 +1,1 @@
+"""Distributions and summaries of scipy.stats."""

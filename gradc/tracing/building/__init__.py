@@ -1,0 +1,1 @@
+"""What recorders build with: operands made alike, axes, numbers, functions by name."""

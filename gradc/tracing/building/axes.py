@@ -1,0 +1,39 @@
+"""Axes as users give them, and truth values of elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradc.tracing.core.source import shape_error
+from gradc_ir import build
+from gradc_ir.core.graph import Value
+from gradc_ir.core.types import DType
+
+
+def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
+    """Return axes as distinct positions in ascending order; None stands for all."""
+    if axis is None:
+        return tuple(range(rank))
+    given = axis if isinstance(axis, tuple | list) else (axis,)
+    found = tuple(sorted(position(one, rank) for one in given))
+    if len(set(found)) != len(found):
+        raise shape_error("an axis is given twice", found=f"axis={axis}")
+    return found
+
+
+def position(axis: Any, rank: int) -> int:
+    """Return an axis counted from the front."""
+    number = int(axis)
+    if not -rank <= number < rank:
+        raise shape_error(f"axis {number} is out of bounds for an array with {rank} axes")
+    return number % rank
+
+
+def along(axis: int, key: Any) -> tuple[Any, ...]:
+    """Return the index that takes ``key`` along an axis and everything along those before it."""
+    return (*(slice(None),) * axis, key)
+
+
+def truth(value: Value) -> Value:
+    """Return whether elements are not zero."""
+    return value if value.type.dtype is DType.BOOL else build.ne(value, 0)

@@ -1,0 +1,60 @@
+"""What functions that are written with other NumPy functions need: those, and known arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+from gradc.tracing.core import source
+from gradc.tracing.core.as_tracer import as_tracer
+from gradc.tracing.core.signals import NeedsConcreteSize
+from gradc.tracing.core.source import trace_error
+from gradc.tracing.core.symbolic_size import SymbolicSize
+from gradc.tracing.core.table import TABLE
+from gradc.tracing.core.tracer import Tracer
+from gradc_ir.errors import TraceError
+
+
+class _Functions:
+    """NumPy's functions by name, as traced code sees them."""
+
+    def __getattr__(self, name: str) -> Any:
+        return TABLE[name]
+
+
+numpy: Any = _Functions()
+
+
+def array(x: Any) -> Any:
+    """Return anything a user may call an array as one with operators, methods and indexing."""
+    return as_tracer(x)
+
+
+def number(size: Any, what: str) -> int:
+    """Return a size that has to be a number; a symbolic one makes the trace start again."""
+    if isinstance(size, SymbolicSize):
+        raise NeedsConcreteSize(size.expr, what, source.location())
+    return int(known(size, what))
+
+
+def known(x: Any, what: str) -> npt.NDArray[Any]:
+    """Return an array whose elements have to be known while tracing, because a shape needs them."""
+    found = as_tracer(x).known
+    if found is None:
+        raise trace_error(
+            f"{what}: the values have to be known while tracing, since the shape of the result "
+            "depends on them",
+            help="make it an argument that is static, gradc.compile(static=…), or a constant",
+        )
+    return found
+
+
+def refuse(what: str, cure: str) -> TraceError:
+    """Return the error for a form of a supported function that is not supported."""
+    return trace_error(f"{what} is not supported for traced arrays", help=cure)
+
+
+def is_traced(x: Any) -> bool:
+    """Whether something is a traced array whose elements are not known."""
+    return isinstance(x, Tracer) and x.known is None

@@ -1,0 +1,32 @@
+"""The records of SciPy's functions and objects, which the rooms of ``gradc.scipy`` announce."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Recorder = TypeVar("Recorder", bound=Callable[..., Any])
+
+# Full name (``scipy.linalg.cholesky``) -> what records the function.
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+# Full name -> what stands for an object, such as a distribution.
+OBJECTS: dict[str, Any] = {}
+# What makes a stand-in of an object that has no name, such as a distribution with its parameters;
+# each returns all other objects as they are.
+MAKERS: list[Callable[[Any], Any]] = []
+
+
+def scipy_function(*names: str) -> Callable[[Recorder], Recorder]:
+    """Have a function record those of SciPy of these names, ``linalg.cholesky``; a decorator."""
+
+    def announce(record: Recorder) -> Recorder:
+        FUNCTIONS.update({f"scipy.{name}": record for name in names})
+        return record
+
+    return announce
+
+
+def names_in(module: str, table: dict[str, Any]) -> dict[str, Any]:
+    """Return the entries of a module, ``scipy.linalg``, by their names in it."""
+    own = f"{module}."
+    return {name.removeprefix(own): entry for name, entry in table.items() if name.startswith(own)}
