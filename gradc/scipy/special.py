@@ -10,7 +10,7 @@ from typing import Any
 from gradc import special
 from gradc.special.recording import floats, in_double, numpy, where
 from gradc.tracing.building.by_name import number, refuse
-from gradc.tracing.core.as_tracer import as_tracer
+from gradc.tracing.core.as_tracer import lists_as_tracers
 from gradc.tracing.core.promote import common_dtype, kind, resolve
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.masked.of_selection import of_selection
@@ -88,7 +88,7 @@ def _ufunc(name: str, own: Callable[..., Any]) -> Callable[..., Any]:
 
     def record(*operands: Any) -> Any:
         theirs = getattr(sys.modules["scipy.special"], name)
-        arrays = [as_tracer(x) if isinstance(x, list | tuple) else x for x in operands]
+        arrays = lists_as_tracers(operands)
         kinds = tuple(kind(x) for x in arrays)
         if len(arrays) != theirs.nin:
             raise trace_error(

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradc.tracing.building.elementwise import elementwise, weak_kinds
 from gradc.tracing.building.integers import refuse_wide_product
-from gradc.tracing.core.as_tracer import as_tracer, contains_unknown, plain_nest
+from gradc.tracing.core.as_tracer import as_tracer, contains_unknown, lists_as_tracers, plain_nest
 from gradc.tracing.core.promote import kind
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.source import dtype_error
@@ -46,7 +46,7 @@ def operate(name: str, *operands: Any) -> Any:
         found = override(*operands)
         weak = weak_kinds(operands) is not None
         return weak_number(read(found), python_type(found.type.dtype)) if weak else found
-    operands = tuple([as_tracer(x) if isinstance(x, list | tuple) else x for x in operands])
+    operands = tuple(lists_as_tracers(operands))
     if name == "power":
         special = _simple_power(*operands)
         if special is not None:

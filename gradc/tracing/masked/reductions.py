@@ -236,21 +236,21 @@ def _median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     low = numpy.take(ordered, last // 2, axis=along)
     high = numpy.take(ordered, numpy.minimum(count // 2, last), axis=along)
     missing = _by_mask("any")(points != points, axis)
-    found = numpy.where(numpy.logical_or(missing, count == 0), np.nan, (low + high) / 2)
+    found = numpy.where(missing | (count == 0), np.nan, (low + high) / 2)
     return _kept(a, axes, found) if keepdims else found
 
 
 # Function -> what makes its record for a default axis.
 _REDUCTIONS: dict[Any, Callable[[Any], Any]] = {
-    statistics.sum: lambda axis: _by_mask("sum", axis),
-    statistics.prod: lambda axis: _by_mask("prod", axis),
-    statistics.mean: lambda axis: _by_mask("mean", axis),
-    statistics.any_: lambda axis: _by_mask("any", axis),
-    statistics.all_: lambda axis: _by_mask("all", axis),
-    statistics.var: lambda axis: _by_mask("var", axis),
-    statistics.std: lambda axis: _by_mask("std", axis),
-    statistics.max: lambda axis: _extreme("max", _lowest, axis),
-    statistics.min: lambda axis: _extreme("min", _highest, axis),
+    reductions.sum: lambda axis: _by_mask("sum", axis),
+    reductions.prod: lambda axis: _by_mask("prod", axis),
+    reductions.mean: lambda axis: _by_mask("mean", axis),
+    reductions.any_: lambda axis: _by_mask("any", axis),
+    reductions.all_: lambda axis: _by_mask("all", axis),
+    reductions.var: lambda axis: _by_mask("var", axis),
+    reductions.std: lambda axis: _by_mask("std", axis),
+    reductions.max: lambda axis: _extreme("max", _lowest, axis),
+    reductions.min: lambda axis: _extreme("min", _highest, axis),
 }
 for _function, _make in _REDUCTIONS.items():
     of_selection(_function)(_make(None))

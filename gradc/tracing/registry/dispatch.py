@@ -125,9 +125,11 @@ class Mapped:
     def _checked(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         found = {}
         for key, value in kwargs.items():
+            if value is np._NoValue:
+                continue
             if key in self._accepted:
                 found[key] = plain_nest(value) if key == "dtype" else value
-            elif value is not None and value is not np._NoValue and not has_no_effect(key, value):
+            elif value is not None and not has_no_effect(key, value):
                 raise trace_error(
                     f"{self.title}: {key}= is not supported for traced arrays",
                     help=instead_of(key) or f"it takes {', '.join(sorted(self._accepted))}",

@@ -32,7 +32,6 @@ def as_ufunc(name: str, count: int, record: Record) -> Record:
             return _written_where(name, result, out, where)
         return result if out is None else write_out(name, result, out)
 
-    call.__doc__ = record.__doc__
     return call
 
 
@@ -78,7 +77,6 @@ def _like(record: Record, call: Record, more: Sequence[str]) -> Record:
     extra = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in more]
     parameters = [*own.parameters.values(), *extra]
     call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-    call.__doc__ = record.__doc__
     return call
 
 

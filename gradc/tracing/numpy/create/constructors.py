@@ -27,7 +27,6 @@ def _of_numbers(name: str) -> Callable[..., Any]:
         named = {key: _plain(value, f"np.{name}") for key, value in options.items()}
         return wrap_known(original(*plain, **named), [])
 
-    record.__doc__ = f"Record ``np.{name}``."
     parameters = inspect.signature(original).parameters.values()
     record.__signature__ = inspect.Signature(list(parameters))  # type: ignore[attr-defined]
     return record

@@ -249,5 +249,5 @@ def cond(x: Any, p: Any = None) -> Any:
         sides = [norm(part, p, (-2, -1)) for part in (matrix, other)]
         found = sides[0] * sides[1]
     unknown = numpy.any(numpy.isnan(array(x)), axis=(-2, -1))
-    failed = numpy.logical_and(numpy.isnan(found), numpy.logical_not(unknown))
+    failed = numpy.isnan(found) & ~unknown
     return numpy.where(failed, np.asarray(np.inf, found.dtype), found)

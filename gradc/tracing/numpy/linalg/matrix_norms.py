@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.building.axes import position
+from gradc.tracing.building.axes import position, reduced_shape
 from gradc.tracing.building.by_name import array, numpy, refuse
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read
@@ -49,7 +49,7 @@ def _singular_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> A
     found = array(numpy.where(found == 0, np.zeros((), found.dtype), found))
     if not keepdims:
         return found
-    return found.reshape(tuple(1 if i in axes else n for i, n in enumerate(x.shape)))
+    return found.reshape(reduced_shape(x.shape, axes))
 
 
 def _axes(x: Any, ord: Any, axis: Any) -> tuple[int, ...] | None:
@@ -88,7 +88,7 @@ def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 
         found = array(norm(flat, ord, 0))
         if not keepdims:
             return found
-        return found.reshape(tuple(1 if i in axes else n for i, n in enumerate(given.shape)))
+        return found.reshape(reduced_shape(given.shape, axes))
     return norm(given, ord, axis, keepdims)
 
 

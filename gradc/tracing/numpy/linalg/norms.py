@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.building.axes import axes_of
+from gradc.tracing.building.axes import axes_of, reduced_shape
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
@@ -36,7 +36,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
         value = build.cast(value, DType.F64)
     result = _norm(value, ord, axes)
     if keepdims:
-        shape = tuple(1 if i in axes else size for i, size in enumerate(value.type.shape))
+        shape = reduced_shape(value.type.shape, axes)
         result = build.reshape(result, shape)
     return make(running(), result, contiguous=array.contiguous)
 

@@ -32,7 +32,6 @@ def _combined(name: str) -> Callable[..., Any]:
         right = _raised(right, max(-missing, 0))
         return getattr(numpy, "add" if name == "add" else "subtract")(left, right)
 
-    record.__doc__ = f"Record ``np.poly{name}``."
     return record
 
 

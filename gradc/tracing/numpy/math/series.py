@@ -105,7 +105,6 @@ def _value_of(name: str, family: Family) -> Callable[..., Any]:
             a, b = family.fold(count + 2 - place, points, coefficients[-place], a, b)
         return a + b * family.first(points)
 
-    record.__doc__ = f"Record ``np.{name}``, by Clenshaw's summation."
     return record
 
 
@@ -113,7 +112,6 @@ def _matrix_of(name: str, family: Family) -> Callable[..., Any]:
     def record(x: Any, deg: Any) -> Any:
         return _vandermonde(x, deg, family.first, family.step)
 
-    record.__doc__ = f"Record ``np.{name}``."
     return record
 
 

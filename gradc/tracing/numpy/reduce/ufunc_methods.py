@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.building.axes import along, axes_of, position
+from gradc.tracing.building.axes import along, axes_of, position, reduced_shape
 from gradc.tracing.building.by_name import array, known, number, numpy
 from gradc.tracing.core.promote import kind, resolve
 from gradc.tracing.core.source import shape_error, trace_error
@@ -21,7 +21,7 @@ from gradc.tracing.core.table import call
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.indexing.picking import write_out
 from gradc.tracing.numpy.math.ufuncs import RULES
-from gradc.tracing.numpy.reduce import statistics
+from gradc.tracing.numpy.reduce import reductions
 from gradc.tracing.numpy.reduce.accumulating import accumulate
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
@@ -81,7 +81,7 @@ def _reducer(name: str) -> Callable[..., Any]:
         found = _joined(name, _rows(name, "reduce", ordered.reshape((-1, *kept))))
         if not keepdims:
             return found
-        return array(found).reshape(tuple(1 if i in axes else n for i, n in enumerate(x.shape)))
+        return array(found).reshape(reduced_shape(x.shape, axes))
 
     return record
 
@@ -152,7 +152,7 @@ def _log_sum(array_: Any, axis: Any = 0, keepdims: bool = False) -> Any:
     found: Any = make(running(), build.logsumexp(value, axes))
     if not keepdims:
         return found
-    return found.reshape(tuple(1 if i in axes else n for i, n in enumerate(x.shape)))
+    return found.reshape(reduced_shape(x.shape, axes))
 
 
 def _outer(name: str) -> Callable[..., Any]:
@@ -167,12 +167,12 @@ def _outer(name: str) -> Callable[..., Any]:
 
 # ufunc -> the function that its method reduce is, but for the axis
 REDUCTIONS: dict[str, Callable[..., Any]] = {
-    "add": statistics.sum,
-    "multiply": statistics.prod,
-    "maximum": statistics.max,
-    "minimum": statistics.min,
-    "logical_and": statistics.all_,
-    "logical_or": statistics.any_,
+    "add": reductions.sum,
+    "multiply": reductions.prod,
+    "maximum": reductions.max,
+    "minimum": reductions.min,
+    "logical_and": reductions.all_,
+    "logical_or": reductions.any_,
 }
 for _name, _function in REDUCTIONS.items():
     numpy_function(f"{_name}.reduce")(_with_op(_function))

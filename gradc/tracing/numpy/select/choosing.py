@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.building import elementwise
-from gradc.tracing.building.axes import along, position
+from gradc.tracing.building.axes import along, one_axis, position
 from gradc.tracing.building.by_name import array, is_traced, known, number, numpy, refuse
+from gradc.tracing.core.as_tracer import lists_as_tracers
 from gradc.tracing.core.promote import common_dtype, kind
 from gradc.tracing.core.source import dtype_error, shape_error, trace_error
 from gradc.tracing.core.state import running
@@ -37,7 +38,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
     low = min if a_min is None else a_min
     high = max if a_max is None else a_max
     bounds = [bound for bound in (low, high) if bound is not None]
-    operands = [array(x) if isinstance(x, list | tuple) else x for x in (a, *bounds)]
+    operands = lists_as_tracers((a, *bounds))
     dtype = common_dtype([kind(x) for x in operands])
     trace = running()
     values, contiguous = elementwise.aligned("clip", operands, (dtype,) * len(operands), trace)
@@ -183,7 +184,7 @@ def _places(x: Any, indices: Any, axis: Any) -> tuple[Any, ...]:
     axis = position(axis, x.ndim)
     key = []
     for other, size in enumerate(x.shape):
-        shape = tuple(-1 if i == other else 1 for i in range(x.ndim))
+        shape = one_axis(other, x.ndim)
         key.append(index if other == axis else array(numpy.arange(size)).reshape(shape))
     return tuple(key)
 
@@ -309,9 +310,9 @@ def _extreme_place(name: str, reduce: str) -> Callable[..., Any]:
         along_axis = 0 if axis is None else position(axis, rank)
         best = getattr(numpy, reduce)(x, axis=along_axis, keepdims=True)
         size = x.shape[along_axis]
-        shape = tuple(-1 if i == along_axis else 1 for i in range(x.ndim))
+        shape = one_axis(along_axis, x.ndim)
         places = array(numpy.arange(size)).reshape(shape)
-        found = numpy.logical_or(numpy.equal(x, best), numpy.not_equal(x, x))
+        found = numpy.equal(x, best) | numpy.not_equal(x, x)
         index = numpy.min(numpy.where(found, places, array(size)), axis=along_axis)
         if keepdims:
             full = (1,) * rank if axis is None else tuple(
@@ -320,7 +321,6 @@ def _extreme_place(name: str, reduce: str) -> Callable[..., Any]:
             return array(index).reshape(full)
         return index
 
-    record.__doc__ = f"Record ``np.{name}``: the first place; that of a nan if there is one."
     return record
 
 

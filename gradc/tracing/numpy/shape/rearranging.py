@@ -30,7 +30,6 @@ def atleast(rank: int) -> Callable[..., Any]:
         found = tuple(widened(part) for part in arys)
         return found[0] if len(found) == 1 else found
 
-    record.__doc__ = f"Record ``np.atleast_{rank}d``."
     return record
 
 
