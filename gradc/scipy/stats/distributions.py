@@ -9,16 +9,17 @@ from __future__ import annotations
 import inspect
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gradc.special.recording import in_double, numpy, quietly, where
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import state
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.lens.modules import Random
 from gradc.tracing.registry.dispatch import Mapped
 
-Formula = Callable[..., Any]
+Formula = AnyFunction
 
 
 class Family(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from gradc.special.recording import in_double, numpy, quietly, where
 from gradc.tracing.building.by_name import array, refuse
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.source import shape_error
+from gradc.tracing.core.table import AnyFunction
 
 
 def _squeezed(x: Any) -> Any:
@@ -26,7 +26,7 @@ def _is_one(size: Any) -> bool:
     return isinstance(size, int) and size == 1
 
 
-def _exponential(logarithm: Callable[..., Any]) -> Callable[..., Any]:
+def _exponential(logarithm: AnyFunction) -> AnyFunction:
     def density(*args: Any, **kwargs: Any) -> Any:
         return numpy("exp", logarithm(*args, **kwargs))
 
@@ -123,7 +123,7 @@ def normal_entropy(mean: Any = None, cov: Any = 1) -> Any:
     return 0.5 * dimension - normal_logpdf(numpy("zeros", (1, dimension)), None, covariance)
 
 
-MULTIVARIATE: dict[str, dict[str, Callable[..., Any]]] = {
+MULTIVARIATE: dict[str, dict[str, AnyFunction]] = {
     "multivariate_normal": {
         "logpdf": normal_logpdf,
         "pdf": _exponential(normal_logpdf),

@@ -17,7 +17,7 @@ from gradc.tracing.core.source import dtype_error
 from gradc.tracing.core.stand_ins import overrides_for
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize
-from gradc.tracing.core.table import TABLE
+from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import Tracer, make, read, refuse_write, touch, weak_number
 from gradc.tracing.indexing.picking import write_out
 from gradc.tracing.numpy.math.ufuncs import RULES
@@ -128,7 +128,7 @@ _OPERANDS = (
 )  # fmt: skip
 
 
-def _binary(name: str) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+def _binary(name: str) -> tuple[AnyFunction, AnyFunction, AnyFunction]:
     def forward(self: Tracer, other: Any) -> Any:
         return operate(name, self, other) if isinstance(other, _OPERANDS) else _refuse(other)
 
@@ -163,7 +163,7 @@ def _assign_in_place(name: str, target: Tracer, other: Any) -> Tracer:
     return write_out(name, result, target)
 
 
-def _compare(name: str) -> Callable[..., Any]:
+def _compare(name: str) -> AnyFunction:
     def compare(self: Tracer, other: Any) -> Any:
         if isinstance(other, _OPERANDS):
             return operate(name, self, other)
@@ -194,8 +194,8 @@ def _imatmul(self: Tracer, other: Any) -> Any:
     return write_out("matmul", as_tracer(TABLE["matmul"](self, other)), self)
 
 
-def _operators() -> dict[str, Callable[..., Any]]:
-    found: dict[str, Callable[..., Any]] = {
+def _operators() -> dict[str, AnyFunction]:
+    found: dict[str, AnyFunction] = {
         "__matmul__": _matmul,
         "__rmatmul__": _rmatmul,
         "__imatmul__": _imatmul,

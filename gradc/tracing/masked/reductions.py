@@ -11,7 +11,7 @@ from gradc.tracing.building.axes import axes_of
 from gradc.tracing.building.by_name import array, numpy
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.state import running
-from gradc.tracing.core.table import TABLE
+from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.indexing.picking import gathered_or
 from gradc.tracing.masked.of_selection import of_selection, record_of_selection
@@ -60,7 +60,7 @@ def _elsewhere(
     return a.derived(found, a.place - gone)
 
 
-def _by_mask(name: str, default: Any = None) -> Callable[..., Any]:
+def _by_mask(name: str, default: Any = None) -> AnyFunction:
     """Return what records a reduction that takes ``where=``."""
 
     def record(
@@ -153,7 +153,7 @@ def _count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return _by_mask("sum")(a != 0, axis, keepdims=keepdims)
 
 
-def _ignoring_nan(name: str) -> Callable[..., Any]:
+def _ignoring_nan(name: str) -> AnyFunction:
     """Return what records a reduction that leaves out nan: what is not selected is made nan."""
 
     def record(a: Any, axis: Any = None, *, keepdims: bool = False, **options: Any) -> Any:
@@ -187,7 +187,7 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
     return (found, scale) if returned else found
 
 
-def _norm(name: str) -> Callable[..., Any]:
+def _norm(name: str) -> AnyFunction:
     def record(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
         axes, whole = _along(x, axis)
         options = {} if ord is None else {"ord": ord}
@@ -203,7 +203,7 @@ def _norm(name: str) -> Callable[..., Any]:
     return record
 
 
-def log_sum(default: Any) -> Callable[..., Any]:
+def log_sum(default: Any) -> AnyFunction:
     """Return what records the logarithm of a sum of exponentials, along an axis by default."""
 
     def record(a: Any, axis: Any = default, *, keepdims: bool = False) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,11 @@ import numpy as np
 from gradc.tracing.building.elementwise import where
 from gradc.tracing.core.as_tracer import as_tracer, cast
 from gradc.tracing.core.source import dtype_error, shape_error, trace_error
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.indexing.picking import write_out
 from gradc_ir.core.types import DType
 
-Record = Callable[..., Any]
+Record = AnyFunction
 
 
 def as_ufunc(name: str, count: int, record: Record) -> Record:

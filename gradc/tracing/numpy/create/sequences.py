@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from gradc.tracing.building.elementwise import common_shape
 from gradc.tracing.core.promote import common_dtype, kind, supported
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import as_integer
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.numpy.create import creation
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
@@ -141,14 +141,12 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 
 
 @numpy_function("fromfunction")
-def fromfunction(
-    function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
-) -> Any:
+def fromfunction(function: AnyFunction, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
     """Record ``np.fromfunction``: a function of the grids of indices."""
     return function(*array(indices(shape, dtype)), **kwargs)
 
 
-def _indices_from(name: str) -> Callable[..., Any]:
+def _indices_from(name: str) -> AnyFunction:
     """Return what records ``np.diag_indices_from`` and its like: they need the shape only."""
 
     def record(arr: Any, k: int = 0) -> tuple[Any, ...]:

@@ -15,6 +15,7 @@ from gradc.tracing.building.axes import along, one_axis, position
 from gradc.tracing.building.by_name import array, number, numpy
 from gradc.tracing.core.promote import supported
 from gradc.tracing.core.state import running
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.numpy.reduce.ignoring_nan import without_nan
 from gradc.tracing.numpy.select import choosing
@@ -117,7 +118,7 @@ def nancumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     return cumprod(without_nan(a, 1)[0], axis, dtype)
 
 
-def _cumulative(run: Callable[..., Any], unit: int) -> Callable[..., Any]:
+def _cumulative(run: AnyFunction, unit: int) -> AnyFunction:
     def record(x: Any, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
         given = array(x)
         if axis is None and given.ndim > 1:

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradc.tracing.building.axes import position
 from gradc.tracing.building.by_name import array, numpy
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.numpy.reduce import reductions
 from gradc.tracing.registry.numpy_function import numpy_function
 
@@ -73,7 +74,7 @@ def nanstd(
     return reductions.root(array(nanvar(a, axis, dtype, ddof, keepdims)))
 
 
-def _extreme(name: str, empty: float, none_left: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _extreme(name: str, empty: float, none_left: Callable[[Any, Any], Any]) -> AnyFunction:
     """Return what records a reduction with ``empty`` for nan.
 
     ``none_left`` takes the array and the axis, and returns what stands where all are nan.

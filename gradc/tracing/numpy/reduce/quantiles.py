@@ -8,7 +8,6 @@ made of; with respect to ``q`` it is the slope of the line between them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from gradc.tracing.building.by_name import array, numpy, refuse
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import as_integer
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import Tracer, make, read, weak_number
 from gradc.tracing.numpy.select import choosing
 from gradc.tracing.numpy.select.sorting import sort
@@ -98,7 +98,7 @@ def _all_nan(x: Any, axis: Any, front: tuple[Any, ...], keepdims: bool) -> Any:
     return numpy.full((*front, *shape), NAN, dtype=dtype)
 
 
-def _median(without_nan: bool) -> Callable[..., Any]:
+def _median(without_nan: bool) -> AnyFunction:
     def record(
         a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: bool = False
     ) -> Any:
@@ -234,7 +234,7 @@ def _interpolated(lines: _Lines, place: Any, last: Any, method: str, weak: bool)
 # -- the functions ---------------------------------------------------------------------------------
 
 
-def _recorder(title: str, *, percent: bool, without_nan: bool) -> Callable[..., Any]:
+def _recorder(title: str, *, percent: bool, without_nan: bool) -> AnyFunction:
     def record(
         a: Any, q: Any, axis: Any = None, overwrite_input: bool = False, method: str = "linear",
         keepdims: bool = False, weights: Any = None,

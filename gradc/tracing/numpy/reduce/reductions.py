@@ -13,6 +13,7 @@ from gradc.tracing.building.by_name import array, numpy
 from gradc.tracing.core.promote import supported
 from gradc.tracing.core.source import dtype_error, shape_error
 from gradc.tracing.core.state import running
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import Tracer, make, read
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
@@ -41,7 +42,7 @@ def _taken(a: Any, where: Any, other: Any) -> Any:
     return array(numpy.where(mask, x, np.asarray(other).astype(x.dtype)[()]))
 
 
-def _total(unit: int, reduce: Reduce, join: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _total(unit: int, reduce: Reduce, join: Callable[[Any, Any], Any]) -> AnyFunction:
     """Return what records np.sum or np.prod: integers and bools in int64, unless told otherwise."""
 
     def record(
@@ -61,7 +62,7 @@ sum = numpy_function("sum", out=3)(_total(0, build.reduce_sum, operator.add))
 prod = numpy_function("prod", out=3)(_total(1, build.reduce_prod, operator.mul))
 
 
-def _truth(unit: int, reduce: Reduce) -> Callable[..., Any]:
+def _truth(unit: int, reduce: Reduce) -> AnyFunction:
     def record(a: Any, axis: Any = None, keepdims: bool = False, where: Any = True) -> Any:
         x = _taken(a, where, unit)
         return _reduced(x, axis, keepdims, lambda value, axes: reduce(truth(value), axes))
@@ -73,7 +74,7 @@ any_ = numpy_function("any", out=2, value_only=True)(_truth(0, build.reduce_max)
 all_ = numpy_function("all", out=2, value_only=True)(_truth(1, build.reduce_min))
 
 
-def _extreme(name: str, reduce: Reduce, better: str) -> Callable[..., Any]:
+def _extreme(name: str, reduce: Reduce, better: str) -> AnyFunction:
     def record(
         a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
     ) -> Any:

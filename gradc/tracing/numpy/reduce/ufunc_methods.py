@@ -7,7 +7,6 @@ that are known.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from gradc.tracing.building.by_name import array, known, number, numpy
 from gradc.tracing.core.promote import kind, resolve
 from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.state import running
-from gradc.tracing.core.table import call
+from gradc.tracing.core.table import AnyFunction, call
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.indexing.picking import write_out
 from gradc.tracing.numpy.math.ufuncs import RULES
@@ -67,7 +66,7 @@ def _rows(name: str, method: str, x: Any) -> list[Any]:
     return [array(x[i]).astype(dtype) for i in range(size)]
 
 
-def _reducer(name: str) -> Callable[..., Any]:
+def _reducer(name: str) -> AnyFunction:
     """Return what records ``np.<ufunc>.reduce``, along axis 0 by default."""
 
     def record(array_: Any, axis: Any = 0, keepdims: bool = False) -> Any:
@@ -86,7 +85,7 @@ def _reducer(name: str) -> Callable[..., Any]:
     return record
 
 
-def _accumulator(name: str) -> Callable[..., Any]:
+def _accumulator(name: str) -> AnyFunction:
     """Return what records ``np.<ufunc>.accumulate``, along axis 0 by default."""
 
     def record_in_order(array_: Any, axis: int = 0) -> Any:
@@ -104,7 +103,7 @@ def _accumulator(name: str) -> Callable[..., Any]:
     return record_in_order if name in IN_ORDER else record
 
 
-def _reducer_at(name: str) -> Callable[..., Any]:
+def _reducer_at(name: str) -> AnyFunction:
     """Return what records ``np.<ufunc>.reduceat`` for indices that are known."""
 
     def record(array_: Any, indices: Any, axis: int = 0) -> Any:
@@ -127,7 +126,7 @@ def _reducer_at(name: str) -> Callable[..., Any]:
     return record
 
 
-def _with_op(function: Callable[..., Any]) -> Callable[..., Any]:
+def _with_op(function: AnyFunction) -> AnyFunction:
     """Return what records the method ``reduce`` that is a function along axis 0 by default."""
     options = {"initial", "dtype"} & {*inspect.signature(function).parameters}
 
@@ -155,7 +154,7 @@ def _log_sum(array_: Any, axis: Any = 0, keepdims: bool = False) -> Any:
     return found.reshape(reduced_shape(x.shape, axes))
 
 
-def _outer(name: str) -> Callable[..., Any]:
+def _outer(name: str) -> AnyFunction:
     """Return what records ``np.<ufunc>.outer``: the function of all pairs of elements."""
 
     def record(A: Any, B: Any) -> Any:
@@ -166,7 +165,7 @@ def _outer(name: str) -> Callable[..., Any]:
 
 
 # ufunc -> the function that its method reduce is, but for the axis
-REDUCTIONS: dict[str, Callable[..., Any]] = {
+REDUCTIONS: dict[str, AnyFunction] = {
     "add": reductions.sum,
     "multiply": reductions.prod,
     "maximum": reductions.max,

@@ -14,6 +14,7 @@ from gradc.tracing.core.as_tracer import lists_as_tracers
 from gradc.tracing.core.promote import common_dtype, kind
 from gradc.tracing.core.source import dtype_error, shape_error, trace_error
 from gradc.tracing.core.state import running
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import Tracer, make, read, write
 from gradc.tracing.indexing.picking import assigned_value
 from gradc.tracing.numpy.shape import shaping
@@ -299,7 +300,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     x[places] = numpy.resize(part, (count,)) if part.type.count != 1 else part.reshape(())
 
 
-def _extreme_place(name: str, reduce: str) -> Callable[..., Any]:
+def _extreme_place(name: str, reduce: str) -> AnyFunction:
     """Return what records ``np.argmax`` or ``np.argmin``: the first place, that of a nan if any."""
 
     def record(a: Any, axis: Any = None, keepdims: bool = False) -> Any:

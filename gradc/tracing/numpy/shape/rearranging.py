@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,13 @@ from gradc.tracing.building.axes import along, axes_of, position
 from gradc.tracing.building.by_name import array, known, number, numpy
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import is_integer
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 
 
-def atleast(rank: int) -> Callable[..., Any]:
+def atleast(rank: int) -> AnyFunction:
     """Return what records ``np.atleast_1d`` and its like: arrays with at least so many axes."""
 
     def widened(part: Any) -> Any:
