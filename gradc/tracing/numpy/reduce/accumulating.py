@@ -27,10 +27,7 @@ from gradc_ir.errors import ShapeError
 
 def accumulate(name: str, a: Any, axis: Any, dtype: Any = None, title: str = "") -> Any:
     """Return the running results of a binary function along an axis; None flattens."""
-    x = array(a)
-    if axis is None:
-        x, axis = array(shaping.ravel(x)), 0
-    axis = position(axis, x.ndim)
+    x, axis = shaping.flat_without_axis(a, axis)
     if dtype is not None:
         x = x.astype(supported(dtype).numpy)
     elif name in ("add", "multiply") and x.dtype.kind in "bi":

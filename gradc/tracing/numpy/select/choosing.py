@@ -163,10 +163,7 @@ def _within(index: Any, size: Any, mode: str) -> Any:
 @numpy_function("take", out=3)
 def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
     """Record ``np.take``."""
-    x = array(a)
-    if axis is None:
-        x, axis = array(shaping.ravel(x)), 0
-    axis = position(axis, x.ndim)
+    x, axis = shaping.flat_without_axis(a, axis)
     index = array(indices)
     if index.known is not None and index.known.size == 0:
         index = array(index.known.astype(np.int64))
@@ -182,7 +179,6 @@ def _places(x: Any, indices: Any, axis: Any) -> tuple[Any, ...]:
             "indices along an axis need as many axes as the array",
             found=f"array: {x.type}    indices: {index.type}",
         )  # fmt: skip
-    axis = position(axis, x.ndim)
     key = []
     for other, size in enumerate(x.shape):
         shape = one_axis(other, x.ndim)
@@ -193,18 +189,14 @@ def _places(x: Any, indices: Any, axis: Any) -> tuple[Any, ...]:
 @numpy_function("take_along_axis")
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     """Record ``np.take_along_axis``."""
-    x = array(arr)
-    if axis is None:
-        x, axis = array(shaping.ravel(x)), 0
+    x, axis = shaping.flat_without_axis(arr, axis)
     return x[_places(x, indices, axis)]
 
 
 @numpy_function("put_along_axis", writes=True)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     """Record ``np.put_along_axis``."""
-    x = _target(arr, "np.put_along_axis")
-    if axis is None:
-        x, axis = shaping.ravel(x), 0
+    x, axis = shaping.flat_without_axis(_target(arr, "np.put_along_axis"), axis)
     x[_places(x, indices, axis)] = values
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradc.tracing.building.axes import along, index_along, position, truth
+from gradc.tracing.building.axes import along, index_along, truth
 from gradc.tracing.building.by_name import array, numpy
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.source import trace_error
@@ -45,10 +45,7 @@ def argwhere(a: Any) -> Any:
 @numpy_function("compress", out=3)
 def compress(condition: Any, a: Any, axis: Any = None) -> Any:
     """Record ``np.compress``: the slices along an axis where a condition holds."""
-    x = array(a)
-    if axis is None:
-        x, axis = array(shaping.ravel(x)), 0
-    axis = position(axis, x.ndim)
+    x, axis = shaping.flat_without_axis(a, axis)
     mask = numpy.not_equal(condition, 0)
     size = x.shape[axis]
     if array(mask).known is not None and array(mask).shape != (size,):
