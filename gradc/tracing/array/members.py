@@ -32,7 +32,7 @@ from gradc_ir.core.types import DType
 
 
 def _array_ufunc(self: Tracer, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-    seen = running().lens.see(ufunc)
+    seen = TABLE.of(ufunc) or running().lens.see(ufunc)
     if method != "__call__":
         seen = getattr(seen, method)
     out = options.get("out")
@@ -48,7 +48,7 @@ def _array_ufunc(self: Tracer, ufunc: Any, method: str, *inputs: Any, **options:
 def _array_function(
     self: Tracer, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    return running().lens.see(function)(*args, **kwargs)
+    return (TABLE.of(function) or running().lens.see(function))(*args, **kwargs)
 
 
 # -- attributes and methods --------------------------------------------------------------------

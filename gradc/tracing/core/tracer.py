@@ -312,11 +312,6 @@ def touch(tracer: Tracer) -> None:
     tracer._seen = base._version
 
 
-def typed(tracer: Tracer) -> str:
-    """Return the type as text, for errors."""
-    return str(tracer._type)
-
-
 def shape_of(tracer: Tracer) -> tuple[Any, ...]:
     """Return the shape as the user sees it."""
     return tuple(as_integer(size) for size in tracer._type.shape)

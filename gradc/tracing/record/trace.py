@@ -348,21 +348,9 @@ def inline(function: Function, operands: Sequence[Tracer | Value]) -> tuple[Trac
     return tuple(make(trace_, value) for value in trace_.builder.inline(function, values))
 
 
-def is_tracing() -> bool:
-    """Whether a trace is running in this thread."""
-    return state.top is not None
-
-
 def call(fn: AnyFunction, *args: Any, **kwargs: Any) -> Any:
     """Call a function inside the running trace, seen through its lens."""
     return running().lens.see(fn)(*args, **kwargs)
-
-
-def call_traced(
-    fn: AnyFunction, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
-) -> Any:
-    """Call a function inside the running trace; the arguments are given as they are to trace()."""
-    return call(fn, *args, **(kwargs or {}))
 
 
 def tracer_of(value: Value) -> Tracer:

@@ -28,10 +28,10 @@ def as_ufunc(name: str, count: int, record: Record) -> Record:
             raise trace_error(f"np.{name} takes {count} arguments, not {len(operands)}")
         if dtype is not None:
             operands = tuple(cast(x, dtype) for x in operands)
-        result = as_tracer(record(*operands))
+        result = record(*operands)
         if where is not True:
-            return _written_where(name, result, out, where)
-        return result if out is None else write_out(name, result, out)
+            return _written_where(name, as_tracer(result), out, where)
+        return result if out is None else write_out(name, as_tracer(result), out)
 
     return call
 
