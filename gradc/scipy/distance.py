@@ -9,7 +9,7 @@ import numpy as np
 from gradc.tracing.building.by_name import array, number, numpy, refuse
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.table import AnyFunction
-from gradc.tracing.numpy.linalg.matrix_norms import norm
+from gradc.tracing.numpy.linalg.norms import norm
 from gradc.tracing.registry.scipy_function import scipy_function
 
 

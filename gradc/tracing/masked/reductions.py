@@ -15,7 +15,7 @@ from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.indexing.picking import gathered_or
 from gradc.tracing.masked.of_selection import of_selection, record_of_selection
-from gradc.tracing.numpy.linalg import matrix_norms
+from gradc.tracing.numpy.linalg import norms
 from gradc.tracing.numpy.reduce import quantiles, reductions, statistics, ufunc_methods
 from gradc_ir import build
 from gradc_ir.core.graph import Value
@@ -260,5 +260,5 @@ of_selection(TABLE["logaddexp.reduce"].recorder)(log_sum(0))
 for _name in ("sum", "prod", "mean", "var", "std", "max", "min"):
     _entry = TABLE[f"nan{_name}"]
     of_selection(_entry.recorder)(_ignoring_nan(_entry.name))
-of_selection(matrix_norms.norm)(_norm("linalg.norm"))
-of_selection(matrix_norms.vector_norm)(_norm("linalg.vector_norm"))
+of_selection(norms.norm)(_norm("linalg.norm"))
+of_selection(norms.vector_norm)(_norm("linalg.vector_norm"))
