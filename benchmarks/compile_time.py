@@ -20,7 +20,7 @@ import numpy as np
 from gradc.pipeline import Request, derive
 from gradc.runtime.specialize import collector_paused
 from gradc.tracing import trace
-from gradc_codegen.lower.lower import lower
+from gradc_codegen.compile_function import Compilation
 from gradc_codegen.machine.optimize import effort, optimize, parse
 from gradc_codegen.target.target import target
 from gradc_ir.text.type_text import parse_type
@@ -105,7 +105,7 @@ def milliseconds(function: Callable[..., Any], types: str) -> tuple[list[float],
     times = []
     start = time.process_time()
     traced = trace(function, tuple(parse_type(text) for text in types.split())).function
-    text = lower(derive(traced, Request("value_and_grad", (0,))), "kernel")
+    text = Compilation(derive(traced, Request("value_and_grad", (0,)))).llvm
     times.append(time.process_time() - start)
     how = effort([text])
     optimising = []

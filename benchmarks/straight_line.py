@@ -22,7 +22,7 @@ import gradc
 from gradc.pipeline import Options, Request, after, differentiate, stabilise
 from gradc.runtime.specialize import collector_paused
 from gradc.tracing import trace
-from gradc_codegen.lower.lower import lower
+from gradc_codegen.compile_function import Compilation
 from gradc_codegen.machine.optimize import effort, optimize, parse
 from gradc_codegen.target.target import target
 from gradc_ir.core.types import DType, Type
@@ -94,7 +94,7 @@ def phases(function: Callable[[Any], Any]) -> tuple[dict[str, float], int, int]:
     with phase("after", seconds):
         final = after(options)(derivative)
     with phase("schedule, lower", seconds):
-        text = lower(final, "kernel")
+        text = Compilation(final).llvm
     machine_of = target("native")
     with phase("LLVM parse", seconds):
         how = effort([text])

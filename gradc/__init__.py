@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from gradc import rules as rules
     from gradc import special as special
     from gradc import testing as testing
-    from gradc.api.checkpoint import checkpoint as checkpoint
     from gradc.api.compile import compile as compile
     from gradc.api.compiled import Compiled as Compiled
     from gradc.api.transforms import grad as grad
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from gradc.calls.variable import Variable as Variable
     from gradc.control.branches import cond as cond
     from gradc.control.branches import switch as switch
+    from gradc.control.checkpoint import checkpoint as checkpoint
     from gradc.control.loops import fori_loop as fori_loop
     from gradc.control.loops import while_loop as while_loop
     from gradc.control.scan import map as map
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from gradc_ir.errors import UnconnectedGradientError as UnconnectedGradientError
 
 _PLACES = {
-    "gradc.api.checkpoint": ("checkpoint",),
+    "gradc.control.checkpoint": ("checkpoint",),
     "gradc.api.compiled": ("Compiled",),
     "gradc.control.branches": ("cond", "switch"),
     "gradc.control.loops": ("fori_loop", "while_loop"),

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gradc_codegen.compile_function import compile_function
 from gradc_codegen.interface.python_kernel import Kernel
-from gradc_codegen.lower.lower import lower
 from gradc_codegen.machine.jit import LoadedModule, compile_module
 from gradc_codegen.math.emitted.builder import text_of
 from gradc_codegen.math.emitted.table import DEFINITIONS, operands_of
@@ -112,4 +112,4 @@ def _op(name: str, dtype: DType, operands: int) -> Kernel:
         given = [builder.param(i, Type(dtype, (symbol("n"),))) for i in range(operands)]
         names = [f"x{i}" for i in range(operands)]
         function = builder.function(name, given, [build.elementwise(name, *given)], names)
-    return Kernel(function, lower(function, name, machine=machine_of(target("native"))))
+    return compile_function(function)

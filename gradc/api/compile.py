@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from gradc.api.compiled import Compiled
 from gradc_ir.errors import TraceError
@@ -13,38 +13,26 @@ from gradc_ir.errors import TraceError
 Function_ = Callable[..., Any]
 
 
+class CompileOptions(TypedDict, total=False):
+    """The options of :func:`compile`, which says what they mean."""
+
+    spec: str | None
+    static: Sequence[str | int] | str | int
+    stable: bool
+    fast: bool
+    debug_nans: bool
+    blas: bool
+    rules: Sequence[Any]
+
+
 @overload
-def compile(function: Function_, /) -> Compiled: ...
+def compile(function: Function_, /, **options: Unpack[CompileOptions]) -> Compiled: ...
 
 
 @overload
 def compile(
-    function: None = None,
-    /,
-    *,
-    spec: str | None = None,
-    static: Sequence[str | int] | str | int = (),
-    stable: bool = True,
-    fast: bool = False,
-    debug_nans: bool = False,
-    blas: bool = True,
-    rules: Sequence[Any] = (),
+    function: None = None, /, **options: Unpack[CompileOptions]
 ) -> Callable[[Function_], Compiled]: ...
-
-
-@overload
-def compile(
-    function: Function_,
-    /,
-    *,
-    spec: str | None = None,
-    static: Sequence[str | int] | str | int = (),
-    stable: bool = True,
-    fast: bool = False,
-    debug_nans: bool = False,
-    blas: bool = True,
-    rules: Sequence[Any] = (),
-) -> Compiled: ...
 
 
 def compile(function: Function_ | None = None, /, **options: Any) -> Any:

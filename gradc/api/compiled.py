@@ -11,7 +11,6 @@ from typing import Any
 from gradc.api import nested_transforms
 from gradc.api.inspected import Inspected, LastCall
 from gradc.api.wrt_variables import ByVariables, split_variables, tangents_of_primals
-from gradc.arguments import pytree
 from gradc.calls.derivation import OF_FLOATS, VALUE, Derivation
 from gradc.calls.preconditions import check_floats, check_mode
 from gradc.calls.results import Answer
@@ -31,7 +30,7 @@ from gradc.calls.signature import (
 from gradc.calls.tangents import as_tuple, like_argument, pad_tangents, push_tangents
 from gradc.calls.variable import Variable
 from gradc.pipeline import Options, using
-from gradc.rules.user.register import as_rules
+from gradc.rules import as_rules
 from gradc.runtime.fast_path import KnownCall
 from gradc.runtime.pullback import Linearized, Pullback
 from gradc.runtime.specialize import Family, Signature, Specialization
@@ -69,7 +68,7 @@ class Compiled(Inspected):
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
         self.__name__ = getattr(function, "__name__", type(function).__name__)
-        self.options = Options(**options, rules=as_rules(rules) if rules else ())
+        self.options = Options(**options, rules=as_rules(rules))
         self.spec = spec
         names = static if isinstance(static, (tuple, list)) else (static,)
         self._parameters = Parameters(function, names)
@@ -109,7 +108,7 @@ class Compiled(Inspected):
         The function returns ``(value, aux)`` when ``has_aux`` is set; aux is any nest.
         """
         self._parameters.refuse(("wrt", "argnums", "has_aux"), "value_and_grad")
-        asked = Derivation("value_and_grad", choose_wrt(wrt, kwargs), has_aux=has_aux)
+        asked = Derivation("value_and_grad", choose_wrt(wrt, kwargs), "auto", has_aux)
         return self.derivative(asked, args, kwargs)
 
     @boundary
@@ -160,8 +159,7 @@ class Compiled(Inspected):
             return nested_transforms.linearize(self, args)
         asked = Derivation("linearize", None)
         bound, positions = self._bind(asked, args, {})
-        made = self._family(asked, bound, leaves_of(bound, positions)).find(bound.leaves)
-        answer = self._answer(asked, made, bound, positions)
+        made, answer = self._made(asked, bound, positions)
         results = made.run(bound.leaves)
         given = len(args) - len(bound.static)
         push = Linearized(made.executables[1], answer, bound, given, results[len(answer.types) :])
@@ -186,8 +184,8 @@ class Compiled(Inspected):
             for position, part in zip(positions, given)
             for array in like_argument(bound, position, part, "vector")
         ]
-        made = self._family(asked, bound, leaves_of(bound, positions)).find(bound.leaves)
-        return self._answer(asked, made, bound, positions).nest(made.run(bound.leaves, pushed))
+        made, answer = self._made(asked, bound, positions)
+        return answer.nest(made.run(bound.leaves, pushed))
 
     # -- derivations ------------------------------------------------------------------------------
 
@@ -196,20 +194,19 @@ class Compiled(Inspected):
 
         Under policies it is in a pair with the number of elements that were not finite.
         """
-        key = None if kwargs or type(asked.wrt) is list else call_key(args, under_scopes(asked))
+        key = None if kwargs else call_key(args, under_scopes(asked))
         known = self._known_calls.get(key)
         if known is not None:
             arrays = known.arrays(args)
             if arrays is not None:
-                return known.unpack(known.executable(arrays))
+                return known.unpack(known.run(arrays))
         if current() is not None:
             return nested_transforms.derivative(self, asked, args, kwargs)
         if asked.wrt is not None and names_variables(asked.wrt):
             form, args, wrt = self._by_variables(args, asked.wrt)
             return form.derivative(asked._replace(wrt=wrt), args, kwargs)
         bound, positions = self._bind(asked, args, kwargs)
-        made = self._family(asked, bound, leaves_of(bound, positions)).find(bound.leaves)
-        answer = self._answer(asked, made, bound, positions)
+        made, answer = self._made(asked, bound, positions)
         arrays = made.arrays(bound.leaves)
         plain = all(structure is None for structure in bound.structure) and not bound.static
         plain = plain and made.traced.prints is None and not asked.casts_integers
@@ -219,7 +216,7 @@ class Compiled(Inspected):
             if len(self._known_calls) >= _MOST_KNOWN_CALLS:
                 self._known_calls = {}
             shapes = tuple(array.shape for array in arrays[count:])
-            known = KnownCall(made.executables[0], answer.nest, made.traced, shapes)
+            known = KnownCall(made.executables[0].run, answer.nest, made.traced, shapes)
             self._known_calls[key] = known
         return answer.nest(made.executables[0](arrays))
 
@@ -240,8 +237,7 @@ class Compiled(Inspected):
         given = len(primals) - len(bound.static)
         tangents = pad_tangents(bound.names, given, tangents)
         positions, pushed = push_tangents(bound, tangents, given)
-        made = self._family(asked, bound, leaves_of(bound, positions)).find(bound.leaves)
-        answer = self._answer(asked, made, bound, positions)
+        made, answer = self._made(asked, bound, positions)
         found: tuple[Any, Any] = answer.nest(made.run(bound.leaves, pushed))
         return found
 
@@ -255,8 +251,7 @@ class Compiled(Inspected):
             form, args, wrt = self._by_variables(args, asked.wrt)
             return form.pulled(asked._replace(wrt=wrt), args, kwargs)
         bound, positions = self._bind(asked, args, kwargs)
-        made = self._family(asked, bound, leaves_of(bound, positions)).find(bound.leaves)
-        answer = self._answer(asked, made, bound, positions)
+        made, answer = self._made(asked, bound, positions)
         results = made.run(bound.leaves)
         return answer.value(results), Pullback(made.executables[1], answer, results)
 
@@ -342,11 +337,13 @@ class Compiled(Inspected):
         form, variables, chosen = found
         return form, (*[variable.read() for variable in variables], *args), chosen
 
-    def _answer(
-        self, asked: Derivation, made: Specialization, bound: Bound, positions: Sequence[int]
-    ) -> Answer:
+    def _made(
+        self, asked: Derivation, bound: Bound, positions: Sequence[int]
+    ) -> tuple[Specialization, Answer]:
+        """Return what computes a derivation at arguments, and what its results are to the user."""
+        made = self._family(asked, bound, leaves_of(bound, positions)).find(bound.leaves)
         # the arrays of this call are not kept
-        return Answer(asked, made.traced, made.policies, bound.without_arrays(), positions)
+        return made, Answer(asked, made.traced, made.policies, bound.without_arrays(), positions)
 
     def _family(self, asked: Derivation, bound: Bound, leaves: tuple[int, ...]) -> Family:
         asked = asked._replace(wrt=None)
@@ -385,13 +382,7 @@ class Compiled(Inspected):
             PythonNumber(type_.dtype, wide=number is WideInteger) if number else type_
             for type_, number in zip(types, bound.numbers)
         ]
-        values = [
-            leaves[span.start]
-            if structure is None
-            else pytree.unflatten(structure, leaves[span.start : span.stop])
-            for structure, span in zip(bound.structure, bound.spans)
-        ]
-        args, kwargs = self._parameters.call_form(bound.names, values, bound.static)
+        args, kwargs = self._parameters.call_form(bound.names, bound.nests(leaves), bound.static)
         with using(self.options):
             return trace(
                 self.__wrapped__,

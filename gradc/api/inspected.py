@@ -45,13 +45,7 @@ LastCall: TypeAlias = tuple[Bound, tuple[tuple[Any, tuple[int, ...]], ...]]
 def _with_leaves(bound: Bound, kinds: Sequence[tuple[Any, tuple[int, ...]]]) -> Bound:
     """Return the arguments with empty arrays in place of those that were not kept."""
     leaves = tuple(np.empty((0,) * len(shape), dtype=dtype) for dtype, shape in kinds)
-    values = tuple(
-        leaves[span.start]
-        if structure is None
-        else pytree.unflatten(structure, leaves[span.start : span.stop])
-        for structure, span in zip(bound.structure, bound.spans)
-    )
-    return dataclasses.replace(bound, leaves=leaves, values=values)
+    return dataclasses.replace(bound, leaves=leaves, values=bound.nests(leaves))
 
 
 class Inspected(ABC):
@@ -258,7 +252,7 @@ class Inspected(ABC):
             return _with_leaves(*self._last), types
         if specs_or_args and not isinstance(specs_or_args[0], str):
             bound = self._parameters.bind(specs_or_args, {})
-            return bound, [Type(dtype_of(leaf.dtype), leaf.shape) for leaf in bound.leaves]
+            return bound, bound.types
         given = self.argument_types(specs_or_args[0] if specs_or_args else None)
         return bind_types(self._parameters.names, given)
 

@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+import optree
+
 from gradc_ir.errors import TraceError
 
 _NAMESPACE = "gradc"
@@ -45,8 +47,6 @@ class Star:
 
 def flatten(nest: Any) -> tuple[list[Any], Structure]:
     """Return the leaves of a nest, in a fixed order, and its structure."""
-    import optree
-
     try:
         leaves, spec = optree.tree_flatten(nest, namespace=_NAMESPACE)
     except RecursionError:
@@ -61,8 +61,6 @@ def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
 
     Raises TraceError when there are more or fewer leaves than the structure holds.
     """
-    import optree
-
     found = list(leaves)
     if len(found) != structure.leaves:
         raise TraceError(f"a nest with {structure.leaves} leaves was given {len(found)}")
@@ -97,8 +95,6 @@ def paths(nest: Any, root: str = "") -> list[str]:
     ``root`` is the name of the nest itself. Keys that are identifiers and fields are written with a
     dot, positions and other keys in brackets.
     """
-    import optree
-
     leaves, _ = flatten(nest)
     accessors = optree.tree_accessors(nest, namespace=_NAMESPACE)
     del leaves
@@ -107,8 +103,6 @@ def paths(nest: Any, root: str = "") -> list[str]:
 
 def keys(nest: Any) -> list[tuple[Any, ...]]:
     """Return the keys, positions and names of fields by which each leaf of a nest is reached."""
-    import optree
-
     flatten(nest)
     found: list[tuple[Any, ...]] = optree.tree_paths(nest, namespace=_NAMESPACE)
     return found
@@ -130,8 +124,6 @@ def _register_dataclasses(leaves: Iterable[Any]) -> bool:
 
     A class that says ``__gradc_leaf__`` stays a leaf.
     """
-    import optree
-
     register: Any = optree.register_pytree_node
     new = {
         type(leaf)
@@ -156,8 +148,6 @@ def _register_dataclasses(leaves: Iterable[Any]) -> bool:
 
 def register_named_tuple(cls: Any, kind: Any) -> None:
     """Have instances of a subclass of a namedtuple put together again as the namedtuple itself."""
-    import optree
-
     register: Any = optree.register_pytree_node
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # it could be one without being registered

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
+import optree
 
 from gradc.arguments import pytree
 from gradc_ir.errors import ShapeError, TraceError
@@ -18,7 +19,6 @@ _SHARED = object()
 
 def checked_axes(axes: Any, name: str) -> Any:
     """Return a nest of axes; raises TraceError for what is neither an integer nor None."""
-    import optree
 
     def check(axis: Any) -> Axis:
         if axis is not None and (
@@ -36,8 +36,6 @@ def checked_axes(axes: Any, name: str) -> Any:
 
 def key_of_axes(axes: Any) -> Any:
     """Return a hashable key of a nest of axes."""
-    import optree
-
     leaves, structure = optree.tree_flatten(axes, none_is_leaf=True, namespace="gradc")
     return tuple(leaves), structure
 
@@ -54,8 +52,6 @@ def spread_axes(axes: Any, value: Any, name: str, root: str) -> list[Axis]:
 
     Raises ShapeError when the nests do not match.
     """
-    import optree
-
     leaves, structure = pytree.flatten(value)
     if axes is None or isinstance(axes, int):
         return [axes] * len(leaves)

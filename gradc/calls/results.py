@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -77,8 +78,8 @@ class Answer:
         leaves = [leaf for position in positions for leaf in arguments.spans[position]]
         params = traced.function.param_types
         self._floats = [params[leaf].dtype.is_float for leaf in leaves]
-        self._by_kind: Callable[[Sequence[Any]], Any] = {
-            "value": self.value,
+        by_kind: dict[str, Callable[[Sequence[Any]], Any]] = {
+            "value": functools.partial(nest_value, self.tree),
             "grad": self.like,
             "value_and_grad": self._value_and_gradient,
             "jvp": self._value_and_tangent,
@@ -87,7 +88,8 @@ class Answer:
             "hvp": self.like,
             "hessian": self._hessian,
             "jacobian": self._jacobian,
-        }[asked.of]
+        }
+        self._by_kind = by_kind[asked.of]
         self.nest = self._by_kind if policies is None else self._with_count
 
     def value(self, results: Sequence[Any]) -> Any:

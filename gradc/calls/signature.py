@@ -58,15 +58,17 @@ class Bound:
     def followed_by(self, more: Bound) -> Bound:
         """Return these arguments and, after them, others."""
         start = len(self.leaves)
-        return Bound(
-            self.names + more.names,
-            self.values + more.values,
-            self.static + more.static,
-            self.leaves + more.leaves,
-            self.numbers + more.numbers,
-            self.structure + more.structure,
-            self.spans + tuple(range(span.start + start, span.stop + start) for span in more.spans),
-            self.places + more.places,
+        spans = tuple(range(span.start + start, span.stop + start) for span in more.spans)
+        pairs = zip(_fields(self), _fields(dataclasses.replace(more, spans=spans)))
+        return Bound(*[first + second for first, second in pairs])
+
+    def nests(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        """Return other leaves in the nests of these arguments."""
+        return tuple(
+            leaves[span.start]
+            if structure is None
+            else pytree.unflatten(structure, leaves[span.start : span.stop])
+            for structure, span in zip(self.structure, self.spans)
         )
 
     def with_floats(self, positions: Iterable[int]) -> Bound:
@@ -80,6 +82,10 @@ class Bound:
     def without_arrays(self) -> Bound:
         """Return the same without the arrays, to be kept after the call."""
         return dataclasses.replace(self, values=(), leaves=())
+
+
+def _fields(bound: Bound) -> list[Any]:
+    return [getattr(bound, field.name) for field in dataclasses.fields(bound)]
 
 
 CallKey: TypeAlias = tuple[Any, ...]
@@ -398,36 +404,19 @@ def choose_wrt(wrt: Wrt | None, kwargs: dict[str, Any]) -> Wrt:
                 f"wrt: {entry!r:.60} is neither a position nor a parameter's name",
                 help="pass a position, a name, a gradc.Variable, or a tuple of them",
             )
-    return wrt
+    return tuple(wrt) if isinstance(wrt, list) else wrt
 
 
 def bind_types(names: Sequence[str], given: Sequence[Any]) -> tuple[Bound, list[Type]]:
     """Return arguments given as nests of types: bound as if by arrays, and the flat types."""
-    types: list[Type] = []
-    spans: list[range] = []
-    structures: list[Any] = []
-    for value in given:
-        start = len(types)
-        if isinstance(value, Type):
-            types.append(value)
-            structures.append(None)
-        else:
-            flat, structure = pytree.flatten(value)
-            types += flat
-            structures.append(structure)
-        spans.append(range(start, len(types)))
-    leaves = tuple(np.empty((0,) * type_.rank, dtype=type_.dtype.numpy) for type_ in types)
-    bound = Bound(
-        tuple(names[: len(given)]),
-        tuple(given),
-        (),
-        leaves,
-        (None,) * len(leaves),
-        tuple(structures),
-        tuple(spans),
-        tuple(names),
-    )
+    types = [type_ for value in given for type_ in pytree.flatten(value)[0]]
+    arrays = [pytree.map_leaves(_empty, value) for value in given]
+    bound = flatten_arguments(list(zip(names, arrays)), places=tuple(names))
     return bound, types
+
+
+def _empty(type_: Type) -> Array:
+    return np.empty((0,) * type_.rank, dtype=type_.dtype.numpy)
 
 
 def leaves_of(bound: Bound, positions: Sequence[int]) -> tuple[int, ...]:

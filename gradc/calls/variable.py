@@ -10,6 +10,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from gradc.arguments.as_array import Array, as_array
 from gradc.traceback import boundary
+from gradc.tracing.core.state import state
+from gradc.tracing.core.variables import refuse_assignment, tracer_of_variable
 from gradc_ir.core.types import Type, dtype_of
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
 
@@ -82,19 +84,13 @@ class Variable(NDArrayOperatorsMixin):
 
     def __gradc_seen__(self, lens: Any, name: str) -> Any:
         """Return what traced code sees of it: an array that is read again at every call."""
-        from gradc.tracing.core.variables import tracer_of_variable
-
         return tracer_of_variable(self, lens, self.name or name)
 
     def _seen(self) -> Any:
         """Return what the running trace sees of it, None when nothing is being traced."""
-        from gradc.tracing.core.state import state
-
         return None if state.top is None else state.top.lens.see(self)
 
     def _refuse_while_traced(self) -> None:
-        from gradc.tracing.core.variables import refuse_assignment
-
         if self._seen() is not None:
             refuse_assignment(self.name or "a variable")
 

@@ -9,9 +9,15 @@ from gradc.pipeline import Options, after, before
 
 @click.command(short_help="List the passes in the order in which they run.")
 def passes() -> None:
-    """List the passes before and after differentiation, with what each does."""
+    """List the passes before and after differentiation and before the schedule."""
+    from gradc_codegen.schedule.passes import prepare  # other commands need no code generation
+
     options = Options()
-    for pipeline in (before(options), after(options)):
-        click.echo(f"{pipeline.name} differentiation:")
-        for step in pipeline.passes:
+    for title, steps in (
+        ("before differentiation", before(options).passes),
+        ("after differentiation", after(options).passes),
+        ("code generation", prepare.passes(options.blas)),
+    ):
+        click.echo(f"{title}:")
+        for step in steps:
             click.echo(f"  {step.name:14} {step.summary}")

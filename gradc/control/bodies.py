@@ -10,7 +10,7 @@ import numpy as np
 
 from gradc.arguments import pytree
 from gradc.arguments.pytree import Structure
-from gradc.control.kinds import Kind, Leaves, cast_values, leaves_of
+from gradc.control.leaf_types import LeafType, Leaves, cast_values, leaves_of
 from gradc.tracing import Tracer, call, current, subtrace
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
@@ -56,13 +56,13 @@ def described(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Body:
-    """A function that was recorded for arguments of some kinds.
+    """A function that was recorded for arguments of some types.
 
     Parameters
     ----------
     function: takes the leaves of the arguments, then what it captured.
     captured: the outer values for the last of them; None for what it does not use.
-    results: the leaves of each result, of use for their kinds and their structure.
+    results: the leaves of each result, of use for their types and their structure.
     """
 
     function: Function
@@ -70,15 +70,15 @@ class Body:
     results: tuple[Leaves, ...]
 
     @property
-    def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of the leaves of all results."""
-        return tuple(kind for result in self.results for kind in result.kinds)
+    def leaf_types(self) -> tuple[LeafType, ...]:
+        """The types of the leaves of all results."""
+        return tuple(leaf_type for result in self.results for leaf_type in result.leaf_types)
 
-    def closed(self, captured: Sequence[Value], kinds: Sequence[Kind]) -> Function:
+    def closed(self, captured: Sequence[Value], leaf_types: Sequence[LeafType]) -> Function:
         """Return the function of (captured…, leaves of the arguments…).
 
         ``captured`` holds what this body captured and perhaps more; the results have the dtypes of
-        ``kinds``.
+        ``leaf_types``.
         """
         own = self.function
         split = len(own.params) - len(self.captured)
@@ -95,7 +95,7 @@ class Body:
                 # what is not used may be anything
                 operands.append(param if value is None else place[value])
             found = builder.inline(own, operands)
-            results = cast_values(found, kinds)
+            results = cast_values(found, leaf_types)
             params = [*outside, *given]
             return builder.function(own.name, params, results, location=own.location)
 
@@ -104,26 +104,26 @@ def record(
     title: str,
     fn: Callable[..., Any],
     run: Callable[..., Any],
-    args: Sequence[tuple[Structure, Sequence[Kind]]],
+    args: Sequence[tuple[Structure, Sequence[LeafType]]],
     results: Sequence[tuple[str, str]],
 ) -> Body:
-    """Record a function for arguments of these kinds.
+    """Record a function for arguments of these types.
 
     Parameters
     ----------
     title: the function of gradc it is a body of, for messages.
     fn: the user's function, for its name and its line.
     run: calls it: takes the arguments, returns a tuple of nests.
-    args: the structure of each argument and the kinds of its leaves.
+    args: the structure of each argument and the types of its leaves.
     results: what each of those nests is called in messages, and what to write in place of a leaf
         that is no number and no array.
     """
     kept: list[tuple[Leaves, ...]] = []
-    kinds = [kind for _, group in args for kind in group]
+    leaf_types = [leaf_type for _, group in args for leaf_type in group]
 
     def body(*leaves: Tracer) -> list[Tracer]:
-        for leaf, kind in zip(leaves, kinds, strict=True):
-            leaf.scalar = kind.scalar and not kind.type.shape
+        for leaf, leaf_type in zip(leaves, leaf_types, strict=True):
+            leaf.scalar = leaf_type.scalar and not leaf_type.type.shape
         rest = iter(leaves)
         nests = [
             pytree.unflatten(structure, [next(rest) for _ in range(structure.leaves)])
@@ -137,7 +137,7 @@ def record(
     body.__name__ = name_of(fn)
     body.__dict__["__wrapped__"] = fn  # where its line is looked up
     try:
-        sub = subtrace(body, [kind.leaf for kind in kinds], body_of=title)
+        sub = subtrace(body, [leaf_type.leaf for leaf_type in leaf_types], body_of=title)
     except RecursionError:
         raise TraceError(
             f"{title}: {name_of(fn)} calls itself without end while it is recorded",
@@ -148,7 +148,7 @@ def record(
     used = {operand for node in sub.function.nodes for operand in node.operands}
     used.update(sub.function.results)
     # what only a discarded trace of an inner body asked for is not taken
-    params = sub.function.params[len(kinds) :]
+    params = sub.function.params[len(leaf_types) :]
     captured = [
         value if param in used else None for param, value in zip(params, sub.captured, strict=True)
     ]

@@ -9,7 +9,15 @@ from typing import Any
 from gradc.arguments import pytree
 from gradc.control.bodies import Body, check_callable, invoke, record, union
 from gradc.control.carries import same_shape
-from gradc.control.kinds import Kind, Leaves, joined, leaves_of, owned, tracers_of, values_of
+from gradc.control.leaf_types import (
+    LeafType,
+    Leaves,
+    joined,
+    leaves_of,
+    owned,
+    tracers_of,
+    values_of,
+)
 from gradc.control.predicates import as_bool, truth_of
 from gradc.control.steps import as_value, integer
 from gradc.traceback import boundary
@@ -103,7 +111,7 @@ def _copies(operands: Sequence[Any]) -> list[Any]:
 
 
 class _Branches:
-    """Functions recorded for the same operands, with results of the same kinds."""
+    """Functions recorded for the same operands, with results of the same types."""
 
     def __init__(
         self, title: str, named: Sequence[tuple[str, Callable[..., Any]]], operands: Sequence[Any]
@@ -114,18 +122,18 @@ class _Branches:
         names = [name for name, _ in named]
         results = [body.results[0] for body in self._bodies]
         self._structure = results[0].structure
-        self._kinds = results[0].kinds
+        self._leaf_types = results[0].leaf_types
         for name, result in zip(names[1:], results[1:]):
-            self._kinds = self._agreed(names[0], name, results[0], result)
+            self._leaf_types = self._agreed(names[0], name, results[0], result)
         captured = union(self._bodies)
         self.operands = [*captured, *values_of(given.leaves)]
-        self.functions = [body.closed(captured, self._kinds) for body in self._bodies]
+        self.functions = [body.closed(captured, self._leaf_types) for body in self._bodies]
 
     def nested(self, values: Sequence[Value]) -> Any:
         """Return the results as the branches return them."""
-        return pytree.unflatten(self._structure, tracers_of(values, self._kinds))
+        return pytree.unflatten(self._structure, tracers_of(values, self._leaf_types))
 
-    def _agreed(self, first: str, other: str, left: Leaves, right: Leaves) -> tuple[Kind, ...]:
+    def _agreed(self, first: str, other: str, left: Leaves, right: Leaves) -> tuple[LeafType, ...]:
         if left.structure != right.structure:
             raise TraceError(
                 f"{self._title}: the branches return different nests",
@@ -134,15 +142,15 @@ class _Branches:
                 help="return the same nest from each, * for a number or an array",
             )
         found = []
-        for path, have, new in zip(left.paths, self._kinds, right.kinds, strict=True):
+        for path, have, new in zip(left.paths, self._leaf_types, right.leaf_types, strict=True):
             error = functools.partial(self._error, path, (first, have), (other, new))
-            kind = joined(have, new) if same_shape(have, new, error) else None
-            if kind is None:
+            leaf_type = joined(have, new) if same_shape(have, new, error) else None
+            if leaf_type is None:
                 raise error()
-            found.append(kind)
+            found.append(leaf_type)
         return tuple(found)
 
-    def _error(self, path: str, left: tuple[str, Kind], right: tuple[str, Kind]) -> Any:
+    def _error(self, path: str, left: tuple[str, LeafType], right: tuple[str, LeafType]) -> Any:
         (first, have), (other, new) = left, right
         line = f"{path} is {have} from {first} and {new} from {other}"
         if have.type.shape != new.type.shape:
@@ -165,7 +173,7 @@ def _recorded(title: str, name: str, fn: Callable[..., Any], given: Leaves) -> B
     def run(operands: Any) -> tuple[Any]:
         return (invoke(fn, *operands),)
 
-    return record(title, fn, run, [(given.structure, given.kinds)], [("result", "")])
+    return record(title, fn, run, [(given.structure, given.leaf_types)], [("result", "")])
 
 
 def _tree(functions: Sequence[Function], first: int, operands: Sequence[Value]) -> Function:

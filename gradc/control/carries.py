@@ -11,15 +11,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradc.arguments.pytree import Structure
-from gradc.control.kinds import Kind, Leaves, joined
+from gradc.control.bodies import Body, record
+from gradc.control.leaf_types import LeafType, Leaves, joined
 from gradc.tracing.core import source
 from gradc.tracing.core.promote import unify
 from gradc_ir.core.sizes import Size
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
 
 
-def next_kinds(title: str, start: Leaves, kinds: Sequence[Kind], after: Leaves) -> tuple[Kind, ...]:
-    """Return the kinds of carries that were ``kinds`` before a step and are ``after`` after it.
+def next_types(
+    title: str, start: Leaves, leaf_types: Sequence[LeafType], after: Leaves
+) -> tuple[LeafType, ...]:
+    """Return the types of carries that were ``leaf_types`` before a step, ``after`` after it.
 
     They are the same unless a Python number takes another dtype.
 
@@ -34,16 +37,18 @@ def next_kinds(title: str, start: Leaves, kinds: Sequence[Kind], after: Leaves) 
     """
     if start.structure != after.structure:
         raise _nest_error(title, start.structure, after.structure)
-    new_kinds = after.kinds
-    if new_kinds == tuple(kinds):
-        return new_kinds
+    new_types = after.leaf_types
+    if new_types == tuple(leaf_types):
+        return new_types
     found = []
-    wrong: list[tuple[str, Kind, Kind]] = []
-    for path, kind, new in zip(start.paths, kinds, new_kinds, strict=True):
-        fits = same_shape(kind, new, functools.partial(_error, title, [(path, kind, new)]))
-        kept = joined(kind, new) if fits else None
-        if kept is None or (kind.weak is None and kept.type.dtype is not kind.type.dtype):
-            wrong.append((path, kind, new))
+    wrong: list[tuple[str, LeafType, LeafType]] = []
+    for path, leaf_type, new in zip(start.paths, leaf_types, new_types, strict=True):
+        fits = same_shape(
+            leaf_type, new, functools.partial(_error, title, [(path, leaf_type, new)])
+        )
+        kept = joined(leaf_type, new) if fits else None
+        if kept is None or (leaf_type.weak is None and kept.type.dtype is not leaf_type.type.dtype):
+            wrong.append((path, leaf_type, new))
         else:
             found.append(kept)
     if wrong:
@@ -51,8 +56,31 @@ def next_kinds(title: str, start: Leaves, kinds: Sequence[Kind], after: Leaves) 
     return tuple(found)
 
 
-def same_shape(left: Kind, right: Kind, error: Callable[[], ShapeError]) -> bool:
-    """Whether two kinds have one shape; sizes of which nobody knows yet are asked to be equal."""
+def record_step(
+    title: str,
+    fn: Callable[..., Any],
+    run: Callable[..., Any],
+    init: Leaves,
+    rows: Sequence[tuple[Structure, Sequence[LeafType]]],
+    results: Sequence[tuple[str, str]],
+) -> tuple[Body, tuple[LeafType, ...]]:
+    """Record the body of a loop, whose first argument and result is the carry.
+
+    Python numbers take the dtypes that it returns, so it is recorded again until it keeps them.
+    Takes what :func:`gradc.control.bodies.record` takes, ``rows`` for the further arguments; also
+    returns the types of the carry. Raises as :func:`next_types` does.
+    """
+    types = init.leaf_types
+    while True:
+        body = record(title, fn, run, [(init.structure, types), *rows], results)
+        found = next_types(title, init, types, body.results[0])
+        if found == types:
+            return body, types
+        types = found
+
+
+def same_shape(left: LeafType, right: LeafType, error: Callable[[], ShapeError]) -> bool:
+    """Whether two types have one shape; sizes of which nobody knows yet are asked to be equal."""
     a, b = left.type.shape, right.type.shape
     if a == b:
         return True
@@ -86,29 +114,29 @@ def _shown(structure: Structure) -> str:
     return text if len(text) <= 120 else f"{text[:117]}…"
 
 
-def _error(title: str, wrong: Sequence[tuple[str, Kind, Kind]]) -> Any:
-    path, kind, new = wrong[0]
-    shapes = kind.type.shape != new.type.shape
+def _error(title: str, wrong: Sequence[tuple[str, LeafType, LeafType]]) -> Any:
+    path, leaf_type, new = wrong[0]
+    shapes = leaf_type.type.shape != new.type.shape
     lines = [f"{name} is {a} at the start and {b} after the body" for name, a, b in wrong]
     return (ShapeError if shapes else DTypeError)(
         f"{title}: a carry has to keep its {'shape' if shapes else 'dtype'}",
         at=source.location(),
         found=lines,
-        help=_shape_cure(path, kind, new) if shapes else _cast_cure(path, kind, new),
+        help=_shape_cure(path, leaf_type, new) if shapes else _cast_cure(path, leaf_type, new),
     )
 
 
-def _shape_cure(path: str, kind: Kind, new: Kind) -> str:
+def _shape_cure(path: str, leaf_type: LeafType, new: LeafType) -> str:
     shape = new.type.shape
-    missing = len(shape) - kind.type.rank
-    if missing >= 0 and all(a in (1, b) for a, b in zip(kind.type.shape, shape[missing:])):
+    missing = len(shape) - leaf_type.type.rank
+    if missing >= 0 and all(a in (1, b) for a, b in zip(leaf_type.type.shape, shape[missing:])):
         text = f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
         return f"start with the shape of the later steps: np.broadcast_to({path}, {text})"
     return "shapes are the same in every step: write into an array that is long enough, x[i] = v"
 
 
-def _cast_cure(path: str, kind: Kind, new: Kind) -> str:
-    before, after = (f"np.{one.type.dtype.numpy}" for one in (kind, new))
-    if kind.type.shape:
+def _cast_cure(path: str, leaf_type: LeafType, new: LeafType) -> str:
+    before, after = (f"np.{one.type.dtype.numpy}" for one in (leaf_type, new))
+    if leaf_type.type.shape:
         return f"start with {path}.astype({after}), or return it as .astype({before})"
     return f"start with {after}({path}), or return {before}(…)"

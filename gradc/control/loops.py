@@ -7,9 +7,9 @@ from typing import Any
 
 from gradc.arguments import pytree
 from gradc.control.bodies import check_callable, invoke, record, union
-from gradc.control.carries import next_kinds
-from gradc.control.kinds import (
-    Kind,
+from gradc.control.carries import record_step
+from gradc.control.leaf_types import (
+    LeafType,
     Leaves,
     cast_values,
     leaves_of,
@@ -30,7 +30,7 @@ from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import TraceError
 from gradc_ir.interpreter.limit import too_many_steps
 
-_COUNTER = Kind(Type(DType.I64), int)
+_COUNTER = LeafType(Type(DType.I64), int)
 
 
 @boundary
@@ -177,29 +177,22 @@ def _record_while(
     init: Leaves,
     limit: Size | None,
 ) -> Any:
-    kinds = init.kinds
-    while True:
-        given = [(init.structure, kinds)]
-        step = record(
-            title, body, lambda carry: (invoke(body, carry),), given, [("carry", CARRY_CURE)]
-        )
-        (carry,) = step.results
-        found = next_kinds(title, init, kinds, carry)
-        if found == kinds:
-            break
-        kinds = found
+    step, leaf_types = record_step(
+        title, body, lambda carry: (invoke(body, carry),), init, [], [("carry", CARRY_CURE)]
+    )
+    (carry,) = step.results
 
     def condition(carry: Any) -> tuple[Any]:
         return (as_bool(title, "what cond returns", invoke(cond, carry)),)
 
-    test = record(title, cond, condition, given, [("cond", "")])
+    test = record(title, cond, condition, [(init.structure, leaf_types)], [("cond", "")])
     asked, stepped = union([test]), union([step])
     results = build.while_loop(
-        test.closed(asked, test.kinds),
-        step.closed(stepped, kinds),
+        test.closed(asked, test.leaf_types),
+        step.closed(stepped, leaf_types),
         asked,
         stepped,
-        cast_values(values_of(init.leaves), kinds),
+        cast_values(values_of(init.leaves), leaf_types),
         length=limit,
     )
-    return pytree.unflatten(carry.structure, tracers_of(results[: len(kinds)], kinds))
+    return pytree.unflatten(carry.structure, tracers_of(results[: len(leaf_types)], leaf_types))

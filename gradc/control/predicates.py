@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradc.control.bodies import described
-from gradc.control.kinds import kind_of, leaves_of
+from gradc.control.leaf_types import leaf_type_of, leaves_of
 from gradc.tracing import Tracer
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
@@ -30,12 +30,12 @@ def truth_of(title: str, name: str, given: Any) -> bool | None:
             at=source.location(),
             help="compare numbers, as in x > 0",
         )
-    kind = kind_of(given)
-    if kind.type.shape:
+    leaf_type = leaf_type_of(given)
+    if leaf_type.type.shape:
         raise ShapeError(
             f"{title}: {name} is an array, not one truth value",
             at=source.location(),
-            found=f"it is {kind}",
+            found=f"it is {leaf_type}",
             help="write np.any(…) or np.all(…), or np.where(condition, x, y) to choose elements",
         )
     if isinstance(given, SymbolicSize):

@@ -9,14 +9,14 @@ import numpy as np
 
 from gradc.arguments import pytree
 from gradc.control.bodies import check_callable, described, invoke, name_of
-from gradc.control.kinds import Leaves, leaves_of
+from gradc.control.leaf_types import Leaves, leaves_of
 from gradc.control.stepping import CARRY_CURE, Loop, stacked_rows
 from gradc.control.steps import (
     Steps,
     as_value,
-    kind_of_row,
     length_of,
     row_of,
+    row_type_of,
     rows_of,
     slots,
 )
@@ -127,7 +127,7 @@ def _run(
         steps = Steps(None, as_value(trips)) if isinstance(trips, Tracer) else Steps(trips)
         return loop.recorded(
             rows,
-            [kind_of_row(leaf) for leaf in rows.leaves],
+            [row_type_of(leaf) for leaf in rows.leaves],
             steps,
             reverse=bool(reverse),
             checkpoint=slots(title, checkpoint, steps.length),

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from gradc.arguments import pytree
-from gradc.control.bodies import record, union
-from gradc.control.carries import next_kinds
-from gradc.control.kinds import (
-    Kind,
+from gradc.control.bodies import union
+from gradc.control.carries import next_types, record_step
+from gradc.control.leaf_types import (
+    LeafType,
     Leaves,
     cast_values,
     converted,
-    kind_of,
+    leaf_type_of,
     leaves_of,
     owned,
     tracers_of,
@@ -56,7 +56,7 @@ class Loop:
     def recorded(
         self,
         rows: Leaves,
-        row_kinds: Sequence[Kind],
+        row_types: Sequence[LeafType],
         steps: Steps,
         *,
         reverse: bool = False,
@@ -64,34 +64,28 @@ class Loop:
     ) -> tuple[Any, Any]:
         """Build one ``scan`` in the running trace; return the last carry and the stacked rows.
 
-        Raises TraceError, ShapeError or DTypeError when the carry changes its kind.
+        Raises TraceError, ShapeError or DTypeError when the carry changes its type.
         """
         init = self.init
-        kinds = init.kinds
-        while True:
-            given = (init.structure, kinds), (rows.structure, row_kinds)
-            results = (init.root, CARRY_CURE), ("y", "")
-            body = record(self.title, self.fn, self.step, given, results)
-            carry, made = body.results
-            found = next_kinds(self.title, init, kinds, carry)
-            if found == kinds:
-                break
-            kinds = found
+        results = (init.root, CARRY_CURE), ("y", "")
+        row = rows.structure, row_types
+        body, leaf_types = record_step(self.title, self.fn, self.step, init, [row], results)
+        carry, made = body.results
         if steps.length is None and made.leaves:
             raise _unbounded(self.title)
         captured = union([body])
         values = build.scan(
-            body.closed(captured, [*kinds, *made.kinds]),
+            body.closed(captured, [*leaf_types, *made.leaf_types]),
             captured,
-            cast_values(values_of(init.leaves), kinds),
+            cast_values(values_of(init.leaves), leaf_types),
             values_of(rows.leaves),
             length=steps.length,
             reverse=reverse,
             count=steps.count,
             checkpoint=checkpoint,
         )
-        last = tracers_of(values[: len(kinds)], kinds)
-        stacked = [make(running(), value) for value in values[len(kinds) :]]
+        last = tracers_of(values[: len(leaf_types)], leaf_types)
+        stacked = [make(running(), value) for value in values[len(leaf_types) :]]
         return pytree.unflatten(carry.structure, last), pytree.unflatten(made.structure, stacked)
 
     def run(self, rows: Iterable[Any]) -> tuple[Any, list[Leaves]]:
@@ -112,7 +106,7 @@ class Carried:
     def __init__(self, title: str, init: Leaves) -> None:
         self._title = title
         self._init = init
-        self._kinds = init.kinds
+        self._leaf_types = init.leaf_types
         self._leaves = [owned(leaf) for leaf in init.leaves]
 
     @property
@@ -121,14 +115,14 @@ class Carried:
         return pytree.unflatten(self._init.structure, self._leaves)
 
     def take(self, carry: Any) -> None:
-        """Go on with what a step returned; raises as next_kinds does."""
+        """Go on with what a step returned; raises as next_types does."""
         after = leaves_of(carry, self._init.root, CARRY_CURE)
-        self._kinds = next_kinds(self._title, self._init, self._kinds, after)
+        self._leaf_types = next_types(self._title, self._init, self._leaf_types, after)
         # an array that is the loop's own stays, so that writing into it costs no copy
         free = {id(leaf) for leaf in self._leaves}
         found = []
-        for leaf, kind in zip(after.leaves, self._kinds, strict=True):
-            new = converted(leaf, kind)
+        for leaf, leaf_type in zip(after.leaves, self._leaf_types, strict=True):
+            new = converted(leaf, leaf_type)
             found.append(new if id(new) in free else owned(new))
             free.discard(id(new))
         self._leaves = found
@@ -160,17 +154,17 @@ def _stacked(column: Sequence[Any]) -> Any:
 
 
 def _types(part: Leaves) -> Any:
-    return pytree.unflatten(part.structure, [Shown(kind_of(leaf)) for leaf in part.leaves])
+    return pytree.unflatten(part.structure, [Shown(leaf_type_of(leaf)) for leaf in part.leaves])
 
 
 class Shown:
-    """A kind in the text of a nest."""
+    """A type in the text of a nest."""
 
-    def __init__(self, kind: Kind) -> None:
-        self._kind = kind
+    def __init__(self, leaf_type: LeafType) -> None:
+        self._leaf_type = leaf_type
 
     def __repr__(self) -> str:
-        return str(self._kind)
+        return str(self._leaf_type)
 
 
 def _unbounded(title: str) -> TraceError:

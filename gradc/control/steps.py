@@ -9,7 +9,7 @@ import numpy as np
 
 from gradc.arguments import pytree
 from gradc.control.bodies import described
-from gradc.control.kinds import Kind, Leaves, leaves_of
+from gradc.control.leaf_types import LeafType, Leaves, leaves_of
 from gradc.tracing import Tracer, current
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
@@ -154,9 +154,9 @@ def row_of(leaf: Any, i: int) -> Any:
     return np.array(row) if isinstance(row, np.ndarray) else row
 
 
-def kind_of_row(leaf: Tracer) -> Kind:
-    """Return the kind of a row of a traced array."""
-    return Kind(leaf.type.with_shape(leaf.type.shape[1:]))
+def row_type_of(leaf: Tracer) -> LeafType:
+    """Return the type of a row of a traced array."""
+    return LeafType(leaf.type.with_shape(leaf.type.shape[1:]))
 
 
 def slots(title: str, checkpoint: Any, length: Size | None) -> Size | None:

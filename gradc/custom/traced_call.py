@@ -12,7 +12,7 @@ import numpy as np
 
 from gradc.arguments import pytree
 from gradc.autodiff import zeros
-from gradc.control.kinds import Kind, kind_of, tracers_of
+from gradc.control.leaf_types import LeafType, leaf_type_of, tracers_of
 from gradc.custom.call_nodes import attributes_of
 from gradc.custom.rule_arguments import (
     AnyFunction,
@@ -102,7 +102,7 @@ class TracedCall:
         self.arguments = arguments
         self.returns_gradient = False
         self.covers_variables = True
-        self.kinds: list[Kind] = []
+        self.leaf_types: list[LeafType] = []
         self.shared: list[Tracer | int | None] = []
 
     def build(self) -> tuple[Any, Mapping[str, Any]]:
@@ -137,16 +137,16 @@ class TracedCall:
             line=line_of(self.function),
             covers_variables=self.covers_variables,
         )
-        results = map(self._result, build.call(**made), self.kinds, self.shared)
+        results = map(self._result, build.call(**made), self.leaf_types, self.shared)
         return pytree.unflatten(body.out_tree, results), made
 
-    def _result(self, value: Value, kind: Kind, shared: Tracer | int | None) -> Tracer:
+    def _result(self, value: Value, leaf_type: LeafType, shared: Tracer | int | None) -> Tracer:
         """Return a tracer of a result; ``shared``: the array, or argument, whose memory it has."""
         if isinstance(shared, int):
             shared = self.arguments.leaves[self.arguments.traced[shared]]
         if isinstance(shared, Tracer):
             return make_view(shared, Returned(value), value.type.shape)
-        return tracers_of([value], [kind])[0]
+        return tracers_of([value], [leaf_type])[0]
 
     def _run(self, leaves: Sequence[Any]) -> tuple[Any, AnyFunction | None]:
         """Call the function on its arguments, with other tracers in place of the traced leaves."""
@@ -161,7 +161,7 @@ class TracedCall:
         self.returns_gradient = gradient is not None
         owners = {id(leaf): i for i, leaf in enumerate(leaves)}
         results = pytree.flatten(value)[0]
-        self.kinds = [kind_of(result) for result in results]
+        self.leaf_types = [leaf_type_of(result) for result in results]
         self.shared = [
             owners.get(id(root(x)), None if root(x)._trace is running() else root(x))
             if isinstance(x, Tracer) and not x.scalar

@@ -28,24 +28,17 @@ def dump(
     """
     steps = walk(traced, request)
     if after_pass is not None:
-        return _after(steps, after_pass, locations)
+        return _after([*steps, *_prepare(steps[-1][1], request)], after_pass, locations)
     if stage not in STAGES:
         raise TraceError(f"no stage called {stage!r}", found=f"stages: {', '.join(STAGES)}")
     final = steps[-1][1]
-    if stage == "loops":
-        from gradc_codegen.schedule.schedule import schedule
+    if stage in ("loops", "llvm", "asm"):
+        from gradc_codegen.compile_function import Compilation
 
-        return str(schedule(final, request.options.blas))
-    if stage in ("llvm", "asm"):
-        from gradc_codegen.lower.lower import lower
-        from gradc_codegen.target.target import machine_of, target
-
-        text = lower(final, final.name, request.options.blas, machine_of(target(cpu)))
-        if stage == "llvm":
-            return text
-        from gradc_codegen.machine.object_file import emit_assembly
-
-        return emit_assembly(text, cpu=cpu)
+        made = Compilation(final, final.name, request.options.blas, cpu)
+        if stage == "loops":
+            return str(made.nest)
+        return made.llvm if stage == "llvm" else made.assembly
     chosen = {
         "traced": "traced",
         "stable": f"before.{before(request.options).passes[-1].name}",
@@ -60,6 +53,19 @@ def walk(traced: Function, request: Request) -> list[tuple[str, Function]]:
     """Return every step of a request: the name of the pass and the function after it."""
     steps: list[tuple[str, Function]] = []
     derive(traced, request, lambda name, function: steps.append((name, function)))
+    return steps
+
+
+def _prepare(final: Function, request: Request) -> list[tuple[str, Function]]:
+    """Return the steps that come before the schedule; bodies of control flow have their own."""
+    from gradc_codegen.schedule.passes.prepare import NAME, prepare
+
+    steps: list[tuple[str, Function]] = []
+    prepare(
+        final,
+        request.options.blas,
+        watch=lambda name, function: steps.append((f"{NAME}.{name}", function)),
+    )
     return steps
 
 

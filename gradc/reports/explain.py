@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from difflib import get_close_matches
 
+from gradc.derivatives import TABLE as DERIVATIVES
+from gradc.derivatives import jvp
+from gradc.pipeline import Request, after, derive
 from gradc.reports.one_line import change
+from gradc.rules import all_rules
 from gradc.rules.engine import Kind, Rule, watch_firings
-from gradc.rules.final.rules import RULES as LAST
+from gradc.rules.final.finish import FAMILIES as LAST
+from gradc.tracing import Traced
+from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function
+from gradc_ir.core.op import TABLE
+from gradc_ir.core.types import DType, Type
 from gradc_ir.core.walk import nested
 from gradc_ir.errors import GradcError, RuleError
 from gradc_ir.location import Location
 from gradc_ir.matching.rewrite import Fired
-
-if TYPE_CHECKING:
-    from gradc.pipeline import Request
-    from gradc.tracing import Traced
+from gradc_ir.text.printer import print_function
 
 
 @dataclass(frozen=True)
@@ -36,9 +41,6 @@ class Firing:
 
 def firings(function: Function, request: Request) -> list[Firing]:
     """Return which rules fire on the way to what ``request`` names, by line, stable ones first."""
-    from gradc.pipeline import derive
-    from gradc.rules import all_rules
-
     stage = ["before"]
     found: dict[tuple[Location | None, str], list[tuple[str, Fired]]] = {}
 
@@ -55,7 +57,14 @@ def firings(function: Function, request: Request) -> list[Firing]:
     # parameters of bodies have other names
     names = final.names if all(owner is final for owner, _ in nested(final)) else ()
     known = _passes(request)
-    known |= {one.name: one for one in [*LAST, *all_rules(), *request.options.rules]}
+    known |= {
+        one.name: one
+        for one in [
+            *(rule for one in LAST for rule in one.rules()),
+            *all_rules(),
+            *request.options.rules,
+        ]
+    }
     made = [
         Firing(
             location,
@@ -71,11 +80,9 @@ def firings(function: Function, request: Request) -> list[Firing]:
 
 def _passes(request: Request) -> dict[str, Rule]:
     """Return the passes that may tell of themselves, as if each were a rule."""
-    from gradc.pipeline import after
-
     return {
         each.name: Rule(
-            each.name, "", Kind.STABLE, each.summary, root_ops=None, function=lambda value: None
+            each.name, "", Kind.STABLE, each.summary, apply=lambda value: None, root_ops=None
         )
         for each in after(request.options).passes
     }
@@ -113,8 +120,6 @@ def explain(traced: Traced, request: Request) -> str:
 
 def _sizes(function: Function, request: Request) -> list[str]:
     """Return a line with the nodes of value and gradient, as written and after the rules."""
-    from gradc.pipeline import Request, derive
-
     plain = replace(request.options, stable=False, fast=False, rules=())
     kinds = {"value": Request("value", options=request.options)}
     result = function.result_types[0]
@@ -179,14 +184,8 @@ def explain_op(name: str) -> str:
 
     Raises RuleError that names similar ops when there is none of that name.
     """
-    from gradc.rules import all_rules
-    from gradc_ir import ops
-    from gradc_ir.core.op import TABLE
-
-    op = ops.TABLE.get(name)
+    op = TABLE.get(name)
     if op is None:
-        from difflib import get_close_matches
-
         near = get_close_matches(name, TABLE)
         raise RuleError(
             f"no op is called {name!r}",
@@ -214,14 +213,6 @@ def explain_op(name: str) -> str:
 
 def _derivative(name: str) -> list[str]:
     """Return the pushforward of a scalar elementwise op as text."""
-    from gradc.derivatives import TABLE as DERIVATIVES
-    from gradc.derivatives import jvp
-    from gradc_ir.build import Builder
-    from gradc_ir.core.op import TABLE
-    from gradc_ir.core.types import DType, Type
-    from gradc_ir.errors import GradcError
-    from gradc_ir.text.printer import print_function
-
     op = TABLE[name]
     if not op.is_elementwise or op.operands is None or op.attributes:
         return ["see the file"]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradc.arguments.as_array import Array
-from gradc.runtime.find_nonfinite import interpret_finite, wants_finite
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.graph import Function
 from gradc_ir.errors import GradcError, LoopError, ShapeError
@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 _lock = threading.Lock()
 
 
-def jit_disabled() -> bool:
-    """Whether ``GRADC_DISABLE_JIT`` asks for the interpreter."""
-    return os.environ.get("GRADC_DISABLE_JIT", "") not in ("", "0")
-
-
 class Executable:
     """A final function that can be called with arrays.
 
@@ -36,32 +31,32 @@ class Executable:
     runs it, to the same bits for all but the functions of the mathematics library. With ``finite``
     or ``GRADC_DEBUG_NANS`` it is interpreted too, and the first value that is not finite is an
     error. With ``blas`` the kernel leaves large contractions to BLAS, which rounds otherwise.
+
+    Attributes
+    ----------
+    kernel: the machine code, None where the function is interpreted.
+    reason: why it is interpreted.
+    run: takes the arrays, one a parameter, to the results, as calling the executable does.
     """
 
     def __init__(self, function: Function, finite: bool = False, blas: bool = False) -> None:
         self.function = function
-        self.finite = finite or wants_finite()
-        self.blas = blas
         self.kernel: Kernel | None = None
-        self.reason = "" if self._compile() else self._why()
+        self.reason = ""
+        self.run: Callable[[Sequence[Array]], list[Array]] = self._run_kernel
+        if _is_set("GRADC_DISABLE_JIT"):
+            self.reason = "interpreted: GRADC_DISABLE_JIT is set"
+            self.run = self._interpret
+        if finite or _is_set("GRADC_DEBUG_NANS"):
+            from gradc.runtime.find_nonfinite import interpret_finite  # few ever look
 
-    def _compile(self) -> bool:
-        if jit_disabled() or self.finite:
-            return False
-        from gradc_codegen.interface.python_kernel import Kernel
-        from gradc_codegen.lower.lower import lower
-        from gradc_codegen.machine.jit import compile_module
-        from gradc_codegen.target.target import machine_of, target
+            self.reason = self.reason or "interpreted: looking for what is not finite"
+            self.run = functools.partial(interpret_finite, function)
+        if not self.reason:
+            from gradc_codegen.compile_function import compile_function  # which loads LLVM
 
-        with _lock:
-            text = lower(self.function, KERNEL_NAME, self.blas, machine_of(target("native")))
-            self.kernel = Kernel(self.function, compile_module(text), KERNEL_NAME)
-        return True
-
-    def _why(self) -> str:
-        if jit_disabled():
-            return "interpreted: GRADC_DISABLE_JIT is set"
-        return "interpreted: looking for what is not finite"
+            with _lock:
+                self.kernel = compile_function(function, blas=blas)
 
     def __call__(self, arrays: Sequence[Array]) -> list[Array]:
         """Return the results for the arrays, one a parameter.
@@ -70,12 +65,14 @@ class Executable:
         LoopError when a loop takes more steps than its limit or than there is memory for,
         NonFiniteError when it was asked to look.
         """
-        if self.finite:
-            return interpret_finite(self.function, arrays)
-        if self.kernel is None:
-            return list(interpret(self.function, arrays))
+        return self.run(arrays)
+
+    def _interpret(self, arrays: Sequence[Array]) -> list[Array]:
+        return list(interpret(self.function, arrays))
+
+    def _run_kernel(self, arrays: Sequence[Array]) -> list[Array]:
         try:
-            return self.kernel(arrays)
+            return self.kernel(arrays)  # type: ignore[misc]  # it is built before the first call
         except Exception as error:
             return self._after(error, arrays)
 
@@ -92,12 +89,17 @@ class Executable:
                 if len(loops) == 1:  # the interpreter would take its time up to the limit
                     raise too_many_steps(*loops[0]) from None
             # the interpreter knows the user's line; it raises the same error, with it
-            return list(interpret(self.function, arrays))
+            return self._interpret(arrays)
         if isinstance(error, TapeTooLong):
             raise _too_many_steps(self.function, error.steps, error.bytes) from None
         if isinstance(error, ValueError) and not isinstance(error, GradcError):
             raise ShapeError(f"{self.function.name}: a result would be too big: {error}") from error
         raise error
+
+
+def _is_set(name: str) -> bool:
+    """Whether an environment variable asks for something."""
+    return os.environ.get(name, "") not in ("", "0")
 
 
 def _too_many_steps(function: Function, steps: int, needed: int) -> LoopError:
@@ -112,6 +114,3 @@ def _too_many_steps(function: Function, steps: int, needed: int) -> LoopError:
         help="does it end? max_iter= sets a limit to its steps; or keep fewer and smaller values "
         "from step to step",
     )
-
-
-KERNEL_NAME = "gradc_kernel"

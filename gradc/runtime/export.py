@@ -6,17 +6,18 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gradc.version import __version__
+from gradc_codegen.abi import RESERVED, Signature, c_identifier
+from gradc_codegen.arrays.external import prototypes
+from gradc_codegen.compile_function import compile_object
+from gradc_codegen.interface.c_header import Exported, header, macro_names
+from gradc_codegen.math.scipy_words import scipy_name, word_of
+from gradc_codegen.target.target import target
 from gradc_ir.core.graph import Function
 from gradc_ir.core.walk import nested
 from gradc_ir.errors import ExportError
-
-if TYPE_CHECKING:
-    from gradc_codegen.abi import Signature
-    from gradc_codegen.interface.c_header import Exported
-    from gradc_codegen.text.module import Machine
+from gradc_ir.text.printer import print_function
 
 _SUMMARIES = {
     "": "value",
@@ -71,22 +72,12 @@ def export(
     ExportError: the name is not free in C, two arguments have the same name there, the target is
         unknown or has no fma and ``fma`` says nothing, or an op is a function of SciPy's.
     """
-    from gradc_codegen.abi import Signature
-    from gradc_codegen.arrays.external import prototypes
-    from gradc_codegen.arrays.fortran import routines_in
-    from gradc_codegen.interface.c_guard import guard_text, kernel_name
-    from gradc_codegen.interface.c_header import Exported, header
-    from gradc_codegen.machine.object_file import emit_object
-    from gradc_codegen.target.target import machine_of, target
-
     if fma not in _FMA:
         raise ExportError(
             f"fma is {fma!r}", help='write fma="emulate", fma="split", or leave it out for hardware'
         )
     machine = target(cpu, triple)
-    text_for = machine_of(machine, splits=fma == "split")
     exported: list[Exported] = []
-    texts: list[str] = []
     for suffix, function in functions.items():
         full = f"{name}_{suffix}" if suffix else name
         _check_name(full)
@@ -94,11 +85,16 @@ def export(
         signature = Signature.of(function, names)
         _check_arguments(full, signature)
         exported.append(Exported(full, signature, _SUMMARIES.get(suffix, suffix)))
-        texts += [
-            _lower(function, kernel_name(full), blas, text_for),
-            guard_text(function, full, machine.pointer_bits),
-        ]
+        _refuse_scipy(function)
     _check_macros(name, exported)
+    compiled = compile_object(
+        {one.name: function for one, function in zip(exported, functions.values())},
+        blas=blas,
+        cpu=cpu,
+        triple=triple,
+        splits=fma == "split",
+        emulate=fma is not None,
+    )
     text = header(
         name,
         exported,
@@ -106,26 +102,15 @@ def export(
         version=__version__,
         ir_hash=_hash(functions.values()),
         documentation=[line for text in documentation for line in text.splitlines()],
-        routines=routines_in(texts),
+        routines=compiled.routines,
         arithmetic=_FMA[fma],
         externals=prototypes(functions.values()),
     )
-    visible = [symbol for one in exported for symbol in (one.name, f"{one.name}_worksize")]
-    code = emit_object(texts, cpu, triple, exported=visible, emulate=fma is not None)
-    return _write(Path(out), {f"{name}.o": code, f"{name}.h": text.encode()})
-
-
-def _lower(function: Function, name: str, blas: bool, machine: Machine) -> str:
-    from gradc_codegen.lower.lower import lower
-
-    _refuse_scipy(function)
-    return lower(function, name, blas, machine)
+    return _write(Path(out), {f"{name}.o": compiled.code, f"{name}.h": text.encode()})
 
 
 def _refuse_scipy(function: Function) -> None:
     """Raise ExportError, with the user's line, for what only SciPy computes."""
-    from gradc_codegen.math.scipy_words import scipy_name, word_of
-
     for owner, node in nested(function):
         name = scipy_name(word_of(node)[0])
         if name is not None:
@@ -157,8 +142,6 @@ def _value_name(function: Function) -> str:
 
 
 def _check_name(name: str) -> None:
-    from gradc_codegen.abi import RESERVED
-
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
         raise ExportError(
             f"{name!r} cannot be the name of a C function",
@@ -173,16 +156,12 @@ def _check_name(name: str) -> None:
 
 
 def _suggest(name: str) -> str:
-    from gradc_codegen.abi import c_identifier
-
     suggested = c_identifier(name)
     return suggested if suggested[0].isalpha() else f"f{suggested}"
 
 
 def _check_arguments(name: str, signature: Signature) -> None:
     """Raise when two names of the user become one identifier; our own names have made way."""
-    from gradc_codegen.abi import c_identifier
-
     seen: dict[str, str] = {}
     for argument in (*signature.sizes, *signature.inputs):
         if argument == signature.tape:
@@ -199,8 +178,6 @@ def _check_arguments(name: str, signature: Signature) -> None:
 
 
 def _check_macros(name: str, exported: Sequence[Exported]) -> None:
-    from gradc_codegen.interface.c_header import macro_names
-
     used = {argument.identifier for one in exported for argument in one.signature.arguments}
     used |= {symbol for one in exported for symbol in (one.name, f"{one.name}_worksize")}
     for macro in macro_names(name, exported):
@@ -236,8 +213,6 @@ _LIBRARY = frozenset(
 
 
 def _hash(functions: Iterable[Function]) -> str:
-    from gradc_ir.text.printer import print_function
-
     digest = hashlib.sha256()
     for function in functions:
         digest.update(print_function(function, locations=False).encode())

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradc.arguments.as_array import Array
 from gradc.tracing import Traced
 from gradc.tracing.core.state import CodeOf, Entry, SameObject
 from gradc_ir.errors import TraceError
 
-if TYPE_CHECKING:
-    from gradc.runtime.executable import Executable
-
 
 class KnownCall:
     """A kernel that calls with plain arrays go straight to, while what it captured still fits."""
 
-    __slots__ = ("captures", "codes", "executable", "guards", "names", "shapes", "unpack")
+    __slots__ = ("captures", "codes", "guards", "names", "run", "shapes", "unpack")
 
     def __init__(
         self,
-        executable: Executable,
+        run: Callable[[Sequence[Array]], list[Array]],
         unpack: Callable[[Sequence[Array]], Any],
         traced: Traced,
         shapes: tuple[tuple[int, ...], ...],
     ) -> None:
-        self.executable = executable
+        self.run = run
         self.unpack = unpack
         # most guards are of names and code that stay the same objects: asked in two quick loops
         self.names = []

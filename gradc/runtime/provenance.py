@@ -9,6 +9,7 @@ import numpy as np
 
 from gradc.arguments.as_array import Array
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.graphs.control_flow import Roles
 from gradc_ir.interpreter.interpret import evaluate, watched
 from gradc_ir.location import Location
 
@@ -61,7 +62,8 @@ class Step:
     """One run of a body: by which value of which function, what was given to it each time."""
 
     user: Place
-    roles: _Roles
+    body: Function
+    roles: Roles
     given: Sequence[Sequence[Array]]
     number: int
 
@@ -73,9 +75,8 @@ class Step:
 
     def place(self, result: int, symbols: Mapping[str, int]) -> Place:
         """Return a result of the body in this run."""
-        body: Function = self.user.value.node.attributes[self.roles.body]
-        values = _values(body, self.given[self.number], symbols)
-        return Place(body, values, body.results[result], self)
+        values = _values(self.body, self.given[self.number], symbols)
+        return Place(self.body, values, self.body.results[result], self)
 
     def source(self, param: int, symbols: Mapping[str, int]) -> Place:
         """Return what a parameter of the body was in this run: in the one before it, or outside."""
@@ -124,43 +125,19 @@ def _looked_at(place: Place) -> list[tuple[Value, Array]]:
 # -- bodies ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Roles:
-    """How a body belongs to its node: where its parameters come from besides the step before."""
-
-    body: str
-    first: int  # the operand that is its first parameter
-    consts: int = 0
-    carries: int = 0
-
-
-def _roles(node: Node, operands: Sequence[Array]) -> _Roles:
-    attributes = node.attributes
-    match node.op.name:
-        case "cond":
-            return _Roles("then" if operands[0] else "otherwise", 1)
-        case "scan":
-            first = int(attributes["counted"])
-            return _Roles("body", first, attributes["consts"], attributes["carries"])
-        case "while":
-            split, consts = attributes["condition_consts"], attributes["body_consts"]
-            return _Roles("body", split, consts, len(operands) - split - consts)
-        case _:
-            return _Roles("body", 0)
-
-
 def _last_run(place: Place, bad: Bad, symbols: Mapping[str, int]) -> Place:
     """Return where a result of control flow came from: of a body, or an operand."""
     node, result = place.value.node, place.value.index
     operands = [place.values[operand] for operand in node.operands]
-    roles = _roles(node, operands)
-    given = _given(node, node.attributes[roles.body], operands, symbols)
+    roles = Roles.of(node) or Roles((node.attributes["body"],), 0, len(operands))
+    body = roles.bodies[-1 if node.op.name == "cond" and not operands[0] else 0]
+    given = _given(node, body, operands, symbols)
     if not given:
         return replace(place, value=node.operands[roles.first + roles.consts + result])
     number = len(given) - 1
     if node.op.name in _LOOPS and result >= roles.carries:
         number = _first_row(place, bad, len(given))
-    return Step(place, roles, given, number).place(result, symbols)
+    return Step(place, body, roles, given, number).place(result, symbols)
 
 
 def _first_row(place: Place, bad: Bad, count: int) -> int:

@@ -7,7 +7,7 @@ import pytest
 
 from gradc.pipeline import Request, derive
 from gradc.tracing import trace
-from gradc_codegen.lower.lower import lower_kernel
+from gradc_codegen.lower.lower import lower_nest
 from gradc_codegen.schedule.choices import Choices
 from gradc_codegen.schedule.schedule import schedule
 from gradc_ir import build
@@ -142,7 +142,7 @@ def test_a_loop_runs_over_what_counts() -> None:
     """Nothing is chosen inside of the loop."""
     for spec in ("nj,ij->ni | j<i", "nj,ij->ni | i<=j"):
         kernel = schedule(contraction(spec, 10, DType.F64, 4096), choices=WAYS["outside"])
-        text = lower_kernel(kernel, "f")
+        text = lower_nest(kernel, "f")
         assert "select" not in text
 
 

@@ -60,9 +60,9 @@ def test_a_layout_says_which_axis_is_adjacent() -> None:
         40,
         m,
         50,
-        Layout(50, (2000,), turned=True),
-        Layout(50, (50 * m,), turned=True),
-        Layout(m, (40 * m,), turned=False),
+        Layout(50, (2000,), transposed=True),
+        Layout(50, (50 * m,), transposed=True),
+        Layout(m, (40 * m,), transposed=False),
     )
 
 

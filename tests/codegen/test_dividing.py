@@ -11,7 +11,7 @@ import pytest
 from gradc.pipeline import Request, derive
 from gradc.tracing import trace
 from gradc_codegen.interface.python_kernel import Kernel
-from gradc_codegen.lower.lower import lower_kernel
+from gradc_codegen.lower.lower import lower_nest
 from gradc_codegen.machine.jit import compile_module
 from gradc_codegen.nest.loop_nest import Loop
 from gradc_codegen.schedule.choices import Choices
@@ -72,7 +72,7 @@ def test_every_size_has_the_bits_of_the_interpreter(
     graph = graph_of(function, symbol("n"), dtype)
     random = np.random.default_rng(3)
     for choices in (Choices(), *WAYS.values()):
-        text = lower_kernel(schedule(graph, choices=choices), "test")
+        text = lower_nest(schedule(graph, choices=choices), "test")
         kernel = Kernel(graph, compile_module(text), "test")
         for size in (*range(70), 129, 4099, 8193):
             arguments = [random.normal(size=size).astype(dtype.numpy) for _ in graph.params]
@@ -87,7 +87,7 @@ def test_known_sizes(function: Callable[..., Any], size: int) -> None:
     graph = graph_of(function, size)
     random = np.random.default_rng(3)
     arguments = [random.normal(size=size) for _ in graph.params]
-    kernel = Kernel(graph, compile_module(lower_kernel(schedule(graph), "test")), "test")
+    kernel = Kernel(graph, compile_module(lower_nest(schedule(graph), "test")), "test")
     for found, want in zip(kernel(arguments), interpret(graph, arguments), strict=True):
         assert_same_bits(found, want)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from gradc_codegen.machine.object_file import emit_assembly
+from gradc_codegen.machine.machine_code import machine_code
 from gradc_codegen.math.emitted import coefficients, special_coefficients
 from gradc_codegen.math.emitted.table import DEFINITIONS
 from gradc_ir.core.types import DType
@@ -227,7 +227,7 @@ def test_bits_are_the_same_with_shorter_vectors(name: str, dtype: DType) -> None
 @each_dtype
 def test_vectors_call_nothing_but_what_is_rare(name: str, dtype: DType) -> None:
     text = emitted_text(f"math.{name}", dtype, 8)
-    assembly = emit_assembly(text, "x86-64-v3", "x86_64-unknown-linux-gnu")
+    assembly = machine_code(text, "x86-64-v3", "x86_64-unknown-linux-gnu").assembly()
     called = set(re.findall(r"\bcall\w*\s+(\S+)", assembly))
     assert all(re.fullmatch(r"\S*function(\.\w+_of_\w+)+(\.lanes|\.wide)?", to) for to in called)
     packed = "p" + ("d" if dtype is DType.F64 else "s")

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from gradc_codegen.machine.jit import compile_module
-from gradc_codegen.machine.object_file import emit_assembly, emit_object
+from gradc_codegen.machine.machine_code import machine_code
 from gradc_codegen.math.emulation import emulated, provided
 from gradc_codegen.target.target import Target, has_instruction, host, target
 from gradc_codegen.text.module import REGISTER, suffix
@@ -152,16 +152,16 @@ def test_what_machines_have() -> None:
 
 def test_fma_is_emulated_only_when_it_may_be() -> None:
     text = text_of("fma", DType.F64, 1)
-    assert "vfmadd" in emit_assembly(text, "x86-64-v3", LINUX)
+    assert "vfmadd" in machine_code(text, "x86-64-v3", LINUX).assembly()
     assert provided(text, target("x86-64-v3", LINUX), emulate=False) == text
     with pytest.raises(ExportError, match=r'x86-64 has no fused.*\n.*\n  help: fma="emulate"'):
-        emit_object(text, "x86-64", LINUX)
-    assembly = emit_assembly(text, "x86-64", LINUX, emulate=True)
+        machine_code(text, "x86-64", LINUX).object()
+    assembly = machine_code(text, "x86-64", LINUX, emulate=True).assembly()
     assert "gradc.fma.f64" in assembly
     assert provided(text, Target(LINUX, "x86-64")).count("declare double @llvm.copysign.f64") == 1
 
 
 def test_floor_is_emulated_without_asking() -> None:
-    assembly = emit_assembly(text_of("floor", DType.F32, 8), "x86-64", LINUX)
+    assembly = machine_code(text_of("floor", DType.F32, 8), "x86-64", LINUX).assembly()
     assert "floorf" not in assembly
-    assert "roundps" in emit_assembly(text_of("floor", DType.F32, 8), "x86-64-v2", LINUX)
+    assert "roundps" in machine_code(text_of("floor", DType.F32, 8), "x86-64-v2", LINUX).assembly()

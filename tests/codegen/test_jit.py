@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from gradc_codegen.machine.jit import compile_module, load_object
-from gradc_codegen.machine.object_file import emit_assembly, optimized_ir
+from gradc_codegen.machine.machine_code import machine_code
 from gradc_codegen.machine.optimize import (
     LARGE,
     LONG,
@@ -105,13 +105,13 @@ def test_libm_is_found_in_this_process(name: str) -> None:
 
 def test_a_library_function_of_a_constant_stays_a_call() -> None:
     text = UNARY.format(call="sin").replace("double %x)\n  ret", "double 1.0)\n  ret")
-    assert "call double @sin" in optimized_ir(text)
+    assert "call double @sin" in str(machine_code(text).module)
 
 
 def test_elementwise_loops_are_vectorised_and_sums_are_not_reassociated() -> None:
     elementwise = LOOP.replace("%next = fadd double %sum, %vx", "%next = fadd double %vx, 0.0")
-    assert "fmul <4 x double>" in optimized_ir(elementwise)
-    assert "vector.reduce" not in optimized_ir(LOOP)
+    assert "fmul <4 x double>" in str(machine_code(elementwise).module)
+    assert "vector.reduce" not in str(machine_code(LOOP).module)
     rng = np.random.default_rng(0)
     x, y, z = rng.normal(size=(3, 1001)) * 10.0 ** rng.integers(-8, 8, (3, 1001))
     out = np.empty(1001)
@@ -126,14 +126,14 @@ def test_elementwise_loops_are_vectorised_and_sums_are_not_reassociated() -> Non
 
 
 def test_neighbours_are_never_fused() -> None:
-    assembly = emit_assembly(LOOP)
+    assembly = machine_code(LOOP).assembly()
     assert "vmulsd" in assembly
     assert "fmadd" not in assembly
 
 
 def test_a_zero_loop_does_not_become_memset() -> None:
     zeros = LOOP.replace("store double %result", "store double 0.0")
-    assert "memset" not in emit_assembly(zeros)
+    assert "memset" not in machine_code(zeros).assembly()
 
 
 def strided(strides: int) -> str:

@@ -13,7 +13,7 @@ from benchmarks.rows.row import Row, make_case
 from gradc.pipeline import Request, derive
 from gradc.tracing import trace
 from gradc_codegen.interface.python_kernel import Kernel
-from gradc_codegen.lower.lower import lower_kernel
+from gradc_codegen.lower.lower import lower_nest
 from gradc_codegen.machine.jit import compile_module
 from gradc_codegen.nest.loop_nest import Loop, loops_of, statements_of
 from gradc_codegen.schedule.choices import Choices
@@ -72,7 +72,7 @@ def graph_of(row: Row, arguments: Sequence[Any], unknown: int = -1) -> Function:
 def results_of(
     function: Function, arguments: Sequence[Any], choices: Choices, cpu: str = "native"
 ) -> list[Any]:
-    text = lower_kernel(schedule(function, choices=choices), "test", machine_of(target(cpu)))
+    text = lower_nest(schedule(function, choices=choices), "test", machine_of(target(cpu)))
     return Kernel(function, compile_module(text, cpu), "test", native=False)(list(arguments))
 
 
@@ -192,7 +192,7 @@ def test_functions_of_sums_along_long_rows_have_a_loop_of_their_own() -> None:
 
         function = function_of(types, body)
         kernel = schedule(function)
-        made = Kernel(function, compile_module(lower_kernel(kernel, "test")), "test", native=False)
+        made = Kernel(function, compile_module(lower_nest(kernel, "test")), "test", native=False)
         random = np.random.default_rng(rows)
         arguments = [random.normal(size=(rows, columns)), random.normal(size=columns)]
         for found, want in zip(made(arguments), interpret(function, arguments), strict=True):
@@ -219,7 +219,7 @@ def test_sums_that_run_side_by_side() -> None:
         types = [Type(DType.F64, (n, 9)), Type(DType.F64, (sums, 9))]
         function = function_of(types, body)
         kernel = schedule(function, choices=Outside())
-        texts = [lower_kernel(kernel, "test", Machine(is_wide=wide)) for wide in (False, True)]
+        texts = [lower_nest(kernel, "test", Machine(is_wide=wide)) for wide in (False, True)]
         assert texts[0] != texts[1]
         random = np.random.default_rng(sums)
         for length in (0, 1, 31, 32, 33, 70):

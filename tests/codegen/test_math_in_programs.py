@@ -7,7 +7,7 @@ import re
 import pytest
 
 from gradc_codegen.lower.lower import lower
-from gradc_codegen.machine.object_file import emit_assembly
+from gradc_codegen.machine.machine_code import machine_code
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core.types import DType, Type
@@ -18,7 +18,7 @@ def assembly_of(name: str, lanes: bool = True) -> str:
     with Builder() as builder:
         x = builder.param(0, Type(DType.F64, (64,) if lanes else ()))
         function = builder.function("f", [x], [build.elementwise(name, x)], ["x"])
-    return emit_assembly(lower(function, "f"), "x86-64-v3", "x86_64-unknown-linux-gnu")
+    return machine_code(lower(function, "f"), "x86-64-v3", "x86_64-unknown-linux-gnu").assembly()
 
 
 @pytest.mark.parametrize("name", ["tanh", "sigmoid", "softplus", "ndtr", "log_ndtr"])

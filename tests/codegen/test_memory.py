@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from gradc_codegen.abi import Signature
 from gradc_codegen.lower.lower import lower
 from gradc_codegen.machine.jit import compile_module
-from gradc_codegen.machine.object_file import emit_assembly
+from gradc_codegen.machine.machine_code import machine_code
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
@@ -135,7 +135,7 @@ _GROWS = re.compile(r"^\s+(?:subq\s+\$(\d+), %rsp|pushq)", re.MULTILINE)
 
 def stack_bytes(function: Function) -> int:
     """Return what the functions of a kernel take from the stack, the deepest two together."""
-    assembly = emit_assembly(lower(function, "test"), triple="x86_64-unknown-linux-gnu")
+    assembly = machine_code(lower(function, "test"), triple="x86_64-unknown-linux-gnu").assembly()
     frames = [
         sum(int(grown or 8) for grown in _GROWS.findall(body))
         for body in re.split(r"^[\w.]+:", assembly, flags=re.MULTILINE)

@@ -11,7 +11,7 @@ import pytest
 from gradc_codegen.abi import LARGEST_SIZE, Status
 from gradc_codegen.interface.c_guard import guard_text, kernel_name
 from gradc_codegen.machine.jit import compile_module
-from gradc_codegen.machine.object_file import emit_assembly, emit_object, optimized_ir
+from gradc_codegen.machine.machine_code import machine_code
 from gradc_ir.build import Builder
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function
@@ -63,29 +63,29 @@ def symbols(code: bytes, folder: Path, *options: str) -> set[str]:
 
 
 def test_an_object_refers_to_libm_alone_and_shows_what_is_exported(tmp_path: Path) -> None:
-    code = emit_object(TEXTS, exported=VISIBLE)
+    code = machine_code(TEXTS, exported=VISIBLE).object()
     assert symbols(code, tmp_path, "--undefined-only") == {"exp"}
     assert symbols(code, tmp_path, "--extern-only", "--defined-only") == {"f", "f_worksize"}
 
 
 def test_the_same_text_gives_the_same_bytes() -> None:
-    first = emit_object(TEXTS, exported=VISIBLE)
-    emit_object(TEXTS, cpu="x86-64-v4", exported=VISIBLE)
-    assert emit_object(TEXTS, exported=VISIBLE) == first
+    first = machine_code(TEXTS, exported=VISIBLE).object()
+    machine_code(TEXTS, cpu="x86-64-v4", exported=VISIBLE).object()
+    assert machine_code(TEXTS, exported=VISIBLE).object() == first
 
 
 def test_texts_may_share_the_names_of_internal_functions() -> None:
     other = KERNEL.replace("f.kernel", "g.kernel").replace("%e = call double @exp(double %v)",
                                                            "%e = fadd double %v, 1.0")  # fmt: skip
     texts = [*TEXTS, other, guard_text(taking(n), "g")]
-    text = optimized_ir(texts, exported=[*VISIBLE, "g", "g_worksize"])
+    text = str(machine_code(texts, exported=[*VISIBLE, "g", "g_worksize"]).module)
     assert "@exp(" in text
     assert "fadd double" in text
 
 
 def test_cpu_and_triple() -> None:
-    assert "ymm" in emit_assembly(_wide(), "x86-64-v3", "x86_64-unknown-linux-gnu")
-    assert "ymm" not in emit_assembly(_wide(), "x86-64", "x86_64-unknown-linux-gnu")
+    assert "ymm" in machine_code(_wide(), "x86-64-v3", "x86_64-unknown-linux-gnu").assembly()
+    assert "ymm" not in machine_code(_wide(), "x86-64", "x86_64-unknown-linux-gnu").assembly()
     for triple, magic in [
         ("aarch64-unknown-linux-gnu", b"\x7fELF"),
         ("riscv64-unknown-linux-gnu", b"\x7fELF"),
@@ -93,7 +93,7 @@ def test_cpu_and_triple() -> None:
         ("x86_64-pc-windows-msvc", b"\x64\x86"),
         ("wasm32-unknown-unknown", b"\0asm"),
     ]:
-        assert emit_object(KERNEL, triple=triple).startswith(magic)
+        assert machine_code(KERNEL, triple=triple).object().startswith(magic)
 
 
 def _wide() -> str:
@@ -161,7 +161,7 @@ def test_a_size_t_is_as_wide_as_a_pointer() -> None:
     assert 'define i32 @"f_worksize"(i64 %size0)' in guard_text(taking(n), "f", 32)
     assert kernel_name("f") == "f.kernel"
     triple = "wasm32-unknown-unknown"
-    assert emit_object([KERNEL, guard_text(taking(n), "f", 32)], triple=triple)
+    assert machine_code([KERNEL, guard_text(taking(n), "f", 32)], triple=triple).object()
 
 
 def _without_declarations(text: str) -> str:

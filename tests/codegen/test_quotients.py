@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from gradc_codegen.machine.object_file import emit_assembly
+from gradc_codegen.machine.machine_code import machine_code
 from gradc_codegen.math.emitted import coefficients, trigonometric
 from gradc_codegen.math.emitted.builder import Float, text_of
 from gradc_ir.core.types import DType
@@ -47,10 +47,10 @@ def test_sine_and_cosine_of_one_number_cost_little_more_than_one(dtype: DType) -
     loop = loop_text("@function", dtype, 8, 1, "alwaysinline")
     # what is rare has functions of its own
     pair, alone = (
-        len(re.findall(r"vfn?m\w+p[ds]\s", _function(emit_assembly(module, "x86-64-v3", TRIPLE))))
-        for module in (
-            "\n".join([text, *declarations, loop]),
-            emitted_text("math.sin_beside_cos", dtype, 8),
+        len(re.findall(r"vfn?m\w+p[ds]\s", _function(made.assembly())))
+        for made in (
+            machine_code("\n".join([text, *declarations, loop]), "x86-64-v3", TRIPLE),
+            machine_code(emitted_text("math.sin_beside_cos", dtype, 8), "x86-64-v3", TRIPLE),
         )
     )
     assert pair == alone

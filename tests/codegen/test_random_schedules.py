@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from gradc_codegen.abi import Status
-from gradc_codegen.lower.lower import lower_kernel
-from gradc_codegen.nest.loop_nest import Item, Kernel, Loop, Statement
+from gradc_codegen.lower.lower import lower_nest
+from gradc_codegen.nest.loop_nest import Item, Loop, LoopNest, Statement
 from gradc_codegen.schedule import barriers, cost, phases
 from gradc_codegen.schedule.choices import Choices
 from gradc_codegen.schedule.schedule import schedule
@@ -72,9 +72,7 @@ def check(seed: int) -> None:
     function = random_graph(seed)
     kernel = schedule(function, choices=RandomChoices(seed) if seed % 8 else None)
     assert_in_order(kernel)
-    compiled = control.Compiled(
-        function, None if seed % 16 == 1 else 0, lower_kernel(kernel, "test")
-    )
+    compiled = control.Compiled(function, None if seed % 16 == 1 else 0, lower_nest(kernel, "test"))
     random = np.random.default_rng(seed)
     for _ in range(2):
         assert_runs_as_meant(function, compiled, random)
@@ -115,7 +113,7 @@ def assert_runs_as_meant(
                 assert_same_bits(output.bytes.view(want.dtype).reshape(want.shape), want)
 
 
-def assert_in_order(kernel: Kernel) -> None:
+def assert_in_order(kernel: LoopNest) -> None:
     """Each statement is in the nest once, behind all whose elements it reads."""
     order: list[Statement] = []
 
@@ -154,7 +152,7 @@ def check_overwriting(seed: int) -> None:
     """Loops and branches that overwrite what they carry, with random nests in them."""
     function = carried_program(seed, depth=1 + seed % 2, steps=3 + seed % 4, alike=seed % 2 == 0)
     kernel = schedule(function, choices=RandomChoices(seed))
-    compiled = control.Compiled(function, 0, lower_kernel(kernel, "test"))
+    compiled = control.Compiled(function, 0, lower_nest(kernel, "test"))
     n, m = map(int, np.random.default_rng(seed).choice((0, 1, 2, 5, 33), 2))
     control.assert_runs_as_meant(function, {"n": n, "m": m}, seed, None, compiled)
 

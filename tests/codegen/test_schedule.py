@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from gradc_codegen.lower.lower import lower_kernel
+from gradc_codegen.lower.lower import lower_nest
 from gradc_codegen.nest.loop_nest import Loop
 from gradc_codegen.schedule.choices import Choices
 from gradc_codegen.schedule.schedule import schedule
@@ -162,7 +162,7 @@ def test_labels_side_by_side() -> None:
 
 
 def calls(function: Function) -> int:
-    return calls_in(lambda: lower_kernel(schedule(function), "test"))
+    return calls_in(lambda: lower_nest(schedule(function), "test"))
 
 
 @pytest.mark.parametrize("shape", [(), (N,)], ids=["scalars", "arrays"])

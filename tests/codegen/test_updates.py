@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradc_codegen.nest.loop_nest import Kind
+from gradc_codegen.nest.loop_nest import StatementKind
 from gradc_codegen.schedule.schedule import schedule
 from gradc_codegen.schedule.updates import SHORTEST_RUN
 from gradc_ir import build
@@ -32,14 +32,14 @@ def _elements(count: int) -> Function:
 def test_a_long_run_goes_through_the_array_once() -> None:
     kernel = schedule(_elements(20))
     kinds = [statement.kind for statement in kernel.statements]
-    assert kinds.count(Kind.BASE) == 1
-    assert kinds.count(Kind.PIECE) == 20
+    assert kinds.count(StatementKind.BASE) == 1
+    assert kinds.count(StatementKind.PIECE) == 20
     assert "piece set_slice" in str(kernel)
 
 
 def test_a_short_run_is_recomputed() -> None:
     kernel = schedule(_elements(SHORTEST_RUN - 1))
-    assert Kind.BASE not in [statement.kind for statement in kernel.statements]
+    assert StatementKind.BASE not in [statement.kind for statement in kernel.statements]
 
 
 def _overlapping(x: Value, y: Value) -> list[Value]:

@@ -14,6 +14,7 @@ from gradc.cli import main as command_line
 from gradc.pipeline import KINDS, Options, after, before
 from gradc.reports.dump import STAGES
 from gradc.rules import EXACT, FAST, STABLE
+from gradc_codegen.schedule.passes import prepare
 
 MODEL = """
 import numpy as np
@@ -153,6 +154,7 @@ def test_dump_after_all_shows_every_step_with_its_number_of_nodes() -> None:
         *(f"before.{step.name}" for step in before(options).passes),
         "derivative",
         *(f"after.{step.name}" for step in after(options).passes),
+        *(f"codegen.{step.name}" for step in prepare.passes()),
     ]
     assert [head[3:].partition(":")[0] for head in heads] == steps
     assert all(head.endswith(" nodes") for head in heads)
@@ -249,7 +251,7 @@ def test_export_under_a_name_that_is_none_in_c() -> None:
 
 def test_passes_lists_the_pipeline() -> None:
     text = succeed("passes")
-    for step in (*before(Options()).passes, *after(Options()).passes):
+    for step in (*before(Options()).passes, *after(Options()).passes, *prepare.passes()):
         assert step.name in text
         assert step.summary in text
 

@@ -234,18 +234,18 @@ matrix_product = WholeOp(_write_product)
 
 def _function(module: Module, product: Product, dtype: DType) -> str:
     """Return the internal function that multiplies two matrices of such layouts."""
-    turned = [layout.turned for layout in (product.left, product.right, product.result)]
-    letters = "".join("nt"[one] for one in turned)
+    transposed = [layout.transposed for layout in (product.left, product.right, product.result)]
+    letters = "".join("nt"[one] for one in transposed)
     name = f"@gradc.matrix_product.{letters}.{suffix(dtype)}"
-    module.help(name, lambda: _define(module, name, turned, dtype))
+    module.help(name, lambda: _define(module, name, transposed, dtype))
     return name
 
 
-def _define(module: Module, name: str, turned: Sequence[bool], dtype: DType) -> str:
+def _define(module: Module, name: str, transposed: Sequence[bool], dtype: DType) -> str:
     """Write the function.
 
     BLAS counts by columns. What has adjacent columns in our result is its first matrix, transposed:
-    the right one, or the left one where the result is turned.
+    the right one, or the left one where the result is transposed.
     """
     writer = Writer(module, {})
     fortran = Fortran(writer, dtype)
@@ -255,10 +255,10 @@ def _define(module: Module, name: str, turned: Sequence[bool], dtype: DType) -> 
     }
     one, zero = fortran.number(1.0), fortran.number(0.0)
     operands = [
-        ("%x", integers["below_x"], integers["rows"], turned[0]),
-        ("%y", integers["below_y"], integers["columns"], turned[1]),
+        ("%x", integers["below_x"], integers["rows"], transposed[0]),
+        ("%y", integers["below_y"], integers["columns"], transposed[1]),
     ]
-    first, second = operands if turned[2] else reversed(operands)
+    first, second = operands if transposed[2] else reversed(operands)
     letters = ("T" if first[3] else "N", "N" if second[3] else "T")
     lengths = (first[2], second[2], integers["summed"])
     arguments = (one, *first[:2], *second[:2], zero, "%z", integers["below_z"])

@@ -61,7 +61,7 @@ def _define_cholesky(module: Module, name: str, dtype: DType) -> str:
         writer.plain_loop(after, n, divide)
         writer.plain_loop(after, n, update)
 
-    def turn(row: str) -> None:
+    def transpose(row: str) -> None:
         def element(column: str) -> None:
             entry = writer.load_at(type_, "%l", at(row, column))
             writer.store_at(type_, entry, "%l", at(column, row))
@@ -69,7 +69,7 @@ def _define_cholesky(module: Module, name: str, dtype: DType) -> str:
 
         writer.plain_loop(writer.add(row, "1"), n, element)
 
-    for step in (copy, eliminate, turn):
+    for step in (copy, eliminate, transpose):
         writer.plain_loop("0", n, step)
     writer.do("ret void")
     return writer.text(

@@ -1,8 +1,8 @@
 """The carries of a loop while it is written: where each lives, and how it gets its next value.
 
 Numbers, and arrays of a few elements, live on the stack, which LLVM turns into registers. A larger
-array is overwritten in place where its body can; else it has two places that take turns. No array
-is copied at a step.
+array is overwritten in place where its body can; else it is double-buffered: of two places one is
+read and one written. No array is copied at a step.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class _Few(Carry):
             self.site.writer.release(self.array, place)
 
 
-class _Turned(Carry):
-    """An array with two places that take turns; pointers to them are swapped."""
+class _DoubleBuffered(Carry):
+    """An array with two places, one read and one written; pointers to them are swapped."""
 
     def begin(self, init: Value) -> None:
         writer = self.site.writer
@@ -101,5 +101,5 @@ CARRIES: dict[Way, type[Carry]] = {
     Way.NUMBER: _Number,
     Way.FEW: _Few,
     Way.PLACED: Carry,
-    Way.TURNED: _Turned,
+    Way.DOUBLE_BUFFERED: _DoubleBuffered,
 }

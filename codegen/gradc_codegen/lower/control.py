@@ -52,7 +52,7 @@ class Control(ControlSite):
         operands = self.operands[first:]
         places = [self.place(i) for i in range(len(self.node.results))]
         inputs: dict[int, str] = {}
-        for result, param in self.kernels[0].overwrites.items():
+        for result, param in self.nests[0].overwrites.items():
             self.begin(operands[param], result, places[result])
             inputs[param] = f"ptr {places[result]}"
         arguments = [inputs[i] if i in inputs else self.argument(x) for i, x in enumerate(operands)]
@@ -61,10 +61,10 @@ class Control(ControlSite):
     # -- loops -------------------------------------------------------------------------------------
 
     def _begin(self, init: Sequence[Value]) -> list[Carry]:
-        second = iter(self._scratch[len(self.kernels) :])
+        second = iter(self._scratch[len(self.nests) :])
         carries = []
-        for position, way in enumerate(ways(self.node, self.kernels)):
-            carry = CARRIES[way](self, position, next(second) if way is Way.TURNED else "")
+        for position, way in enumerate(ways(self.node, self.nests)):
+            carry = CARRIES[way](self, position, next(second) if way is Way.DOUBLE_BUFFERED else "")
             carry.begin(init[position])
             carries.append(carry)
         return carries

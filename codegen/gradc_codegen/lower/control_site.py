@@ -9,7 +9,7 @@ from gradc_codegen.arrays.whole_array_ops import arrays_of
 from gradc_codegen.lower.elements import Place
 from gradc_codegen.lower.lowering import Lowering
 from gradc_codegen.nest.carry_storage import is_fill
-from gradc_codegen.nest.loop_nest import Kernel
+from gradc_codegen.nest.loop_nest import LoopNest
 from gradc_codegen.text.module import MEMORY
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Node, Value
@@ -22,8 +22,8 @@ class ControlSite:
     Parameters
     ----------
     lowering: the function it is written in.
-    kernels: its bodies.
-    shares: values that share memory, as a kernel says.
+    nests: its bodies.
+    shares: values that share memory, as a loop nest says.
     scratch: pointers, as :func:`gradc_codegen.nest.carry_storage.control_scratch` asked for them.
     left_open: results whose rows need no zeros where they are not visited.
     """
@@ -32,7 +32,7 @@ class ControlSite:
         self,
         lowering: Lowering,
         node: Node,
-        kernels: Sequence[Kernel],
+        nests: Sequence[LoopNest],
         shares: Mapping[Value, Value],
         scratch: Sequence[str],
         left_open: Container[Value],
@@ -41,7 +41,7 @@ class ControlSite:
         self.elements = lowering.elements
         self.writer: Writer = lowering.elements.writer
         self.node = node
-        self.kernels = kernels
+        self.nests = nests
         self._shares = shares
         self.operands = arrays_of(node)
         self._scratch = scratch

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gradc_codegen.lower.horizontal_reductions import Folds
+from gradc_codegen.lower.horizontal_reductions import HorizontalReductions
 from gradc_codegen.lower.prologue import aligned_size
 from gradc_codegen.nest.index_maps import (
     Fixed,
@@ -53,10 +53,10 @@ class Elements:
     def __init__(self, writer: Writer, plan: Plan, arena: str) -> None:
         self.writer = writer
         self.memory = Memory(writer)
-        self.folds = Folds(writer)
+        self.horizontal = HorizontalReductions(writer)
         self.registers: dict[Value, str] = {}
         # for arrays whose block at hand is in scratch: the axis, the index along it, and where
-        self.turned: dict[Staged, tuple[str, Buffer]] = {}
+        self.transposed: dict[Staged, tuple[str, Buffer]] = {}
         # by the first index of a block: the windows, start and size, that hold in all its lanes
         self.interior: dict[str, frozenset[tuple[Size, Size]]] = {}
         self.may_fail = False
@@ -211,7 +211,7 @@ class Elements:
         node = value.node
         if node.op.name in ("param", "constant"):
             for axis, at in enumerate(index):
-                found = self.turned.get(Staged(value, axis)) if isinstance(at, Lane) else None
+                found = self.transposed.get(Staged(value, axis)) if isinstance(at, Lane) else None
                 if found is not None and found[0] == at:
                     others = [*index[:axis], *index[axis + 1 :]]
                     return self.load(

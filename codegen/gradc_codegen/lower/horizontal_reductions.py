@@ -1,8 +1,8 @@
-"""Folds of partials into sums, several at once.
+"""Horizontal reductions: the lanes of vectors of partials become sums, those of several at once.
 
-Folding one vector of eight lanes takes three shuffles and three additions that wait for each other.
-Eight of them, turned into each other as they are folded, take fourteen shuffles and seven
-additions in all, and end as the lanes of one vector.
+One vector of eight lanes takes three shuffles and three additions that wait for each other. Eight
+of them, transposed as they are reduced, take fourteen shuffles and seven additions in all, and end
+as the lanes of one vector.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from gradc_codegen.text.writer import Writer
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What may be folded together: partials of one type that are joined in the same way.
+class Joined:
+    """What may be reduced together: partials of one type that are joined in the same way.
 
     Parameters
     ----------
@@ -37,57 +37,57 @@ class _Waiting:
     uses: list[Callable[[str], None]] = field(default_factory=list)
 
 
-class Folds:
-    """Partials that wait to be folded with others, up to the end of a loop's body."""
+class HorizontalReductions:
+    """Partials that wait to be reduced with others, up to the end of a loop's body."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._waiting: dict[Kind, _Waiting] = {}
+        self._waiting: dict[Joined, _Waiting] = {}
 
     def add(
         self,
-        kind: Kind,
+        joined: Joined,
         partials: str,
         join: Callable[[str, str], str],
         use: Callable[[str], None],
     ) -> None:
-        """Have partials folded; ``use`` is given the sum, at the latest when all are flushed.
+        """Have the lanes of partials reduced; ``use`` is given the sum, at the latest by a flush.
 
         ``join`` writes the join of two vectors.
         """
-        waiting = self._waiting.setdefault(kind, _Waiting(join))
+        waiting = self._waiting.setdefault(joined, _Waiting(join))
         waiting.partials.append(partials)
         waiting.uses.append(use)
-        if len(waiting.uses) == kind.lanes:
-            self._fold(kind)
+        if len(waiting.uses) == joined.lanes:
+            self._reduce(joined)
 
     def flush(self) -> None:
-        """Fold all that wait."""
-        for kind in list(self._waiting):
-            self._fold(kind)
+        """Reduce all that wait."""
+        for joined in list(self._waiting):
+            self._reduce(joined)
 
-    def _fold(self, kind: Kind) -> None:
-        waiting = self._waiting.pop(kind)
-        sums = folded_together(self._writer, waiting.partials, kind, waiting.join)
+    def _reduce(self, joined: Joined) -> None:
+        waiting = self._waiting.pop(joined)
+        sums = reduced_together(self._writer, waiting.partials, joined, waiting.join)
         for lane, use in enumerate(waiting.uses):
-            with self._writer.in_lanes(kind.lanes):
-                total = element(self._writer, sums, kind.type, lane)
+            with self._writer.in_lanes(joined.lanes):
+                total = element(self._writer, sums, joined.type, lane)
             use(total)
 
 
-def folded_together(
-    writer: Writer, vectors: list[str], kind: Kind, join: Callable[[str, str], str]
+def reduced_together(
+    writer: Writer, vectors: list[str], joined: Joined, join: Callable[[str, str], str]
 ) -> str:
     """Write the vector of the sums of at most as many vectors as they have lanes.
 
-    Each is folded by halving: lane i with lane i + half, and so on. After a step a vector holds the
-    halves of two, after the next one the quarters of four.
+    Each is reduced by halving: lane i with lane i + half, and so on. After a step a vector holds
+    the halves of two, after the next one the quarters of four.
     """
-    width = kind.lanes
-    whole = f"<{width} x {kind.type}>"
+    width = joined.lanes
+    whole = f"<{width} x {joined.type}>"
     while width > 1:
         half = width // 2
-        starts = range(0, 2 * kind.lanes, width)
+        starts = range(0, 2 * joined.lanes, width)
         low = ", ".join(f"i32 {start + i}" for start in starts for i in range(half))
         high = ", ".join(f"i32 {start + half + i}" for start in starts for i in range(half))
         pairs = zip(vectors[::2], [*vectors[1::2], vectors[-1]])
@@ -95,11 +95,12 @@ def folded_together(
         for left, right in pairs:
             sides = [
                 writer.emit_vector(
-                    f"shufflevector {whole} {left}, {whole} {right}, <{kind.lanes} x i32> <{lanes}>"
+                    f"shufflevector {whole} {left}, {whole} {right}, "
+                    f"<{joined.lanes} x i32> <{lanes}>"
                 )
                 for lanes in (low, high)
             ]
-            with writer.in_lanes(kind.lanes):
+            with writer.in_lanes(joined.lanes):
                 vectors.append(join(*sides))
         width = half
     return vectors[0]

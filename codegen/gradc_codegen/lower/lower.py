@@ -16,12 +16,12 @@ from gradc_codegen.lower.prologue import checks_of, symbols_of, write_worksize
 from gradc_codegen.lower.reduction_groups import write_groups
 from gradc_codegen.lower.reductions import Running, narrowed
 from gradc_codegen.lower.register_tiles import inner_of, write_tiles
-from gradc_codegen.lower.transpose_blocks import turn
+from gradc_codegen.lower.transpose_blocks import transpose
 from gradc_codegen.lower.triangular_bounds import counts
 from gradc_codegen.lower.unroll import unrolled_by, write_unrolled
 from gradc_codegen.nest.carry_storage import left_open
 from gradc_codegen.nest.index_maps import scatter_dims
-from gradc_codegen.nest.loop_nest import Item, Kernel, Kind, Loop, Part, Statement
+from gradc_codegen.nest.loop_nest import Item, Loop, LoopNest, Part, Statement, StatementKind
 from gradc_codegen.scalar.lower_scalar import lower_scalar, lower_word, select
 from gradc_codegen.schedule.lanes import functions_among, functions_in
 from gradc_codegen.schedule.schedule import schedule
@@ -47,16 +47,16 @@ def lower(function: Function, name: str, blas: bool = False, machine: Machine = 
     those of the language, to the bit. What is written depends on the ``machine`` a little, its
     results do not.
     """
-    return lower_kernel(schedule(function, blas), name, machine)
+    return lower_nest(schedule(function, blas), name, machine)
 
 
-def lower_kernel(kernel: Kernel, name: str, machine: Machine = ANY_MACHINE) -> str:
+def lower_nest(nest: LoopNest, name: str, machine: Machine = ANY_MACHINE) -> str:
     """Return LLVM text of a module for a loop nest, as :func:`lower` does for a function."""
-    signature = Signature.of(kernel.function)
+    signature = Signature.of(nest.function)
     module = Module(name, machine)
-    made = plan(kernel)
-    FunctionLowering(module, name, kernel, made, signature, symbols_of(kernel)).main()
-    write_worksize(module, kernel, made, signature)
+    made = plan(nest)
+    FunctionLowering(module, name, nest, made, signature, symbols_of(nest)).main()
+    write_worksize(module, nest, made, signature)
     return str(module)
 
 
@@ -73,7 +73,7 @@ class FunctionLowering:
         self,
         module: Module,
         name: str,
-        kernel: Kernel,
+        nest: LoopNest,
         made: Plan,
         signature: Signature,
         symbols: dict[str, str],
@@ -81,14 +81,14 @@ class FunctionLowering:
     ) -> None:
         self._module = module
         self._name = name
-        self._kernel = kernel
+        self._nest = nest
         self._plan = made
         self._signature = signature
         self._symbols = symbols
         self.writer = Writer(module, symbols)
         self._is_part = indices is not None
         # without scratch there are at most buffers of no bytes, which nothing touches
-        has_work = self._is_part or kernel.is_body
+        has_work = self._is_part or nest.is_body
         arena = "%work" if has_work else "%arena" if made.needs_work else "null"
         self.elements = Elements(self.writer, made, arena)
         self.indices: dict[Loop, str] = dict(indices or {})
@@ -101,15 +101,15 @@ class FunctionLowering:
     def main(self) -> None:
         """Write the kernel: checks, the aligned arena, the nest."""
         writer = self.writer
-        writer.checks = checks_of(writer, self._kernel, self._plan)
-        self.body_of(self._kernel.body)
+        writer.checks = checks_of(writer, self._nest, self._plan)
+        self.body_of(self._nest.body)
         self._finish()
         head = f"define i32 @{self._name}({self._signature.llvm_parameters})"
         self._module.functions.append(writer.text(head))
 
     @cached_property
     def _left_open(self) -> Container[Value]:
-        return left_open(self._kernel.function)
+        return left_open(self._nest.function)
 
     # -- bodies of loops and branches --------------------------------------------------------------
 
@@ -123,22 +123,22 @@ class FunctionLowering:
         found = self._bodies.get((node, position))
         if found is None:
             found = self._bodies[node, position] = self._write_body(
-                self._kernel.bodies[node][position],
+                self._nest.bodies[node][position],
                 self._plan.bodies[node][position],
                 self.writer.runs_often or node.op.name in ("scan", "while"),
             )
         return found
 
-    def _write_body(self, kernel: Kernel, made: Plan, repeats: bool) -> Body:
+    def _write_body(self, nest: LoopNest, made: Plan, repeats: bool) -> Body:
         name = self._module.fresh(f"{self._module.name}.body")
-        signature = Signature.of(kernel.function, symbols=tuple(self._symbols))
-        inner = FunctionLowering(self._module, name, kernel, made, signature, self._symbols)
-        few = functions_among(kernel.statements) <= _MOST_INLINED
+        signature = Signature.of(nest.function, symbols=tuple(self._symbols))
+        inner = FunctionLowering(self._module, name, nest, made, signature, self._symbols)
+        few = functions_among(nest.statements) <= _MOST_INLINED
         inner.writer.runs_often = repeats and few
-        inner.body_of(kernel.body)
+        inner.body_of(nest.body)
         inner._finish()
         self.fails = self.fails or inner.fails
-        parameters = signature.llvm_parameters_of_body(kernel.overwrites)
+        parameters = signature.llvm_parameters_of_body(nest.overwrites)
         self._module.functions.append(
             inner.writer.text(f"define internal i32 @{name}({parameters})")
         )
@@ -155,8 +155,8 @@ class FunctionLowering:
             writer.start(label)
             writer.do(f"ret i32 {int(status)}")
         self.fails = self.fails or self.elements.may_fail or bool(self._refusals)
-        if not self._is_part and not self._kernel.is_body:
-            if self._kernel.function.size_symbols:
+        if not self._is_part and not self._nest.is_body:
+            if self._nest.function.size_symbols:
                 writer.start("size")
                 writer.do(f"ret i32 {int(Status.SIZE)}")
             if self._plan.needs_work:
@@ -181,14 +181,14 @@ class FunctionLowering:
         names = {loop: f"%index{i}" for i, loop in enumerate(open_loops)}
         name = f"{self._name}.part{part.number}"
         inner = FunctionLowering(
-            self._module, name, self._kernel, self._plan, self._signature, self._symbols, names
+            self._module, name, self._nest, self._plan, self._signature, self._symbols, names
         )
         inner.body_of(part.body)
         inner._finish()
         self.fails = self.fails or inner.fails
         given = self._signature.llvm_parameters
-        if self._kernel.is_body:
-            given = self._signature.llvm_parameters_of_body(self._kernel.overwrites)
+        if self._nest.is_body:
+            given = self._signature.llvm_parameters_of_body(self._nest.overwrites)
         parameters = ", ".join([given, *(f"i64 {name}" for name in names.values())])
         self._module.functions.append(
             inner.writer.text(f"define internal i32 @{name}({parameters}) noinline")
@@ -221,7 +221,7 @@ class FunctionLowering:
                 self._finished(made.statement, total, self._own(made.statement))
 
     def _loop(self, loop: Loop) -> None:
-        writer, folds = self.writer, self.elements.folds
+        writer, horizontal = self.writer, self.elements.horizontal
         running = self.begin(loop)
         grouped = [made for made in running if made.state.grouped]
         end = writer.size(loop.size)
@@ -230,24 +230,24 @@ class FunctionLowering:
             self.indices[loop] = index
             for staged, buffer in zip(loop.staged, self._plan.staged.get(loop, ())):
                 assert isinstance(index, Lane)
-                turn(self.elements, staged, index, buffer)
+                transpose(self.elements, staged, index, buffer)
             before, writer.inlines = writer.inlines, functions_in(loop) <= _MOST_INLINED
             self.body_of(loop.body)
             writer.inlines = before
             for staged in loop.staged:
-                del self.elements.turned[staged]
+                del self.elements.transposed[staged]
             del self.indices[loop]
 
         def alone(index: str) -> None:
             body(index)
-            folds.flush()
+            horizontal.flush()
 
         times = unrolled_by(loop) if writer.lanes > 1 and not grouped else 1
         if times > 1:
-            write_unrolled(writer, end, times, body, folds)
+            write_unrolled(writer, end, times, body, horizontal)
             self.end(running)
             return
-        folds.flush()
+        horizontal.flush()
         inner = inner_of(loop, self._plan) if writer.lanes > 1 and not grouped else None
         stored = self._plan.storage.__contains__
         block = with_interior(self.elements, loop, stored, alone) if loop.block > 1 else alone
@@ -275,26 +275,26 @@ class FunctionLowering:
 
     def _statement(self, statement: Statement) -> None:
         node = statement.node
-        if not statement.dims and node.op.is_elementwise and statement.kind is Kind.MAP:
+        if not statement.dims and node.op.is_elementwise and statement.kind is StatementKind.MAP:
             elements = self.elements
             known = elements.registers
             operands = [known.get(x) or elements.element(x, ()) for x in node.operands]
             self._finished(statement, lower_scalar(self.writer, node, operands), [])
             return
-        if statement.kind is Kind.WHOLE:
+        if statement.kind is StatementKind.WHOLE:
             self._whole(statement)
             return
         own = self._own(statement)
-        if statement.kind is Kind.SCATTER:
+        if statement.kind is StatementKind.SCATTER:
             self._scatter(statement, own)
-        elif statement.kind is Kind.PIECE:
+        elif statement.kind is StatementKind.PIECE:
             self._piece(statement, own)
-        elif statement.kind is Kind.COPY:
+        elif statement.kind is StatementKind.COPY:
             value = self.elements.element(statement.value, tuple(own))
             self._write_outputs(statement, own, value)
-        elif statement.kind is Kind.REDUCE:
+        elif statement.kind is StatementKind.REDUCE:
             self._reduce(statement, own)
-        elif statement.kind is Kind.BASE:
+        elif statement.kind is StatementKind.BASE:
             self._finished(statement, self.elements.element(node.operands[0], tuple(own)), own)
         else:
             self._finished(statement, self._value(statement, own), own)
@@ -386,14 +386,14 @@ class FunctionLowering:
     def _write_whole(self, statement: Statement) -> None:
         elements, node = self.elements, statement.node
         scratch = tuple(map(elements.pointer, self._plan.scratch[statement]))
-        bodies = self._kernel.bodies.get(node)
+        bodies = self._nest.bodies.get(node)
         if bodies is not None:
-            shares = self._kernel.shares
+            shares = self._nest.shares
             control = Control(self, node, bodies, shares, scratch, self._left_open)
             for value, register in control.write().items():
                 elements.registers[value] = register
                 for output in statement.outputs:
-                    if self._kernel.function.results[output] is value:
+                    if self._nest.function.results[output] is value:
                         dtype = value.type.dtype
                         place = Place(self._scalar_output(output, dtype), "0")
                         elements.store(place, dtype, register)

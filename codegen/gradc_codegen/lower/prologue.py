@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from gradc_codegen.abi import LARGEST_SIZE, Signature
-from gradc_codegen.nest.loop_nest import Kernel
+from gradc_codegen.nest.loop_nest import LoopNest
 from gradc_codegen.storage.storage import ALIGNMENT, Plan
 from gradc_codegen.text.module import Module
 from gradc_codegen.text.writer import Writer
 
 
-def symbols_of(kernel: Kernel) -> dict[str, str]:
+def symbols_of(nest: LoopNest) -> dict[str, str]:
     """Return the registers of a kernel's sizes."""
-    return {name: f"%size{i}" for i, name in enumerate(kernel.function.size_symbols)}
+    return {name: f"%size{i}" for i, name in enumerate(nest.function.size_symbols)}
 
 
 def aligned_size(writer: Writer, plan: Plan, slot: int) -> str:
@@ -29,9 +29,9 @@ def total_bytes(writer: Writer, made: Plan) -> str:
     return total
 
 
-def write_worksize(module: Module, kernel: Kernel, made: Plan, signature: Signature) -> None:
+def write_worksize(module: Module, nest: LoopNest, made: Plan, signature: Signature) -> None:
     """Write the function that says how long ``work`` is: the arena, and room to align it."""
-    writer = Writer(module, symbols_of(kernel))
+    writer = Writer(module, symbols_of(nest))
     total = total_bytes(writer, made)
     if made.slots:
         some = writer.emit(f"icmp ne i64 {total}, 0")
@@ -44,10 +44,10 @@ def write_worksize(module: Module, kernel: Kernel, made: Plan, signature: Signat
     module.functions.append(writer.text(head))
 
 
-def checks_of(writer: Writer, kernel: Kernel, made: Plan) -> list[str]:
+def checks_of(writer: Writer, nest: LoopNest, made: Plan) -> list[str]:
     """Return the lines at a kernel's entry: they check sizes and scratch and align ``%arena``."""
     lines: list[str] = []
-    sizes = range(len(kernel.function.size_symbols))
+    sizes = range(len(nest.function.size_symbols))
     for i in sizes:
         lines += [
             f"  %size{i}.bad = icmp ugt i64 %size{i}, {LARGEST_SIZE}",

@@ -2,7 +2,7 @@
 
 With lanes along the loop a whole group is one to four vectors, and what is left behind the last one
 runs under a mask. Without, a group whose body is short is joined in registers, its partials one
-after another in the order in which they fold; any other goes element by element.
+after another in the order in which they are reduced; any other goes element by element.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gradc_codegen.lower.reductions import Running
-from gradc_codegen.nest.loop_nest import Kind, Loop, Statement
+from gradc_codegen.nest.loop_nest import Loop, Statement, StatementKind
 from gradc_codegen.scalar.lower_scalar import is_function
 from gradc_codegen.text.indices import Lane, is_number
 from gradc_codegen.text.writer import Writer
@@ -55,7 +55,9 @@ def _is_short(loop: Loop, running: Sequence[Running]) -> bool:
     statements = [item for item in loop.body if isinstance(item, Statement)]
     return (
         len(statements) == len(loop.body) <= _LONGEST_IN_REGISTERS
-        and all(statement.kind in (Kind.REDUCE, Kind.MAP) for statement in statements)
+        and all(
+            statement.kind in (StatementKind.REDUCE, StatementKind.MAP) for statement in statements
+        )
         and not any(is_function(statement.node) for statement in statements)
         and all(not made.state.inner for made in running)
         and len({made.lanes for made in running}) == 1
@@ -131,7 +133,7 @@ class _Lanes(_WholeAndRest):
 
 
 class _InRegisters(_WholeAndRest):
-    """A whole group without memory: each partial in turn, joined as soon as its neighbour is."""
+    """A whole group without memory: each partial by itself, joined as soon as its neighbour is."""
 
     def _whole(self, start: str) -> None:
         self._join(start, reduction.GROUP)
@@ -155,7 +157,7 @@ class _InRegisters(_WholeAndRest):
     def _joined(self, start: str, count: int, first: int, stride: int) -> list[str | None]:
         """Return the joins of the partials ``first``, ``first + stride``, …; None without elements.
 
-        Partials fold by halving, so those that are half of them apart are joined first.
+        Partials are reduced by halving, so those that are half of them apart are joined first.
         """
         if stride < self.running[0].lanes:
             left = self._joined(start, count, first, 2 * stride)

@@ -1,7 +1,7 @@
 """Reductions in the defined order: where they start, one step, and the joins after each group.
 
-Element ``i`` joins partial ``i mod lanes`` of its group of 32; partials fold by halving; groups
-join into chunks of 4096, chunks into the total. Every state starts from the identity, which
+Element ``i`` joins partial ``i mod lanes`` of its group of 32; partials are reduced by halving;
+groups join into chunks of 4096, chunks into the total. Every state starts from the identity, which
 changes no bit. Where the length is known only at run time and turns out to be 32 or less, all
 elements join in order, from left to right.
 
@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 from gradc_codegen.lower import triangular_bounds
 from gradc_codegen.lower.elements import Elements, Place
-from gradc_codegen.lower.horizontal_reductions import Kind
+from gradc_codegen.lower.horizontal_reductions import Joined
 from gradc_codegen.nest.loop_nest import Loop, Statement
 from gradc_codegen.scalar.lower_scalar import lower_word, multiply_add, select
 from gradc_codegen.storage.storage import Accumulator, Buffer
 from gradc_codegen.text.module import REGISTER, literal
-from gradc_codegen.text.vectors import element, folded, piece
+from gradc_codegen.text.vectors import element, piece, reduced
 from gradc_ir.core.types import DType
 from gradc_ir.meaning import reduction
 from gradc_ir.ops.reduce import highest, lowest
@@ -236,11 +236,11 @@ class Running:
             self._each(write)
 
     def join_group(self) -> None:
-        """Fold the partials into the chunk."""
+        """Reduce the partials into the chunk."""
         if "row" in self._stack:
             own = self._index_of(self.statement)
             self._join_into(
-                self._chunk(own), self._folded(self._load(_Cell(*self._stack["row"])), self.lanes)
+                self._chunk(own), self._reduced(self._load(_Cell(*self._stack["row"])), self.lanes)
             )
         elif self.state.along == 1:
 
@@ -290,7 +290,7 @@ class Running:
         if self.state.is_free_along and not self.state.inner:
             own = self._index_of(self.statement)
             row = self._load(_Cell(*self._stack["row"]))
-            self._join_into(self._total(own), self._folded(row, self.state.along))
+            self._join_into(self._total(own), self._reduced(row, self.state.along))
         total = self._load(_Cell(*self._stack["total"])) if self._register else None
         for place, type_ in self._stack.values():
             writer.release(type_, place)
@@ -314,7 +314,7 @@ class Running:
                 [identity(self.statement)],
             )
             if state.inner:
-                self._join_into(self._total(own), self._folded(x, writer.lanes))
+                self._join_into(self._total(own), self._reduced(x, writer.lanes))
             else:
                 row = _Cell(*self._stack["row"])
                 self._store(row, self._join(self._load(row), x))
@@ -381,17 +381,17 @@ class Running:
         if row is not None:
             self._store(row, partial)
         elif (self.in_rest and self.short is not None) or not writer.inlines:
-            self._join_into(self._chunk(own), self._folded(partial, self.lanes))
+            self._join_into(self._chunk(own), self._reduced(partial, self.lanes))
         else:
             cell = self._chunk(own)
-            kind = Kind(type_, self.lanes, self._word)
-            self.elements.folds.add(
+            kind = Joined(type_, self.lanes, self._word)
+            self.elements.horizontal.add(
                 kind, partial, self._join, functools.partial(self._join_into, cell)
             )
 
-    def _folded(self, row: str, lanes: int) -> str:
+    def _reduced(self, row: str, lanes: int) -> str:
         """Return the lanes of a vector joined: partials, or what may be joined in any order."""
-        return folded(self.elements.writer, row, REGISTER[self.dtype], lanes, self._join)
+        return reduced(self.elements.writer, row, REGISTER[self.dtype], lanes, self._join)
 
     # -- joins -------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gradc_codegen.lower.lowering import Lowering
 from gradc_codegen.lower.reductions import narrowed
-from gradc_codegen.nest.loop_nest import Item, Kind, Loop, Statement
+from gradc_codegen.nest.loop_nest import Item, Loop, Statement, StatementKind
 from gradc_codegen.schedule.lanes import dim_of
 from gradc_codegen.storage.storage import Plan
 
@@ -29,7 +29,7 @@ def inner_of(loop: Loop, plan: Plan) -> Loop | None:
     if isinstance(inner.size, int) and inner.size < _LEAST_LENGTH:
         return None
     sums = [item for item in inner.body if isinstance(item, Statement)]
-    if len(sums) != 1 or sums[0].kind is not Kind.REDUCE or inner.reductions != sums:
+    if len(sums) != 1 or sums[0].kind is not StatementKind.REDUCE or inner.reductions != sums:
         return None
     if plan.accumulators[sums[0]].grouped:
         return None
@@ -63,7 +63,7 @@ def write_tiles(lowering: Lowering, loop: Loop, inner: Loop) -> str:
             elements.registers = dict(common)
             lowering.body_of(before)
             tiles.append((index, elements.registers, lowering.begin(inner)))
-        elements.folds.flush()
+        elements.horizontal.flush()
 
         def step(at: str, joining: slice = slice(None)) -> None:
             lowering.indices[inner] = at
@@ -93,7 +93,7 @@ def write_tiles(lowering: Lowering, loop: Loop, inner: Loop) -> str:
             lowering.indices[loop], elements.registers = index, registers
             lowering.end(running)
             lowering.body_of(behind)
-        elements.folds.flush()
+        elements.horizontal.flush()
         del lowering.indices[loop]
         elements.registers = common
 

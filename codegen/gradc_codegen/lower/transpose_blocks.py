@@ -1,8 +1,8 @@
-"""Turning blocks of arrays: what lies apart for lanes is copied to scratch, side by side.
+"""Transposing blocks of arrays: what lies apart for lanes is copied to scratch, side by side.
 
-Eight rows of eight neighbours are loaded as eight vectors and turned in registers, by three rounds
-of shuffles that exchange halves, quarters and neighbours. What does not fill such a square is
-gathered.
+Eight rows of eight neighbours are loaded as eight vectors and transposed in registers, by three
+rounds of shuffles that exchange halves, quarters and neighbours. What does not fill such a square
+is gathered.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _AHEAD = 32
 _LINE = 64
 
 
-def turn(elements: Elements, staged: Staged, at: Lane, buffer: Buffer) -> None:
+def transpose(elements: Elements, staged: Staged, at: Lane, buffer: Buffer) -> None:
     """Copy a block of an array, the lanes from ``at`` on, and have it read from there."""
     writer, value = elements.writer, staged.value
     shape = value.type.shape
@@ -39,11 +39,11 @@ def turn(elements: Elements, staged: Staged, at: Lane, buffer: Buffer) -> None:
         start = "0"
         if squares and axis == last:
             start = writer.whole_blocks("0", size, _SIDE)
-            _turn_squares(elements, staged, at, buffer, others, start)
+            _transpose_squares(elements, staged, at, buffer, others, start)
         writer.loop(start, size, lambda index: nest([*others, index]))
 
     nest([])
-    elements.turned[staged] = at, buffer
+    elements.transposed[staged] = at, buffer
 
 
 def _gather(elements: Elements, staged: Staged, at: str, buffer: Buffer, others: list[str]) -> None:
@@ -53,10 +53,10 @@ def _gather(elements: Elements, staged: Staged, at: str, buffer: Buffer, others:
     elements.store(place, staged.value.type.dtype, register, mask=False)
 
 
-def _turn_squares(
+def _transpose_squares(
     elements: Elements, staged: Staged, at: Lane, buffer: Buffer, others: list[str], end: str
 ) -> None:
-    """Turn the columns before ``end``, eight rows at a time, and fetch rows that come soon.
+    """Transpose the columns before ``end``, eight rows at a time, and fetch rows that come soon.
 
     Where lanes have a mask, since there are fewer rows, the last row stands for those behind it.
     """
@@ -74,7 +74,7 @@ def _turn_squares(
                 along = writer.minimum(along, bottom) if is_short else along
                 position = writer.linear([*others, along, Lane(first, "1")], shape)
                 rows.append(elements.memory.load(base, position, dtype))
-            for column, register in enumerate(_turned(elements, rows, REGISTER[dtype])):
+            for column, register in enumerate(_columns_of(elements, rows, REGISTER[dtype])):
                 index = [*others, writer.add(first, str(column))]
                 place = elements.in_block(staged, buffer, index, lanes)
                 assert isinstance(place.position, Lane)
@@ -106,7 +106,7 @@ def _turn_squares(
     writer.loop("0", str(lanes), along, _SIDE)
 
 
-def _turned(elements: Elements, rows: list[str], type_: str) -> list[str]:
+def _columns_of(elements: Elements, rows: list[str], type_: str) -> list[str]:
     """Return the columns of a square of rows."""
     writer = elements.writer
     whole = writer.type_of(type_, True)

@@ -1,22 +1,22 @@
 """Small loops inside of lanes, written several times over in place of running.
 
-Their vectors then stay in registers, and folds of several iterations become one.
+Their vectors then stay in registers, and horizontal reductions of several iterations become one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from gradc_codegen.lower.horizontal_reductions import Folds
-from gradc_codegen.nest.loop_nest import Item, Kind, Loop, Part, Statement
+from gradc_codegen.lower.horizontal_reductions import HorizontalReductions
+from gradc_codegen.nest.loop_nest import Item, Loop, Part, Statement, StatementKind
 from gradc_codegen.text.indices import is_number
 from gradc_codegen.text.writer import Writer
 
 # As many statements may be written out in place of a loop.
 _MOST_STATEMENTS = 40
 _SHORT = 4
-# so many sums are folded at once
-_FOLDED = 8
+# so many sums over lanes are reduced at once
+_SUMS_AT_ONCE = 8
 _LONGEST_BODY = 4
 
 
@@ -24,7 +24,7 @@ def unrolled_by(loop: Loop) -> int:
     """Return how often the body of a loop inside of lanes is written for one iteration."""
     if isinstance(loop.size, int) and loop.size <= _SHORT:
         return loop.size if _weight(loop) <= _MOST_STATEMENTS else 1
-    return _FOLDED if _folds(loop) else 1
+    return _SUMS_AT_ONCE if _sums_over_lanes(loop) else 1
 
 
 def _weight(item: Item) -> float:
@@ -36,14 +36,14 @@ def _weight(item: Item) -> float:
     return item.size * sum(map(_weight, item.body))
 
 
-def _folds(loop: Loop) -> bool:
+def _sums_over_lanes(loop: Loop) -> bool:
     """Whether a loop is short and makes sums over the lanes of a loop outside."""
     return (
         len(loop.body) <= _LONGEST_BODY
         and all(isinstance(item, Statement) for item in loop.body)
         and any(
             isinstance(item, Statement)
-            and item.kind is Kind.REDUCE
+            and item.kind is StatementKind.REDUCE
             and any(around.block > 1 and dim == item.sequential for around, dim in item.loops)
             for item in loop.body
         )
@@ -51,7 +51,11 @@ def _folds(loop: Loop) -> bool:
 
 
 def write_unrolled(
-    writer: Writer, end: str, times: int, body: Callable[[str], None], folds: Folds
+    writer: Writer,
+    end: str,
+    times: int,
+    body: Callable[[str], None],
+    horizontal: HorizontalReductions,
 ) -> None:
     """Write a loop from 0 to ``end`` whose body is written several times for one iteration."""
     whole = writer.whole_blocks("0", end, times)
@@ -61,17 +65,17 @@ def write_unrolled(
             body(writer.add(start, str(position)))
 
     if whole == end == str(times):
-        several("0")  # its folds may wait for more
+        several("0")  # its reductions may wait for more
         return
-    folds.flush()
+    horizontal.flush()
 
     def flushed(start: str) -> None:
         several(start)
-        folds.flush()
+        horizontal.flush()
 
     def one(index: str) -> None:
         body(index)
-        folds.flush()
+        horizontal.flush()
 
     writer.loop("0", whole, flushed, times)
     if is_number(end):

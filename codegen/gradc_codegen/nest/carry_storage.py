@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from gradc_codegen.nest.loop_nest import Kernel
+from gradc_codegen.nest.loop_nest import LoopNest
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size
 
@@ -21,10 +21,10 @@ class Way(Enum):
     NUMBER = "on the stack, a register after LLVM"
     FEW = "a few elements on the stack, the next ones moved into their place"
     PLACED = "overwritten in place"
-    TURNED = "in two places that take turns"
+    DOUBLE_BUFFERED = "in two places, one read and one written, which are swapped"
 
 
-def ways(node: Node, kernels: Sequence[Kernel]) -> list[Way]:
+def ways(node: Node, nests: Sequence[LoopNest]) -> list[Way]:
     """Return how each carry of a loop is kept; nothing for a branch."""
     found: list[Way] = []
     on_stack = 0
@@ -33,7 +33,7 @@ def ways(node: Node, kernels: Sequence[Kernel]) -> list[Way]:
         count = type_.count
         if not type_.shape:
             found.append(Way.NUMBER)
-        elif i in kernels[-1].overwrites:
+        elif i in nests[-1].overwrites:
             found.append(Way.PLACED)
         elif (
             isinstance(count, int)
@@ -43,16 +43,18 @@ def ways(node: Node, kernels: Sequence[Kernel]) -> list[Way]:
             on_stack += 2 * count * type_.dtype.bytes
             found.append(Way.FEW)
         else:
-            found.append(Way.TURNED)
+            found.append(Way.DOUBLE_BUFFERED)
     return found
 
 
-def control_scratch(node: Node, kernels: Sequence[Kernel], arenas: Sequence[Size]) -> list[Size]:
+def control_scratch(node: Node, nests: Sequence[LoopNest], arenas: Sequence[Size]) -> list[Size]:
     """Return the bytes of scratch of a node: its bodies' arenas, then carries' second places."""
-    turned = [
-        node.results[i].type for i, way in enumerate(ways(node, kernels)) if way is Way.TURNED
+    doubled = [
+        node.results[i].type
+        for i, way in enumerate(ways(node, nests))
+        if way is Way.DOUBLE_BUFFERED
     ]
-    return [*arenas, *(type_.count * type_.dtype.bytes for type_ in turned)]
+    return [*arenas, *(type_.count * type_.dtype.bytes for type_ in doubled)]
 
 
 def left_open(function: Function) -> set[Value]:

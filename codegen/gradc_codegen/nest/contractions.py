@@ -26,13 +26,13 @@ class Layout(NamedTuple):
     ----------
     leading: the distance of the rows or columns that lie apart; within them elements are adjacent.
     steps: for each label of the stack the distance of two matrices; 0 where they are the same one.
-    turned: of an operand whether its summed axis is the one of adjacent elements, of the result
+    transposed: of an operand whether its summed axis is the one of adjacent elements, of the result
         whether its rows are.
     """
 
     leading: Size
     steps: tuple[Size, ...]
-    turned: bool
+    transposed: bool
 
 
 class Product(NamedTuple):
@@ -173,8 +173,8 @@ def _layout(
 ) -> Layout | None:
     """Return the layout of an array whose matrices have two groups for axes.
 
-    It is turned where the elements of the second group are adjacent. None where those of neither
-    are, or where a group is not one axis.
+    It is transposed where the elements of the second group are adjacent. None where those of
+    neither are, or where a group is not one axis.
     """
     steps: dict[str, Size] = {}
     step: Size = 1

@@ -1,4 +1,4 @@
-"""The loop nest as data: statements, the loops around them, and the kernel they make up."""
+"""The loop nest as data: statements, the loops around them, and the nest they make up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradc_ir.core.sizes import Size, product
 Reading: TypeAlias = tuple[int, ...]
 
 
-class Kind(Enum):
+class StatementKind(Enum):
     """What a statement does to its value's storage."""
 
     MAP = "map"  # one element of the value at every point of its dims
@@ -75,7 +75,7 @@ class Statement:
         number: int,
         node: Node,
         value: Value,
-        kind: Kind = Kind.MAP,
+        kind: StatementKind = StatementKind.MAP,
         dims: tuple[Size, ...] = (),
         labels: tuple[int, ...] = (),
         axis_dims: tuple[int, ...] = (),
@@ -131,7 +131,7 @@ class Staged(NamedTuple):
 
     @property
     def in_squares(self) -> bool:
-        """Whether a block is turned in registers, but for columns that fill no square."""
+        """Whether a block is transposed in registers, but for columns that fill no square."""
         type_ = self.value.type
         return self.axis == type_.rank - 2 and type_.dtype.is_float
 
@@ -149,7 +149,7 @@ class Loop:
     ----------
     block: how many iterations run at once, as lanes.
     reductions: the statements that join their elements over it.
-    staged: arrays that are turned, block by block, so that lanes lie side by side.
+    staged: arrays that are transposed, block by block, so that lanes lie side by side.
     """
 
     name: str
@@ -191,21 +191,21 @@ def loops_of(body: list[Item]) -> Iterator[Loop]:
 
 
 @dataclass(eq=False)
-class Kernel:
+class LoopNest:
     """A function as a loop nest.
 
     Parameters
     ----------
-    bodies: the kernels of the functions that nodes of control flow hold, in their order.
+    bodies: the nests of the functions that nodes of control flow hold, in their order.
     overwrites: for the body of a loop or branch the results that overwrite a parameter, and which.
     shares: for versions of an array that is overwritten the last one, whose memory they share.
-    is_body: whether it is part of another kernel: then all results are wanted.
+    is_body: whether it is part of another nest: then all results are wanted.
     """
 
     function: Function
     body: list[Item]
     statements: list[Statement]
-    bodies: Mapping[Node, tuple[Kernel, ...]] = field(default_factory=dict)
+    bodies: Mapping[Node, tuple[LoopNest, ...]] = field(default_factory=dict)
     overwrites: Mapping[int, int] = field(default_factory=dict)
     shares: Mapping[Value, Value] = field(default_factory=dict)
     is_body: bool = False
@@ -217,13 +217,13 @@ class Kernel:
 class _Printer:
     """Writes a nest; values are called by their parameter's name or by their number."""
 
-    def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
+    def __init__(self, nest: LoopNest) -> None:
+        self._nest = nest
         self._names: dict[Value, str] = {}
         self._computed = {
-            value for s in kernel.statements if s.kind is not Kind.COPY for value in s.values
+            value for s in nest.statements if s.kind is not StatementKind.COPY for value in s.values
         }
-        function = kernel.function
+        function = nest.function
         self._names.update(zip(function.params, function.names))
         for i, node in enumerate(function.body):
             for value in node.results:
@@ -231,13 +231,13 @@ class _Printer:
                 self._names[value] = f"%{i}{part}"
 
     def lines(self) -> Iterator[str]:
-        function = self._kernel.function
+        function = self._nest.function
         params = ", ".join(f"{n}: {t}" for n, t in zip(function.names, function.param_types))
         yield f"kernel @{function.name}({params})"
-        yield from self._body(self._kernel.body, "  ")
-        for result, param in self._kernel.overwrites.items():
+        yield from self._body(self._nest.body, "  ")
+        for result, param in self._nest.overwrites.items():
             yield f"  output {result} overwrites {function.names[param]}"
-        for bodies in self._kernel.bodies.values():
+        for bodies in self._nest.bodies.values():
             for body in bodies:
                 yield from _Printer(body).lines()
 
@@ -248,7 +248,7 @@ class _Printer:
                 yield f"{indent}for {item.name} in {item.size}{block}:"
                 for value, axis in item.staged:
                     at = [item.name if i == axis else ":" for i in range(value.type.rank)]
-                    yield f"{indent}  turn {self._names[value]}[{','.join(at)}]"
+                    yield f"{indent}  transpose {self._names[value]}[{','.join(at)}]"
                 yield from self._body(item.body, indent + "  ")
             elif isinstance(item, Part):
                 yield f"{indent}part {item.number}:"
@@ -263,17 +263,17 @@ class _Printer:
         where = f"[{','.join(at)}]" if at else ""
         target = self._names[statement.value] + where
         outputs = "".join(f" -> output {k}" for k in statement.outputs)
-        if statement.kind is Kind.COPY:
+        if statement.kind is StatementKind.COPY:
             return f"output {statement.outputs[0]}{where} = {self._operand(statement.value)}"
         operands = ", ".join(self._operand(operand) for operand in _read(statement))
-        if statement.kind is Kind.WHOLE:
+        if statement.kind is StatementKind.WHOLE:
             targets = ", ".join(self._whole(value) for value in statement.values)
             return f"{targets} = {node.op.name} {operands}" + outputs
         joined = {
-            Kind.REDUCE: "joins",
-            Kind.SCATTER: "at",
-            Kind.PIECE: "piece",
-            Kind.BASE: "from",
+            StatementKind.REDUCE: "joins",
+            StatementKind.SCATTER: "at",
+            StatementKind.PIECE: "piece",
+            StatementKind.BASE: "from",
         }.get(statement.kind, "=")
         return f"{target} {joined} {node.op.name} {operands}".rstrip() + outputs
 
@@ -295,8 +295,8 @@ class _Printer:
 def _read(statement: Statement) -> tuple[Value, ...]:
     """Return the operands a statement reads: the others of its node are other statements'."""
     operands = statement.node.operands
-    if statement.kind is Kind.BASE:
+    if statement.kind is StatementKind.BASE:
         return operands[:1]
-    if statement.kind is Kind.PIECE:
+    if statement.kind is StatementKind.PIECE:
         return operands[statement.operand : statement.operand + 1]
-    return operands[1:] if statement.kind is Kind.SCATTER else operands
+    return operands[1:] if statement.kind is StatementKind.SCATTER else operands

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gradc_codegen.nest.loop_nest import Kind, Loop, Statement
+from gradc_codegen.nest.loop_nest import Loop, Statement, StatementKind
 from gradc_codegen.schedule import barriers, cost, lanes, phases
 from gradc_ir.core.graph import Node
 from gradc_ir.core.op import Op
@@ -128,12 +128,12 @@ def _picking_aligned(scope: int) -> barriers.Pick:
 
 
 def _is_better_apart(statement: Statement, scope: int) -> bool:
-    """Whether a reduction would go through too large a state at every turn of its own loop.
+    """Whether a reduction would go through too large a state in every iteration of its own loop.
 
     It then gets loops of its own, of another order: of its result's axes one is outside. What is
     made in these loops would have to be kept for them, so a reader of such values stays.
     """
-    if statement.kind is not Kind.REDUCE or len(statement.remaining) < 3:
+    if statement.kind is not StatementKind.REDUCE or len(statement.remaining) < 3:
         return False
     if any(producer.scope == scope and producer.choice >= 0 for producer, _ in statement.inputs):
         return False

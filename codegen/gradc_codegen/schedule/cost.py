@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradc_codegen.nest.loop_nest import Kind, Reading, Statement
+from gradc_codegen.nest.loop_nest import Reading, Statement, StatementKind
 from gradc_codegen.schedule.barriers import APART
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node
@@ -20,13 +20,13 @@ SYMBOL_ESTIMATE = 1000
 _STRIDED = 1.25
 _STRIDED_FAR = 4.0
 _MOST_LINES = 512
-# What a reduction joins to at each turn is near. An outermost loop takes 32 turns at once, but not
+# What a reduction joins to in each iteration is near. An outermost loop takes 32 at once, but not
 # where each reads what no other does, such as a row of a matrix; small ones are near themselves.
 _JOINED = 1 / 2
 _JOINED_OUTERMOST = 1 / 256
 _JOINED_ONE_BY_ONE = 1.0
 _NEAR = 1 << 17
-# What an outer loop joins to at each turn must stay near the processor: this many bytes of it.
+# What an outer loop joins to in each iteration must stay near the processor: this many bytes of it.
 LARGEST_STATE = 1 << 17
 _JOINED_IN_ORDER = ("reduce_sum", "reduce_prod", "contract")
 
@@ -136,7 +136,7 @@ def joins_in_order(statement: Statement) -> bool:
 
 def joins_in_groups(statement: Statement) -> bool:
     """Whether a reduction has partials: the defined order of a float sum or product over 32."""
-    if statement.kind is not Kind.REDUCE or not joins_in_order(statement):
+    if statement.kind is not StatementKind.REDUCE or not joins_in_order(statement):
         return False
     size = statement.dims[statement.sequential]
     return not (isinstance(size, int) and size <= reduction.GROUP)
@@ -157,8 +157,8 @@ def traffic(statements: Sequence[Statement], scope: int) -> float:
     """Return an estimate of the elements moved by loops over the label that is chosen.
 
     What is there before is read in every phase, what is not used up in one loop is written and
-    read, and what a reduction joins to, inside of the loop it reduces, is both at every turn. What
-    lacks the label shares nothing yet.
+    read, and what a reduction joins to, inside of the loop it reduces, is both in every iteration.
+    What lacks the label shares nothing yet.
     """
     total = 0.0
     kept: set[int] = set()
@@ -181,7 +181,11 @@ def traffic(statements: Sequence[Statement], scope: int) -> float:
         if statement.number not in kept and (statement.outputs or choice == APART):
             kept.add(statement.number)
             total += _written_volume(statement)
-        if choice >= 0 and statement.sequential == choice and statement.kind is Kind.REDUCE:
+        if (
+            choice >= 0
+            and statement.sequential == choice
+            and statement.kind is StatementKind.REDUCE
+        ):
             total += _joined_volume(statement)
     return total
 
@@ -210,7 +214,7 @@ def _written_volume(statement: Statement) -> float:
 
 
 def _moved(statement: Statement, inner: float, along_last: bool) -> float:
-    """Return the elements moved for an array of which each turn has ``inner`` elements."""
+    """Return the elements moved for an array of which each iteration has ``inner`` elements."""
     product = inner * statement.volumes[statement.choice]
     if along_last and inner > 1:
         return product * (_STRIDED_FAR if inner > _MOST_LINES else _STRIDED)
@@ -222,11 +226,11 @@ def _joined_volume(statement: Statement) -> float:
     inner = kept_volume(statement)
     if inner <= 1:
         return 0.0
-    turns = statement.volumes[statement.choice]
+    iterations = statement.volumes[statement.choice]
     share = _JOINED if statement.loops else _JOINED_OUTERMOST
-    if not statement.loops and inner * turns <= _NEAR and _is_read_once(statement):
+    if not statement.loops and inner * iterations <= _NEAR and _is_read_once(statement):
         share = _JOINED_ONE_BY_ONE
-    return 2 * inner * (1 + turns * share)
+    return 2 * inner * (1 + iterations * share)
 
 
 def _is_read_once(statement: Statement) -> bool:

@@ -13,12 +13,12 @@ from itertools import takewhile
 
 from gradc_codegen.nest.loop_nest import (
     Item,
-    Kind,
     Loop,
     Part,
     Reading,
     Staged,
     Statement,
+    StatementKind,
     statements_of,
 )
 from gradc_codegen.scalar.lower_scalar import is_function
@@ -39,12 +39,12 @@ _LARGEST_SLAB = 1 << 16
 _MATH = 16.0
 _LOOP = 4.0
 # of the lanes of one vector, into partials and from there; one after another; and once for a loop
-_FOLD = 5.0
+_HORIZONTAL_REDUCTION = 5.0
 _IN_ORDER = 4.0
 _SUM = 20.0
 _VECTOR = 8
-# of an element that is turned: a load, three shuffles and a store of eight, for which a reader that
-# is the only one waits; or one by one
+# of an element that is transposed: a load, three shuffles and a store of eight, for which a reader
+# that is the only one waits; or one by one
 _IN_SQUARES = 5 / 8
 _IN_SQUARES_ONCE = 1.0
 _GATHERED = 1 + 1 / 8
@@ -116,7 +116,7 @@ def _is_possible(loop: Loop) -> bool:
             return False
         if isinstance(item, Loop):
             stack += item.body
-        elif item.kind is Kind.SCATTER and dim_of(item, loop) == item.sequential:
+        elif item.kind is StatementKind.SCATTER and dim_of(item, loop) == item.sequential:
             return False  # several lanes may add to the same element
     return True
 
@@ -127,10 +127,10 @@ def dim_of(statement: Statement, loop: Loop) -> int:
 
 
 def staged(loop: Loop) -> dict[Staged, float]:
-    """Return the arrays whose lanes lie apart and that are turned, and how often they are read.
+    """Return the arrays whose lanes lie apart and that are transposed, and how often they are read.
 
-    Those that are turned in registers need be read only once. A block of them is copied to scratch
-    at each turn, with lanes side by side; only the loops inside read it.
+    Those that are transposed in registers need be read only once. A block of them is copied to
+    scratch in each iteration, with lanes side by side; only the loops inside read it.
     """
     times: dict[Staged, float] = {}
     for statement in statements_of(loop.body):
@@ -147,11 +147,11 @@ def staged(loop: Loop) -> dict[Staged, float]:
     return {
         key: often
         for key, often in times.items()
-        if (often > 1 or _is_quickly_turned(key)) and _slab(key) <= _LARGEST_SLAB
+        if (often > 1 or _is_quickly_transposed(key)) and _slab(key) <= _LARGEST_SLAB
     }
 
 
-def _is_quickly_turned(staged: Staged) -> bool:
+def _is_quickly_transposed(staged: Staged) -> bool:
     return staged.in_squares and estimate(staged.value.type.shape[-1]) >= _VECTOR
 
 
@@ -163,10 +163,10 @@ def _is_last(value: Value, reading: Reading, dim: int) -> bool:
 
 def _slab(staged: Staged) -> float:
     """Return how many bytes a block of an array takes."""
-    return _turned(staged) * OUTER * staged.value.type.dtype.bytes
+    return _per_lane(staged) * OUTER * staged.value.type.dtype.bytes
 
 
-def _turned(staged: Staged) -> float:
+def _per_lane(staged: Staged) -> float:
     """Return how many elements of an array belong to one lane."""
     shape = staged.value.type.shape
     return math.prod(estimate(shape[axis]) for axis in staged.others)
@@ -176,7 +176,7 @@ def _turned(staged: Staged) -> float:
 
 
 def functions_in(loop: Loop) -> float:
-    """Return how many functions of eight numbers a turn of a loop computes, those inside aside."""
+    """Return how many functions of eight numbers an iteration computes, loops inside aside."""
     block = max((around.block for around, _ in next(statements_of(loop.body)).loops), default=1)
     own = (item for item in loop.body if isinstance(item, Statement))
     return functions_among(own) * max(1, block / _VECTOR)
@@ -221,25 +221,27 @@ def _cheapest(item: Item) -> float:
 
 
 def _in_lanes(loop: Loop, block: int) -> float:
-    turning = staged(loop)
-    turned = {found.value for found in turning}
-    copied = block * sum(_turned(one) * _turning(one, often) for one, often in turning.items())
+    blocks = staged(loop)
+    transposed = {found.value for found in blocks}
+    copied = block * sum(
+        _per_lane(one) * _transposition_cost(one, often) for one, often in blocks.items()
+    )
     trips = -(-estimate(loop.size) // block)
     sums = sum(_SUM for statement in loop.reductions if joins_in_groups(statement))
-    inside = sum(_of_lanes(item, loop, block, turned) for item in loop.body)
+    inside = sum(_of_lanes(item, loop, block, transposed) for item in loop.body)
     return _LOOP + sums + trips * (_LOOP + copied + inside)
 
 
-def _turning(staged: Staged, often: float) -> float:
-    if not _is_quickly_turned(staged):
+def _transposition_cost(staged: Staged, often: float) -> float:
+    if not _is_quickly_transposed(staged):
         return _GATHERED
     return _IN_SQUARES if often > 1 else _IN_SQUARES_ONCE
 
 
-def _of_lanes(item: Item, loop: Loop, block: int, turned: set[Value]) -> float:
+def _of_lanes(item: Item, loop: Loop, block: int, transposed: set[Value]) -> float:
     """Return the time of a nest for one block of a loop outside."""
     if isinstance(item, Loop):
-        inside = sum(_of_lanes(inner, loop, block, turned) for inner in item.body)
+        inside = sum(_of_lanes(inner, loop, block, transposed) for inner in item.body)
         return estimate(item.size) * (_LOOP + inside)
     assert isinstance(item, Statement)
     vectors = block / _VECTOR
@@ -247,18 +249,18 @@ def _of_lanes(item: Item, loop: Loop, block: int, turned: set[Value]) -> float:
     dim = dim_of(item, loop)
     for value, is_inside, reading in _readings(item):
         reading = _guessed(reading, item)
-        if is_inside(loop) or value in turned or _is_last(value, reading, dim):
+        if is_inside(loop) or value in transposed or _is_last(value, reading, dim):
             total += vectors
         elif dim in reading or -1 in reading:
             total += block
         else:
             total += 1
-    if item.kind is Kind.REDUCE and item.sequential == dim:
+    if item.kind is StatementKind.REDUCE and item.sequential == dim:
         if not joins_in_order(item):
             return total + vectors
         if not joins_in_groups(item):
             return total + _IN_ORDER * block
-        return total + _FOLD * max(1.0, block / OUTER)
+        return total + _HORIZONTAL_REDUCTION * max(1.0, block / OUTER)
     is_kept = bool(item.outputs) or all(
         around is not loop for around, _ in item.loops[: item.shared]
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 
-from gradc_codegen.nest.loop_nest import Item, Kind, Loop, Part, Statement
+from gradc_codegen.nest.loop_nest import Item, Loop, Part, Statement, StatementKind
 from gradc_codegen.schedule.cost import joins_in_groups
 
 MOST_OPERATIONS = 4000
@@ -19,7 +19,7 @@ _MOST_WAITING = 160
 _LOOP = 100
 _ARRAY_STATEMENT = 6
 _ELEMENT = 24  # one element of an array, with what is recomputed for it
-# partials: started, folded, joined
+# partials: started, reduced, joined
 _GROUPED_REDUCTION = 60
 
 
@@ -72,7 +72,7 @@ class _Cutter:
 
     def _weigh(self, item: Item) -> int:
         if isinstance(item, Statement):
-            if item.kind is Kind.WHOLE:
+            if item.kind is StatementKind.WHOLE:
                 return _LOOP
             if not item.dims:
                 return 1

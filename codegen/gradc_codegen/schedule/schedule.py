@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from gradc_codegen.nest.loop_nest import Item, Kernel, Kind, Loop, Statement
+from gradc_codegen.nest.loop_nest import Item, Loop, LoopNest, Statement, StatementKind
 from gradc_codegen.schedule import phases
 from gradc_codegen.schedule.choices import Choices
 from gradc_codegen.schedule.control_bodies import Draft, draft
@@ -24,7 +24,7 @@ from gradc_ir.core.graph import Function
 _NAMES = "ijklmnopqrstuvwxyz"
 
 
-def schedule(function: Function, blas: bool = False, choices: Choices | None = None) -> Kernel:
+def schedule(function: Function, blas: bool = False, choices: Choices | None = None) -> LoopNest:
     """Return the loop nest of a function; composite ops are expanded first.
 
     Parameters
@@ -36,7 +36,9 @@ def schedule(function: Function, blas: bool = False, choices: Choices | None = N
     return _scheduled(draft(function, blas), {}, choices or Choices(), is_body=False)
 
 
-def _scheduled(made: Draft, granted: Mapping[int, int], choices: Choices, is_body: bool) -> Kernel:
+def _scheduled(
+    made: Draft, granted: Mapping[int, int], choices: Choices, is_body: bool
+) -> LoopNest:
     """Return the loop nest of a function and of the bodies in it.
 
     ``granted``: the parameters that results overwrite.
@@ -54,7 +56,7 @@ def _scheduled(made: Draft, granted: Mapping[int, int], choices: Choices, is_bod
     _mark_sums_of_rows(statements)
     body = cut(_Scheduler(choices).arrange(statements, 0, 0))
     spread(body, choices.lanes)
-    return Kernel(function, body, statements, bodies, order.params, order.shares, is_body)
+    return LoopNest(function, body, statements, bodies, order.params, order.shares, is_body)
 
 
 def _mark_sums_of_rows(statements: list[Statement]) -> None:
@@ -117,7 +119,7 @@ class _Scheduler:
             choice = statement.choice
             statement.loops += ((loop, choice),)
             statement.remaining = tuple(dim for dim in statement.remaining if dim != choice)
-            if statement.sequential == choice and statement.kind is Kind.REDUCE:
+            if statement.sequential == choice and statement.kind is StatementKind.REDUCE:
                 loop.reductions.append(statement)
         loop.body = self.arrange(statements, depth + 1, 0)
         return loop

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradc_codegen.arrays.whole_array_ops import arrays_of, is_whole, read_whole
 from gradc_codegen.nest.index_maps import identity, own_dims, scatter_dims
-from gradc_codegen.nest.loop_nest import Kind, Reading, Statement
+from gradc_codegen.nest.loop_nest import Reading, Statement, StatementKind
 from gradc_codegen.schedule.choices import Choices
 from gradc_codegen.schedule.cost import estimate
 from gradc_codegen.schedule.in_place import Overwriting
@@ -100,7 +100,7 @@ class StatementBuilder:
     def _new(
         self,
         node: Node,
-        kind: Kind,
+        kind: StatementKind,
         dims: tuple[Size, ...],
         labels: tuple[int, ...],
         axis_dims: tuple[int, ...],
@@ -141,7 +141,7 @@ class StatementBuilder:
         reduces = len(dims) > rank
         made = self._new(
             node,
-            Kind.REDUCE if reduces else Kind.MAP,
+            StatementKind.REDUCE if reduces else StatementKind.MAP,
             dims,
             self._labels.of_dims(node) if dims else (),
             identity(rank),
@@ -154,7 +154,7 @@ class StatementBuilder:
 
     def _add_whole(self, node: Node) -> None:
         """Add the one statement of an op on whole arrays."""
-        made = self._new(node, Kind.WHOLE, (), (), ())
+        made = self._new(node, StatementKind.WHOLE, (), (), ())
         made.others = node.results[1:]
         whole = read_whole(node)
         for array in arrays_of(node):
@@ -183,13 +183,15 @@ class StatementBuilder:
         if not overwrites:
             rank = value.type.rank
             labels = tuple(self._labels.of(value, axis) for axis in range(rank))
-            copy = self._new(node, Kind.BASE, value.type.shape, labels, identity(rank))
+            copy = self._new(node, StatementKind.BASE, value.type.shape, labels, identity(rank))
             self._connect(copy, self._recomputed.of(x))
         part_labels = tuple(self._labels.of(part, axis) for axis in range(part.type.rank))
         axis_dims = scatter_dims(node)
         # where an axis counts no element is written twice
         sequential = 0 if indices[0].type.rank and 0 not in axis_dims else -1
-        writes = self._new(node, Kind.SCATTER, part.type.shape, part_labels, axis_dims, sequential)
+        writes = self._new(
+            node, StatementKind.SCATTER, part.type.shape, part_labels, axis_dims, sequential
+        )
         self._connect(writes, self._recomputed.of(part))
         for index in indices:
             self._connect(writes, self._recomputed.of(index))
@@ -211,7 +213,9 @@ class StatementBuilder:
         part = node.operands[1]
         labels = tuple(self._labels.of(part, axis) for axis in range(part.type.rank))
         dims = target_dims(node)
-        piece = self._new(node, Kind.PIECE, part.type.shape, labels, dims, operand=1, value=value)
+        piece = self._new(
+            node, StatementKind.PIECE, part.type.shape, labels, dims, operand=1, value=value
+        )
         self._connect(piece, self._recomputed.of(part))
         return piece
 
@@ -224,7 +228,7 @@ class StatementBuilder:
         for position, operand in enumerate(node.operands):
             labels = tuple(self._labels.of(operand, i) for i in range(operand.type.rank))
             piece = self._new(
-                node, Kind.PIECE, operand.type.shape, labels, axis_dims, operand=position
+                node, StatementKind.PIECE, operand.type.shape, labels, axis_dims, operand=position
             )
             self._connect(piece, self._recomputed.of(operand))
             pieces.append(piece)
@@ -236,7 +240,9 @@ class StatementBuilder:
         base = run[0].operands[0]
         rank = value.type.rank
         labels = tuple(self._labels.of(value, axis) for axis in range(rank))
-        writer = self._new(run[0], Kind.BASE, value.type.shape, labels, identity(rank), value=value)
+        writer = self._new(
+            run[0], StatementKind.BASE, value.type.shape, labels, identity(rank), value=value
+        )
         self._connect(writer, self._recomputed.of(base))
         for node in run:
             piece = self._piece(node, value)
@@ -263,6 +269,8 @@ class StatementBuilder:
             rank = value.type.rank
             labels = tuple(self._labels.of(value, axis) for axis in range(rank))
             shape = value.type.shape
-            made = self._new(value.node, Kind.COPY, shape, labels, identity(rank), value=value)
+            made = self._new(
+                value.node, StatementKind.COPY, shape, labels, identity(rank), value=value
+            )
             made.outputs = (position,)
             self._connect(made, self._recomputed.of(value))

@@ -11,10 +11,10 @@ from gradc_codegen.arrays.whole_array_ops import WHOLE
 from gradc_codegen.nest.carry_storage import control_scratch
 from gradc_codegen.nest.loop_nest import (
     Item,
-    Kernel,
-    Kind,
     Loop,
+    LoopNest,
     Statement,
+    StatementKind,
     loops_of,
     statements_of,
 )
@@ -30,18 +30,18 @@ _SMALL = 8  # what is shorter than a cache line is aligned to a number
 _MOST_PARTIALS_ON_STACK = 12
 
 
-def plan(kernel: Kernel) -> Plan:
-    """Return where the values of a kernel live."""
-    made = Plan(all_wanted=kernel.is_body)
-    for node, bodies in kernel.bodies.items():
+def plan(nest: LoopNest) -> Plan:
+    """Return where the values of a loop nest live."""
+    made = Plan(all_wanted=nest.is_body)
+    for node, bodies in nest.bodies.items():
         made.bodies[node] = tuple(map(plan, bodies))
-    _number(kernel.body)
-    _find_lifetimes(kernel, made)
-    buffers = _place_values(kernel, made)
-    lodge(kernel, made.storage)
-    buffers += _place_accumulators(kernel, made)
-    buffers += _place_scratch(kernel, made)
-    buffers += _place_staged(kernel, made)
+    _number(nest.body)
+    _find_lifetimes(nest, made)
+    buffers = _place_values(nest, made)
+    lodge(nest, made.storage)
+    buffers += _place_accumulators(nest, made)
+    buffers += _place_scratch(nest, made)
+    buffers += _place_staged(nest, made)
     _lay_out(made, buffers)
     return made
 
@@ -80,17 +80,17 @@ def sequential_loop(statement: Statement) -> int:
     return len(statement.loops)
 
 
-def _find_lifetimes(kernel: Kernel, made: Plan) -> None:
+def _find_lifetimes(nest: LoopNest, made: Plan) -> None:
     storage = made.storage
-    for statement in kernel.statements:
-        if statement.kind is not Kind.COPY:
+    for statement in nest.statements:
+        if statement.kind is not StatementKind.COPY:
             _write(statement, storage)
         for producer, _ in statement.inputs:
             here = storage[producer.value]
             here.read = True
             here.last = max(here.last, statement.position)
             if here.part != statement.part or (
-                statement.kind is Kind.WHOLE and producer.value.type.shape
+                statement.kind is StatementKind.WHOLE and producer.value.type.shape
             ):
                 here.memory = True
             if here.path:
@@ -109,7 +109,7 @@ def _write(statement: Statement, storage: dict[Value, Storage]) -> None:
         path = tuple(loop for loop, _ in statement.loops[:end])
         if end < len(statement.loops):
             part = statement.loops[end][0].part
-    if statement.kind is Kind.WHOLE:
+    if statement.kind is StatementKind.WHOLE:
         for value in statement.values:
             # numbers that a loop or branch makes are in registers
             memory = bool(value.type.shape)
@@ -117,7 +117,7 @@ def _write(statement: Statement, storage: dict[Value, Storage]) -> None:
         return
     have = storage.get(statement.value)
     if have is None:
-        memory = statement.kind is Kind.PIECE or part != statement.part
+        memory = statement.kind is StatementKind.PIECE or part != statement.part
         storage[statement.value] = Storage(path, part, memory, position, position)
     else:
         have.memory = True
@@ -135,17 +135,22 @@ def _common(a: tuple[Loop, ...], b: tuple[Loop, ...]) -> tuple[Loop, ...]:
     return a[:count]
 
 
-def _place_values(kernel: Kernel, made: Plan) -> list[Buffer]:
+def _place_values(nest: LoopNest, made: Plan) -> list[Buffer]:
     buffers = []
     done: set[Value] = set()
     common: dict[Value, Buffer] = {}
     outputs = {
-        kernel.function.results[output]: output
-        for statement in kernel.statements
-        if statement.kind is not Kind.COPY
+        nest.function.results[output]: output
+        for statement in nest.statements
+        if statement.kind is not StatementKind.COPY
         for output in statement.outputs
     }
-    pairs = ((s, value) for s in kernel.statements if s.kind is not Kind.COPY for value in s.values)
+    pairs = (
+        (s, value)
+        for s in nest.statements
+        if s.kind is not StatementKind.COPY
+        for value in s.values
+    )
     for statement, value in pairs:
         if value in done:
             continue
@@ -158,13 +163,13 @@ def _place_values(kernel: Kernel, made: Plan) -> list[Buffer]:
             here.kept = tuple(
                 axis for axis in wide if not shared or statement.axis_dims[axis] not in shared
             )
-            here.memory = here.memory or bool(here.kept) or value in kernel.shares
-            if here.memory and (value in outputs or value in kernel.shares):
+            here.memory = here.memory or bool(here.kept) or value in nest.shares
+            if here.memory and (value in outputs or value in nest.shares):
                 here.kept = tuple(wide)
             elif here.memory:
                 here.lanes = max((loop.block for loop in here.path), default=1)
         if here.memory:
-            last = kernel.shares.get(value, value)
+            last = nest.shares.get(value, value)
             here.output = outputs.get(last, -1)
             if made.all_wanted and here.output >= 0:
                 continue
@@ -173,18 +178,18 @@ def _place_values(kernel: Kernel, made: Plan) -> list[Buffer]:
                 here.buffer.first = min(here.buffer.first, here.first)
                 here.buffer.last = max(here.buffer.last, here.last)
                 continue
-            alone = not statement.others and not here.read and value not in kernel.shares
-            if alone and (statement.kind is Kind.WHOLE or value.op.name == "concatenate"):
+            alone = not statement.others and not here.read and value not in nest.shares
+            if alone and (statement.kind is StatementKind.WHOLE or value.op.name == "concatenate"):
                 continue
             count = product(shape[axis] for axis in here.kept) * here.lanes
             here.buffer = Buffer(count * value.type.dtype.bytes, here.first, here.last)
             buffers.append(here.buffer)
-            if value in kernel.shares:
+            if value in nest.shares:
                 common[last] = here.buffer
     return buffers
 
 
-def _place_accumulators(kernel: Kernel, made: Plan) -> list[Buffer]:
+def _place_accumulators(nest: LoopNest, made: Plan) -> list[Buffer]:
     buffers: list[Buffer] = []
 
     def visit(body: list[Item], on_stack: int, block: int) -> None:
@@ -222,19 +227,19 @@ def _place_accumulators(kernel: Kernel, made: Plan) -> list[Buffer]:
             buffers.append(state.partials)
         return 0
 
-    visit(kernel.body, 0, 1)
+    visit(nest.body, 0, 1)
     return buffers
 
 
-def _place_scratch(kernel: Kernel, made: Plan) -> list[Buffer]:
+def _place_scratch(nest: LoopNest, made: Plan) -> list[Buffer]:
     """Return the scratch that ops on whole arrays ask for, while they run."""
     buffers: list[Buffer] = []
-    for statement in kernel.statements:
-        if statement.kind is Kind.WHOLE:
+    for statement in nest.statements:
+        if statement.kind is StatementKind.WHOLE:
             position, node = statement.position, statement.node
             if node in made.bodies:
                 wanted = control_scratch(
-                    node, kernel.bodies[node], [body.bytes for body in made.bodies[node]]
+                    node, nest.bodies[node], [body.bytes for body in made.bodies[node]]
                 )
             else:
                 wanted = list(WHOLE[node.op.name].scratch(node))
@@ -245,10 +250,10 @@ def _place_scratch(kernel: Kernel, made: Plan) -> list[Buffer]:
     return buffers
 
 
-def _place_staged(kernel: Kernel, made: Plan) -> list[Buffer]:
+def _place_staged(nest: LoopNest, made: Plan) -> list[Buffer]:
     """Return the scratch for blocks of arrays whose lanes lie apart."""
     buffers: list[Buffer] = []
-    for loop in loops_of(kernel.body):
+    for loop in loops_of(nest.body):
         if loop.staged:
             position = next(statements_of(loop.body)).position
             made.staged[loop] = pieces = tuple(

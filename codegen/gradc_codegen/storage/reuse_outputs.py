@@ -9,30 +9,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from gradc_codegen.nest.loop_nest import Kernel, Kind, Reading, Statement
+from gradc_codegen.nest.loop_nest import LoopNest, Reading, Statement, StatementKind
 from gradc_codegen.storage.storage import Storage
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
 
 
-def lodge(kernel: Kernel, storage: Mapping[Value, Storage]) -> None:
+def lodge(nest: LoopNest, storage: Mapping[Value, Storage]) -> None:
     """Let values live in outputs, one in each, where the output is wanted.
 
     The last reader of the value is done before anything is written to the output, or it is what
     writes the output, each element where it has just read the value's.
     """
-    if kernel.is_body:  # where its results are may be memory that it reads
+    if nest.is_body:  # where its results are may be memory that it reads
         return
-    writers = _writers(kernel)
+    writers = _writers(nest)
     if not writers:
         return
-    readers = _readers(kernel)
+    readers = _readers(nest)
     for value, here in storage.items():
-        if here.buffer is None or here.output >= 0 or value in kernel.shares:
+        if here.buffer is None or here.output >= 0 or value in nest.shares:
             continue
         same_size = writers.get(here.buffer.bytes, {})
         for output, writer in same_size.items():
-            result = kernel.function.results[output]
+            result = nest.function.results[output]
             first = storage[result].first if result in storage else writer.position
             if here.last < first or (
                 _reads_where_it_writes(writer, value, readers.get(value, []))
@@ -45,23 +45,23 @@ def lodge(kernel: Kernel, storage: Mapping[Value, Storage]) -> None:
                 break
 
 
-def _writers(kernel: Kernel) -> dict[Size, dict[int, Statement]]:
+def _writers(nest: LoopNest) -> dict[Size, dict[int, Statement]]:
     """Return the statements that write an array of the caller's, by its bytes and its number."""
     found: dict[Size, dict[int, Statement]] = {}
-    results = kernel.function.results
+    results = nest.function.results
     times = Counter(results)
-    for statement in kernel.statements:
+    for statement in nest.statements:
         for output in statement.outputs:
             result = results[output]
-            if result.type.shape and times[result] == 1 and result not in kernel.shares:
+            if result.type.shape and times[result] == 1 and result not in nest.shares:
                 bytes_ = result.type.count * result.type.dtype.bytes
                 found.setdefault(bytes_, {})[output] = statement
     return found
 
 
-def _readers(kernel: Kernel) -> dict[Value, list[tuple[Statement, Reading]]]:
+def _readers(nest: LoopNest) -> dict[Value, list[tuple[Statement, Reading]]]:
     found: dict[Value, list[tuple[Statement, Reading]]] = {}
-    for statement in kernel.statements:
+    for statement in nest.statements:
         for producer, reading in statement.inputs:
             for value in producer.values:
                 found.setdefault(value, []).append((statement, reading))
@@ -72,7 +72,10 @@ def _reads_where_it_writes(
     writer: Statement, value: Value, readers: list[tuple[Statement, Reading]]
 ) -> bool:
     """Whether a statement alone reads a value at its time, and that at the index it writes."""
-    if writer.kind not in (Kind.MAP, Kind.COPY) or value.type != writer.value.type:
+    if (
+        writer.kind not in (StatementKind.MAP, StatementKind.COPY)
+        or value.type != writer.value.type
+    ):
         return False
     return all(
         statement is writer and reading == writer.axis_dims

@@ -38,7 +38,7 @@ def element(writer: Writer, vector: str, type_: str, lane: int) -> str:
     return writer.emit(f"extractelement {writer.type_of(type_, True)} {vector}, i64 {lane}")
 
 
-def folded(
+def reduced(
     writer: Writer, vector: str, type_: str, width: int, join: Callable[[str, str], str]
 ) -> str:
     """Write the lanes of a vector joined by halving: lane i with lane i + width / 2, and so on."""

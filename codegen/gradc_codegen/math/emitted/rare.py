@@ -114,13 +114,13 @@ def repeated(
     """
     body = start[0].body
     before, number = body.block, len(body.lines)
-    head, turn, done = (f"{word}{number}" for word in ("repeat", "turn", "done"))
+    head, inside, done = (f"{word}{number}" for word in ("repeat", "turn", "done"))
     body.lines.append(f"  br label %{head}")
     body.start(head)
     places = range(len(body.lines), len(body.lines) + len(start))
     state = [Float(body, body.emit("phi")) for _ in start]
-    body.lines.append(f"  br i1 {again(*state).text}, label %{turn}, label %{done}")
-    body.start(turn)
+    body.lines.append(f"  br i1 {again(*state).text}, label %{inside}, label %{done}")
+    body.start(inside)
     replaced = following(*state)
     for place, old, first, new in zip(places, state, start, replaced):
         ways = f"[ {first.text}, %{before} ], [ {new.text}, %{body.block} ]"

@@ -13,6 +13,9 @@ from gradc_codegen.schedule.passes.split_windows import SplitWindows
 from gradc_ir.core.graph import Function
 from gradc_ir.verify import verify
 
+# What the passes are called together.
+NAME = "codegen"
+
 # The ops that the passes make besides those of the language.
 OPS = {op.name: op for op in (COPY, *OWN_OPS)}
 

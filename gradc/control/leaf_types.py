@@ -30,7 +30,7 @@ _INT32 = 1 << 31
 
 
 @dataclass(frozen=True)
-class Kind:
+class LeafType:
     """A type, and whether it is that of a Python number, whose dtype yields to those of arrays.
 
     Parameters
@@ -48,33 +48,33 @@ class Kind:
 
     @property
     def leaf(self) -> Type | PythonNumber:
-        """What makes a parameter of this kind."""
+        """What makes a parameter of this type."""
         return self.type if self.weak is None else PythonNumber(self.type.dtype, self.wide)
 
     def __str__(self) -> str:
         return str(self.type) if self.weak is None else f"a Python {self.weak.__name__}"
 
 
-def kind_of(leaf: Any) -> Kind:
-    """Return the kind of a number or an array, traced or not.
+def leaf_type_of(leaf: Any) -> LeafType:
+    """Return the type of a number or an array, traced or not.
 
     Raises DTypeError for a dtype that is not supported.
     """
     if isinstance(leaf, SymbolicSize):
-        return Kind(Type(DType.I64), int)
+        return LeafType(Type(DType.I64), int)
     if isinstance(leaf, Tracer):
         wide = state.top is not None and leaf._value in state.top.root.wide_integers
-        return Kind(leaf.type, leaf.weak, leaf.scalar, wide)
+        return LeafType(leaf.type, leaf.weak, leaf.scalar, wide)
     found = abstract(leaf)
     if isinstance(found, PythonNumber):
         wide = type(leaf) is int and not -_INT32 <= leaf < _INT32
-        return Kind(found.type, found.kind, wide=wide)
+        return LeafType(found.type, found.kind, wide=wide)
     assert isinstance(found, Type)
-    return Kind(found, None, not isinstance(leaf, np.ndarray))
+    return LeafType(found, None, not isinstance(leaf, np.ndarray))
 
 
-def joined(left: Kind, right: Kind) -> Kind | None:
-    """Return the kind that both can be cast to because a Python number yields; None without one.
+def joined(left: LeafType, right: LeafType) -> LeafType | None:
+    """Return the type that both can be cast to because a Python number yields; None without one.
 
     Shapes are not compared; that of ``left`` is kept.
     """
@@ -82,10 +82,12 @@ def joined(left: Kind, right: Kind) -> Kind | None:
         return left if left.type.dtype is right.type.dtype else None
     if left.weak is not None and right.weak is not None:
         weak = max(left.weak, right.weak, key=_NUMBERS.index)
-        return Kind(left.type.with_dtype(common_dtype([weak])), weak, wide=left.wide or right.wide)
+        return LeafType(
+            left.type.with_dtype(common_dtype([weak])), weak, wide=left.wide or right.wide
+        )
     contributed = [one.weak if one.weak is not None else one.type.dtype for one in (left, right)]
     dtype = common_dtype([DType.BOOL if one is bool else one for one in contributed])
-    return Kind(left.type.with_dtype(dtype), None, left.scalar and right.scalar)
+    return LeafType(left.type.with_dtype(dtype), None, left.scalar and right.scalar)
 
 
 @dataclass(frozen=True)
@@ -107,9 +109,9 @@ class Leaves:
         return pytree.paths(self.nest, self.root)
 
     @property
-    def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of the leaves."""
-        return tuple(map(kind_of, self.leaves))
+    def leaf_types(self) -> tuple[LeafType, ...]:
+        """The types of the leaves."""
+        return tuple(map(leaf_type_of, self.leaves))
 
 
 def leaves_of(given: Any, root: str, cure: str = "") -> Leaves:
@@ -140,11 +142,11 @@ def values_of(leaves: Sequence[Any]) -> list[Value]:
     return [read(as_tracer(leaf)) for leaf in leaves]
 
 
-def cast_values(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
-    """Return values in the dtypes of these kinds; a constant as another one."""
+def cast_values(values: Sequence[Value], leaf_types: Sequence[LeafType]) -> list[Value]:
+    """Return values in the dtypes of these types; a constant as another one."""
     found = []
-    for value, kind in zip(values, kinds, strict=True):
-        dtype = kind.type.dtype
+    for value, leaf_type in zip(values, leaf_types, strict=True):
+        dtype = leaf_type.type.dtype
         if value.op.name == "constant" and value.type.dtype is not dtype:
             array = value.node.attributes["value"].array
             found.append(build.constant(array.astype(dtype.numpy)))
@@ -153,15 +155,15 @@ def cast_values(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
     return found
 
 
-def tracers_of(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Tracer]:
-    """Return tracers of values of the running trace that are of these kinds."""
+def tracers_of(values: Sequence[Value], leaf_types: Sequence[LeafType]) -> list[Tracer]:
+    """Return tracers of values of the running trace that are of these types."""
     trace = running()
     found = []
-    for value, kind in zip(values, kinds, strict=True):
+    for value, leaf_type in zip(values, leaf_types, strict=True):
         tracer = make(trace, value)
-        tracer.weak = kind.weak
-        tracer.scalar = kind.scalar and not value.type.shape
-        if kind.wide:
+        tracer.weak = leaf_type.weak
+        tracer.scalar = leaf_type.scalar and not value.type.shape
+        if leaf_type.wide:
             trace.root.wide_integers.add(value)
         found.append(tracer)
     return found
@@ -174,13 +176,13 @@ def owned(leaf: Any) -> Any:
     return np.array(leaf, order="C") if isinstance(leaf, np.ndarray) else leaf
 
 
-def converted(leaf: Any, kind: Kind) -> Any:
-    """Return a number or an array of NumPy in the dtype of a kind."""
-    have = kind_of(leaf)
-    if have == kind:
+def converted(leaf: Any, leaf_type: LeafType) -> Any:
+    """Return a number or an array of NumPy in the dtype of a type."""
+    have = leaf_type_of(leaf)
+    if have == leaf_type:
         return leaf
-    if kind.weak is not None:
-        return kind.weak(leaf)
+    if leaf_type.weak is not None:
+        return leaf_type.weak(leaf)
     if isinstance(leaf, np.ndarray):
-        return leaf.astype(kind.type.dtype.numpy)
-    return kind.type.dtype.numpy.type(leaf)
+        return leaf.astype(leaf_type.type.dtype.numpy)
+    return leaf_type.type.dtype.numpy.type(leaf)

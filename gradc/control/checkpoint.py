@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from gradc.arguments import pytree
+from gradc.control.bodies import check_callable, record, union
+from gradc.control.leaf_types import leaf_type_of, tracers_of, values_of
 from gradc.traceback import boundary
+from gradc.tracing import Tracer, call, current
+from gradc_ir import build
 
 _NUMBERS = (int, float, np.generic)
 _TITLE = "gradc.checkpoint"
@@ -35,8 +40,6 @@ def checkpoint(fn: Callable[..., Any]) -> Checkpointed:
     Outside of traced code the function just calls ``fn``. Raises TraceError when ``fn`` is no
     function, and in traced code when it assigns to an argument.
     """
-    from gradc.control.bodies import check_callable
-
     check_callable(_TITLE, "fn", fn)
     return Checkpointed(fn)
 
@@ -50,8 +53,6 @@ class Checkpointed:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return what the function returns; by NumPy when nothing is being traced."""
-        from gradc.tracing import current
-
         if current() is not None:
             return self.__gradc_trace__(*args, **kwargs)
         return self.__wrapped__(*args, **kwargs)
@@ -62,12 +63,6 @@ class Checkpointed:
         Its operands are what it captures and the traced leaves of its arguments; other leaves,
         such as axis=0, stay what they are.
         """
-        from gradc.arguments import pytree
-        from gradc.control.bodies import record, union
-        from gradc.control.kinds import kind_of, tracers_of, values_of
-        from gradc.tracing import Tracer, call
-        from gradc_ir import build
-
         leaves, structure = pytree.flatten((args, kwargs))
         places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Tracer)]
         given = [leaves[i] for i in places]
@@ -80,17 +75,17 @@ class Checkpointed:
             inner_args, inner_kwargs = pytree.unflatten(structure, filled)
             return (call(self.__wrapped__, *inner_args, **inner_kwargs),)
 
-        kinds = [kind_of(leaf) for leaf in given]
-        arguments = [(pytree.flatten(given)[1], kinds)]
+        leaf_types = [leaf_type_of(leaf) for leaf in given]
+        arguments = [(pytree.flatten(given)[1], leaf_types)]
         body = record(_TITLE, self.__wrapped__, run, arguments, [("result", _RETURN)])
         (result,) = body.results
         captured = union([body])
-        function = body.closed(captured, body.kinds)
+        function = body.closed(captured, body.leaf_types)
         results = build.checkpoint(function, [*captured, *values_of(given)])
         # a number that is known while tracing stays known
         found = [
             leaf if isinstance(leaf, _NUMBERS) else tracer
-            for leaf, tracer in zip(result.leaves, tracers_of(results, body.kinds))
+            for leaf, tracer in zip(result.leaves, tracers_of(results, body.leaf_types))
         ]
         return pytree.unflatten(result.structure, found)
 

@@ -1,0 +1,51 @@
+"""Machine code of whole modules, for any target LLVM knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gradc_codegen.machine.optimize import Optimized, effort, optimize, parse
+from gradc_codegen.math.emulation import provided
+from gradc_codegen.math.formulas import contained
+from gradc_codegen.target.target import LOCK, target
+
+
+def machine_code(
+    text: str | Sequence[str],
+    cpu: str | None = None,
+    triple: str | None = None,
+    *,
+    level: int | None = None,
+    exported: Iterable[str] | None = None,
+    emulate: bool = False,
+) -> Optimized:
+    """Return a module after the optimiser: its text, assembly and object file are to be had of it.
+
+    The same text and target give the same bytes.
+
+    Parameters
+    ----------
+    text: LLVM text of a whole module, or several that become one object file.
+    cpu: LLVM's name of a CPU, ``native``, or None for the architecture's baseline (``x86-64-v3``).
+    triple: LLVM's name of the target; None for this machine's.
+    level: 0, 1 or 2; None chooses by size.
+    exported: the functions other objects may see; None for all that are not internal in the text.
+    emulate: whether functions of the module's own take the place of an fma that the CPU lacks.
+
+    Raises
+    ------
+    ExportError: no such target or CPU, or the code needs fma, and the CPU has none.
+    VerifyError: LLVM refuses the text.
+    """
+    with LOCK:
+        machine_of = target(cpu, triple)
+        texts = [text] if isinstance(text, str) else text
+        texts = [contained(provided(text, machine_of, emulate)) for text in texts]
+        how = effort(texts, level)
+        module = parse(texts, machine_of, how)
+        if exported is not None:
+            seen = set(exported)
+            for function in module.functions:
+                if not function.is_declaration and function.name not in seen:
+                    function.linkage = "internal"
+        return optimize(module, machine_of, how)
