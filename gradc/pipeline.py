@@ -19,8 +19,8 @@ from gradc.autodiff.partition import split
 from gradc.derivatives import jvp, vjp
 from gradc.distribution import DistributeLoops
 from gradc.rules import Kind, Rule, Simplify, SkipZeros, Stabilise
-from gradc.rules.final.rules import Finish
-from gradc.rules.in_force import in_force
+from gradc.rules.final.finish import Finish
+from gradc.rules.in_force import entries
 from gradc.rules.series import ContinueGuards, ExpandSeries, SettleGuards
 from gradc_ir.core.graph import Function
 from gradc_ir.errors import DTypeError, ShapeError
@@ -109,7 +109,7 @@ def after(options: Options, is_whole: bool = True) -> Pipeline:
     Opening calls, folding and differentiation make new spellings for the rules. ``is_whole``:
     whether the very last passes are there, which must come after splitting.
     """
-    fast: tuple[Pass, ...] = (Simplify(in_force(Kind.FAST)),) if options.fast else ()
+    fast: tuple[Pass, ...] = (Simplify(entries(Kind.FAST)),) if options.fast else ()
     last: tuple[Pass, ...] = ()
     if options.stable:
         last = (SkipZeros(), SettleGuards(), ExpandSeries(), Finish())
@@ -154,7 +154,7 @@ def _rules(options: Options) -> Pass:
     # the stable rules bring the exact ones along, since they meet each other through them
     if options.stable:
         return Stabilise(options.rules)
-    return Simplify(in_force(Kind.EXACT, more=options.rules))
+    return Simplify(entries(Kind.EXACT, more=options.rules))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from typing import Any
 import mpmath
 import numpy as np
 
+from gradc_ir.meaning.ulp_distance import same_bits
+
 # SciPy's own errors by op, in units in the last place: it squares x / sqrt(2), which is rounded
 LEAST_ACCURATE = {
     **{"ndtr": 2_000, "log_ndtr": 2_000, "erfcx": 12},
@@ -23,10 +25,7 @@ def assert_same_bits(found: Any, want: Any) -> None:
     """Shapes, dtypes and bits are the same; all NaNs count as equal."""
     found, want = np.asarray(found), np.asarray(want)
     assert (found.dtype, found.shape) == (want.dtype, want.shape)
-    same = found == want
-    if found.dtype.kind == "f":
-        same &= np.signbit(found) == np.signbit(want)
-        same |= np.isnan(found) & np.isnan(want)
+    same = same_bits(found, want)
     assert np.all(same), f"found {found[~same].flat[:5]}, wanted {want[~same].flat[:5]}"
 
 

@@ -30,7 +30,7 @@ from gradc.calls.signature import (
 from gradc.calls.tangents import as_tuple, like_argument, pad_tangents, push_tangents
 from gradc.calls.variable import Variable
 from gradc.pipeline import Options, using
-from gradc.rules.engine import Rule
+from gradc.rules import as_rules
 from gradc.runtime.fast_path import KnownCall
 from gradc.runtime.pullback import Linearized, Pullback
 from gradc.runtime.specialize import Family, Signature, Specialization
@@ -68,7 +68,7 @@ class Compiled(Inspected):
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
         self.__name__ = getattr(function, "__name__", type(function).__name__)
-        self.options = Options(**options, rules=_as_rules(rules) if rules else ())
+        self.options = Options(**options, rules=as_rules(rules))
         self.spec = spec
         names = static if isinstance(static, (tuple, list)) else (static,)
         self._parameters = Parameters(function, names)
@@ -390,12 +390,6 @@ class Compiled(Inspected):
                 kwargs,
                 name=self.__name__ if self.__name__.isidentifier() else "f",
             )
-
-
-def _as_rules(given: Sequence[Any]) -> tuple[Rule, ...]:
-    from gradc.rules.user.register import as_rules  # which loads what checks rules
-
-    return as_rules(given)
 
 
 class Method:

@@ -25,8 +25,7 @@ class Active(NamedTuple):
 
 def passes(node: Node) -> bool:
     """Whether tangents of a node's operands reach its results, going by what is written there."""
-    name = node.op.name
-    if name == "mul" or name == "contract":
+    if node.op.multilinear:
         # a literal zero: grad(0 * sqrt(x)) at 0 is 0, not 0 * inf
         return not any(zeros.is_number(operand, 0) for operand in node.operands)
     return TABLE[node.op.name].kind != "zero"

@@ -49,7 +49,7 @@ def _is_linear(node: Node, varying: Sequence[bool]) -> bool:
     """Whether a node is linear in its varying operands, all together."""
     positions = [i for i, varies in enumerate(varying) if varies]
     name = node.op.name
-    if name in ("mul", "contract"):
+    if node.op.multilinear:
         return len(positions) == 1
     if name == "div":
         return positions == [0]

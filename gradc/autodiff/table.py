@@ -164,10 +164,12 @@ def transpose(op: Op, *, among_zeros: bool = False) -> Callable[[Rule], Rule]:
     return declare
 
 
-def masked_transpose(op: Op, *, multilinear: bool = False) -> Callable[[Rule], Rule]:
+def masked_transpose(op: Op, *, sums: bool = False) -> Callable[[Rule], Rule]:
     """Declare the transpose of a linear op, as a rule on :class:`Cotangent` that knows about masks.
 
-    ``multilinear``: linear in each operand while the others are fixed, not in all together.
+    ``sums``: elements of the result are sums of elements, of which no mask is left.
+
+    Of a multilinear op it is that in each operand while the others are fixed.
     """
 
     def declare(rule: Rule) -> Rule:
@@ -175,7 +177,9 @@ def masked_transpose(op: Op, *, multilinear: bool = False) -> Callable[[Rule], R
             (cotangent,) = cotangents
             return rule(cotangent, *site.operands, wanted=site.wanted, **site.attributes)  # type: ignore[no-any-return]
 
-        forward = _apply_to_each_tangent if multilinear else _apply_to_tangents
+        forward = _apply_to_all_but_masks if sums else _apply_to_tangents
+        if op.multilinear:
+            forward = _apply_to_each_tangent
         _enter(op, "transpose", forward=forward, reverse=reverse, rule=rule)
         return rule
 
@@ -187,13 +191,9 @@ def _apply_to_tangents(site: Site, tangents: Cotangents) -> Cotangents:
 
     What moves elements about moves their masks along, and excludes the zeros it puts among them.
     """
-    linear = _linear_operands(site)
-    if site.op.name == "reduce_sum":
+    if site.op.family == "reduce":
         return [tangent.summed(site.attributes["axes"]) for tangent in tangents if tangent]
-    if site.op.name in ("cumsum", "scatter_add"):
-        solid = {i: zeros.solid(_plain(tangents[i]), site.operands[i].type) for i in linear}
-        return [Cotangent(_with_operands(site, solid))]
-    given = {i: tangents[i] for i in linear}
+    given = {i: tangents[i] for i in _linear_operands(site)}
     values = {
         i: zeros.solid(tangent.value if tangent else None, site.operands[i].type)
         for i, tangent in given.items()
@@ -217,6 +217,12 @@ def _apply_to_tangents(site: Site, tangents: Cotangents) -> Cotangents:
     mask = masks.Mask(sources=tuple(sources.values()), build=build_mask)
     clean = all(tangent is None or tangent.clean for tangent in given.values())
     return [Cotangent(value, mask, clean)]
+
+
+def _apply_to_all_but_masks(site: Site, tangents: Cotangents) -> Cotangents:
+    linear = _linear_operands(site)
+    solid = {i: zeros.solid(_plain(tangents[i]), site.operands[i].type) for i in linear}
+    return [Cotangent(_with_operands(site, solid))]
 
 
 def _plain(tangent: Cotangent | None) -> Value | None:

@@ -57,7 +57,7 @@ def _wrote_last(x: Value, part: Value, indices: Sequence[Value], axes: tuple[int
     return build.broadcast(build.eq(last, number), part.type.shape, tuple(range(len(shape))))
 
 
-@masked_transpose(ops.scatter_add)
+@masked_transpose(ops.scatter_add, sums=True)
 def scatter_add(
     cotangent: Cotangent,
     x: Value,

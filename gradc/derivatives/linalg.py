@@ -12,7 +12,7 @@ from gradc_ir.core.types import DType
 from gradc_ir.ops.linalg import Condition, condition_of, parse_spec, print_spec
 
 
-@masked_transpose(ops.contract, multilinear=True)
+@masked_transpose(ops.contract)
 def contract(
     cotangent: Cotangent, x: Value, y: Value, *, wanted: Sequence[bool], spec: str
 ) -> list[Cotangent | None]:

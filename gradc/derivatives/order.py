@@ -21,7 +21,7 @@ from gradc_ir.core.types import DType
 zero_derivative(ops.argsort, why="is a list of places, which have no tangent")
 
 
-@masked_transpose(ops.cumsum)
+@masked_transpose(ops.cumsum, sums=True)
 def cumsum(
     cotangent: Cotangent, x: Value, *, wanted: Sequence[bool], axis: int, reverse: bool
 ) -> list[Cotangent | None]:

@@ -16,12 +16,10 @@ from dataclasses import dataclass
 from gradc.autodiff.loops.recomputation import shared_part
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.graphs import cost
-from gradc_ir.graphs.rearrange import REARRANGEMENTS
 from gradc_ir.ops.linalg import contracted
 
 # So many terms of a sum take as long as a function.
 _MANY_TERMS = 8
-_MOVING = REARRANGEMENTS | {"concatenate", "pad", "set_slice"}
 
 
 @dataclass(frozen=True)
@@ -193,8 +191,7 @@ def is_worth_a_stage(node: Node, widest: int) -> bool:
 
 
 def _runs_anywhere(node: Node) -> bool:
-    name = node.op.name
-    return node.op.is_elementwise or node.op.family == "reduce" or name in _MOVING
+    return node.op.is_elementwise or node.op.family == "reduce" or node.op.moves
 
 
 def _union(masks: Iterable[int]) -> int:

@@ -12,7 +12,7 @@ from gradc.pipeline import Request, after, derive
 from gradc.reports.one_line import change
 from gradc.rules import all_rules
 from gradc.rules.engine import Kind, Rule, watch_firings
-from gradc.rules.final.rules import RULES as LAST
+from gradc.rules.final.finish import FAMILIES as LAST
 from gradc.tracing import Traced
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function
@@ -57,7 +57,14 @@ def firings(function: Function, request: Request) -> list[Firing]:
     # parameters of bodies have other names
     names = final.names if all(owner is final for owner, _ in nested(final)) else ()
     known = _passes(request)
-    known |= {one.name: one for one in [*LAST, *all_rules(), *request.options.rules]}
+    known |= {
+        one.name: one
+        for one in [
+            *(rule for one in LAST for rule in one.rules()),
+            *all_rules(),
+            *request.options.rules,
+        ]
+    }
     made = [
         Firing(
             location,
@@ -75,7 +82,7 @@ def _passes(request: Request) -> dict[str, Rule]:
     """Return the passes that may tell of themselves, as if each were a rule."""
     return {
         each.name: Rule(
-            each.name, "", Kind.STABLE, each.summary, root_ops=None, function=lambda value: None
+            each.name, "", Kind.STABLE, each.summary, apply=lambda value: None, root_ops=None
         )
         for each in after(request.options).passes
     }

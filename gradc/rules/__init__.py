@@ -7,14 +7,16 @@ and ``with gradc.rules(one, another):`` puts rules in force within a block.
 import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from gradc.rules.engine import Kind, Rule, procedure, rule, watch_firings
-from gradc.rules.in_force import EXACT, FAST, STABLE
+from gradc.rules.in_force import OWN, changed
 from gradc.rules.in_force import in_force as _in_force
 from gradc.rules.simplify import Simplify, Stabilise
 from gradc.rules.skip_zeros import SkipZeros
+from gradc_ir.errors import RuleError
 
 
 def all_rules() -> list[Rule]:
@@ -25,8 +27,6 @@ def all_rules() -> list[Rule]:
 def find(name: str) -> Rule:
     """Return the rule of a name; raises RuleError that names similar ones when there is none."""
     from difflib import get_close_matches
-
-    from gradc_ir.errors import RuleError
 
     for one in all_rules():
         if one.name == name:
@@ -40,17 +40,15 @@ def find(name: str) -> Rule:
 
 def family(rule: Rule) -> str:
     """Return the name of the file of a rule's declaration, ``"user"`` for a user's own."""
-    return _families().get(rule, "user")
+    families = (one for of_kind in OWN.values() for one in of_kind)
+    return next((one.name for one in families if rule in one.rules()), "user")
 
 
-def _families() -> dict[Rule, str]:
-    """Return the file of each rule of gradc's: in ``gradc/rules/`` or a folder in it."""
-    found: dict[Rule, str] = {}
-    # the list of a folder gathers those of its files, which come later by their names
-    for place in sorted(place for place in sys.modules if place.startswith(f"{__name__}.")):
-        rules = getattr(sys.modules[place], "RULES", ())
-        found |= dict.fromkeys(rules, place.rpartition(".")[2])
-    return found
+def __getattr__(name: str) -> list[Rule]:
+    """Return gradc's own rules of a kind, which are loaded when all are wanted."""
+    if name not in Kind.__members__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return [rule for one in OWN[Kind[name]] for rule in one.rules()]
 
 
 def table(kind: str | None = None) -> str:
@@ -79,11 +77,22 @@ class _Rules(ModuleType):
 
 
 def _changed(given: tuple[Any, ...], without: tuple[str, ...]) -> AbstractContextManager[None]:
-    from gradc.rules.in_force import changed
-    from gradc.rules.user.register import as_rules, refuse_in_traced_code
-
-    refuse_in_traced_code()
+    _user_rules().refuse_in_traced_code()
     return changed(as_rules(given), [find(name).name for name in without])
+
+
+def as_rules(given: Iterable[object]) -> tuple[Rule, ...]:
+    """Return rules from what users give for them: made rules, or texts with ``=>``.
+
+    Raises RuleError for anything else, and for a text that is no rule that holds.
+    """
+    made: tuple[Rule, ...] = _user_rules().as_rules(given) if given else ()
+    return made
+
+
+def _user_rules() -> Any:
+    # making a rule takes what checks one, which nothing else needs
+    return import_module("gradc.rules.user.register")
 
 
 sys.modules[__name__].__class__ = _Rules
@@ -98,6 +107,7 @@ __all__ = [
     "SkipZeros",
     "Stabilise",
     "all_rules",
+    "as_rules",
     "family",
     "find",
     "procedure",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
 from gradc_ir.core.graph import Function, Value
-from gradc_ir.errors import RuleError
+from gradc_ir.matching.choice import Entry, Looks, parse_looks
 from gradc_ir.matching.pattern import Match
 from gradc_ir.matching.rewrite import Fired, PatternRule, Rewriter
 
@@ -41,6 +42,7 @@ stable: Final = Kind.STABLE
 fast: Final = Kind.FAST
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Rule:
     """A rewrite rule with its reason, ready for :func:`gradc_ir.matching.rewrite.rewrite`.
 
@@ -50,81 +52,41 @@ class Rule:
     text: the equation, ``"left => right"``; the data that proofs and documentation read.
     kind: exact, stable or fast.
     reason: one line about why the right side is better.
-    root_ops: the ops of the values it may fire on.
-    factors: ops of which one must make a factor of the product, or of a term of the sum.
-    divisors: ops of which one must make a factor below a fraction line there, none for any.
+    apply: the rewriting itself: a value to its replacement, built in the active builder, or None.
+    root_ops: the ops of the values it may fire on, None for any.
+    looks: what must stand below each of these ops, see :class:`gradc_ir.matching.choice.Look`.
+    may_match: whether it can fire on a value whose operands are made by these ops.
     direct: ops of which one must make an operand, not seen through rearrangements.
-    function: the rewriting itself: a value to its replacement, built in the active builder, or
-    None. domain: per variable, the open interval on which the two sides are equal; the reals for
-    the others. condition: the relation between variables that the domain needs too, as text (``"y <
-    x"``). examples: further equations of a rule that is more than one equation; each is proved and
-    measured. loss: bits of error that a single point may lose against the left side, where that is
-    the price of
-        the right side's range; the reason says why. guard: the guard of a user's rule; it is asked
-        where the rule is checked, since it may stand in place of a domain.
+    domain: per variable, the open interval on which the two sides are equal; the reals for the
+        others.
+    condition: the relation between variables that the domain needs too, as text (``"y < x"``).
+    examples: further equations of a rule that is more than one equation; each is proved and
+        measured.
+    loss: bits of error that a single point may lose against the left side, where that is the price
+        of the right side's range; the reason says why.
+    guard: the guard of a user's rule; it is asked where the rule is checked, since it may stand in
+        place of a domain.
     """
 
-    __slots__ = (
-        "_may_match",
-        "apply",
-        "condition",
-        "direct",
-        "divisors",
-        "domain",
-        "examples",
-        "factors",
-        "guard",
-        "kind",
-        "loss",
-        "name",
-        "reason",
-        "root_ops",
-        "text",
-    )
-
-    def __init__(
-        self,
-        name: str,
-        text: str,
-        kind: Kind,
-        reason: str,
-        *,
-        root_ops: frozenset[str] | None,
-        function: Procedure,
-        may_match: Callable[[tuple[str, ...]], bool] | None = None,
-        factors: Iterable[str] | None = None,
-        divisors: Iterable[str] | None = None,
-        direct: Iterable[str] | None = None,
-        domain: Mapping[str, Interval] | None = None,
-        condition: str | None = None,
-        examples: Sequence[str] = (),
-        loss: float = 0.0,
-        guard: Guard | None = None,
-    ) -> None:
-        self.name = name
-        self.text = text
-        self.kind = kind
-        self.reason = reason
-        self.root_ops = root_ops
-        self.apply = function
-        self._may_match = may_match
-        self.factors = None if factors is None else frozenset(factors)
-        self.divisors = None if divisors is None else frozenset(divisors)
-        self.direct = None if direct is None else frozenset(direct)
-        self.domain = dict(domain or {})
-        self.condition = condition
-        self.examples = tuple(examples)
-        self.loss = loss
-        self.guard = guard
+    name: str
+    text: str
+    kind: Kind
+    reason: str
+    apply: Procedure
+    root_ops: frozenset[str] | None
+    looks: Looks | None = None
+    may_match: Callable[[tuple[str, ...]], bool] | None = None
+    direct: frozenset[str] | None = None
+    domain: Mapping[str, Interval] = field(default_factory=dict)
+    condition: str | None = None
+    examples: Sequence[str] = ()
+    loss: float = 0.0
+    guard: Guard | None = None
 
     @property
     def equations(self) -> tuple[str, ...]:
         """Every equation that stands for the rule in proofs: its text, or its examples."""
-        return self.examples or (self.text,)
-
-    def may_match(self, heads: tuple[str, ...]) -> bool:
-        """Whether the rule can fire on a value whose operands are made by these ops."""
-        return self._may_match is None or self._may_match(heads)
+        return tuple(self.examples) or (self.text,)
 
     def __str__(self) -> str:
         return f"{self.name}: {self.text}"
@@ -159,10 +121,10 @@ def rule(
         text,
         kind,
         reason,
-        root_ops=pattern.root_ops,
-        function=pattern.apply,
+        pattern.apply,
+        pattern.root_ops,
         may_match=pattern.may_match,
-        domain=domain,
+        domain=domain or {},
         condition=condition,
         examples=examples,
         loss=loss,
@@ -175,10 +137,7 @@ def procedure(
     kind: Kind,
     reason: str,
     *,
-    roots: Iterable[str],
-    among: Iterable[str] | None = None,
-    factors: Iterable[str] | None = None,
-    divisors: Iterable[str] | None = None,
+    on: str,
     direct: Iterable[str] | None = None,
     examples: Sequence[str] = (),
     domain: Mapping[str, Interval] | None = None,
@@ -187,12 +146,12 @@ def procedure(
 ) -> Callable[[Procedure], Rule]:
     """Return a decorator that makes a rule of a Python function from a value to its replacement.
 
-    ``among``: ops of which at least one operand is made, seen through rearrangements, so that the
-    function need not be asked about every product or sum. ``direct``: the same, not seen through
-    any. ``factors``: ops of which at least one factor of the product, or of a term of the sum, is
-    made; ``divisors``: ops of which one below a fraction line there is, none for any.
+    ``on`` says what values look like that the function is asked about, so that it need not be asked
+    about every product or sum: ``"div mul: sin / sin"`` is a quotient or a product with a sine as a
+    factor and a sine below the line, see :func:`gradc_ir.matching.choice.parse_looks`. Functions of
+    stable and fast rules are asked about floats only. ``direct``: see :class:`Rule`.
     """
-    may_match = None if among is None else _meets(frozenset(among))
+    looks = parse_looks(on)
 
     def decorate(function: Procedure) -> Rule:
         return Rule(
@@ -200,13 +159,11 @@ def procedure(
             text,
             kind,
             reason,
-            root_ops=frozenset(roots),
-            function=function,
-            may_match=may_match,
-            factors=factors,
-            divisors=divisors,
-            direct=direct,
-            domain=domain,
+            function if kind is exact else _of_floats(function),
+            frozenset(looks),
+            looks,
+            direct=None if direct is None else frozenset(direct),
+            domain=domain or {},
             condition=condition,
             examples=examples,
             loss=loss,
@@ -215,21 +172,8 @@ def procedure(
     return decorate
 
 
-def _meets(wanted: frozenset[str]) -> Callable[[tuple[str, ...]], bool]:
-    return lambda heads: not wanted.isdisjoint(heads)
-
-
-def check_names(rules: Iterable[Rule]) -> None:
-    """Raise RuleError when two rules have one name."""
-    seen: dict[str, Rule] = {}
-    for one in rules:
-        if one.name in seen:
-            raise RuleError(
-                f"two rules are called {one.name}",
-                found=[str(seen[one.name]), str(one)],
-                help="name one of them otherwise",
-            )
-        seen[one.name] = one
+def _of_floats(function: Procedure) -> Procedure:
+    return lambda value: function(value) if value.type.dtype.is_float else None
 
 
 # -- applying rules and telling which fired --------------------------------------------------------
@@ -255,7 +199,7 @@ def tell(pass_name: str, fired: Fired) -> None:
         watcher(pass_name, fired)
 
 
-def apply_rules(pass_name: str, function: Function, rules: Sequence[Rule]) -> Function:
+def apply_rules(pass_name: str, function: Function, rules: Sequence[Entry]) -> Function:
     """Return the function with rules applied until none fires; the watcher is told."""
     watcher = _watcher.get()
     if watcher is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gradc.rules.engine import fast, rule
-from gradc_ir import build
 from gradc_ir.matching.pattern import Match
 
 INF = float("inf")
@@ -23,15 +22,15 @@ RULES = [
     rule("div-self", "div(?x, ?x) => 1", fast, "drops the nan of 0 / 0 and inf / inf"),
     rule("add-constants", "add(add(?x, ?b:const), ?c:const) => add(?x, ?b + ?c)", fast,
          "adds the constants first, which rounds otherwise",
-         build=lambda m: build.add(m["x"], m["b"] + m["c"]),
+         build=lambda m: m["x"] + (m["b"] + m["c"]),
          examples=["add(add(?x, 1.5), 2) => add(?x, 3.5)"]),
     rule("mul-constants", "mul(mul(?x, ?b:const), ?c:const) => mul(?x, ?b * ?c)", fast,
          "multiplies the constants first, which rounds otherwise",
-         build=lambda m: build.mul(m["x"], m["b"] * m["c"]),
+         build=lambda m: m["x"] * (m["b"] * m["c"]),
          examples=["mul(mul(?x, 1.5), 3) => mul(?x, 4.5)"]),
     rule("div-constant", "div(?x, ?c:const) => mul(?x, 1 / ?c)", fast,
          "a product is cheaper than a quotient; the reciprocal rounds", when=_is_usable_divisor,
-         build=lambda m: build.mul(m["x"], 1 / m["c"]), examples=["div(?x, 8) => mul(?x, 0.125)"]),
+         build=lambda m: m["x"] * (1 / m["c"]), examples=["div(?x, 8) => mul(?x, 0.125)"]),
     rule("common-factor", "add(mul(?x, ?y), mul(?x, ?z)) => mul(?x, add(?y, ?z))", fast,
          "one product less; the sum may overflow or cancel otherwise"),
     rule("common-factor-sub", "sub(mul(?x, ?y), mul(?x, ?z)) => mul(?x, sub(?y, ?z))", fast,

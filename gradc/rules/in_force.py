@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple
 
 from gradc import scopes
-from gradc.rules import exact as _exact
-from gradc.rules import fast as _fast
-from gradc.rules import stable as _stable
-from gradc.rules.engine import Kind, Rule, check_names
+from gradc.rules import exact
+from gradc.rules.engine import Kind, Rule
+from gradc.rules.stable.families import FAMILIES
+from gradc_ir.matching.choice import Entry, Family
 
 # What gradc brings along, never changed.
-EXACT: list[Rule] = list(_exact.RULES)
-STABLE: list[Rule] = list(_stable.RULES)
-FAST: list[Rule] = list(_fast.RULES)
-_OWN = {Kind.EXACT: EXACT, Kind.STABLE: STABLE, Kind.FAST: FAST}
-
-check_names([*EXACT, *STABLE, *FAST])
+OWN: dict[Kind, Sequence[Family]] = {
+    Kind.EXACT: [Family("exact", None, lambda: exact.RULES)],
+    Kind.STABLE: FAMILIES,
+    Kind.FAST: [Family("fast", None, lambda: import_module("gradc.rules.fast").RULES)],
+}
 
 
 class _Block(NamedTuple):
@@ -36,6 +36,14 @@ _registered: tuple[Rule, ...] = ()
 _registering = threading.Lock()
 
 
+def entries(*kinds: Kind, more: Iterable[Rule] = ()) -> list[Entry]:
+    """Return what :func:`in_force` does, but families of gradc's rules where those can wait."""
+    added, without = _block.get()
+    if without:
+        return list(in_force(*kinds, more=more))
+    return _in_order(kinds, more, added, [one for kind in kinds for one in OWN[kind]])
+
+
 def in_force(*kinds: Kind, more: Iterable[Rule] = ()) -> list[Rule]:
     """Return the rules of some kinds that are in force here, in the order in which they are tried.
 
@@ -43,10 +51,16 @@ def in_force(*kinds: Kind, more: Iterable[Rule] = ()) -> list[Rule]:
     the latest first, then gradc's own.
     """
     added, without = _block.get()
+    own = [rule for kind in kinds for family in OWN[kind] for rule in family.rules()]
+    found = _in_order(kinds, more, added, own)
+    return [one for one in found if one.name not in without]
+
+
+def _in_order(
+    kinds: Iterable[Kind], more: Iterable[Rule], added: Iterable[Rule], own: Iterable[Any]
+) -> list[Any]:
     users = [one for one in (*added, *_registered) if one.kind in kinds]
-    own = [one for kind in kinds for one in _OWN[kind]]
-    found = dict.fromkeys([*more, *users, *own])
-    return [one for one in found if one.name not in without] if without else list(found)
+    return list(dict.fromkeys([*more, *users, *own]))
 
 
 def rules_key() -> tuple[object, ...]:

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gradc.rules.engine import Kind, Rule, apply_rules
-from gradc.rules.in_force import in_force
+from gradc.rules.in_force import entries
 from gradc_ir.core.graph import Function
+from gradc_ir.matching.choice import Entry
 
 
 @dataclass(frozen=True)
 class Simplify:
     """Apply rules everywhere until none fires."""
 
-    rules: Sequence[Rule]
+    rules: Sequence[Entry]
     name: str = "simplify"
     summary: str = "apply the given rules everywhere until none fires"
 
@@ -36,5 +37,5 @@ class Stabilise:
 
     def __call__(self, function: Function) -> Function:
         """Return the function in its stable form."""
-        rules = in_force(Kind.STABLE, Kind.EXACT, more=self.more)
+        rules = entries(Kind.STABLE, Kind.EXACT, more=self.more)
         return apply_rules(self.name, function, rules)

@@ -15,16 +15,6 @@ from gradc_ir.errors import NonFiniteError
 from gradc_ir.interpreter import tape
 from gradc_ir.interpreter.interpret import interpret, watched
 
-# What keeps an op that began it from doing so.
-_CURES = {
-    "div": "keep the divisor from 0: x / np.where(y == 0, 1, y), under a mask where it matters",
-    "log": "keep the argument above 0: np.log(np.where(x > 0, x, 1)), under a mask",
-    "log1p": "keep the argument above -1",
-    "sqrt": "keep the argument from below 0; the slope at 0 is infinite",
-    "exp": "exp overflows above 709: subtract the largest first, or stay with logarithms",
-    "sub": "two infinities were subtracted: find what became infinite before",
-    "power": "a negative number has no power that is no integer",
-}
 # Of a derivative, whose ops are not in the user's line.
 _SLOPE = (
     "the slope of this line is not finite there: choose a harmless argument with np.where inside, "
@@ -103,7 +93,7 @@ def _error(result: Place, symbols: Mapping[str, int]) -> NonFiniteError:
             f"result: {_summary(value, place.array)}",
             *further,
         ],
-        help=_CURES.get(value.op.name) if _is_value(function) else _SLOPE,
+        help=value.op.finite if _is_value(function) else _SLOPE,
     )
 
 

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.building.by_name import array, number, numpy, refuse
-from gradc.tracing.core import source
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.numpy.linalg.matrix_norms import norm
 from gradc.tracing.registry.scipy_function import scipy_function
-from gradc_ir.errors import ShapeError
 
 
 def _norm(order: Any) -> Callable[..., Any]:
@@ -47,7 +46,7 @@ def _metric(name: str, metric: Any, p: Any) -> Callable[..., Any]:
 def _points(name: str, x: Any) -> Any:
     points = array(x)
     if points.ndim != 2:
-        raise ShapeError(f"{name} takes a matrix whose rows are points", at=source.location())
+        raise shape_error(f"{name} takes a matrix whose rows are points")
     return points.astype(np.float64)  # as SciPy computes them
 
 

@@ -6,11 +6,10 @@ from typing import Any
 
 from gradc.tracing.building.axes import along, position
 from gradc.tracing.building.by_name import array, number, numpy
-from gradc.tracing.core import source
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.numpy.math import calculus
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.scipy_function import scipy_function
-from gradc_ir.errors import ShapeError
 
 
 @scipy_function("integrate.cumulative_trapezoid")
@@ -26,9 +25,7 @@ def cumulative_trapezoid(
     if initial is None:
         return found
     if not isinstance(initial, int | float) or initial != 0:
-        raise ShapeError(
-            "scipy.integrate.cumulative_trapezoid: initial is 0 or None", at=source.location()
-        )
+        raise shape_error("scipy.integrate.cumulative_trapezoid: initial is 0 or None")
     return shaping.concatenate([found[along(axis, slice(0, 1))] * 0.0, found], axis)
 
 

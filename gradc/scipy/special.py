@@ -10,14 +10,13 @@ from typing import Any
 from gradc import special
 from gradc.special.recording import floats, in_double, numpy, where
 from gradc.tracing.building.by_name import number, refuse
-from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.promote import common_dtype, kind, resolve
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.masked.of_selection import of_selection
 from gradc.tracing.masked.reductions import log_sum
 from gradc.tracing.registry.scipy_function import scipy_function
 from gradc_ir.core.types import DType
-from gradc_ir.errors import TraceError
 
 # SciPy's name -> ours, where the two differ
 RENAMED = {
@@ -92,9 +91,8 @@ def _ufunc(name: str, own: Callable[..., Any]) -> Callable[..., Any]:
         arrays = [as_tracer(x) if isinstance(x, list | tuple) else x for x in operands]
         kinds = tuple(kind(x) for x in arrays)
         if len(arrays) != theirs.nin:
-            raise TraceError(
+            raise trace_error(
                 f"scipy.special.{name} takes {theirs.nin} arguments, not {len(arrays)}",
-                at=source.location(),
             )
         # for a float32 array and a number SciPy often takes the first loop it finds, a double one
         if common_dtype(kinds) is DType.F32 and resolve(theirs, kinds)[1] is DType.F64:

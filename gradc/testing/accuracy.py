@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradc.api.compile import compiled
+from gradc.arguments import pytree
 from gradc.arguments.as_array import Array
+from gradc.calls.signature import bind_types
+from gradc.pipeline import Request, derive
+from gradc.runtime.executable import Executable
 from gradc.testing.sampling import Ranges, points
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Type
@@ -168,8 +173,6 @@ def check_accuracy(
     function and beside it of naive code (``stable=False``); and the worst points, each with the op
     and the line at which the error arises. Raises TraceError when an op has no formula.
     """
-    from gradc.api.compile import compiled
-
     return _Measurement(compiled(f), spec, ranges or {}, points, size, seed).result()
 
 
@@ -179,10 +182,6 @@ class _Measurement:
     def __init__(
         self, form: Any, spec: str | None, ranges: Ranges, count: int, size: int, seed: int
     ) -> None:
-        from gradc.arguments import pytree
-        from gradc.calls.signature import bind_types
-        from gradc.pipeline import Request, derive
-
         self.name, self.seed = form.__name__, seed
         bound, types = bind_types(form._parameters.names, form.argument_types(spec))
         paths = [
@@ -216,7 +215,7 @@ class _Measurement:
 
     def result(self) -> Accuracy:
         """Return all figures."""
-        from gradc.testing.truths import truths
+        from gradc.testing.truths import truths  # python-flint, which only this needs
 
         true = [truths(self.naive, arrays) for arrays in self.inputs]
         ours, naive = ([*_run(function, self.inputs)] for function in (self.final, self.naive))
@@ -249,7 +248,7 @@ class _Measurement:
         true: Sequence[Sequence[Array]],
     ) -> Iterator[Worst]:
         """Yield the worst element of the value and of each gradient, if it is off by some bits."""
-        from gradc.testing.origins import origin_of
+        from gradc.testing.origins import origin_of  # python-flint
 
         for what, results in self.rows:
             bits = errors[what].reshape(len(self.inputs), -1)
@@ -294,7 +293,6 @@ def _differentiable(
     function: Function, wrt: tuple[int, ...], options: Any
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Return by which parameters there is a gradient, and the names of the others."""
-    from gradc.pipeline import Request, derive
 
     def has_gradient(leaves: tuple[int, ...]) -> bool:
         try:
@@ -310,8 +308,6 @@ def _differentiable(
 
 
 def _run(function: Function, inputs: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-    from gradc.runtime.executable import Executable
-
     executable = Executable(function)
     with np.errstate(all="ignore"):
         for arrays in inputs:

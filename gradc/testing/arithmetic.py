@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from gradc.arguments.as_array import Array
-from gradc_ir.core.graph import Node
-from gradc_ir.core.op import TABLE
+from gradc_ir.core.graph import Function, Node
 from gradc_ir.core.types import DType
 from gradc_ir.interpreter.interpret import numbers, reference
-from gradc_ir.wide_exponents import arithmetic
 
 Meaning = Callable[..., Any]
 
@@ -54,7 +52,7 @@ class Wide:
                 operands[0] if attributes["dtype"].is_float else self._to_whole(operands[0], node)
             )
         elif name == "unbounded":
-            made = arithmetic.interpret(operands, meanings=self._word, **attributes)
+            made = self._formula(attributes["body"], operands)[attributes["result"]]
         elif name == "recover":
             made = operands[attributes["result"]]
         elif floats and name in self.meanings:
@@ -70,11 +68,12 @@ class Wide:
             self._typed(result, value.type.dtype) for result, value in zip(made, node.results)
         )
 
-    def _word(self, name: str) -> Meaning:
-        """Return what a step of a formula means: as everywhere, since nothing overflows here."""
-        meaning = self.meanings.get(name) or reference(TABLE[name])
-        assert meaning is not None
-        return meaning
+    def _formula(self, body: Function, operands: list[Array]) -> list[Array]:
+        """Return the results of a formula: its steps', since nothing overflows here."""
+        values = dict(zip(body.params, operands))
+        for node in body.body:
+            (values[node.results[0]],) = self.evaluate(node, [values[x] for x in node.operands], {})
+        return [values[result] for result in body.results]
 
     def _to_whole(self, x: Array, node: Node) -> Any:
         reals = np.frompyfunc(lambda each: float(each.real), 1, 1)(x)

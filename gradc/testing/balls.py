@@ -236,6 +236,11 @@ _OPS: dict[str, Callable[..., Any]] = {
     "maximum": larger,
     "minimum": lambda x, y: -larger(-x, -y),
     "cbrt": cube_root,
+    # what is used most, without the way over SymPy
+    "exp2": lambda x: arb(2) ** x,
+    "hypot": lambda x, y: (x * x + y * y).sqrt(),
+    "softplus": lambda x: x.exp().log1p(),
+    "sigmoid": lambda x: 1 / (1 + (-x).exp()),
     "lgamma": log_gamma,
     "erfcx": erfcx,
     "ndtr": ndtr,

@@ -26,7 +26,7 @@ class CKernel:
     """A final function, exported, linked and loaded; raises NoKernel where that cannot be done."""
 
     def __init__(self, function: Function) -> None:
-        from gradc_codegen.interface.python_kernel import Kernel
+        from gradc_codegen.interface.python_kernel import Kernel  # loads llvmlite
 
         compiler = shutil.which("cc")
         if compiler is None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from gradc.api.compile import compiled
 from gradc.arguments import pytree
 from gradc.arguments.as_array import Array
 from gradc.pipeline import Options, Request, derive
@@ -24,6 +25,9 @@ from gradc.runtime.executable import Executable
 from gradc.runtime.specialize import generalize
 from gradc.testing.c_kernel import CKernel, NoKernel
 from gradc.tracing import NeedsConcreteSize, Traced
+from gradc_ir.meaning.ulp_distance import same_bits
+from gradc_ir.text.parser import parse_function
+from gradc_ir.text.printer import print_function
 
 A_CALL = "a call"
 # Takes upstream gradients to the values and the gradients, each a list of arrays.
@@ -106,8 +110,6 @@ class _Injected:
     """A function at arguments, and the ways from upstream gradients to its gradients."""
 
     def __init__(self, f: Callable[..., Any], args: Sequence[Any]) -> None:
-        from gradc.api.compile import compiled
-
         self.compiled = compiled(f)
         self.f = f
         self.args = tuple(args)
@@ -184,8 +186,6 @@ class _Injected:
 
         Raises NoKernel when there is neither.
         """
-        from gradc_ir.text.printer import print_function
-
         try:
             if self.traced.captures:
                 raise _NotThere  # arrays outside may hold something else in a fresh module
@@ -223,10 +223,7 @@ class _Injected:
 def _first_other_bits(found: Array, want: Array) -> tuple[int, ...] | None:
     if found.shape != want.shape or found.dtype != want.dtype:
         return ()
-    same = found == want
-    if found.dtype.kind == "f":
-        same = same & (np.signbit(found) == np.signbit(want)) | (np.isnan(found) & np.isnan(want))
-    places = np.argwhere(~np.asarray(same))
+    places = np.argwhere(~same_bits(found, want))
     return tuple(int(i) for i in places[0]) if len(places) else None
 
 
@@ -285,7 +282,5 @@ def answer() -> None:
 
 
 def _of_graph(text: str, arrays: Sequence[Array], blas: bool) -> Way:
-    from gradc_ir.text.parser import parse_function
-
     executable = Executable(parse_function(text), blas=blas)
     return lambda upstream: list(executable([*arrays, *upstream]))

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from gradc.api.compile import compiled
 from gradc.arguments.as_array import Array
 from gradc.autodiff.open_calls import OpenCalls
 from gradc.derivatives import jvp, vjp
+from gradc.pipeline import after, stabilise
 from gradc.testing.arithmetic import NoMeaning
 from gradc.testing.slopes import CENTRAL, REFERENCES, Reference, widen
 from gradc_ir.core.graph import Function
@@ -340,9 +342,6 @@ def compare_grads(
     seed: int = 0,
 ) -> Iterator[Comparison]:
     """Yield every comparison that :func:`check_grads` makes."""
-    from gradc.api.compile import compiled
-    from gradc.pipeline import after, stabilise
-
     form = compiled(f)
     options = form.options
     bound = form._parameters.bind(tuple(args), {})

@@ -76,6 +76,7 @@ def many_digit_differences(
 
     Raises NoMeaning for an op without a formula, and where it would take too long.
     """
+    # python-flint, which other references do without
     from gradc.testing.balls import Ball, Undecided, balls, digits
 
     _refuse_long(function, arrays)

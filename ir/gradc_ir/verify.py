@@ -28,15 +28,25 @@ def verify(
     more: ops by name that may be there besides those of the language.
     symbols: sizes that the functions around a body bind.
     """
-    _Verifier(function, frozenset(symbols), more or {}).run()
+    _Verifier(function, frozenset(symbols), more or {}, set()).run()
 
 
 class _Verifier:
-    """The checks of one function; ``outer`` are the symbols bound by functions around it."""
+    """The checks of one function; ``outer`` are the symbols bound by functions around it.
 
-    def __init__(self, function: Function, outer: frozenset[str], more: Mapping[str, Op]) -> None:
+    ``seen`` are the bodies that were found right, with the symbols bound there.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        outer: frozenset[str],
+        more: Mapping[str, Op],
+        seen: set[tuple[int, frozenset[str]]],
+    ) -> None:
         self.function = function
         self.more = more
+        self.seen = seen
         # what was found right of ops without attributes, by the types they are on and make
         self.right: set[tuple[Op, tuple[Type, ...], Type]] = set()
         self.symbols = outer | frozenset(function.size_symbols)
@@ -103,7 +113,10 @@ class _Verifier:
 
     def _attribute(self, node: Node, name: str, attribute: object) -> None:
         if isinstance(attribute, Function):
-            _Verifier(attribute, self.symbols, self.more).run()
+            body = id(attribute), self.symbols
+            if body not in self.seen:
+                _Verifier(attribute, self.symbols, self.more, self.seen).run()
+                self.seen.add(body)
         elif isinstance(attribute, tuple | Expr):
             self._sizes(node, attribute if isinstance(attribute, tuple) else (attribute,))
         elif node.op.name == "constant" and not isinstance(attribute, Constant):

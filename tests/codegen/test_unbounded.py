@@ -14,11 +14,13 @@ from gradc_codegen.machine.machine_code import machine_code
 from gradc_codegen.scalar.wide_exponents import watched
 from gradc_ir import build
 from gradc_ir.core.builder import Builder
-from gradc_ir.core.graph import Function
+from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.types import DType, Type
+from gradc_ir.errors import DTypeError
 from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.text.parser import parse_function
 from gradc_ir.wide_exponents.arithmetic import compute
-from gradc_ir.wide_exponents.formulas import FUNCTIONS, parse_formulas
+from gradc_ir.wide_exponents.formulas import FUNCTIONS, steps_of
 
 FORMULAS = [
     "mul %0 %1; div %2 %1 -> %3",
@@ -29,11 +31,49 @@ FORMULAS = [
 ]
 
 
+CONDITIONS = {"select": (0,), "logical_not": (0,)} | dict.fromkeys(
+    ("logical_and", "logical_or", "logical_xor"), (0, 1)
+)
+
+
+def formula(text: str, count: int, dtype: DType = DType.F64) -> Function:
+    """Return formulas of ``count`` numbers: words with their operands, then what is a result.
+
+    A number that stands where a condition is wanted says whether it is not 0, and a condition is
+    the number 1 or 0.
+    """
+    steps, _, results = text.partition("->")
+    with Builder() as builder:
+        params = [builder.param(i, Type(dtype)) for i in range(count)]
+        values = list(params)
+
+        def number(name: str) -> Value:
+            found = values[int(name[1:])] if name[0] == "%" else build.constant(float(name), dtype)
+            return (
+                found
+                if found.type.dtype is dtype
+                else build.select(found, build.constant(1, dtype), 0)
+            )
+
+        def condition(name: str) -> Value:
+            found = values[int(name[1:])]
+            return found if found.type.dtype is DType.BOOL else build.ne(found, 0.0)
+
+        for step in steps.split(";"):
+            word, *names = step.split()
+            wanted = CONDITIONS.get(word, ())
+            given = [condition(x) if i in wanted else number(x) for i, x in enumerate(names)]
+            values.append(build.apply(word, *given))
+        return builder.function("formula", params, list(map(number, results.split())))
+
+
 def function_of(text: str, dtype: DType, shape: tuple[int, ...]) -> Function:
+    body = formula(text, 2, dtype)
     with Builder() as builder:
         params = [builder.param(i, Type(dtype, shape)) for i in range(2)]
-        count = len(parse_formulas(text).results)
-        results = [build.apply("unbounded", *params, formulas=text, result=i) for i in range(count)]
+        results = [
+            build.apply("unbounded", *params, body=body, result=i) for i in range(len(body.results))
+        ]
         return builder.function("f", params, results)
 
 
@@ -83,13 +123,11 @@ def test_products_leave_the_range_and_come_back(x: float, y: float, wanted: floa
 def test_compiled_functions_have_the_bits_of_the_interpreter(word: str, dtype: DType) -> None:
     names = " ".join(["%3", "%1"][: FUNCTIONS[word]])
     text = f"mul %0 %1; {word} {names}; mul %4 %2; select %4 %5 %0; div %5 %6 -> %5 %4 %6 %7"
-    count, shape = 4, (61,)
+    body, count, shape = formula(text, 3, dtype), 4, (61,)
     with Builder() as builder:
         params = [builder.param(i, Type(dtype, shape)) for i in range(4)]
         results = [
-            build.apply(
-                "recover", *[params[0]] * count, *params[1:], formulas=text, result=i, guards=0
-            )
+            build.apply("recover", *[params[0]] * count, *params[1:], body=body, result=i, guards=0)
             for i in range(count)
         ]
         function = builder.function("f", params, results)
@@ -126,7 +164,7 @@ def test_functions_are_what_they_are_called(
     random, count = np.random.default_rng(6), FUNCTIONS.get(word, 1)
     arrays = [random.uniform(low, high, 200) for _ in range(count)]
     names = " ".join(f"%{i}" for i in range(count))
-    found = compute(*arrays, formulas=f"{word} {names} -> %{count}", result=0)
+    found = compute(*arrays, body=formula(f"{word} {names} -> %{count}", count), result=0)
     np.testing.assert_allclose(found, reference(*arrays), rtol=2e-14, atol=1e-16)
 
 
@@ -150,16 +188,16 @@ def test_functions_are_what_they_are_called(
     ],
 )
 def test_exponentials_of_large_numbers(text: str, x: float, wanted: float) -> None:
-    found = compute(np.array([x]), formulas=text, result=0)
+    found = compute(np.array([x]), body=formula(text, 1), result=0)
     np.testing.assert_allclose(found, [wanted], rtol=1e-12)
 
 
 def test_few_values_are_watched() -> None:
     # a root halves the exponent, so that only one operand of the quotient must be moderate
-    steps = parse_formulas("sqrt %1; div %0 %2 -> %3").steps
+    steps = steps_of(formula("sqrt %1; div %0 %2 -> %3", 2)).steps
     assert watched(steps, 2, DType.F64) == (0,)
     # a sum of moderate numbers neither overflows nor loses a bit by underflow
-    steps = parse_formulas("add %0 %1; mul %2 2.0 -> %3").steps
+    steps = steps_of(formula("add %0 %1; mul %2 2.0 -> %3", 2)).steps
     assert watched(steps, 2, DType.F64) == (0, 1)
 
 
@@ -175,9 +213,35 @@ def test_a_whole_power_is_made_of_products() -> None:
         np.testing.assert_allclose(found, 1e200, rtol=1e-14)
 
 
-@pytest.mark.parametrize("text", ["mul %0", "mul %0 %1", "root %0 -> %1", "mul %0 %9 -> %1"])
-def test_what_is_no_formula_is_refused(text: str) -> None:
+@pytest.mark.parametrize(
+    ("body", "result", "message"),
+    [
+        (formula("mul %0 %1 -> %2", 2), 0, "1 operands for 2 of the formula"),
+        (formula("exp %0 -> %1", 1), 0, "no step of these formulas: exp"),
+        (formula("mul %0 %0 -> %1", 1, DType.F32), 0, r"a formula of f64 has no f32"),
+        (formula("mul %0 %0 -> %1", 1), 1, "a result that is not there"),
+        (formula("mul %0 %0 -> %1", 1), -1, "a result that is not there"),
+    ],
+)
+def test_what_is_no_formula_is_refused(body: Function, result: int, message: str) -> None:
     with Builder() as builder:
-        x = builder.param(0, Type(DType.F64, ()))
-        with pytest.raises((ValueError, TypeError)):
-            build.apply("unbounded", x, formulas=text, result=0)
+        x = builder.param(0, Type(DType.F64, (3,)))
+        with pytest.raises(DTypeError, match=message):
+            build.apply("unbounded", x, body=body, result=result)
+
+
+def test_a_condition_is_no_result_of_a_formula() -> None:
+    with Builder() as inner:
+        x = inner.param(0, Type(DType.F64))
+        body = inner.function("formula", [x], [build.lt(x, 1.0)])
+    with Builder() as builder:
+        x = builder.param(0, Type(DType.F64, (3,)))
+        with pytest.raises(DTypeError, match="a result that is no number"):
+            build.apply("recover", x, x, body=body, result=0, guards=0)
+
+
+def test_formulas_are_printed_as_functions_and_read_back() -> None:
+    function = function_of(FORMULAS[1], DType.F64, (9,))
+    text = str(function)
+    assert text.count("func ") == 2, "one body for all results"
+    assert parse_function(text) == function

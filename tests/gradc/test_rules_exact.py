@@ -17,6 +17,7 @@ from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError
 from gradc_ir.interpreter.interpret import interpret
+from tests.comparing import assert_same_bits
 
 EQUATIONS = [
     pytest.param(rule, equation, id=f"{rule.name}-{i}")
@@ -24,16 +25,6 @@ EQUATIONS = [
     if rule not in STRUCTURE
     for i, equation in enumerate(rule.equations)
 ]
-
-
-def assert_same_bits(left: np.ndarray, right: np.ndarray) -> None:
-    assert left.dtype == right.dtype
-    assert left.shape == right.shape
-    both_nan = (left != left) & (right != right)
-    same = left == right
-    if left.dtype.kind == "f":
-        same &= np.signbit(left) == np.signbit(right)
-    assert (same | both_nan).all()
 
 
 @pytest.mark.parametrize("rule", [rule for rule in EXACT if rule not in STRUCTURE], ids=str)

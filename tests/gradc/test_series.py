@@ -244,7 +244,7 @@ def final(function: Scalar, *arguments: Any, of: str = "value_and_grad") -> Func
     """The final graph without expansions: what they are looked for in."""
     x = np.linspace(0.5, 1, 8)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gradc.rules.series.expand.expansions", lambda *_: {})
+        patch.setattr("gradc.rules.series.finding.expansions", lambda *_: {})
         return gradc.compile(function).ir(*(arguments or (x,)), of=of)
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import pytest
 
 from gradc_ir.core.builder import Builder
 from gradc_ir.core.graph import Value
-from gradc_ir.matching.choice import choice
-from gradc_ir.matching.rewrite import FunctionRule, PatternRule
+from gradc_ir.matching.choice import Family, choice, parse_looks
+from gradc_ir.matching.rewrite import Fired, FunctionRule, PatternRule, rewrite
 from gradc_ir.text.parser import parse_function
 
 FUNCTION = parse_function("""
@@ -30,14 +28,11 @@ NODES = {node.op.name + str(node.results[0].type.rank): node for node in FUNCTIO
 
 
 class Asking(FunctionRule):
-    """A rule for products and sums that says what their factors and divisors must be."""
+    """A rule for products and sums that says what must stand below."""
 
-    def __init__(
-        self, factors: Iterable[str] | None = None, divisors: Iterable[str] | None = None
-    ) -> None:
+    def __init__(self, below: str) -> None:
         super().__init__("asking", {"add", "div", "mul", "neg"}, lambda value: None)
-        self.factors = None if factors is None else frozenset(factors)
-        self.divisors = None if divisors is None else frozenset(divisors)
+        self.looks = parse_looks(f"add div mul neg: {below}")
 
 
 def is_tried(rule: FunctionRule | PatternRule, value: Value) -> bool:
@@ -48,20 +43,49 @@ def is_tried(rule: FunctionRule | PatternRule, value: Value) -> bool:
 @pytest.mark.parametrize("place", ["div0", "mul0", "neg0", "add0"])
 def test_factors_and_divisors_are_those_of_the_whole_product(place: str) -> None:
     value = NODES[place].results[0]
-    assert is_tried(Asking(factors=["sin"]), value)
-    assert is_tried(Asking(factors=["exp", "log"]), value)
-    assert not is_tried(Asking(factors=["tan"]), value)
-    assert is_tried(Asking(divisors=["exp"]), value)
-    assert is_tried(Asking(["sin"], []), value)
-    assert not is_tried(Asking(["tan"], []), value)
-    assert not is_tried(Asking(divisors=["sin"]), value)
+    assert is_tried(Asking("sin"), value)
+    assert is_tried(Asking("exp log"), value)
+    assert not is_tried(Asking("tan"), value)
+    assert is_tried(Asking("/ exp"), value)
+    assert is_tried(Asking("sin /"), value)
+    assert not is_tried(Asking("tan /"), value)
+    assert not is_tried(Asking("/ sin"), value)
 
 
 def test_a_product_of_a_sum_has_the_sum_as_a_factor() -> None:
     value = NODES["mul1"].results[0]
-    assert is_tried(Asking(factors=["add"]), value)
-    assert not is_tried(Asking(factors=["sin"]), value)
-    assert not is_tried(Asking(divisors=[]), value)
+    assert is_tried(Asking("add"), value)
+    assert not is_tried(Asking("sin"), value)
+    assert not is_tried(Asking("/"), value)
+
+
+def test_an_operand_is_a_factor_and_looks_of_one_op_are_alternatives() -> None:
+    value = NODES["add0"].results[0]
+    assert is_tried(Asking("neg"), value)
+    assert not is_tried(Asking("mul"), value)
+    assert is_tried(Asking("mul; add: tan; add: sin"), value)
+
+
+def test_a_family_is_loaded_for_the_first_value_its_rules_may_fire_on() -> None:
+    loads = []
+
+    def load() -> list[PatternRule]:
+        loads.append("trigonometric")
+        return [PatternRule("even", "sin(neg(?x)) => neg(sin(?x))")]
+
+    family = Family("trigonometric", "sin: neg", load)
+    first = PatternRule("twice", "neg(neg(?x)) => ?x")
+    fired: list[Fired] = []
+    plain = parse_function("func @f(%x: f64) -> f64 {\n %0: f64 = sin %x\n return %0\n}")
+    assert rewrite(plain, [first, family], log=fired.append) is plain
+    assert not loads
+    turned = parse_function(
+        "func @f(%x: f64) -> f64 {\n %0: f64 = neg %x\n %1: f64 = sin %0\n return %1\n}"
+    )
+    for _ in range(2):
+        rewrite(turned, [first, family], log=fired.append)
+    assert [one.rule for one in fired] == ["even", "even"]
+    assert loads == ["trigonometric"]
 
 
 def test_operands_are_seen_through_rearrangements_or_not() -> None:

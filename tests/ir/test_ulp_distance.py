@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradc_ir.meaning.ulp_distance import bits_between, from_ordinals, ordinals, uniform_patterns
+from gradc_ir.meaning.ulp_distance import (
+    bits_between,
+    from_ordinals,
+    ordinals,
+    same_bits,
+    uniform_patterns,
+)
 
 LARGEST = float(np.finfo(np.float64).max)
 
@@ -35,6 +41,14 @@ def test_single_precision_is_counted_in_its_own_floats() -> None:
     wanted = np.array([1.0, 2.0, -0.0], np.float32)
     found = np.array([1 + 2.0**-23, 2 - 2.0**-23, 0.0])
     assert bits_between(found, wanted).tolist() == [1.0, 1.0, 0.0]
+
+
+def test_bits_are_the_same_or_not() -> None:
+    one = np.array([0.0, math.nan, 1.0, 0.0, 1.0])
+    assert same_bits(one, np.array([0.0, -math.nan, 1.0, -0.0, math.nan])).tolist() == [
+        *(True, True, True, False, False)
+    ]
+    assert same_bits(np.arange(3), np.array([0, 1, 3])).tolist() == [True, True, False]
 
 
 def test_nothing_is_asked_where_there_is_no_truth() -> None:

@@ -15,8 +15,8 @@ from collections.abc import Callable
 
 from gradc_codegen.lazy_table import LazyTable
 from gradc_codegen.text.module import suffix
+from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType
-from gradc_ir.wide_exponents.formulas import Formulas
 from gradc_ir.wide_exponents.functions import expand
 
 _WORDS = (
@@ -46,9 +46,10 @@ def declaration(dtype: DType) -> str:
     return f"declare void @{name_of(dtype)}(ptr, ptr, ptr, ptr, ptr, i64)"
 
 
-def program(formulas: Formulas, operands: int, dtype: DType) -> tuple[list[int], list[float]]:
+def program(body: Function, dtype: DType) -> tuple[list[int], list[float]]:
     """Return the program of formulas and its constants."""
-    steps, results = expand(formulas, operands, dtype)
+    operands = len(body.params)
+    steps, results = expand(body, dtype)
     numbers: dict[float, int] = {}
     for step in steps:
         for each in step.operands:

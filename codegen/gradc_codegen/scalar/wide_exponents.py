@@ -20,10 +20,10 @@ from gradc_codegen.text.indices import is_vector
 from gradc_codegen.text.module import REGISTER, literal, suffix
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.constant import Constant
-from gradc_ir.core.graph import Node
+from gradc_ir.core.graph import Function, Node
 from gradc_ir.core.types import DType
 from gradc_ir.wide_exponents.arithmetic import MODERATE
-from gradc_ir.wide_exponents.formulas import Formulas, Operand, Step, parse_formulas
+from gradc_ir.wide_exponents.formulas import Operand, Step, steps_of
 
 LowerWord = Callable[[Writer, str, DType, list[str]], str]
 
@@ -46,16 +46,17 @@ _FORMATS = {
 def lower(writer: Writer, node: Node, operands: list[str], lower_word: LowerWord) -> str:
     """Write formulas on operands in registers, all that belong together; returns one result."""
 
-    def written(formulas: Formulas, dtype: DType, operands: list[str]) -> list[str]:
+    def written(body: Function, dtype: DType, operands: list[str]) -> list[str]:
         registers = list(operands)
-        for step in formulas.steps:
+        steps, results = steps_of(body)
+        for step in steps:
             registers.append(_plain(writer, step, dtype, registers, lower_word))
-        plain = [registers[i] for i in formulas.results]
-        asked = [registers[i] for i in watched(formulas.steps, len(operands), dtype)]
+        plain = [registers[i] for i in results]
+        asked = [registers[i] for i in watched(steps, len(operands), dtype)]
         if not asked:
             return plain
         flag = _extreme(writer, asked, dtype)
-        return _replaced(writer, formulas, dtype, plain, operands, flag, lambda: flag, 2)
+        return _replaced(writer, body, dtype, plain, operands, flag, lambda: flag, 2)
 
     return _together(writer, node, operands, written)
 
@@ -63,8 +64,8 @@ def lower(writer: Writer, node: Node, operands: list[str], lower_word: LowerWord
 def recover(writer: Writer, node: Node, operands: list[str]) -> str:
     """Write the computing anew of numbers that are not finite, of all that belong together."""
 
-    def written(formulas: Formulas, dtype: DType, operands: list[str]) -> list[str]:
-        count, end = len(formulas.results), len(operands) - node.attributes["guards"]
+    def written(body: Function, dtype: DType, operands: list[str]) -> list[str]:
+        count, end = len(body.results), len(operands) - node.attributes["guards"]
         plain, starts, guards = operands[:count], operands[count:end], operands[end:]
         lost = _lost(writer, plain, dtype)
 
@@ -79,7 +80,7 @@ def recover(writer: Writer, node: Node, operands: list[str]) -> str:
                 )
             return open_
 
-        return _replaced(writer, formulas, dtype, plain, starts, lost, surely, 3)
+        return _replaced(writer, body, dtype, plain, starts, lost, surely, 3)
 
     return _together(writer, node, operands, written)
 
@@ -88,19 +89,19 @@ def _together(
     writer: Writer,
     node: Node,
     operands: list[str],
-    written: Callable[[Formulas, DType, list[str]], list[str]],
+    written: Callable[[Function, DType, list[str]], list[str]],
 ) -> str:
     """Return the result of a node; what is written for one result is there for the others."""
-    text: str = node.attributes["formulas"]
+    body: Function = node.attributes["body"]
     result: int = node.attributes["result"]
-    key = (node.op.name, text, *operands)
+    key = (node.op.name, body, *operands)
     found = writer.known((*key, result))
     if found is not None:
         return found
     dtype = node.results[0].type.dtype
     if any(map(is_vector, operands)):
         operands = [writer.spread(operand, REGISTER[dtype]) for operand in operands]
-    for place, register in enumerate(written(parse_formulas(text), dtype, operands)):
+    for place, register in enumerate(written(body, dtype, operands)):
         writer.remember((*key, place), register)
     made = writer.known((*key, result))
     assert made is not None
@@ -123,7 +124,7 @@ def _lost(writer: Writer, registers: list[str], dtype: DType) -> str:
 
 def _replaced(
     writer: Writer,
-    formulas: Formulas,
+    body: Function,
     dtype: DType,
     plain: list[str],
     operands: list[str],
@@ -145,7 +146,7 @@ def _replaced(
         ways.append((writer.block, plain))
         (computed,) = writer.labels("computed")
         sure = _go_on(writer, sure, computed, near)
-    made = _call(writer, formulas, dtype, plain, operands, sure, code)
+    made = _call(writer, body, dtype, plain, operands, sure, code)
     ways.append((writer.block, made))
     writer.close()
     writer.do(f"br label %{near}")
@@ -257,7 +258,7 @@ def _pattern(number: float, dtype: DType) -> int:
 
 def _call(
     writer: Writer,
-    formulas: Formulas,
+    body: Function,
     dtype: DType,
     plain: list[str],
     operands: list[str],
@@ -268,7 +269,7 @@ def _call(
     vector = is_vector(plain[0])
     count = writer.lanes if vector else 1
     type_ = writer.type_of(REGISTER[dtype], vector)
-    steps, numbers = program(formulas, len(operands), dtype)
+    steps, numbers = program(body, dtype)
     writer.module.declare(declaration(dtype))
     places = [
         writer.module.constant(Constant(np.array(steps, np.int32))),

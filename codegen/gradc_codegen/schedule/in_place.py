@@ -15,7 +15,6 @@ from itertools import pairwise
 from gradc_codegen.nest.carry_storage import is_fill
 from gradc_ir.core.graph import Function, Node, Value
 
-_UPDATES = ("set_slice", "scatter_set", "scatter_add")
 # not in memory of its own: the caller's, the module's, or that of another value
 _NOT_OURS = ("param", "constant", "reshape")
 # For each node of control flow: the result that overwrites an operand, by position.
@@ -118,7 +117,7 @@ def _join(
 def base_of(value: Value, links: Links) -> Value | None:
     """Return the value that is overwritten to make another, None when that is made anew."""
     node = value.node
-    if node.op.name in _UPDATES:
+    if node.op.updates:
         return node.operands[0]
     operand = links.get(node, {}).get(value.index)
     return None if operand is None else node.operands[operand]

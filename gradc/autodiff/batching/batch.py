@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradc.autodiff.batching import (
-    branches,
-    external,
-    indices,
-    linear_algebra,
-    loops,
-    rearrangements,
-)
+from gradc.autodiff.batching import branches, foreign, index, linalg, loops, shape
 from gradc.autodiff.batching.points import Points, Rule, ValueRule, all_vary, elementwise
 from gradc.autodiff.batching.varying import Varying
 from gradc_ir.build import Builder
@@ -21,10 +14,10 @@ from gradc_ir.core.sizes import Size
 from gradc_ir.errors import TraceError
 
 _VALUE_RULES: dict[str, ValueRule] = {
-    **rearrangements.RULES,
-    **indices.RULES,
-    **linear_algebra.RULES,
-    **external.RULES,
+    **shape.RULES,
+    **index.RULES,
+    **linalg.RULES,
+    **foreign.RULES,
 }
 _RULES: dict[str, Rule] = {
     **{name: all_vary(made) for name, made in _VALUE_RULES.items()},
@@ -37,9 +30,9 @@ _FAMILIES: dict[str, Rule] = {
     "composed": all_vary(elementwise),
     "special": all_vary(elementwise),
     "unbounded": all_vary(elementwise),
-    "reduce": all_vary(rearrangements.reduction),
-    "order": all_vary(rearrangements.along_axis),
-    "factor": all_vary(linear_algebra.stacked),
+    "reduce": all_vary(shape.reduction),
+    "order": all_vary(shape.along_axis),
+    "factor": all_vary(linalg.stacked),
 }
 
 

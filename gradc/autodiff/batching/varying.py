@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from gradc_ir.core.graph import Function, Node
 from gradc_ir.graphs.control_flow import Roles, settled
 
 Flags: TypeAlias = tuple[bool, ...]
-# What can fail for a point, or go on for ever: indices, and loops with a number of steps.
-_MAY_FAIL = frozenset({"gather", "scatter_set", "scatter_add", "scan", "while"})
-_MASKED = _MAY_FAIL | {"set_slice"}
 
 
 class ControlFlags(NamedTuple):
@@ -32,7 +29,7 @@ class Varying:
 
     def __init__(self) -> None:
         self._results: dict[tuple[Function, Flags], Flags] = {}
-        self._holds: dict[tuple[Function, frozenset[str]], bool] = {}
+        self._holds: dict[tuple[Function, Callable[[Node], bool]], bool] = {}
 
     def results(self, function: Function, flags: Iterable[bool]) -> Flags:
         """Return which results vary, given which parameters do."""
@@ -77,22 +74,31 @@ class Varying:
     # -- what bodies hold --------------------------------------------------------------------------
 
     def may_fail(self, function: Function) -> bool:
-        """Whether a function holds what can fail, or a loop, and so is run for a reason only."""
-        return self._contains(function, _MAY_FAIL)
+        """Whether a function holds an index or a loop: it is run for a reason only."""
+        return self._contains(function, _may_fail)
 
     def heeds_mask(self, function: Function) -> bool:
         """Whether a function holds what does another thing for points that are not at work."""
-        return self._contains(function, _MASKED)
+        return self._contains(function, _heeds_mask)
 
-    def _contains(self, function: Function, names: frozenset[str]) -> bool:
-        key = (function, names)
+    def _contains(self, function: Function, asked: Callable[[Node], bool]) -> bool:
+        key = (function, asked)
         found = self._holds.get(key)
         if found is None:
             found = self._holds[key] = any(
-                node.op.name in names or any(self._contains(body, names) for body in _bodies(node))
+                asked(node) or any(self._contains(body, asked) for body in _bodies(node))
                 for node in function.body
             )
         return found
+
+
+def _may_fail(node: Node) -> bool:
+    """Whether a node can fail for a point, or go on for ever."""
+    return node.op.family == "index" or node.op.name in ("scan", "while")
+
+
+def _heeds_mask(node: Node) -> bool:
+    return _may_fail(node) or node.op.updates
 
 
 def _bodies(node: Node) -> list[Function]:

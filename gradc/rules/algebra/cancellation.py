@@ -6,7 +6,6 @@ from fractions import Fraction
 
 from gradc.rules.algebra.factors import Product
 from gradc.rules.algebra.polynomial import Monomial, Polynomial, degree
-from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.ranges import knowledge
 
@@ -81,7 +80,9 @@ def _sum(terms: dict[Monomial, Fraction], shared: dict[Value, int], like: Value)
         term = Product(abs(coefficient), factors).value(like)
         if made is None:
             made = term  # its coefficient is 1
+        elif coefficient > 0:
+            made = made + term
         else:
-            made = build.add(made, term) if coefficient > 0 else build.sub(made, term)
+            made = made - term
     assert made is not None, "a polynomial that is not zero has terms"
     return made

@@ -42,13 +42,13 @@ def _choose(condition: Value, one: Value, other: Value | float) -> Value:
 
 def square_roots(a: Side, b: Side, delta: Product) -> Product | None:
     """Return delta / (sqrt(a) + sqrt(b))."""
-    return over(delta, build.add(a.value, b.value))
+    return over(delta, a.value + b.value)
 
 
 def cube_roots(a: Side, b: Side, delta: Product) -> Product | None:
     """Return delta / (r*r + r*s + s*s) of the cube roots r and s."""
     r, s = a.value, b.value
-    return over(delta, build.add(build.mul(r, build.add(r, s)), build.mul(s, s)))
+    return over(delta, r * (r + s) + s * s)
 
 
 def powers(a: Side, b: Side, delta: Product) -> Product | None:
@@ -60,7 +60,7 @@ def powers(a: Side, b: Side, delta: Product) -> Product | None:
     if count is not None and count in range(3, _MOST_FACTORS):
         return delta * whole(_power_sum(a.operands[0], b.operands[0], int(count)))
     ratio = over(delta, b.operands[0]).value(a.value)
-    size = build.mul(exponent, build.log1p(ratio))
+    size = exponent * build.log1p(ratio)
     # elsewhere one power is at least e times the other, or the base is negative
     near = build.logical_or(build.le(build.abs(ratio), 1.0), build.le(size, 1.0))
     made = build.expm1(size)
@@ -68,17 +68,17 @@ def powers(a: Side, b: Side, delta: Product) -> Product | None:
         name, cases = parts(a.value)
         # far from one, the case of a power of one plus little is not met
         far = cases[2] if name == "select" else a.value
-        return whole(_choose(near, made, build.add(build.fence(far), -1.0)))
-    plain = build.sub(build.fence(a.value), build.fence(b.value))
-    return whole(_choose(near, build.mul(b.value, made), plain))
+        return whole(_choose(near, made, build.fence(far) + -1.0))
+    plain = build.fence(a.value) - build.fence(b.value)
+    return whole(_choose(near, b.value * made, plain))
 
 
 def _power_sum(a: Value, b: Value, count: int) -> Value:
     """Return a**(count - 1) + a**(count - 2) * b … + b**(count - 1)."""
-    made, last = build.add(a, b), b
+    made, last = a + b, b
     for _ in range(count - 2):
-        last = build.mul(last, b)
-        made = build.add(build.mul(a, made), last)
+        last = last * b
+        made = a * made + last
     return made
 
 
@@ -97,11 +97,9 @@ def logarithms(a: Side, b: Side, delta: Product) -> Product | None:
         return whole(build.log1p(over(delta.times(-1), a.operands[0]).value(a.value))).times(-1)
     moved = delta.value(a.value)
     falls = build.lt(moved, 0.0)
-    ratio = build.div(
-        _choose(falls, build.neg(moved), moved), _choose(falls, a.operands[0], b.operands[0])
-    )
+    ratio = _choose(falls, -moved, moved) / _choose(falls, a.operands[0], b.operands[0])
     size = build.log1p(ratio)
-    return whole(_choose(falls, build.neg(size), size))
+    return whole(_choose(falls, -size, size))
 
 
 def _over_sum(a: Side, b: Side, delta: Product) -> Product | None:
@@ -122,15 +120,15 @@ def logarithm_of_quotient(a: Side, b: Side, delta: Product) -> Product:
     falls = build.lt(ratio, 0.0)
     other = over(delta.times(-1), a.operands[0]).value(a.value)
     size = build.log1p(_choose(falls, other, ratio))
-    return whole(_choose(falls, build.neg(size), size))
+    return whole(_choose(falls, -size, size))
 
 
 def exponentials(a: Side, b: Side, delta: Product) -> Product | None:
     """Return exp(b) * expm1(delta), or the same from a where delta is large."""
     moved = delta.value(a.value)
     near = build.le(moved, 1.0)
-    base = _choose(near, b.value, build.neg(a.value))
-    return whole(build.mul(base, build.expm1(_choose(near, moved, build.neg(moved)))))
+    base = _choose(near, b.value, -a.value)
+    return whole(base * build.expm1(_choose(near, moved, -moved)))
 
 
 # -- angles ----------------------------------------------------------------------------------------
@@ -142,7 +140,7 @@ def arctangents(a: Side, b: Side, delta: Product) -> Product | None:
     # the angle does not depend on the scale, so nothing flows through it
     scale = build.stop_gradient(build.maximum(build.abs(y), 1.0))
     across = over(delta, scale).value(a.value)
-    along = build.add(build.div(1.0, scale), build.mul(x, build.div(y, scale)))
+    along = 1.0 / scale + x * (y / scale)
     return whole(build.arctan2(across, along))
 
 
@@ -153,8 +151,8 @@ def _half_angles(b: Side, delta: Product) -> tuple[Value, Value, Value]:
     x = b.operands[0]
     return (
         sine,
-        build.add(build.mul(build.sin(x), cosine), build.mul(build.cos(x), sine)),
-        build.sub(build.mul(build.cos(x), cosine), build.mul(build.sin(x), sine)),
+        build.sin(x) * cosine + build.cos(x) * sine,
+        build.cos(x) * cosine - build.sin(x) * sine,
     )
 
 
@@ -174,7 +172,7 @@ def tangents(a: Side, b: Side, delta: Product) -> Product | None:
     """Return sin(delta) / (cos(a) * cos(b)), cos(a) taken apart."""
     moved, x = delta.value(b.value), b.operands[0]
     sine, cosine = build.sin(moved), build.cos(x)
-    other = build.sub(build.mul(cosine, build.cos(moved)), build.mul(build.sin(x), sine))
+    other = cosine * build.cos(moved) - build.sin(x) * sine
     return Product(Fraction(1), (sine,), (cosine, other))
 
 
@@ -193,13 +191,13 @@ FORMULAS: dict[str, Formula] = {
 
 def cosine_minus_one(x: Value) -> Product:
     """Return cos(x) - 1 as a square."""
-    root = whole(build.sin(build.mul(x, 0.5)))
+    root = whole(build.sin(x * 0.5))
     return (root * root).times(-2)
 
 
 def hyperbolic_cosine_minus_one(x: Value) -> Product:
     """Return cosh(x) - 1 as a square."""
-    root = whole(build.sinh(build.mul(x, 0.5)))
+    root = whole(build.sinh(x * 0.5))
     return (root * root).times(2)
 
 

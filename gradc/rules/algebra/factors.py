@@ -69,17 +69,17 @@ class Product(NamedTuple):
         if not above and not below:
             return build.full_like(like, float(self.coefficient))
         if not above:
-            made = build.div(float(self.coefficient), below.pop(0))
+            made = float(self.coefficient) / below.pop(0)
             return Product(ONE, (made,), tuple(below)).value(like)
         made = above.pop(0)
         while above or below:
             if below:
-                made = build.div(made, below.pop(0))
+                made = made / below.pop(0)
             if above:
-                made = build.mul(made, above.pop(0))
+                made = made * above.pop(0)
         if size != 1:
-            made = build.mul(made, float(size))
-        return build.neg(made) if self.coefficient < 0 else made
+            made = made * float(size)
+        return -made if self.coefficient < 0 else made
 
 
 def _without(factors: tuple[Value, ...], taken: tuple[Value, ...]) -> tuple[Value, ...]:

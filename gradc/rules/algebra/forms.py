@@ -92,10 +92,10 @@ def replace_factor(
             return build.apply(value.op.name, made, right)
         if value.op.name == "mul":
             made = replace_factor(right, replace, depth - 1)
-            return None if made is None else build.mul(left, made)
+            return None if made is None else left * made
     elif value.op.name == "neg":
         made = replace_factor(value.operands[0], replace, depth - 1)
-        return None if made is None else build.neg(made)
+        return None if made is None else -made
     return None
 
 
@@ -222,14 +222,14 @@ def replace_in_terms(
         return build.apply(name, parts[0], parts[1])
     if name == "neg":
         made = replace_in_terms(operands[0], replace, depth - 1)
-        return None if made is None else build.neg(made)
+        return None if made is None else -made
     if name in ("mul", "div"):
         made = replace_in_terms(operands[0], replace, depth - 1)
         if made is not None:
             return build.apply(name, made, operands[1])
         if name == "mul":
             made = replace_in_terms(operands[1], replace, depth - 1)
-            return None if made is None else build.mul(operands[0], made)
+            return None if made is None else operands[0] * made
     return None
 
 

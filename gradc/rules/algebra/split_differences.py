@@ -79,7 +79,7 @@ def side(value: Value) -> tuple[str, Side] | None:
         return None
     if name == "log1p":
         argument = polynomial(operands[0]) + number(1)
-        return known, Side(value, argument, (build.add(operands[0], 1.0),))
+        return known, Side(value, argument, (operands[0] + 1.0,))
     if name == "hypot":
         x, y = (polynomial(operand) for operand in operands)
         return known, Side(value, x * x + y * y, ())
@@ -149,7 +149,7 @@ def squares_apart(first: Product, second: Product) -> Product | None:
     like = next(base for base in bases if base is not None)
     a, b = (build.ones_like(like) if base is None else base for base in bases)
     delta = polynomial_difference(polynomial(a), polynomial(b))
-    return None if delta is None else delta * whole(build.add(a, b)) * scale
+    return None if delta is None else delta * whole(a + b) * scale
 
 
 def _base(one: Product) -> Value | None:
@@ -240,6 +240,6 @@ def products_apart(first: Product, second: Product, names: Sequence[str]) -> Pro
             factor = polynomial_difference(left, right)
             if factor is None:
                 continue
-            made = build.add((factor * whole(f)).value(f), (q * moved).value(f))
+            made = (factor * whole(f)).value(f) + (q * moved).value(f)
             return whole(made) * shared
     return None

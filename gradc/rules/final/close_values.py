@@ -41,7 +41,7 @@ def _is_given(value: Value, depth: int = _DEPTH) -> bool:
 
 def _are_close(difference: Value, size: Value) -> Value:
     """Return whether a difference is smaller than what it was taken from; of infinities not."""
-    return build.lt(build.abs(difference), build.mul(build.abs(size), 0.5))
+    return build.lt(build.abs(difference), build.abs(size) * 0.5)
 
 
 def _is_binary(ratio: Fraction) -> bool:
@@ -91,8 +91,7 @@ def _scaled(value: Value) -> tuple[Fraction, Value]:
     "sub(div(?x, ?y), 1) => div(sub(?x, ?y), ?y)",
     stable,
     "near one the rounding of the quotient is all there is; the difference of its sides is exact",
-    roots=("add", "sub"),
-    divisors=(),
+    on="add sub: /",
     domain={"x": (0.0, INF), "y": (0.0, INF)},
     examples=[
         "sub(div(?x, ?y), 1) => div(sub(?x, ?y), ?y)",
@@ -102,8 +101,6 @@ def _scaled(value: Value) -> tuple[Fraction, Value]:
 )
 def quotient_less_one(value: Value) -> Value | None:
     """Take one from a quotient before dividing, where both sides are close."""
-    if not value.type.dtype.is_float:
-        return None
     left, right = value.operands
     for one, other in ((left, right), (right, left)):
         number = exact_number(other)
@@ -116,11 +113,11 @@ def quotient_less_one(value: Value) -> Value | None:
         ratio = -number / factor
         if not _is_binary(ratio):
             return None
-        moved = y if ratio == 1 else build.mul(y, float(ratio))
-        less = build.sub(x, moved)
+        moved = y if ratio == 1 else y * float(ratio)
+        less = x - moved
         is_close = _are_close(less, moved)
-        quotient = build.div(build.select(is_close, less, x), y)
-        made = build.select(is_close, quotient, build.sub(quotient, float(ratio)))
+        quotient = build.select(is_close, less, x) / y
+        made = build.select(is_close, quotient, quotient - float(ratio))
         return whole(made).times(factor).value(value)
     return None
 
@@ -130,8 +127,7 @@ def quotient_less_one(value: Value) -> Value | None:
     "sub(div(1, ?x), div(1, ?y)) => div(div(sub(?y, ?x), ?x), ?y)",
     stable,
     "close reciprocals cancel, and each was rounded; the difference of what they are of is exact",
-    roots=("add", "sub"),
-    divisors=(),
+    on="add sub: /",
     domain={"x": (1e-150, 1e150), "y": (1e-150, 1e150)},
     examples=[
         "sub(div(1, ?x), div(1, ?y)) => div(div(sub(?y, ?x), ?x), ?y)",
@@ -142,8 +138,6 @@ def quotient_less_one(value: Value) -> Value | None:
 )
 def difference_of_reciprocals(value: Value) -> Value | None:
     """Take close reciprocals, or their squares, from each other at once."""
-    if not value.type.dtype.is_float:
-        return None
     found = difference(*terms(value))
     if found is None:
         return None
@@ -154,13 +148,13 @@ def difference_of_reciprocals(value: Value) -> Value | None:
     x, y = one.below[0], other.below[0]
     if one.below[-1] is not x or other.below[-1] is not y or not (_is_given(x) and _is_given(y)):
         return None
-    less = build.sub(y, x)
+    less = y - x
     is_close = _are_close(less, y)
-    over_x = build.div(build.select(is_close, less, 1.0), x)
-    over_y = build.div(build.select(is_close, over_x, 1.0), y)
-    made = whole(build.select(is_close, over_y, build.sub(over_x, over_y)))
+    over_x = build.select(is_close, less, 1.0) / x
+    over_y = build.select(is_close, over_x, 1.0) / y
+    made = whole(build.select(is_close, over_y, over_x - over_y))
     if count == 2:
-        made = made * whole(build.add(build.div(1.0, x), build.div(1.0, y)))
+        made = made * whole(1.0 / x + 1.0 / y)
     return (made * scale).value(value)
 
 
@@ -174,8 +168,7 @@ _NATURAL = {"log": 1.0, "log2": math.log(2), "log10": math.log(10)}
     "log(div(?x, ?y)) => log1p(div(sub(?x, ?y), ?y))",
     stable,
     "near one the rounding of the quotient is all there is; the difference of its sides is exact",
-    roots=_NATURAL,
-    among=("div",),
+    on=f"{' '.join(_NATURAL)}: div",
     domain={"x": (0.0, INF), "y": (0.0, INF)},
     condition="y < x",
 )
@@ -191,7 +184,7 @@ def log_of_close_quotient(value: Value) -> Value | None:
         x, y, factor = found
         if not _is_binary(abs(factor)):
             return None
-        x = x if factor == 1 else build.mul(x, float(factor))
+        x = x if factor == 1 else x * float(factor)
     number = exact_number(y)
     if number is not None and _is_binary(abs(number)):
         return None
@@ -199,10 +192,10 @@ def log_of_close_quotient(value: Value) -> Value | None:
         return _logarithm_of_ratio(x, y)
     # whole logarithms stay whole
     plain = build.apply(value.op.name, build.fence(value.operands[0]))
-    less = build.sub(x, y)
+    less = x - y
     is_close = _are_close(less, y)
-    ratio = build.div(build.select(is_close, less, 0.0), build.select(is_close, y, 1.0))
-    near = build.div(build.log1p(ratio), _NATURAL[value.op.name])
+    ratio = build.select(is_close, less, 0.0) / build.select(is_close, y, 1.0)
+    near = build.log1p(ratio) / _NATURAL[value.op.name]
     return build.select(is_close, near, plain)
 
 
@@ -211,18 +204,16 @@ def _logarithm_of_ratio(x: Value, y: Value) -> Value:
     falls = build.lt(build.abs(x), build.abs(y))
     small, large = build.select(falls, x, y), build.select(falls, y, x)
     power = 504 if x.type.dtype is DType.F64 else 56
-    is_wide = build.lt(build.abs(small), build.mul(build.abs(large), 2.0 ** (-8 - 2 * power)))
-    small = build.select(is_wide, build.mul(small, 2.0**power), small)
-    large = build.select(is_wide, build.mul(large, 2.0**-power), large)
+    is_wide = build.lt(build.abs(small), build.abs(large) * 2.0 ** (-8 - 2 * power))
+    small = build.select(is_wide, small * 2.0**power, small)
+    large = build.select(is_wide, large * 2.0 ** (-power), large)
     is_zero = build.eq(small, 0.0)
-    ratio = build.div(build.sub(large, small), build.select(is_zero, build.ones_like(x), small))
-    made = build.add(
-        build.log1p(ratio), build.select(is_wide, 2 * power * math.log(2), build.zeros_like(x))
-    )
+    ratio = (large - small) / build.select(is_zero, build.ones_like(x), small)
+    made = build.log1p(ratio) + build.select(is_wide, 2 * power * math.log(2), build.zeros_like(x))
     # an infinite one would be looked into by the pass that recovers numbers
     limit = build.select(build.eq(large, 0.0), build.full_like(x, math.nan), INF)
     made = build.select(is_zero, limit, made)
-    return build.select(falls, build.neg(made), made)
+    return build.select(falls, -made, made)
 
 
 def _logarithms(f: Value, g: Value, x: Value, y: Value) -> Value:
@@ -234,38 +225,38 @@ def _logarithms(f: Value, g: Value, x: Value, y: Value) -> Value:
 
 def _logarithms_of_more(f: Value, g: Value, x: Value, y: Value) -> Value:
     falls = build.lt(x, y)
-    small, less = build.select(falls, x, y), build.abs(build.sub(x, y))
-    made = build.log1p(build.div(less, build.add(small, 1.0)))
+    small, less = build.select(falls, x, y), build.abs(x - y)
+    made = build.log1p(less / (small + 1.0))
     made = build.select(build.lt(x, -1.0), build.full_like(made, math.nan), made)
-    return build.select(falls, build.neg(made), made)
+    return build.select(falls, -made, made)
 
 
 # -- functions of given values ---------------------------------------------------------------------
 
 
 def _roots(f: Value, g: Value, x: Value, y: Value) -> Value:
-    less = build.sub(x, y)
-    plain = build.sub(build.fence(f), build.fence(g))
-    return build.select(_are_close(less, y), build.div(less, build.add(f, g)), plain)
+    less = x - y
+    plain = build.fence(f) - build.fence(g)
+    return build.select(_are_close(less, y), less / (f + g), plain)
 
 
 def _exponentials(f: Value, g: Value, x: Value, y: Value) -> Value:
     delta = as_product(polynomial(x) - polynomial(y))
-    less = build.sub(x, y) if delta is None else delta.value(x)
+    less = x - y if delta is None else delta.value(x)
     # of equal infinities nothing is left
     apart = build.select(build.eq(x, y), build.zeros_like(x), build.abs(less))
     is_less = build.lt(x, y)
-    made = build.mul(build.select(is_less, g, f), build.expm1(build.neg(apart)))
-    return build.select(is_less, made, build.neg(made))
+    made = build.select(is_less, g, f) * build.expm1(-apart)
+    return build.select(is_less, made, -made)
 
 
 def _sigmoids(f: Value, g: Value, x: Value, y: Value) -> Value:
     """Return the larger one times the smaller one's complement times 1 - exp(-abs(x - y))."""
-    apart = build.select(build.eq(x, y), build.zeros_like(x), build.abs(build.sub(x, y)))
+    apart = build.select(build.eq(x, y), build.zeros_like(x), build.abs(x - y))
     is_less = build.lt(x, y)
-    both = build.mul(build.select(is_less, g, f), build.sigmoid(build.neg(build.minimum(x, y))))
-    made = build.mul(both, build.expm1(build.neg(apart)))
-    return build.select(is_less, made, build.neg(made))
+    both = build.select(is_less, g, f) * build.sigmoid(-build.minimum(x, y))
+    made = both * build.expm1(-apart)
+    return build.select(is_less, made, -made)
 
 
 _APART: dict[str, Callable[[Value, Value, Value, Value], Value]] = {
@@ -283,8 +274,7 @@ _APART: dict[str, Callable[[Value, Value, Value, Value], Value]] = {
     "sub(sqrt(?x), sqrt(?y)) => div(sub(?x, ?y), add(sqrt(?x), sqrt(?y)))",
     stable,
     "close functions cancel, and each was rounded; the difference of the arguments is exact",
-    roots=("add", "sub"),
-    factors=_APART,
+    on=f"add sub: {' '.join(_APART)}",
     domain={"x": (0.0, 700.0), "y": (0.0, 700.0)},
     condition="y < x",
     loss=2.0,
@@ -299,8 +289,6 @@ _APART: dict[str, Callable[[Value, Value, Value, Value], Value]] = {
 )
 def difference_of_close_functions(value: Value) -> Value | None:
     """Take a function of two values that are given apart through their difference."""
-    if not value.type.dtype.is_float:
-        return None
     found = difference_of_functions(value)
     if found is None:
         return None

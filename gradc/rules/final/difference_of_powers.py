@@ -34,7 +34,7 @@ class _Power(NamedTuple):
         if is_even:
             below = build.abs(below)
             above = above and build.abs(above)
-        return build.div(1.0 if above is None else above, below)
+        return (1.0 if above is None else above) / below
 
 
 @procedure(
@@ -43,8 +43,7 @@ class _Power(NamedTuple):
     stable,
     "the squares round, which is all there is where they are close, and overflow; so do cubes and "
     "fourth powers, and a number that is a square; a base that measures a rounding is left alone",
-    roots=("add", "sub"),
-    among=("mul", "power", "div", "neg"),
+    on="add sub: mul power div neg",
     examples=[
         "sub(mul(?x, ?x), mul(?y, ?y)) => mul(sub(?x, ?y), add(?x, ?y))",
         "sub(4, mul(?x, ?x)) => mul(sub(2, ?x), add(?x, 2))",
@@ -59,8 +58,6 @@ class _Power(NamedTuple):
 )
 def difference_of_squares(value: Value) -> Value | None:
     """Take a difference of squares, cubes or fourth powers apart."""
-    if not value.type.dtype.is_float:
-        return None
     first, second = terms(value)
     if first.coefficient * second.coefficient >= 0:
         return None
@@ -129,21 +126,24 @@ def _root(
     if power is None:
         return build.full_like(like, float(root))
     base = power.base(is_even=is_even)
-    return base if root == 1 else build.mul(base, float(root))
+    return base if root == 1 else base * float(root)
 
 
 def _factors(a: Value, b: Value, count: int) -> tuple[Value, ...]:
     """Return factors of ``a**count - b**count``, of which the first is the difference."""
-    less, more = build.sub(a, b), build.add(a, b)
+    less, more = a - b, a + b
     if count == 2:
         return less, more
-    return less, more, build.add(build.mul(a, a), build.mul(b, b))
+    return less, more, a * a + b * b
 
 
 def _cubes(a: Value, b: Value) -> Value:
     """Return the difference of two cubes, the plain one where they are not close."""
-    less = build.sub(a, b)
-    is_close = build.lt(build.abs(less), build.mul(build.abs(b), 0.5))
-    squares = build.add(build.mul(a, build.add(a, b)), build.mul(b, b))
-    plain = build.sub(*(build.fence(build.mul(build.mul(one, one), one)) for one in (a, b)))
-    return build.select(is_close, build.mul(less, squares), plain)
+    less = a - b
+    is_close = build.lt(build.abs(less), build.abs(b) * 0.5)
+    squares = a * (a + b) + b * b
+    plain = build.sub(*(build.fence(one * one * one) for one in (a, b)))
+    return build.select(is_close, less * squares, plain)
+
+
+RULES = [difference_of_squares]

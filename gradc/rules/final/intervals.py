@@ -47,13 +47,10 @@ _KINDS = {
     stable,
     "close values of a distribution function cancel; of a narrow interval the probability is the "
     "density in its middle times its width, and a series",
-    roots=("add", "sub"),
-    factors=_KINDS,
+    on=f"add sub: {' '.join(_KINDS)}",
 )
 def narrow_interval(value: Value) -> Value | None:
     """Take the probability of a narrow interval from the density."""
-    if not value.type.dtype.is_float:
-        return None
     found = difference_of_functions(value)
     if found is None:
         return None
@@ -62,42 +59,42 @@ def narrow_interval(value: Value) -> Value | None:
     if name not in _KINDS or of_f[0] is of_g[0]:
         return None
     is_narrow, made = _integral(_KINDS[name], of_f[0], of_g[0])
-    plain = build.sub(build.fence(f), build.fence(g))
+    plain = build.fence(f) - build.fence(g)
     return (whole(build.select(is_narrow, made, plain)) * scale).value(value)
 
 
 def _integral(kind: _Kind, x: Value, y: Value) -> tuple[Value, Value]:
     """Return whether x and y are close, and then the integral of the density from y to x."""
     delta = as_product(polynomial(x) - polynomial(y))
-    width = build.sub(x, y) if delta is None else delta.value(x)
-    step = build.mul(width, 0.5)
+    width = x - y if delta is None else delta.value(x)
+    step = width * 0.5
     # in standard deviations
     unit = math.sqrt(2 * kind.rate)
-    half = build.mul(step, unit)
-    middle = build.add(build.mul(y, unit), half)
+    half = step * unit
+    middle = y * unit + half
     is_narrow = build.logical_and(
         build.logical_and(build.lt(build.abs(half), _NARROW), build.lt(build.abs(middle), _FAR)),
-        build.lt(build.abs(build.mul(half, middle)), _MODEST),
+        build.lt(build.abs(half * middle), _MODEST),
     )
     half = build.select(is_narrow, half, 0.0)
     middle = build.select(is_narrow, middle, 0.0)
     # the middle is rounded, which the exponential would magnify
-    slope = build.mul(build.add(build.mul(y, 2 * kind.rate), build.mul(step, kind.rate)), step)
-    density = build.mul(build.exp_product(build.mul(y, -kind.rate), y), build.exp(build.neg(slope)))
-    density = build.mul(density, _series(middle, half))
-    return is_narrow, build.mul(build.mul(density, width), kind.height)
+    slope = (y * (2 * kind.rate) + step * kind.rate) * step
+    density = build.exp_product(y * -kind.rate, y) * build.exp(-slope)
+    density = density * _series(middle, half)
+    return is_narrow, density * width * kind.height
 
 
 def _series(middle: Value, half: Value) -> Value:
     """Return the mean of the density over that in the middle."""
-    square, step = build.mul(middle, middle), build.mul(half, half)
+    square, step = middle * middle, half * half
     total = build.zeros_like(middle)
     for coefficients, divisor in zip(reversed(_HERMITE), reversed(_FACTORIALS), strict=True):
         term = build.full_like(middle, float(coefficients[0]))
         for coefficient in coefficients[1:]:
-            term = build.add(build.mul(term, square), float(coefficient))
-        total = build.mul(build.mul(step, 1 / divisor), build.add(term, total))
-    return build.add(total, 1.0)
+            term = term * square + float(coefficient)
+        total = step * (1 / divisor) * (term + total)
+    return total + 1.0
 
 
 RULES: list[Rule] = [narrow_interval]

@@ -29,8 +29,7 @@ _NAMES = (
     stable,
     "the quotient underflows although the product is moderate; it is finite here and no number of "
     "its own, so no formula without bound is asked",
-    roots=("mul", "div"),
-    factors=_NAMES,
+    on=f"mul div: {' '.join(_NAMES)}",
     domain={"x": (1.0, 1e3), "k": (1.0, 1e3)},
     examples=[
         "mul(?k, tanh(div(?x, ?k))) => mul(tanh(div(?x, ?k)), ?k)",
@@ -39,8 +38,6 @@ _NAMES = (
 )
 def function_of_tiny_quotient(value: Value) -> Value | None:
     """Multiply the argument itself where it is tiny, without what cancels."""
-    if not value.type.dtype.is_float:
-        return None
     whole = product(value)
     for function in dict.fromkeys(whole.above):
         if function.op.name not in _NAMES or function.type != value.type:

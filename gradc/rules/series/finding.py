@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from gradc.rules.series import numbers, precise
-from gradc.rules.series.approximation import Approximation, Search
-from gradc.rules.series.choices import choose
-from gradc.rules.series.monomials import Monomial, Moves
-from gradc.rules.series.orders import Growths, is_suspicious, rough_order
+from gradc.rules.series import numbers
+from gradc.rules.series.orders import is_suspicious, rough_order
 from gradc.rules.series.point import Point
 from gradc.rules.series.region import Region, Surroundings
-from gradc.rules.series.roots import roots
-from gradc.rules.series.steps import CONSTANT, VARIABLE
+from gradc.rules.series.steps import ARITHMETIC, CONSTANT, VARIABLE
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.walk import users
 from gradc_ir.graphs.rearrange import REARRANGEMENTS, scalar_constant
+
+if TYPE_CHECKING:
+    from gradc.rules.series.expansions import Expansion
 
 # What may lose digits or overflow although its operands are right.
 _MAY_CANCEL = frozenset({"add", "sub", "mul", "div"})
@@ -38,16 +35,6 @@ _ZEROS = {
 }
 
 
-@dataclass(frozen=True)
-class Expansion:
-    """What stands for a value near a point: ``monomial * moves(approximation(variable))``."""
-
-    variable: Value
-    moves: Moves
-    monomial: Monomial
-    approximation: Approximation
-
-
 class _Place(NamedTuple):
     """A variable near a point, from both sides."""
 
@@ -57,26 +44,14 @@ class _Place(NamedTuple):
 
 def expansions(function: Function) -> dict[Value, list[Expansion]]:
     """Return what to put near points in place of the values of a function."""
-    nodes = function.nodes
-    if not any(_may_need_one(node) for node in nodes):
-        return {}
     finding = _Finding(function)
-    for node in nodes:
+    for node in function.nodes:
         for value in node.results:
             if finding.work > _MOST_WORK:
                 return finding.found
             if finding.is_variable(value):
                 finding.look(value)
     return finding.found
-
-
-def _may_need_one(node: Node) -> bool:
-    """Whether a node is a function: without one, there are only sums and products."""
-    return (
-        (node.op.name in numbers.FUNCTIONS and node.op.name not in precise.ARITHMETIC)
-        and node.results[0].type.dtype.is_float
-        and any(scalar_constant(operand) is None for operand in node.operands)
-    )
 
 
 def _operands_of_functions(function: Function) -> set[Value]:
@@ -86,7 +61,7 @@ def _operands_of_functions(function: Function) -> set[Value]:
         name = node.op.name
         if name == "div":
             found.add(node.operands[1])
-        is_function = name in numbers.FUNCTIONS and name not in precise.ARITHMETIC | {"div"}
+        is_function = name in numbers.FUNCTIONS and name not in ARITHMETIC | {"div"}
         if is_function or (_is_passed(node) and node.results[0] in found):
             found.update(node.operands)
     return found
@@ -101,9 +76,8 @@ class _Finding:
 
     def __init__(self, function: Function) -> None:
         self.found: dict[Value, list[Expansion]] = {}
-        self._readers = users(function)
-        order = {node: i for i, node in enumerate(function.nodes)}
-        self._surroundings = Surroundings(self._readers, order)
+        self._surroundings = Surroundings.of(function)
+        self._readers = self._surroundings.readers
         self._matters = _operands_of_functions(function)
         self._results = frozenset(function.results)
         # places that are looked at already, as another variable's
@@ -157,29 +131,20 @@ class _Finding:
                     return
                 if side == 1:
                     self._covered |= _nearer(region)
-                if is_suspicious(region) and self._expand(region).are_even:
+                if is_suspicious(region) and self._expand(region):
                     break
 
-    def _expand(self, region: Region) -> Growths:
+    def _expand(self, region: Region) -> bool:
+        """Put expansions of a region's values; return whether all is alike on both sides."""
+        # not on top: few functions have anything to expand
+        from gradc.rules.series.expansions import expand
+
         wanted = [value for value in region.values if self._is_wanted(value, region)]
-        choose(region, [step for value in wanted for step in region.parts[value].values()])
-        growths = Growths(region, wanted)
-        mended = [value for value, made in self.found.items() if _is_mended(made, region)]
-        for value in roots(region, growths, wanted, mended):
-            ((monomial, step),) = region.parts[value].items()
-            growth = growths.of[step]
-            made = None if growth is None else Search(region, step, growth).run()
-            if made is None and growth is not None and growth.both_sides and not growths.are_even:
-                # what begins alike on both sides need not go on alike
-                made = Search(region, step, replace(growth, both_sides=False)).run()
-            if made is None or any(region.moves[one] for one, _ in made.conditions):
-                # a nearer variable may have one
-                self._covered -= _nearer(region)
-                continue
-            self.found.setdefault(value, []).append(
-                Expansion(region.variable, region.moves[value], monomial, made)
-            )
-        return growths
+        made, are_even = expand(region, wanted, self.found)
+        if not made:
+            # a nearer variable may have one
+            self._covered -= _nearer(region)
+        return are_even
 
     def _is_wanted(self, value: Value, region: Region) -> bool:
         """Whether a value is needed outside of a region."""
@@ -203,20 +168,10 @@ def _nearer(region: Region) -> set[_Place]:
     return found
 
 
-def _is_mended(made: list[Expansion], region: Region) -> bool:
-    """Whether one of a value's expansions is near the point of a region."""
-    return any(
-        one.variable is region.variable
-        and one.approximation.point.at == region.point.at
-        and (one.approximation.both_sides or one.approximation.point == region.point)
-        for one in made
-    )
-
-
 def _has_hope(region: Region) -> bool:
     """Whether a region holds a function, and something that may cancel with it."""
     names = {step.name for step in region.steps}
-    return not names <= precise.ARITHMETIC | numbers.CONDITIONS.keys() | {
+    return not names <= ARITHMETIC | numbers.CONDITIONS.keys() | {
         VARIABLE,
         CONSTANT,
         "select",

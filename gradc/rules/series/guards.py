@@ -7,27 +7,16 @@ same number.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gradc.rules.series import precise
-from gradc.rules.series.choices import are_equal
-from gradc.rules.series.point import Point
-from gradc.rules.series.precise import Context, Precise
-from gradc.rules.series.region import Region, Surroundings
+from gradc.rules.series.steps import ARITHMETIC
 from gradc_ir import build
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.walk import changed_bodies, users
+from gradc_ir.core.walk import changed_bodies
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.matching.rewrite import FunctionRule, rewrite
-
-# Derivatives up to this order are right at the point.
-_ORDER = 2
-_BITS = 4000
-_STEP = -200
 
 
 @dataclass(frozen=True)
@@ -44,10 +33,15 @@ class ContinueGuards:
         guards = [guard for guard in guards if guard.number or not _is_part(guard, function)]
         found: dict[Node, tuple[_Guard, list[float]]] = {}
         if guards:
-            order = {node: i for i, node in enumerate(function.nodes)}
-            surroundings = Surroundings(users(function), order)
+            # not on top: few functions have a guard
+            from gradc.rules.series.limits import coefficients
+            from gradc.rules.series.region import Surroundings
+
+            surroundings = Surroundings.of(function)
             for guard in guards:
-                series = _series(guard, surroundings)
+                series = coefficients(
+                    guard.around, guard.variable, guard.at, guard.number, surroundings
+                )
                 if series is not None:
                     found[guard.node] = guard, series
         if not found and not bodies:
@@ -102,53 +96,6 @@ def _is_part(guard: _Guard, function: Function) -> bool:
         elif guard.node.operands[0] in condition.operands:
             return True
     return False
-
-
-def _series(guard: _Guard, surroundings: Surroundings) -> list[float] | None:
-    """Return the coefficients of the function around a point, the number first."""
-    region = Region(guard.variable, Point(guard.at), surroundings)
-    parts = region.parts.get(guard.around)
-    if parts is None or parts.keys() != {()} or guard.around is guard.variable:
-        return None
-    root = parts[()]
-    cone = region.cone(root)
-    if not precise.SLOW.isdisjoint(region.steps[at].name for at in cone):
-        return None
-    c = precise.context(_BITS)
-
-    def value(h: Precise) -> Precise | None:
-        return region.value(c, h, cone, root)
-
-    places = [i * c.ldexp(1, _STEP) for i in (*range(-3, 0), *range(1, 4))]
-    values = [value(h) for h in places]
-    if any(one is None or isinstance(one, bool) for one in values):
-        return None
-    coefficients = _interpolated(c, places, values)
-    if not are_equal(region, coefficients[0], c.mpf(guard.number)):
-        return None
-    # a kink is no polynomial
-    beyond = c.ldexp(1, _STEP + 3)
-    there = value(beyond)
-    if there is None or abs(there - c.polyval(coefficients[::-1], beyond)) > c.ldexp(1, 4 * _STEP):
-        return None
-    found = [guard.number, *map(float, coefficients[1 : _ORDER + 1])]
-    return found if all(map(math.isfinite, found)) else None
-
-
-def _interpolated(c: Context, places: Sequence[Precise], values: list[Precise]) -> list[Precise]:
-    """Return the coefficients of the polynomial through points, by divided differences."""
-    divided = list(values)
-    for level in range(1, len(places)):
-        for i in range(len(places) - 1, level - 1, -1):
-            divided[i] = (divided[i] - divided[i - 1]) / (places[i] - places[i - level])
-    made = [divided[-1]]
-    for place, number in zip(places[-2::-1], divided[-2::-1], strict=True):
-        times = [c.zero, *made]
-        for i, coefficient in enumerate(made):
-            times[i] -= place * coefficient
-        times[0] += number
-        made = times
-    return made
 
 
 def _polynomial(variable: Value, at: float, coefficients: list[float]) -> Value:
@@ -227,7 +174,7 @@ def _number(value: Value, variable: Value, at: float, depth: int = 12) -> float 
     number = scalar_constant(value)
     if number is not None:
         return float(number)
-    if not depth or value.op.name not in precise.ARITHMETIC:
+    if not depth or value.op.name not in ARITHMETIC:
         return None
     operands = [_number(operand, variable, at, depth - 1) for operand in value.operands]
     if any(operand is None for operand in operands):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeAlias
 
+from gradc.rules.series.steps import ARITHMETIC
 from gradc_ir.core.types import DType
 
 # A number of mpmath's, which has no types.
@@ -54,8 +55,6 @@ SLOW = frozenset({"lgamma", "gamma", "rgamma", "digamma"})
 
 COMPARISONS = frozenset({"eq", "ne", "lt", "le"})
 
-# Sums of products of the variable: what a person arranged with care stays as it is.
-ARITHMETIC = frozenset({"neg", "add", "sub", "mul"})
 # Functions whose products and quotients may be arranged otherwise, so that none overflows.
 ALGEBRAIC = ARITHMETIC | {"div", "power", "sqrt", "cbrt", "hypot", "direction_cosine", "abs",
                           "sign", "maximum", "minimum"}  # fmt: skip

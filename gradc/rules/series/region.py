@@ -30,8 +30,9 @@ from gradc.rules.series.numbers import Known, Number
 from gradc.rules.series.point import Point
 from gradc.rules.series.precise import Context, Precise
 from gradc.rules.series.steps import CONSTANT, UNKNOWN, VARIABLE, Step, floats
-from gradc_ir.core.graph import Node, Value
+from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType
+from gradc_ir.core.walk import users
 from gradc_ir.graphs.rearrange import REARRANGEMENTS, peel, scalar_constant
 from gradc_ir.meaning.reduction import Array
 
@@ -64,6 +65,11 @@ class Surroundings(NamedTuple):
 
     readers: Mapping[Value, Sequence[Node]]
     order: Mapping[Node, int]
+
+    @classmethod
+    def of(cls, function: Function) -> Surroundings:
+        """Return the graph of a function."""
+        return cls(users(function), {node: i for i, node in enumerate(function.nodes)})
 
 
 class Region:

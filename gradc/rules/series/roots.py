@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gradc.rules.series import numbers, precise
+from gradc.rules.series import numbers
 from gradc.rules.series.orders import NEVER, Errors, Growth, Growths, error
 from gradc.rules.series.region import TRANSPARENT, Region
-from gradc.rules.series.steps import CONSTANT, UNKNOWN, VARIABLE
+from gradc.rules.series.steps import ARITHMETIC, CONSTANT, UNKNOWN, VARIABLE
 from gradc_ir.core.graph import Value
 
 _WRITTEN_WITH_CARE = (
-    precise.ARITHMETIC | numbers.CONDITIONS.keys() | {VARIABLE, CONSTANT, UNKNOWN, "select", "abs"}
+    ARITHMETIC | numbers.CONDITIONS.keys() | {VARIABLE, CONSTANT, UNKNOWN, "select", "abs"}
 )
 
 

@@ -11,6 +11,9 @@ from gradc_ir.core.op import TABLE
 from gradc_ir.interpreter.interpret import reference
 from gradc_ir.meaning.reduction import Array
 
+# Sums of products of the variable: what a person arranged with care stays as it is.
+ARITHMETIC = frozenset({"neg", "add", "sub", "mul"})
+
 VARIABLE = "variable"
 CONSTANT = "constant"
 UNKNOWN = "unknown"  # the operand of a select that it is not near the point

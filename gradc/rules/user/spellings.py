@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gradc.rules.engine import Kind, Rule, apply_rules
-from gradc.rules.in_force import in_force
+from gradc.rules.engine import Kind, apply_rules
+from gradc.rules.in_force import entries
 from gradc.rules.user.expression import text_of
 from gradc.rules.verify.meaning import evaluate, graph_functions, sides, variables
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.types import DType, Type
+from gradc_ir.matching.choice import Entry
 from gradc_ir.passes import Canonicalize
 
 
@@ -35,11 +36,11 @@ def spellings(equation: str) -> dict[str, bool]:
 
 def _spelled(equation: str, dtype: DType) -> Iterator[tuple[str, bool]]:
     names = list(variables(equation))
-    exact, all_of_them = in_force(Kind.EXACT), in_force(Kind.STABLE, Kind.EXACT)
+    exact, all_of_them = entries(Kind.EXACT), entries(Kind.STABLE, Kind.EXACT)
     with Builder() as builder:
         params = [builder.param(i, Type(dtype)) for i in range(len(names))]
 
-        def normal(values: Sequence[Value], rules: Sequence[Rule]) -> list[Value]:
+        def normal(values: Sequence[Value], rules: Sequence[Entry]) -> list[Value]:
             function = Canonicalize()(Function("left", params, values))
             made = apply_rules("register", function, rules)
             return list(builder.inline(made, params))
@@ -68,7 +69,7 @@ def _spelled(equation: str, dtype: DType) -> Iterator[tuple[str, bool]]:
             if form.op.name == "sub":
                 # the exact algebra makes it of this, unless another rule is quicker
                 left, right = form.operands
-                yield text(build.add(left, -right)), negated
+                yield text(left + -right), negated
 
 
 def _scalar_functions(dtype: DType) -> dict[str, Any]:

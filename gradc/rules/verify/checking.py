@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gradc.rules.engine import Guard, Kind, Rule, watch_firings
-from gradc.rules.in_force import in_force
+from gradc.rules.in_force import entries
 from gradc.rules.verify.accuracy import graph_of, measure, sample, special_points, values_of
 from gradc.rules.verify.meaning import bool_variables, evaluate, graph_functions, sides, variables
 from gradc_ir import build
@@ -18,6 +18,7 @@ from gradc_ir.core.types import DType
 from gradc_ir.errors import RuleError, VerifyError
 from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.matching.pattern import Call, match, parse_pattern, parse_rule_text
+from gradc_ir.meaning.ulp_distance import same_bits
 
 Points = Mapping[str, npt.NDArray[Any]]
 
@@ -215,8 +216,7 @@ def check_bits(rule: Rule, equation: str) -> None:
         left, right = (
             interpret(graph_of(text, equation, points), arrays)[0] for text in sides(equation)
         )
-    both_nan = (left != left) & (right != right)
-    same = (left == right) & (np.signbit(left) == np.signbit(right)) | both_nan
+    same = same_bits(left, right)
     if not same.all():
         i = int(np.argmin(same))
         raise RuleError(
@@ -236,7 +236,7 @@ def _check_use(rule: Rule, equation: str) -> None:
     from gradc_ir.passes import Canonicalize
 
     kinds = (Kind.STABLE, Kind.EXACT, *((Kind.FAST,) if rule.kind is Kind.FAST else ()))
-    rules = in_force(*kinds, more=[rule])
+    rules = entries(*kinds, more=[rule])
     points = {name: np.zeros(2) for name in variables(equation)}
     fired: list[str] = []
     for side in sides(equation):

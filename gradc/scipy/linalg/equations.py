@@ -7,13 +7,12 @@ from typing import Any
 
 from gradc.scipy.linalg.special_matrices import toeplitz
 from gradc.tracing.building.by_name import array, number, numpy, refuse
-from gradc.tracing.core import source
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.numpy.linalg.solving import inverse
 from gradc.tracing.numpy.linalg.stacks import Stacks, as_column, from_column
 from gradc.tracing.registry.scipy_function import scipy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.errors import ShapeError
 from gradc_ir.graphs.matrices import diagonal, identity, mirrored, on_diagonal, transposed
 from gradc_ir.graphs.matrices import lower as lower_triangle
 from gradc_ir.graphs.matrices import upper as upper_triangle
@@ -147,9 +146,8 @@ def _from_bands(bands: Any, below: int, above: int) -> Any:
 def _bands(name: str, ab: Any, count: int) -> Any:
     bands = array(ab)
     if bands.ndim != 2 or number(bands.shape[0], name) != count:
-        raise ShapeError(
+        raise shape_error(
             f"{name}: the bands are a matrix of {count} rows",
-            at=source.location(),
             found=f"{bands.type}",
         )
     return bands

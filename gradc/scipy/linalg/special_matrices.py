@@ -7,18 +7,15 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.building.by_name import array, numpy
-from gradc.tracing.core import source
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.scipy_function import scipy_function
-from gradc_ir.errors import ShapeError
 
 
 def _vector(name: str, x: Any) -> Any:
     found = array(x)
     if found.ndim != 1:
-        raise ShapeError(
-            f"scipy.linalg.{name} takes vectors", at=source.location(), found=f"{found.type}"
-        )
+        raise shape_error(f"scipy.linalg.{name} takes vectors", found=f"{found.type}")
     return found
 
 
@@ -72,9 +69,8 @@ def block_diag(*arrs: Any) -> Any:
         return np.zeros((1, 0))
     for block in blocks:
         if block.ndim > 2:
-            raise ShapeError(
+            raise shape_error(
                 "scipy.linalg.block_diag takes matrices",
-                at=source.location(),
                 found=f"{block.type}",
             )
     rows = []
@@ -93,6 +89,6 @@ def khatri_rao(a: Any, b: Any) -> Any:
     """Record ``scipy.linalg.khatri_rao``: the Kronecker product of each pair of columns."""
     x, y = array(a), array(b)
     if x.ndim != 2 or y.ndim != 2:
-        raise ShapeError("scipy.linalg.khatri_rao takes matrices", at=source.location())
+        raise shape_error("scipy.linalg.khatri_rao takes matrices")
     product = array(x[:, None, :] * y[None, :, :])
     return product.reshape((x.shape[0] * y.shape[0], x.shape[1]))

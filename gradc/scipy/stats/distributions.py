@@ -13,11 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gradc.special.recording import in_double, numpy, quietly, where
-from gradc.tracing.core import source
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import state
 from gradc.tracing.lens.modules import Random
 from gradc.tracing.registry.dispatch import Mapped
-from gradc_ir.errors import TraceError
 
 Formula = Callable[..., Any]
 
@@ -117,7 +116,7 @@ def _recorder(title: str, family: Family, method: Formula) -> Formula:
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TraceError(f"{title}: {error}", at=source.location()) from None
+            raise trace_error(f"{title}: {error}") from None
         bound.apply_defaults()
         rest = [_number(value) for value in bound.arguments.values()]
         scale = 1.0 if family.discrete else rest.pop()

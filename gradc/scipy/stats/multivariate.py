@@ -12,9 +12,8 @@ from gradc import special
 from gradc.scipy.linalg.equations import solve_triangular
 from gradc.special.recording import in_double, numpy, quietly, where
 from gradc.tracing.building.by_name import array, refuse
-from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
-from gradc_ir.errors import ShapeError
+from gradc.tracing.core.source import shape_error
 
 
 def _squeezed(x: Any) -> Any:
@@ -38,9 +37,8 @@ def _exponential(logarithm: Callable[..., Any]) -> Callable[..., Any]:
 
 def _check(fits: bool, what: str, *arrays: Any) -> None:
     if not fits:
-        raise ShapeError(
+        raise shape_error(
             f"scipy.stats.{what}: the shapes do not fit",
-            at=source.location(),
             found="    ".join(str(as_tracer(x).type) for x in arrays),
         )
 

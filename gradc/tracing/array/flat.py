@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.building.by_name import array, number, numpy
-from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import contains_unknown, plain_nest
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import as_integer
 from gradc.tracing.core.tracer import Tracer, make_view, refuse_write, root, touch
@@ -47,9 +47,8 @@ class Flat:
             touch(self.base)
             return
         if isinstance(new, Tracer) and root(new) is root(self.base):
-            raise TraceError(
+            raise trace_error(
                 "x.flat is assigned a part of x itself, which changes while it is read",
-                at=source.location(),
                 help="copy it first: .copy()",
             )
         view = self._view()
@@ -77,9 +76,7 @@ class Flat:
 
     def __gradc_refuse__(self) -> TraceError:
         """Return the error for where an array is needed."""
-        return TraceError(
-            "x.flat was used as an array", at=source.location(), help="write x.ravel() for it"
-        )
+        return trace_error("x.flat was used as an array", help="write x.ravel() for it")
 
 
 def assign(x: Tracer, new: Any) -> None:

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.building.by_name import array, number, numpy
-from gradc.tracing.core import source
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import current, running
 from gradc.tracing.core.table import TABLE
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.indexing import indexing
-from gradc_ir.errors import TraceError
 
 _READ_ONLY = "np.nditer reads only, unless it is given op_flags=['readwrite']"
 
@@ -61,22 +60,18 @@ class ElementIterator:
         unknown = [key for key, value in options.items() if value is not None]
         wrong = {"external_loop", "reduce_ok", "buffered", "delay_bufalloc", "ranged"} & {*flags}
         if unknown or wrong or any(part is None for part in given):
-            raise TraceError(
+            raise trace_error(
                 "np.nditer of traced arrays takes flags=['multi_index'] and op_flags only",
-                at=source.location(),
                 help="write the operation on whole arrays",
             )
         arrays = [array(part) for part in given]
         if order == "K" and not all(x.contiguous for x in arrays):
-            raise TraceError(
+            raise trace_error(
                 "np.nditer goes through an array in the order of its memory, which is not known",
-                at=source.location(),
                 help="give the order, np.nditer(x, order='C'), or copy first: x.copy()",
             )
         if order not in ("K", "C"):
-            raise TraceError(
-                f"np.nditer with order={order!r} is not supported", at=source.location()
-            )
+            raise trace_error(f"np.nditer with order={order!r} is not supported")
         per_array = [op_flags] * len(arrays)
         if op_flags and not isinstance(op_flags[0], str):
             per_array = list(op_flags)
@@ -85,9 +80,7 @@ class ElementIterator:
         self.operands = tuple(arrays)
         if len(shapes) > 1:
             if any(self._writes):
-                raise TraceError(
-                    "np.nditer writes into arrays of one shape only", at=source.location()
-                )
+                raise trace_error("np.nditer writes into arrays of one shape only")
             arrays = list(numpy.broadcast_arrays(*arrays))
         self._arrays = arrays
         self.shape = tuple(number(size, "np.nditer") for size in arrays[0].shape)

@@ -12,9 +12,9 @@ from gradc.tracing.advice.ignored_options import instead_of
 from gradc.tracing.array import flat
 from gradc.tracing.array.numbers import NUMBERS
 from gradc.tracing.array.operators import OPERATORS, operate, python_type
-from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import cast
 from gradc.tracing.core.promote import supported
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize, as_integer
 from gradc.tracing.core.table import TABLE, call
@@ -27,7 +27,6 @@ from gradc.tracing.registry.options import check_cast
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.types import DType
-from gradc_ir.errors import TraceError
 
 # -- protocols ---------------------------------------------------------------------------------
 
@@ -38,10 +37,9 @@ def _array_ufunc(self: Tracer, ufunc: Any, method: str, *inputs: Any, **options:
         seen = getattr(seen, method)
     out = options.get("out")
     if out is not None and not any(isinstance(array, Tracer) for array in out):
-        raise TraceError(
+        raise trace_error(
             f"np.{ufunc.__name__}: a traced value cannot be written into an array outside of the "
             "traced function",
-            at=source.location(),
             help="make the array inside with np.zeros, or pass it as an argument",
         )
     return seen(*inputs, **options)
@@ -109,9 +107,8 @@ def _item(self: Tracer, *index: Any) -> Any:
     if self.known is not None:
         return self.known.item()
     if self.type.count != 1:
-        raise TraceError(
+        raise trace_error(
             "x.item() needs an array of one element",
-            at=source.location(),
             found=f"array: {self.type}",
             help="say which element: x.item(i)",
         )
@@ -136,9 +133,8 @@ def _astype(
     wanted = supported(dtype)
     check_cast("x.astype", self.type.dtype.numpy, wanted.numpy, casting)
     if order == "F" and self.type.rank > 1:
-        raise TraceError(
+        raise trace_error(
             "x.astype with order='F' is not supported for traced arrays",
-            at=source.location(),
             help=instead_of("order"),
         )
     running()
@@ -153,9 +149,8 @@ def _view(self: Tracer, dtype: Any = None, type: Any = None) -> Any:
     running()
     other = dtype if type is None else type
     if other is not None and other is not np.ndarray and supported(other) is not self.type.dtype:
-        raise TraceError(
+        raise trace_error(
             "x.view of another dtype is not supported for traced arrays",
-            at=source.location(),
             found="it is about the bits of numbers",
             help="write x.astype(dtype) for other numbers of the same value",
         )
@@ -164,9 +159,8 @@ def _view(self: Tracer, dtype: Any = None, type: Any = None) -> Any:
 
 def _to_device(self: Tracer, device: str, *, stream: Any = None) -> Any:
     if device != "cpu":
-        raise TraceError(
+        raise trace_error(
             f"x.to_device({device!r}) is not supported",
-            at=source.location(),
             help="leave it out: arrays are on 'cpu'",
         )
     return self
@@ -178,9 +172,7 @@ def _namespace(self: Tracer, *, api_version: str | None = None) -> Any:
 
 def _fixed(name: str, cure: str) -> Callable[[Tracer, Any], None]:
     def assign(self: Tracer, value: Any) -> None:
-        raise TraceError(
-            f"assignment to x.{name} is not supported", at=source.location(), help=cure
-        )
+        raise trace_error(f"assignment to x.{name} is not supported", help=cure)
 
     return assign
 
@@ -208,9 +200,8 @@ def _missing(self: Tracer, name: str) -> Any:
     from gradc.tracing.advice.refusals import MEMBERS_REFUSED  # only an error needs it
 
     why, help = MEMBERS_REFUSED.get(name, ("", ""))
-    raise TraceError(
+    raise trace_error(
         f"x.{name} is not supported for traced arrays",
-        at=source.location(),
         found=why or (),
         help=help or "docs/numpy.md lists the methods of arrays",
     )

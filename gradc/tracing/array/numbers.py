@@ -11,10 +11,10 @@ from gradc.tracing.array.operators import operate
 from gradc.tracing.building.weak_numbers import as_integer
 from gradc.tracing.core import source
 from gradc.tracing.core.signals import NeedsConcreteSize
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.table import TABLE
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.indexing import indexing
-from gradc_ir.errors import TraceError
 
 
 def _number(self: Tracer, what: str, cure: str) -> Any:
@@ -22,15 +22,13 @@ def _number(self: Tracer, what: str, cure: str) -> Any:
     if known is not None and known.size == 1:
         return known.item()
     if known is not None or self.type.count != 1:
-        raise TraceError(
+        raise trace_error(
             f"{what} of an array of {self.type.count} elements",
-            at=source.location(),
             found=f"array: {self.type}",
             help=cure,
         )
-    raise TraceError(
+    raise trace_error(
         f"{what} of a traced value is not known while the function is traced",
-        at=source.location(),
         found=f"value: {self.type}",
         help=cure,
     )
@@ -46,15 +44,13 @@ def _bool(self: Tracer) -> bool:
     where = instead_of_truth(several)
     choose = where or "write np.where(condition, x, y), or gradc.cond(condition, f, g)"
     if several:
-        raise TraceError(
+        raise trace_error(
             "the truth value of an array of several elements is ambiguous",
-            at=source.location(),
             found=f"array: {self.type}",
             help=f"{where}\n    or use np.any(x) or np.all(x)" if where else _ONE_TRUTH,
         )
-    raise TraceError(
+    raise trace_error(
         "the truth value of a traced value is not known while the function is traced",
-        at=source.location(),
         found=f"value: {self.type}",
         help=f"{choose}{_SEPARATORS[bool(where)]}{_STATIC}",
     )
@@ -79,9 +75,8 @@ def _int(self: Tracer) -> int:
 
 def _index(self: Tracer) -> int:
     if not self.type.dtype.is_integer:
-        raise TraceError(
+        raise trace_error(
             "a traced value that is not an integer was used as one",
-            at=source.location(),
             found=f"value: {self.type}",
             help="cast it where an integer is wanted: x.astype(np.int64)",
         )
@@ -101,7 +96,7 @@ _KNOWN_NUMBERS = (
 def _len(self: Tracer) -> int:
     shape = self.type.shape
     if not shape:
-        raise TraceError("len() of a number", at=source.location())
+        raise trace_error("len() of a number")
     size = shape[0]
     if not isinstance(size, int):
         raise NeedsConcreteSize(size, "len()", source.location())
@@ -111,7 +106,7 @@ def _len(self: Tracer) -> int:
 def _iterate(self: Tracer) -> Iterator[Any]:
     shape = self.type.shape
     if not shape:
-        raise TraceError("iteration over a number", at=source.location())
+        raise trace_error("iteration over a number")
     size = shape[0]
     if not isinstance(size, int):
         raise NeedsConcreteSize(size, "iteration over an array", source.location())
@@ -140,9 +135,8 @@ def _array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
 
     written = source.expression()
     cure = handed_out(written.text) if written else None
-    raise TraceError(
+    raise trace_error(
         "a traced array was handed to code that needs its numbers",
-        at=source.location(),
         found=[f"array: {self.type}", *([cure.why] if cure and cure.why else [])],
         help=cure.help
         if cure
@@ -151,9 +145,8 @@ def _array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
 
 
 def _hash(self: Tracer) -> int:
-    raise TraceError(
+    raise trace_error(
         "a traced value was used as a key of a dict or an element of a set",
-        at=source.location(),
         found=f"value: {self.type}",
         help="use a list, or keys that are known while tracing",
     )
@@ -161,9 +154,8 @@ def _hash(self: Tracer) -> int:
 
 def _round(self: Tracer, digits: int | None = None) -> Any:
     if self.type.shape or (digits is not None and self.weak is not None):
-        raise TraceError(
+        raise trace_error(
             "round() of an array" if self.type.shape else "round() of a Python number to digits",
-            at=source.location(),
             found=f"value: {self.type}",
             help="write np.round(x, digits)",
         )
@@ -180,9 +172,8 @@ def _rdivmod(self: Tracer, other: Any) -> Any:
 
 
 def _shift(self: Tracer, other: Any) -> NoReturn:
-    raise TraceError(
+    raise trace_error(
         "the operators << and >> are not supported for traced values",
-        at=source.location(),
         help="multiply by 2**n, or divide with // by it",
     )
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from gradc.tracing.building.elementwise import elementwise, weak_kinds
 from gradc.tracing.building.integers import refuse_wide_product
-from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer, contains_unknown, plain_nest
 from gradc.tracing.core.promote import kind
 from gradc.tracing.core.selection import Selection
+from gradc.tracing.core.source import dtype_error
 from gradc.tracing.core.stand_ins import overrides_for
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize
@@ -24,7 +24,6 @@ from gradc.tracing.numpy.math.ufuncs import RULES
 from gradc.tracing.registry.dispatch import wrap_known
 from gradc_ir import build
 from gradc_ir.core.types import DType
-from gradc_ir.errors import DTypeError
 
 _RESULT_OF_NUMBERS = {float: DType.F64, int: DType.I64, bool: DType.BOOL}
 # Operators that soon leave int64 when Python's integers, which have no largest one, are large.
@@ -84,9 +83,8 @@ def _simple_power(x: Any, exponent: Any) -> Any:
             return operate("power", weak_number(build.cast(read(x), DType.F64), float), exponent)
         return None
     if x.type.dtype.is_integer and type(exponent) is int and exponent < 0:
-        raise DTypeError(
+        raise dtype_error(
             "integers to negative integer powers are not allowed",
-            at=source.location(),
             found=f"x: {x.type}",
             help=f"write x ** {float(exponent)}",
         )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradc.tracing.core import source
+from gradc.tracing.core.source import shape_error
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
-from gradc_ir.errors import ShapeError
 
 
 def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
@@ -18,7 +17,7 @@ def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
     given = axis if isinstance(axis, tuple | list) else (axis,)
     found = tuple(sorted(position(one, rank) for one in given))
     if len(set(found)) != len(found):
-        raise ShapeError("an axis is given twice", at=source.location(), found=f"axis={axis}")
+        raise shape_error("an axis is given twice", found=f"axis={axis}")
     return found
 
 
@@ -26,9 +25,7 @@ def position(axis: Any, rank: int) -> int:
     """Return an axis counted from the front."""
     number = int(axis)
     if not -rank <= number < rank:
-        raise ShapeError(
-            f"axis {number} is out of bounds for an array with {rank} axes", at=source.location()
-        )
+        raise shape_error(f"axis {number} is out of bounds for an array with {rank} axes")
     return number % rank
 
 

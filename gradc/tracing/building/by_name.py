@@ -9,6 +9,7 @@ import numpy.typing as npt
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.signals import NeedsConcreteSize
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.table import TABLE
 from gradc.tracing.core.tracer import Tracer
@@ -41,10 +42,9 @@ def known(x: Any, what: str) -> npt.NDArray[Any]:
     """Return an array whose elements have to be known while tracing, because a shape needs them."""
     found = as_tracer(x).known
     if found is None:
-        raise TraceError(
+        raise trace_error(
             f"{what}: the values have to be known while tracing, since the shape of the result "
             "depends on them",
-            at=source.location(),
             help="make it an argument that is static, gradc.compile(static=…), or a constant",
         )
     return found
@@ -52,7 +52,7 @@ def known(x: Any, what: str) -> npt.NDArray[Any]:
 
 def refuse(what: str, cure: str) -> TraceError:
     """Return the error for a form of a supported function that is not supported."""
-    return TraceError(f"{what} is not supported for traced arrays", at=source.location(), help=cure)
+    return trace_error(f"{what} is not supported for traced arrays", help=cure)
 
 
 def is_traced(x: Any) -> bool:

@@ -6,12 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from gradc.tracing.core import source
+from gradc.tracing.core.source import dtype_error
 from gradc.tracing.core.state import Trace
 from gradc.tracing.core.tracer import Tracer, read
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
-from gradc_ir.errors import DTypeError
 
 
 def check_range(number: int, dtype: DType) -> None:
@@ -36,7 +35,7 @@ def _shown(number: int) -> str:
 
 def _refuse(what: str, dtype: DType) -> NoReturn:
     cure = "write a float, or np.inf" if dtype.is_float else "write np.int64(…) or a float"
-    raise DTypeError(what, at=source.location(), help=cure)
+    raise dtype_error(what, help=cure)
 
 
 def refuse_wide(value: Value, dtype: DType, trace: Trace) -> None:
@@ -46,9 +45,8 @@ def refuse_wide(value: Value, dtype: DType, trace: Trace) -> None:
     by themselves.
     """
     if dtype is DType.I32 and _is_wide(value, trace):
-        raise DTypeError(
+        raise dtype_error(
             "a Python integer out of bounds for int32 meets an int32 array",
-            at=source.location(),
             help="pass np.int64(…), or cast the array: x.astype(np.int64)",
         )
 
@@ -56,9 +54,8 @@ def refuse_wide(value: Value, dtype: DType, trace: Trace) -> None:
 def refuse_wide_product(operands: Sequence[Any], trace: Trace) -> None:
     """Raise DTypeError when an argument outside of int32 is multiplied as a Python integer."""
     if any(type(x) is Tracer and x.known is None and _is_wide(read(x), trace) for x in operands):
-        raise DTypeError(
+        raise dtype_error(
             "a product of Python integers may not fit into int64",
-            at=source.location(),
             help="pass the large one as a float, or as np.int64(…), which wraps around as NumPy's",
         )
 

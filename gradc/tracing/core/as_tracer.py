@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core import source
 from gradc.tracing.core.materialise import note_unnamed
 from gradc.tracing.core.promote import (
     Kind,
@@ -17,6 +16,7 @@ from gradc.tracing.core.promote import (
     supported,
     unify,
 )
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer, make, make_known, read, size_tracer
@@ -59,9 +59,8 @@ def stacked(parts: Sequence[Any], dtype: DType | None = None) -> Tracer:
     for value in values:
 
         def error(value: Value = value) -> ShapeError:
-            return ShapeError(
+            return shape_error(
                 f"an array is made of parts of different shapes ({shape} and {value.type.shape})",
-                at=source.location(),
             )
 
         same_shape(value.type.shape, shape, error)

@@ -10,11 +10,12 @@ import numpy as np
 from gradc.arguments.as_array import computes_otherwise
 from gradc.tracing.core import source
 from gradc.tracing.core.signals import SizesMustMatch
+from gradc.tracing.core.source import dtype_error, shape_error, trace_error
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, dtype_of
-from gradc_ir.errors import DTypeError, ShapeError, TraceError
+from gradc_ir.errors import DTypeError, ShapeError
 
 # What an operand contributes to promotion: a dtype, or the type of a Python number, which is weak.
 Kind: TypeAlias = DType | type
@@ -57,9 +58,8 @@ def kind(operand: Any) -> Kind:
     refuse = getattr(operand, "__gradc_refuse__", None)
     if refuse is not None:
         raise refuse()
-    raise TraceError(
+    raise trace_error(
         f"{_named(operand)} was given where a number or an array is needed",
-        at=source.location(),
         help="pass numbers and arrays; what chooses between computations is a Python argument that "
         "the function does not compute with",
     )
@@ -70,9 +70,8 @@ def refuse_other_meaning(operand: Any) -> None:
     found: Any = type(operand)
     if found is np.ndarray or not isinstance(operand, np.ndarray) or not computes_otherwise(found):
         return
-    raise DTypeError(
+    raise dtype_error(
         f"{_named(operand)} computes in its own way, which is not recorded",
-        at=source.location(),
         help="write np.asarray(x), or x.filled(…) for a masked array",
     )
 
@@ -110,9 +109,7 @@ def resolve(ufunc: np.ufunc, kinds: tuple[Kind, ...]) -> tuple[tuple[DType, ...]
             dtypes = ufunc.resolve_dtypes((*given, *outputs))
         except TypeError as error:
             names = " and ".join(str(k) if isinstance(k, DType) else k.__name__ for k in kinds)
-            raise DTypeError(
-                f"np.{ufunc.__name__} does not take {names}", at=source.location()
-            ) from error
+            raise dtype_error(f"np.{ufunc.__name__} does not take {names}") from error
         wanted = tuple(supported(dtype) for dtype in dtypes)
         found = _resolved[key] = (wanted[: ufunc.nin], wanted[ufunc.nin])
     return found
@@ -162,9 +159,8 @@ def shape_mismatch(name: str, operands: Sequence[Any], reason: str, cure: str = 
     texts = written.operands if written and len(written.operands) == len(operands) else None
     types = [typed(operand) for operand in operands]
     names = texts or tuple(f"operand {position + 1}" for position in range(len(operands)))
-    return ShapeError(
+    return shape_error(
         f"{written.text if written and texts else name}: {reason}",
-        at=source.location(),
         found="    ".join(f"{text}: {type_}" for text, type_ in zip(names, types)),
         help=cure.format(*names) or None,
     )

@@ -9,11 +9,12 @@ import sys
 import sysconfig
 from bisect import bisect_right
 from types import CodeType, FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import gradc_ir
+from gradc_ir.errors import DTypeError, ShapeError, TraceError
 from gradc_ir.location import Location
 
 
@@ -192,3 +193,21 @@ def _operands(node: ast.expr) -> list[ast.expr]:
         case ast.Subscript(value=value, slice=key):
             return [value, key]
     return []
+
+
+# -- errors at the user's line: what failed, what was found, and what to write instead -------------
+
+
+def trace_error(what: str, **details: Any) -> TraceError:
+    """Return a TraceError at the user's current line."""
+    return TraceError(what, at=location(), **details)
+
+
+def shape_error(what: str, **details: Any) -> ShapeError:
+    """Return a ShapeError at the user's current line."""
+    return ShapeError(what, at=location(), **details)
+
+
+def dtype_error(what: str, **details: Any) -> DTypeError:
+    """Return a DTypeError at the user's current line."""
+    return DTypeError(what, at=location(), **details)

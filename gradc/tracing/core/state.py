@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gradc.tracing.core import source
 from gradc.tracing.core.leaves import exact_key
 from gradc.tracing.core.prints import Print
+from gradc.tracing.core.source import trace_error
 from gradc_ir.build import Builder
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Value
@@ -212,9 +213,8 @@ class Trace:
         if owner is self:
             return value
         if self.outer is None:
-            raise TraceError(
+            raise trace_error(
                 "a traced value outlived the function it was traced in",
-                at=source.location(),
                 help="return it from the function instead of storing it elsewhere"
                 if owner.body_of is None
                 else f"have the body of {owner.body_of} return it; what goes from one step of a "
@@ -278,9 +278,8 @@ def running() -> Trace:
     """Return the innermost running trace and mark the user's line for the nodes built next."""
     trace = state.top
     if trace is None:
-        raise TraceError(
+        raise trace_error(
             "a traced value was used after its trace ended",
-            at=source.location(),
             help="return it from the function instead of storing it elsewhere",
         )
     trace.builder.here = source.here()

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from gradc.tracing.core import source
 from gradc.tracing.core.materialise import constant_value
+from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.state import Trace, running, state
 from gradc.tracing.core.symbolic_size import as_integer
 from gradc.tracing.core.views import View, Window
@@ -15,7 +16,7 @@ from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type, dtype_of
-from gradc_ir.errors import ShapeError, TraceError
+from gradc_ir.errors import TraceError
 
 Array = npt.NDArray[Any]
 
@@ -269,7 +270,7 @@ def refuse_write(tracer: Tracer) -> None:
             _refuse_uncertain(source.location())
         step = step._parent
     if why:
-        raise TraceError("this array cannot be assigned to", at=source.location(), help=why)
+        raise trace_error("this array cannot be assigned to", help=why)
 
 
 def write(tracer: Tracer, part: Value) -> None:
@@ -283,7 +284,7 @@ def write(tracer: Tracer, part: Value) -> None:
         part = view.backward(read(parent), part)
         tracer = parent
     if part.type != tracer._type:
-        raise ShapeError(f"{part.type} was assigned to {tracer._type}", at=source.location())
+        raise shape_error(f"{part.type} was assigned to {tracer._type}")
     tracer._value = part
     tracer._known = None
     tracer._version += 1

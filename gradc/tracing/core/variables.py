@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from gradc.tracing.core import source
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Capture, Lens, Trace, running
 from gradc.tracing.core.tracer import Tracer, make, make_hidden, read
 from gradc_ir.core.graph import Value
-from gradc_ir.errors import TraceError
 
 _CURE = "return the new value from the function, and set it outside: w.value = step(x)"
 
@@ -77,8 +76,7 @@ def assign_value(tracer: Tracer, new: Any) -> None:
 
 def refuse_assignment(name: str) -> NoReturn:
     """Raise the error for a variable that is set in traced code."""
-    raise TraceError(
+    raise trace_error(
         f"the function sets {name}, a Variable outside of it",
-        at=source.location(),
         help=_CURE,
     )

@@ -11,6 +11,7 @@ from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.promote import unify
 from gradc.tracing.core.selection import Selection
+from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.state import SameElements, running
 from gradc.tracing.core.symbolic_size import SymbolicSize, as_size, is_integer
 from gradc.tracing.core.tracer import Tracer
@@ -19,7 +20,7 @@ from gradc.tracing.indexing.slices import slice_bounds
 from gradc_ir.core import sizes
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
-from gradc_ir.errors import IndexError, ShapeError, TraceError
+from gradc_ir.errors import IndexError, TraceError
 
 
 class Key(NamedTuple):
@@ -281,9 +282,8 @@ def _number(item: Any) -> Any:
 
 
 def _combined_mask() -> TraceError:
-    return TraceError(
+    return trace_error(
         "a traced boolean mask cannot be combined with index arrays or another mask",
-        at=source.location(),
         help="combine masks with &; for the rest keep the shape: np.where(mask, new, x)",
     )
 
@@ -309,9 +309,8 @@ def _check_mask(x: Tracer, axes: tuple[Size, ...], mask: tuple[Size, ...]) -> No
         unify(
             wanted,
             size,
-            lambda: ShapeError(
+            lambda: shape_error(
                 "a mask does not fit the array it is to select from",
-                at=source.location(),
                 found=f"array: {x.type}    mask: bool[{text}]",
             ),
         )

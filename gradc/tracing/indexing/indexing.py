@@ -9,6 +9,7 @@ import numpy as np
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.selection import Selection
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import (
     Tracer,
@@ -27,7 +28,7 @@ from gradc.tracing.indexing.index_keys import entries, is_unknown, parse, plain
 from gradc.tracing.indexing.mask_indexing import gather_selected, select, write_selected
 from gradc.tracing.indexing.picking import view_of
 from gradc_ir import build
-from gradc_ir.errors import IndexError, ShapeError
+from gradc_ir.errors import IndexError
 
 
 def get(x: Tracer, key: Any) -> Any:
@@ -79,7 +80,7 @@ def set(x: Tracer, key: Any, new: Any) -> None:
             except LookupError as error:
                 raise IndexError(str(error), at=source.location()) from None
             except ValueError as error:
-                raise ShapeError(str(error), at=source.location()) from None
+                raise shape_error(str(error)) from None
             touch(x)
             return
     parsed = parse(x, items)

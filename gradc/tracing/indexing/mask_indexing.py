@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gradc.tracing.building.by_name import array, numpy
-from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.selection import Selection
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import is_integer
 from gradc.tracing.core.tracer import Tracer, make, make_view, read, write
@@ -18,7 +18,7 @@ from gradc.tracing.indexing.picking import assigned_value, gathered_or
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
-from gradc_ir.errors import IndexError, TraceError
+from gradc_ir.errors import IndexError
 from gradc_ir.location import Location
 
 
@@ -101,9 +101,8 @@ def check_same(left: Selection, right: Selection) -> None:
     """Raise TraceError for selections by two masks, which may select different numbers."""
     if left is right or left.same_mask(right):
         return
-    raise TraceError(
+    raise trace_error(
         f"{left.text} and {right.text} are selected by different masks: they may differ in length",
-        at=source.location(),
         help="select both by one mask, or keep the shapes: np.where(mask, x, 0)",
     )
 
@@ -130,9 +129,8 @@ def assigned(target: Selection, new: Any) -> Tracer:
     part = as_tracer(new)
     found = spread(part, target)
     if found is None:
-        raise TraceError(
+        raise trace_error(
             "an array assigned through a traced mask must fit whatever the mask selects",
-            at=source.location(),
             found=f"array: {target.full.type}    mask: {target.mask.type}    assigned: {part.type}",
             help="assign a number, select it by the same mask, or write "
             "x[...] = np.where(mask, new, x)",

@@ -10,6 +10,7 @@ import numpy as np
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer, broadcast_value
 from gradc.tracing.core.promote import broadcast_shapes
+from gradc.tracing.core.source import dtype_error, shape_error, trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer, make_known, make_view, read, write
@@ -19,7 +20,7 @@ from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
-from gradc_ir.errors import DTypeError, IndexError, ShapeError, TraceError
+from gradc_ir.errors import IndexError, ShapeError
 from gradc_ir.location import Location
 
 
@@ -74,9 +75,8 @@ def assigned_value(new: Any, shape: tuple[Size, ...], x: Tracer) -> Value:
     def error() -> ShapeError:
         written = source.expression()
         target = f"{written.text} = ..." if written else "assignment"
-        return ShapeError(
+        return shape_error(
             f"{target}: {part.type} does not fit into shape {_text(shape)}",
-            at=source.location(),
             found=f"array: {x.type}    assigned: {part.type}",
         )
 
@@ -87,16 +87,14 @@ def write_out(name: str, result: Tracer, out: Any) -> Tracer:
     """Do what ``out=`` does: write the result into an array of a dtype that can hold it."""
     target = out[0] if isinstance(out, tuple) else out
     if not isinstance(target, Tracer):
-        raise TraceError(
+        raise trace_error(
             f"np.{name}: out= is an array outside of the traced function",
-            at=source.location(),
             help="assign the result instead",
         )
     have, wanted = result.type.dtype, target.type.dtype
     if not np.can_cast(have.numpy, wanted.numpy, casting="same_kind"):
-        raise DTypeError(
+        raise dtype_error(
             f"np.{name}: a result of dtype {have} does not fit an array of dtype {wanted}",
-            at=source.location(),
             help=f"make the array {have} first, or cast the result: .astype(np.{wanted.numpy})",
         )
     write(target, assigned_value(result, target.type.shape, target))
@@ -118,9 +116,7 @@ def _indices(x: Tracer, parsed: Key) -> tuple[tuple[Value, ...], tuple[int, ...]
             values.append(build.cast(read(known), DType.I64))
     shape = broadcast_shapes(
         [value.type.shape for value in values],
-        lambda left, right: ShapeError(
-            f"the index arrays do not broadcast ({left} and {right})", at=source.location()
-        ),
+        lambda left, right: shape_error(f"the index arrays do not broadcast ({left} and {right})"),
     )
     if 0 not in shape:
         # as in NumPy, indices are not looked at where nothing is picked

@@ -6,11 +6,11 @@ from typing import Any
 
 from gradc.tracing.core import source
 from gradc.tracing.core.signals import NeedsConcreteSize
+from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.symbolic_size import as_size
 from gradc.tracing.core.tracer import Tracer
 from gradc_ir.core import sizes
 from gradc_ir.core.sizes import Size
-from gradc_ir.errors import ShapeError, TraceError
 
 
 def slice_bounds(item: slice, size: Size) -> tuple[Size, Size, int]:
@@ -19,7 +19,7 @@ def slice_bounds(item: slice, size: Size) -> tuple[Size, Size, int]:
     if not isinstance(step, int):
         raise NeedsConcreteSize(step, "the step of a slice", source.location())
     if step == 0:
-        raise ShapeError("a slice needs a step other than 0", at=source.location())
+        raise shape_error("a slice needs a step other than 0")
     ends = [None if end is None else as_size(_bound(end)) for end in (item.start, item.stop)]
     if isinstance(size, int) and all(end is None or isinstance(end, int) for end in ends):
         bounds = range(*slice(ends[0], ends[1], step).indices(size))
@@ -79,9 +79,8 @@ def _bound(end: Any) -> Any:
     if isinstance(end, Tracer):
         known = end.known
         if known is None:
-            raise TraceError(
+            raise trace_error(
                 "a slice cannot begin or end at a traced value: its length would not be known",
-                at=source.location(),
                 help="for a window of fixed length write x[i + np.arange(length)]",
             )
         return known.item()

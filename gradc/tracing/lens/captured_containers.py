@@ -16,8 +16,8 @@ from collections.abc import Callable
 from typing import Any, Generic, NoReturn, Protocol
 
 from gradc.tracing.core import source
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Lens, SameObject
-from gradc_ir.errors import TraceError
 
 # Containers that are seen as copies of the same kind, made by their own copy().
 _COPIED = (list, dict, collections.OrderedDict, collections.defaultdict, collections.deque)
@@ -246,8 +246,7 @@ def guard_member(lens: Lens, kind: type, name: str, found: Any) -> None:
 
 
 def _refuse(origin: Origin, name: str) -> NoReturn:
-    raise TraceError(
+    raise trace_error(
         f"the function assigns to {origin.name}.{name}, an attribute of an object outside of it",
-        at=source.location(),
         help=f"return the new value of {name} from the function",
     )

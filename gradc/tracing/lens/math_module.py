@@ -11,12 +11,11 @@ import numpy as np
 
 from gradc import on_need
 from gradc.tracing.building.weak_numbers import as_float, as_integer, as_truth
-from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import contains_unknown, plain_nest
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.table import TABLE
 from gradc.tracing.core.tracer import Tracer
-from gradc_ir.errors import TraceError
 
 
 class MathModule(types.ModuleType):
@@ -47,9 +46,8 @@ def see_math(function: Any) -> Any:
         running()
         record = _recorder(name)
         if record is None:
-            raise TraceError(
+            raise trace_error(
                 f"math.{name} of a traced value",
-                at=source.location(),
                 help=_CURES.get(name, f"write np.{name}(x) or another function of np"),
             )
         if name in _OF_MANY:
@@ -67,9 +65,8 @@ def _number(x: Any) -> Any:
     if type(x) is not Tracer:
         return x
     if x.type.shape:
-        raise TraceError(
+        raise trace_error(
             "a function of math takes numbers, not arrays",
-            at=source.location(),
             found=f"array: {x.type}",
             help="write the function of np of the same name",
         )
@@ -105,9 +102,8 @@ def _hypot(*coordinates: Any) -> Any:
 def _dist(p: Iterable[Any], q: Iterable[Any]) -> Any:
     left, right = list(p), list(q)
     if len(left) != len(right):
-        raise TraceError(
+        raise trace_error(
             f"math.dist of points with {len(left)} and {len(right)} coordinates",
-            at=source.location(),
         )
     return _hypot(*(_number(a) - _number(b) for a, b in zip(left, right)))
 

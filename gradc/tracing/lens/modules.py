@@ -12,12 +12,12 @@ import numpy as np
 
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import cast, contains_unknown, plain_nest
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Lens, running
 from gradc.tracing.core.table import TABLE
 from gradc.tracing.lens.math_module import MathModule
 from gradc.tracing.lens.scipy_module import ScipyModule, see_scipy
 from gradc.tracing.registry.dispatch import not_recorded
-from gradc_ir.errors import TraceError
 
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 
@@ -98,10 +98,9 @@ class Random:
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise TraceError."""
-        raise TraceError(
+        raise trace_error(
             f"{self._name} inside a traced function: the numbers would be drawn once, "
             "while tracing",
-            at=source.location(),
             help="draw them outside and pass them as an argument",
         )
 

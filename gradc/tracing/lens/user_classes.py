@@ -15,9 +15,9 @@ from typing import Any
 
 from gradc.arguments import pytree
 from gradc.tracing.core import source
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import state
 from gradc.tracing.lens import captured_containers
-from gradc_ir.errors import TraceError
 
 # Python's own business, or made by dataclass and the like for the class itself.
 _UNSEEN = {
@@ -47,9 +47,8 @@ class _SeenMeta(abc.ABCMeta):
     def __setattr__(cls, name: str, value: Any) -> None:
         # what Python itself sets while it makes the class comes before the mark
         if state.top is not None and _MADE in cls.__dict__ and not name.startswith("__"):
-            raise TraceError(
+            raise trace_error(
                 f"the function assigns to {cls.__name__}.{name}, an attribute of a class outside",
-                at=source.location(),
                 help=f"return the new value of {name} from the function",
             )
         super().__setattr__(name, value)

@@ -11,8 +11,8 @@ import numpy as np
 
 from gradc.tracing.array.operators import BINARY, OPERATORS, operate
 from gradc.tracing.building.by_name import array
-from gradc.tracing.core import source
 from gradc.tracing.core.selection import Selection
+from gradc.tracing.core.source import dtype_error, trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import is_integer
 from gradc.tracing.core.table import TABLE
@@ -29,7 +29,6 @@ from gradc.tracing.numpy.shape import asking, shaping
 from gradc.tracing.registry.dispatch import Mapped
 from gradc_ir import build
 from gradc_ir.core.types import DType
-from gradc_ir.errors import DTypeError, TraceError
 
 
 def call(self: Selection, mapped: Mapped, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -58,10 +57,9 @@ def _check_taken(record: Callable[..., Any], title: str, args: Any, kwargs: Any)
         chosen = _first((*args, *kwargs.values()))
         wrong = next((key for key in kwargs if key not in signature.parameters), None)
         taken = [key for key, one in signature.parameters.items() if one.kind != one.VAR_KEYWORD]
-        raise TraceError(
+        raise trace_error(
             f"{title}: {f'{wrong}= is not supported' if wrong else error} for {chosen.text}, "
             "which a traced mask selects",
-            at=source.location(),
             help=f"it takes {', '.join(taken)}; or {chosen.cure}",
         ) from None
 
@@ -103,9 +101,8 @@ def _whole(x: Any, like: Selection) -> Any:
     found = mask_indexing.spread(part, like)
     if found is not None:
         return found
-    raise TraceError(
+    raise trace_error(
         f"{like.text} is combined with an array of its own length, which depends on the mask",
-        at=source.location(),
         found=f"array: {part.type}    selected from: {like.full.type}",
         help="select both by the same mask, or keep the shapes: np.where(mask, x, 0)",
     )
@@ -120,9 +117,8 @@ def _written(result: Selection, out: Any) -> Any:
     if result.ndim != out.ndim or result.place != out.place:
         raise result.refused(f"be written into {out.text}, which has other axes")
     if not np.can_cast(have, wanted, "same_kind"):
-        raise DTypeError(
+        raise dtype_error(
             f"a result of dtype {have} does not fit {out.text} of dtype {wanted}",
-            at=source.location(),
         )
     out.full = result.full.astype(wanted)  # type: ignore[attr-defined]
     out.position = None

@@ -11,6 +11,7 @@ import numpy as np
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer, contains_unknown, plain_nest
 from gradc.tracing.core.prints import Array, Print
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Trace, running, state
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer, read
@@ -68,9 +69,8 @@ def _refuse_in_body(trace: Trace | None) -> None:
     """Raise TraceError in a body of control flow: how often it runs is not known here."""
     while trace is not None:
         if trace.body_of is not None:
-            raise TraceError(
+            raise trace_error(
                 f"debug_print inside of a body of {trace.body_of}",
-                at=source.location(),
                 help="have gradc.scan return the number of each step, and print their array after "
                 "it; without gradc.compile the body prints as it runs",
             )

@@ -17,6 +17,7 @@ from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.leaves import PythonNumber, Static, abstract
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.signals import SizesMustMatch
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Capture, Guard, Trace, running, state
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer, make, read
@@ -147,7 +148,7 @@ def _trace_once(
     solved: Mapping[str, Size],
 ) -> Traced:
     if state.top is not None:
-        raise TraceError("trace() inside of a trace: use subtrace()", at=source.location())
+        raise trace_error("trace() inside of a trace: use subtrace()")
     lens = Lens()
     with Trace(None, lens) as running_trace:
         lens.trace = running_trace

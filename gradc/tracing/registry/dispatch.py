@@ -13,6 +13,7 @@ from gradc.tracing.advice.ignored_options import has_no_effect, instead_of
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import contains_unknown, plain_nest
 from gradc.tracing.core.selection import Selection
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.stand_ins import overrides_for
 from gradc.tracing.core.state import state
 from gradc.tracing.core.table import TABLE
@@ -127,9 +128,8 @@ class Mapped:
             if key in self._accepted:
                 found[key] = plain_nest(value) if key == "dtype" else value
             elif value is not None and value is not np._NoValue and not has_no_effect(key, value):
-                raise TraceError(
+                raise trace_error(
                     f"{self.title}: {key}= is not supported for traced arrays",
-                    at=source.location(),
                     help=instead_of(key) or f"it takes {', '.join(sorted(self._accepted))}",
                 )
         return found
@@ -183,9 +183,8 @@ def unsupported(name: str) -> TraceError:
     from gradc.tracing.advice.refusals import cure  # only a refusal needs it
 
     why, help = cure(name)
-    return TraceError(
+    return trace_error(
         f"{name} is not supported for traced arrays",
-        at=source.location(),
         found=why or (),
         help=help,
     )

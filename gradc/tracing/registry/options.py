@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.building.elementwise import where
-from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer, cast
+from gradc.tracing.core.source import dtype_error, shape_error, trace_error
 from gradc.tracing.indexing.picking import write_out
 from gradc_ir.core.types import DType
-from gradc_ir.errors import DTypeError, ShapeError, TraceError
 
 Record = Callable[..., Any]
 
@@ -25,9 +24,7 @@ def as_ufunc(name: str, count: int, record: Record) -> Record:
         if len(operands) == count + 1 and out is None:
             *operands, out = operands  # type: ignore[assignment]
         if len(operands) != count:
-            raise TraceError(
-                f"np.{name} takes {count} arguments, not {len(operands)}", at=source.location()
-            )
+            raise trace_error(f"np.{name} takes {count} arguments, not {len(operands)}")
         if dtype is not None:
             operands = tuple(cast(x, dtype) for x in operands)
         result = as_tracer(record(*operands))
@@ -66,9 +63,8 @@ def with_out(name: str, place: int, record: Record) -> Record:
             return found
         have, wanted = as_tracer(found).type, as_tracer(out).type
         if have.shape != wanted.shape:
-            raise ShapeError(
+            raise shape_error(
                 f"np.{name}: out= has another shape than the result",
-                at=source.location(),
                 found=f"result: {have}    out: {wanted}",
             )
         return write_out(name, as_tracer(found), out)
@@ -89,9 +85,8 @@ def _like(record: Record, call: Record, more: Sequence[str]) -> Record:
 def check_cast(title: str, have: Any, wanted: Any, casting: str) -> None:
     """Raise DTypeError where NumPy's rule of this name does not allow a cast."""
     if not np.can_cast(have, wanted, casting=casting):  # type: ignore[arg-type]
-        raise DTypeError(
+        raise dtype_error(
             f"{title}: {have} is not cast to {wanted} by casting={casting!r}",
-            at=source.location(),
             help="leave casting= out, or cast first: x.astype(dtype)",
         )
 
@@ -100,15 +95,13 @@ def _written_where(name: str, result: Any, out: Any, condition: Any) -> Any:
     """Do what ``where=`` and ``out=`` do together: other elements of ``out`` stay as they are."""
     test = as_tracer(condition)
     if test.type.dtype is not DType.BOOL:
-        raise DTypeError(
+        raise dtype_error(
             f"np.{name}: where= takes truth values, not {test.type.dtype}",
-            at=source.location(),
             help="compare first, as in where=x > 0",
         )
     if out is None:
-        raise TraceError(
+        raise trace_error(
             f"np.{name}: where= without out= leaves elements of which nobody knows what they are",
-            at=source.location(),
             help="say what the others are: out=np.zeros_like(x)",
         )
     target = out[0] if isinstance(out, tuple) else out

@@ -28,6 +28,13 @@ def greater_than(low: float) -> Domain:
     return Domain(low=low)
 
 
+class Work(NamedTuple):
+    """How many cheap operations an op takes for each element it makes, and for each it reads."""
+
+    made: int = 0
+    read: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class Op:
     """One op of the language. Ops are compared by identity; :data:`TABLE` has them by name.
@@ -47,6 +54,10 @@ class Op:
     domain: per operand, where it is defined and smooth; nothing for all numbers.
     commutative: operands may be exchanged without changing a bit.
     linear: positions of operands in which it is linear, the others held fixed.
+    multilinear: it is linear in each operand, not in all together: a literal zero makes it zero.
+    updates: the result is the first operand with a part of it written.
+    work: what it costs to run; None for more than arithmetic, which is not to be run twice.
+    finite: what keeps a result from being infinite or nan, for who looks where one began.
     """
 
     name: str
@@ -60,6 +71,10 @@ class Op:
     domain: tuple[Domain, ...] = ()
     commutative: bool = False
     linear: tuple[int, ...] = ()
+    multilinear: bool = False
+    updates: bool = False
+    work: Work | None = None
+    finite: str | None = None
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -68,6 +83,21 @@ class Op:
     def is_elementwise(self) -> bool:
         """Whether every result element depends on the operands' elements at its own index."""
         return self.family in _ELEMENTWISE
+
+    @property
+    def is_fence(self) -> bool:
+        """Whether the result is the operand: it keeps rules or differentiation from looking in."""
+        return self.scalar == "identity"
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it takes no operands: a parameter, or what only its attributes say."""
+        return self.operands == 0
+
+    @property
+    def moves(self) -> bool:
+        """Whether every element of the result is one of an operand, or the zero of a pad."""
+        return self.family == "shape" and not self.is_leaf
 
 
 _ELEMENTWISE = frozenset({"elementwise", "composed", "special", "unbounded"})

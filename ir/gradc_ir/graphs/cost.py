@@ -14,31 +14,16 @@ from gradc_ir.ops.linalg import contracted, parse_spec
 GREAT = 10**30
 
 _SYMBOL = 1000
-_DIVISION = 16
 _SUMMED_PRODUCT = 4  # each waits for the one before it
-_PER_ELEMENT = {
-    **dict.fromkeys(("param", "constant", "iota", "size", "reshape", "broadcast"), 0),
-    **dict.fromkeys(("transpose", "concatenate", "slice", "pad", "set_slice", "gather"), 1),
-    **dict.fromkeys(("neg", "add", "sub", "mul", "abs", "sign", "floor", "cast", "select"), 1),
-    **dict.fromkeys(("maximum", "minimum", "eq", "ne", "lt", "le"), 1),
-    **dict.fromkeys(("logical_not", "logical_and", "logical_or", "logical_xor"), 1),
-    **dict.fromkeys(("stop_gradient", "exactly", "fence"), 0),
-    **dict.fromkeys(("div", "sqrt", "floor_divide", "remainder"), _DIVISION),
-}
-_PER_ELEMENT_READ = {
-    **dict.fromkeys(("reduce_sum", "reduce_prod", "reduce_max", "reduce_min"), 1),
-    **dict.fromkeys(("cumsum", "scatter_set", "scatter_add"), 2),
-}
 
 
 def work(node: Node) -> int:
     """Return what it costs to run a node."""
-    name = node.op.name
-    if name in _PER_ELEMENT:
-        return _PER_ELEMENT[name] * elements(node.results[0])
-    if name in _PER_ELEMENT_READ:
-        return _PER_ELEMENT_READ[name] * sum(map(elements, node.operands))
-    if name == "contract":
+    work = node.op.work
+    if work is not None:
+        read = work.read and work.read * sum(map(elements, node.operands))
+        return (work.made and work.made * elements(node.results[0])) + read
+    if node.op.name == "contract":
         spec = node.attributes["spec"]
         left, right, _ = parse_spec(spec)
         x, y = node.operands

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from gradc_ir.core.graph import Function, Node
 
-_INDEXING = frozenset({"gather", "scatter_set", "scatter_add"})
-
 
 def may_fail(node: Node) -> bool:
     """Whether running a node may end in an error, or not end: it must not run where it did not.
@@ -14,7 +12,7 @@ def may_fail(node: Node) -> bool:
     count: whether they fit is a matter of sizes, which are checked on entry.
     """
     name = node.op.name
-    if name in _INDEXING or name == "while":
+    if node.op.family == "index" or name == "while":
         return True
     if name == "scan" and node.attributes["counted"] and node.attributes["length"] is not None:
         return True

@@ -16,6 +16,8 @@ from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.errors import RuleError, VerifyError
 from gradc_ir.graphs.rearrange import REARRANGEMENTS
 from gradc_ir.location import Location
+from gradc_ir.matching.choice import Entry as Entry
+from gradc_ir.matching.choice import Family as Family
 from gradc_ir.matching.choice import RewriteRule as RewriteRule
 from gradc_ir.matching.choice import choice
 from gradc_ir.matching.pattern import (
@@ -140,7 +142,7 @@ def _may_be(pattern: Pattern, head: str) -> bool:
 
 def rewrite(
     function: Function,
-    rules: Sequence[RewriteRule],
+    rules: Sequence[Entry],
     *,
     log: Callable[[Fired], None] | None = None,
     arrange: Arrange | None = None,
@@ -160,7 +162,7 @@ class Rewriter:
 
     def __init__(
         self,
-        rules: Sequence[RewriteRule],
+        rules: Sequence[Entry],
         log: Callable[[Fired], None] | None = None,
         arrange: Arrange | None = None,
     ) -> None:
@@ -216,7 +218,7 @@ class Rewriter:
         )
 
     def _attributes(self, node: Node) -> Any:
-        if node.op.name == "call":
+        if node.op.name == "call" or node.op.family != "control":
             return node.attributes
         attributes = {
             name: self._body(item) if isinstance(item, Function) else item
@@ -293,11 +295,15 @@ class _Normaliser:
     def _replaced(self, value: Value, lines: tuple[Location, ...], fired: list[str]) -> Value:
         """Return what the first rule that fires makes of a value; the value when none does."""
         builder = self.builder
-        rules = self.rewriter.choice.rules(value)
+        choice = self.rewriter.choice
+        rules = choice.rules(value)
         if not rules:
             return value
         here = builder.locations.get(value.node, lines)
         for rule in rules:
+            if isinstance(rule, Family):
+                choice.load(rule, value)
+                return self._replaced(value, lines, fired)
             builder.here = here
             made = rule.apply(value)
             if made is None or made is value:

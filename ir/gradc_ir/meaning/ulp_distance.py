@@ -36,6 +36,18 @@ def _whole(dtype: Any) -> tuple[Any, int]:
     return whole, int(np.iinfo(whole).min)
 
 
+def same_bits(one: Array, other: Array) -> Array:
+    """Return for each element whether the bits are the same, of arrays of one dtype; all NaN are.
+
+    The shape is the one that both broadcast to, the dtype bool.
+    """
+    same = np.asarray(one == other)
+    if one.dtype.kind != "f":
+        return same
+    same = same & (np.signbit(one) == np.signbit(other))
+    return np.asarray(same | (np.isnan(one) & np.isnan(other)))
+
+
 def bits_between(found: Array, truth: Array) -> Array:
     """Return the bits of error: log2(1 + how many floats of the truth's dtype lie up to it).
 

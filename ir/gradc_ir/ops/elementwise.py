@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir.core.op import POSITIVE, REALS, Attributes, Domain, Op, declare, greater_than
+from gradc_ir.core.op import POSITIVE, REALS, Attributes, Domain, Op, Work, declare, greater_than
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning import functions
@@ -54,6 +54,10 @@ def _anything(dtype: DType) -> bool:
     return True
 
 
+# a division, or a root, takes as long as so many cheap operations
+_DIVISION = 16
+
+
 def elementwise(
     name: str,
     *,
@@ -67,10 +71,14 @@ def elementwise(
     result: DType | None = None,
     commutative: bool = False,
     linear: tuple[int, ...] = (),
+    multilinear: bool = False,
+    work: int = 1,
+    finite: str | None = None,
 ) -> Op:
     """Declare an elementwise op whose operands share one dtype; a composed one has no reference.
 
-    Without ``scalar`` it is lowered by the word of its name among those of mathematics.
+    Without ``scalar`` it is lowered by the word of its name among those of mathematics. ``work`` is
+    that of an element, where no function of mathematics is called.
     """
 
     def infer(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -86,6 +94,7 @@ def elementwise(
             out = np.asarray(reference(*arrays))
         return out.astype(result.numpy if result else arrays[0].dtype, copy=False)
 
+    word = scalar or f"math.{name}"
     domains = domain if isinstance(domain[0], tuple) else (domain,) * operands
     return declare(
         Op(
@@ -94,11 +103,14 @@ def elementwise(
             operands=operands,
             infer=infer,
             reference=compute if reference else None,
-            scalar=scalar or f"math.{name}",
+            scalar=word,
             summary=summary,
             domain=domains,
             commutative=commutative,
             linear=linear,
+            multilinear=multilinear,
+            work=None if word.startswith("math.") else Work(work),
+            finite=finite,
         )
     )
 
@@ -116,25 +128,28 @@ elementwise(
 elementwise(
     "sub", operands=2, reference=np.subtract, scalar="sub", allowed=_numbers, linear=(0, 1),
     summary="x minus y.",
+    finite="two infinities were subtracted: find what became infinite before",
 )
 elementwise(
     "mul", operands=2, reference=np.multiply, scalar="mul", allowed=_numbers, commutative=True,
+    multilinear=True,
     summary="x times y.",
 )
 elementwise(
-    "div", operands=2, reference=np.divide, scalar="div", domain=(REALS, POSITIVE),
+    "div", operands=2, reference=np.divide, scalar="div", domain=(REALS, POSITIVE), work=_DIVISION,
     summary="x divided by y, in floating point.",
+    finite="keep the divisor from 0: x / np.where(y == 0, 1, y), under a mask where it matters",
 )
 
 
 elementwise(
     "floor_divide", operands=2, reference=functions.integer_safe(np.floor_divide),
-    scalar="floor_divide", domain=(REALS, POSITIVE), allowed=_numbers,
+    scalar="floor_divide", domain=(REALS, POSITIVE), allowed=_numbers, work=_DIVISION,
     summary="x divided by y, rounded down; integers: 0 when y is 0.",
 )
 elementwise(
     "remainder", operands=2, reference=functions.integer_safe(np.remainder), scalar="remainder",
-    domain=(REALS, POSITIVE), allowed=_numbers,
+    domain=(REALS, POSITIVE), allowed=_numbers, work=_DIVISION,
     summary="The remainder of floor_divide, with the sign of y.",
 )
 
@@ -142,6 +157,7 @@ elementwise(
 elementwise(
     "power", operands=2, reference=functions.power, scalar="math.pow", domain=(POSITIVE, REALS),
     allowed=_numbers, summary="x to the power y.",
+    finite="a negative number has no power that is no integer",
 )
 elementwise(
     "abs", reference=np.abs, scalar="abs", allowed=_numbers,
@@ -165,17 +181,28 @@ elementwise(
 
 # -- functions -------------------------------------------------------------------------------------
 
-elementwise("sqrt", reference=np.sqrt, scalar="sqrt", domain=POSITIVE, summary="The square root.")
-elementwise("exp", reference=np.exp, summary="e to the power x.")
+elementwise(
+    "sqrt", reference=np.sqrt, scalar="sqrt", domain=POSITIVE, work=_DIVISION,
+    summary="The square root.",
+    finite="keep the argument from below 0; the slope at 0 is infinite",
+)
+elementwise(
+    "exp", reference=np.exp, summary="e to the power x.",
+    finite="exp overflows above 709: subtract the largest first, or stay with logarithms",
+)
 elementwise(
     "exp_product", operands=2, reference=functions.exp_product,
     commutative=True, summary="e to the power x times y, whose rounding does not count.",
 )
 elementwise("expm1", reference=np.expm1, summary="exp(x) - 1, accurate near zero.")
-elementwise("log", reference=np.log, domain=POSITIVE, summary="The natural logarithm.")
+elementwise(
+    "log", reference=np.log, domain=POSITIVE, summary="The natural logarithm.",
+    finite="keep the argument above 0: np.log(np.where(x > 0, x, 1)), under a mask",
+)
 elementwise(
     "log1p", reference=np.log1p, domain=greater_than(-1),
     summary="The natural logarithm of one plus x, accurate near zero.",
+    finite="keep the argument above -1",
 )
 elementwise("exp2", reference=np.exp2, summary="2 to the power x.")
 elementwise("log2", reference=np.log2, domain=POSITIVE, summary="The logarithm to base 2.")
@@ -302,6 +329,7 @@ declare(
         scalar="select",
         domain=(REALS, REALS, REALS),
         linear=(1, 2),
+        work=Work(1),
         summary="x where the condition holds, y elsewhere; the other one is not read.",
     )
 )
@@ -330,6 +358,7 @@ for _name, _linear, _summary in (
         Op(
             *(_name, "elementwise", 1, _infer_same, _identity),
             scalar="identity",
+            work=Work(),
             domain=(REALS,),
             linear=_linear,
             summary=_summary,
@@ -351,6 +380,7 @@ declare(
         attributes=("dtype",),
         scalar="cast",
         domain=(REALS,),
+        work=Work(1),
         summary="x in another dtype; floats out of range saturate, nan becomes 0.",
     )
 )

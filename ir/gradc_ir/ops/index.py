@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir.core.op import Attributes, Op, declare
+from gradc_ir.core.op import Attributes, Op, Work, declare
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, IndexError, ShapeError
@@ -73,6 +73,7 @@ declare(
         _gather,
         attributes=("axes",),
         linear=(0,),
+        work=Work(1),
         summary="Elements of x at integer indices along axes.",
     )
 )
@@ -122,6 +123,8 @@ declare(
         _scatter_set,
         attributes=("axes",),
         linear=(0, 1),
+        updates=True,
+        work=Work(read=2),
         summary="x with elements replaced; of equal indices the last wins.",
     )
 )
@@ -134,6 +137,8 @@ declare(
         _scatter_add,
         attributes=("axes",),
         linear=(0, 1),
+        updates=True,
+        work=Work(read=2),
         summary="x with elements added to, in row-major order of the indices.",
     )
 )

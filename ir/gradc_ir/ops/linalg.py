@@ -135,6 +135,7 @@ declare(
         _contract,
         attributes=("spec",),
         linear=(0, 1),
+        multilinear=True,
         summary="The sum of products over the labels that the result lacks, one fma a product; the "
         "spec may say which products count.",
     )

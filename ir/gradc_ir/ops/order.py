@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir.core.op import REALS, Attributes, Domain, Op, declare
+from gradc_ir.core.op import REALS, Attributes, Domain, Op, Work, declare
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning.reduction import Array
@@ -66,6 +66,7 @@ declare(
         _cumsum,
         attributes=("axis", "reverse"),
         linear=(0,),
+        work=Work(read=2),
         summary="The running sum along an axis, left to right; from the end with reverse.",
     )
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir.core.op import REALS, Attributes, Domain, Op, declare
+from gradc_ir.core.op import REALS, Attributes, Domain, Op, Work, declare
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning import functions
@@ -49,6 +49,7 @@ def reduction(
             infer=infer,
             reference=meaning,
             scalar=scalar,
+            work=Work(read=1),
             summary=summary,
             domain=(domain,),
             linear=linear,

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradc_ir.core import sizes
 from gradc_ir.core.constant import Constant
-from gradc_ir.core.op import Attributes, Op, declare
+from gradc_ir.core.op import Attributes, Op, Work, declare
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ShapeError
@@ -31,6 +31,7 @@ declare(
         _infer_param,
         None,
         attributes=("index", "type"),
+        work=Work(),
         summary="A parameter of the function.",
     )
 )
@@ -53,6 +54,7 @@ declare(
         _infer_constant,
         _constant,
         attributes=("value",),
+        work=Work(),
         summary="A constant array, held by its bits.",
     )
 )
@@ -74,6 +76,7 @@ declare(
         _infer_iota,
         _iota,
         attributes=("dtype", "size"),
+        work=Work(),
         summary="0, 1, 2 … up to size, exclusive.",
     )
 )
@@ -95,6 +98,7 @@ declare(
         _infer_size,
         _size,
         attributes=("size",),
+        work=Work(),
         summary="A symbolic size as a number.",
     )
 )
@@ -127,6 +131,7 @@ declare(
         _broadcast,
         attributes=("shape", "axes"),
         linear=(0,),
+        work=Work(),
         summary="x repeated: its axis i becomes axis axes[i] of shape.",
     )
 )
@@ -153,6 +158,7 @@ declare(
         _reshape,
         attributes=("shape",),
         linear=(0,),
+        work=Work(),
         summary="x in another shape, row-major order.",
     )
 )
@@ -179,6 +185,7 @@ declare(
         _transpose,
         attributes=("permutation",),
         linear=(0,),
+        work=Work(1),
         summary="x with its axes permuted: result axis i is axis permutation[i].",
     )
 )
@@ -218,6 +225,7 @@ declare(
         _concatenate,
         attributes=("axis",),
         linear=(0,),
+        work=Work(1),
         summary="The operands one after another along an axis.",
     )
 )
@@ -263,6 +271,7 @@ declare(
         _slice,
         attributes=("starts", "shape", "steps"),
         linear=(0,),
+        work=Work(1),
         summary="A window of x.",
     )
 )
@@ -290,6 +299,7 @@ declare(
         _pad,
         attributes=("starts", "shape", "steps"),
         linear=(0,),
+        work=Work(1),
         summary="x as a window of zeros: undoes slice.",
     )
 )
@@ -318,6 +328,8 @@ declare(
         _set_slice,
         attributes=("starts", "steps"),
         linear=(0, 1),
+        updates=True,
+        work=Work(1),
         summary="x with a window replaced by the second operand.",
     )
 )

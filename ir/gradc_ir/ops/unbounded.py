@@ -1,16 +1,22 @@
-"""Formulas whose exponents have no bound: what long products and quotients become in the end."""
+"""Formulas whose exponents have no bound: what long products and quotients become in the end.
+
+A formula is the body of its op, a closed Function of numbers, which no pass looks into. A bool
+parameter takes the number 1 or 0.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
+from gradc_ir.core.graph import Function
 from gradc_ir.core.op import Attributes, Op, declare
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError
 from gradc_ir.ops.elementwise import same_dtype, same_shape
 from gradc_ir.wide_exponents.arithmetic import compute
 from gradc_ir.wide_exponents.arithmetic import recover as recovered
-from gradc_ir.wide_exponents.formulas import ARITHMETIC, WORDS, parse_formulas
+from gradc_ir.wide_exponents.formulas import ARITHMETIC, WORDS
 
 
 def _is_float(dtype: DType) -> bool:
@@ -18,38 +24,42 @@ def _is_float(dtype: DType) -> bool:
 
 
 def _infer(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    return _type_of("unbounded", types, types, attributes, ARITHMETIC)
+    return _type_of("unbounded", types, types, attributes)
 
 
 def _infer_recover(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    formulas = parse_formulas(attributes["formulas"])
-    starts = types[len(formulas.results) : len(types) - attributes["guards"]]
-    return _type_of("recover", types, starts, attributes, frozenset(WORDS))
+    plain, guards = len(attributes["body"].results), attributes["guards"]
+    return _type_of("recover", types, types[plain : len(types) - guards], attributes)
 
 
 def _type_of(
-    name: str,
-    types: Sequence[Type],
-    starts: Sequence[Type],
-    attributes: Attributes,
-    words: frozenset[str],
+    name: str, types: Sequence[Type], starts: Sequence[Type], attributes: Attributes
 ) -> tuple[Type, ...]:
-    """Return the type of what formulas of ``words`` make of some of the operands."""
+    """Return the type of what formulas make of some of the operands."""
     if not starts:
         raise DTypeError(f"{name}: a formula has operands")
     same_shape(name, types)
-    same_dtype(name, types, _is_float)
-    steps, results = parse_formulas(attributes["formulas"])
-    count = len(starts)
-    for step in steps:
-        if step.word not in words:
-            raise DTypeError(f"{name}: no step of these formulas: {step.word}")
-        if any(isinstance(each, int) and not 0 <= each < count for each in step.operands):
-            raise DTypeError(f"{name}: {step.word} asks for a value that is not there")
-        count += 1
-    if not 0 <= attributes["result"] < len(results) or max(results) >= count:
+    dtype = same_dtype(name, types, _is_float)
+    body: Function = attributes["body"]
+    if len(body.params) != len(starts):
+        raise DTypeError(f"{name}: {len(starts)} operands for {len(body.params)} of the formula")
+    _check(name, body, Type(dtype))
+    if not 0 <= attributes["result"] < len(body.results):
         raise DTypeError(f"{name}: a result that is not there")
     return (types[0],)
+
+
+@functools.lru_cache(maxsize=256)
+def _check(name: str, body: Function, number: Type) -> None:
+    """Raise DTypeError unless formulas are made of steps that the op has, on numbers."""
+    words = ARITHMETIC if name == "unbounded" else WORDS
+    for node in body.nodes:
+        if node.op.name not in words and node.op.name not in ("param", "constant"):
+            raise DTypeError(f"{name}: no step of these formulas: {node.op.name}")
+        if node.results[0].type not in (number, Type(DType.BOOL)):
+            raise DTypeError(f"{name}: a formula of {number} has no {node.results[0].type}")
+    if any(result.type != number for result in body.results):
+        raise DTypeError(f"{name}: a result that is no number")
 
 
 declare(
@@ -59,7 +69,7 @@ declare(
         None,
         _infer,
         compute,
-        attributes=("formulas", "result"),
+        attributes=("body", "result"),
         scalar="unbounded",
         summary="A formula that over- and underflows only in its result.",
     )
@@ -71,7 +81,7 @@ declare(
         None,
         _infer_recover,
         recovered,
-        attributes=("formulas", "result", "guards"),
+        attributes=("body", "result", "guards"),
         scalar="recover",
         summary="What is finite as it is; where it is not, a formula of what comes behind it.",
     )

@@ -16,8 +16,7 @@ from gradc_ir.ops.linalg import parse_spec
 from gradc_ir.passes.fold import FoldConstants
 
 _LABELS = "ijklmnopqrstuvwxyzabcdefghIJKLMNOPQRSTUVWXYZABCDEFGH"
-# A fence keeps what it is put around; a slice is not moved, since it leaves elements out.
-_FENCED = frozenset({"exactly", "fence", "stop_gradient"})
+# A slice is not moved, since it leaves elements out.
 _HOISTED = frozenset({"broadcast", "reshape", "transpose"})
 
 
@@ -73,7 +72,7 @@ def hoist_rearrangement(value: Value) -> Value | None:
     """Turn ``f(broadcast(x), 2)`` into ``broadcast(f(x, 2))``: the same elements, computed once."""
     node = value.node
     moves = [x.node for x in node.operands if scalar_constant(x) is None]
-    if not moves or node.op.name in _FENCED:
+    if not moves or node.op.is_fence:
         return None
     first = moves[0]
     if first.op.name not in _HOISTED or any(not _same_move(first, move) for move in moves):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from gradc_ir import build
 from gradc_ir.core.builder import Builder
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.types import Type
 from gradc_ir.graphs.rearrange import REARRANGEMENTS, scalar_constant
-from gradc_ir.wide_exponents.formulas import Formulas, Operand, Step, print_formulas
 
 IsStep = Callable[[Node], bool]
 
@@ -18,11 +19,11 @@ _TAME = (2.0**-30, 2.0**30)
 
 
 class Group(NamedTuple):
-    """Values that formulas are made for, what these start from, and their text."""
+    """Values that formulas are made for, what these start from, and the formulas."""
 
     values: tuple[Value, ...]
     leaves: tuple[Value, ...]
-    text: str
+    body: Function
 
 
 def is_tame(value: Value) -> bool:
@@ -72,19 +73,18 @@ def _group(values: Sequence[Value], members: Sequence[Value], is_step: IsStep) -
     """Return the formulas of values that are made of members, which are in order."""
     steps = [value for value in members if is_step(value.node)]
     leaves = [value for value in members if not is_step(value.node)]
-    numbers = {each: i for i, each in enumerate([*leaves, *steps])}
+    with Builder() as builder:
+        params = [builder.param(i, Type(leaf.type.dtype)) for i, leaf in enumerate(leaves)]
+        made = dict(zip(leaves, params))
 
-    def operand(each: Value) -> Operand:
-        number = scalar_constant(each)
-        return numbers[each] if number is None else float(number)
+        def operand(each: Value) -> Value:
+            number = scalar_constant(each)
+            return made[each] if number is None else build.full((), number, each.type.dtype)
 
-    text = print_formulas(
-        Formulas(
-            tuple(Step(each.op.name, tuple(map(operand, each.operands))) for each in steps),
-            tuple(numbers[value] for value in values),
-        )
-    )
-    return Group(tuple(values), tuple(leaves), text)
+        for step in steps:
+            made[step] = build.apply(step.op.name, *map(operand, step.operands))
+        body = builder.function("formula", params, [made[value] for value in values])
+    return Group(tuple(values), tuple(leaves), body)
 
 
 def _cone(value: Value, is_step: IsStep) -> set[Value]:

@@ -15,13 +15,6 @@ from gradc_ir.graphs.subgraph import closed
 from gradc_ir.passes.steady import at, merged, steady_carries, with_consts
 from gradc_ir.passes.trips import Scan, While
 
-_MOVING = frozenset(
-    {
-        *("param", "constant", "iota", "size"),
-        *("reshape", "broadcast", "transpose", "concatenate", "slice", "pad", "set_slice"),
-        *("stop_gradient", "exactly", "fence"),
-    }
-)
 # As much work for an element as four cheap ops is worth an array larger than what it is made of,
 # but not one that is larger than caches: where the user makes it in each step, it need not be kept.
 _MUCH_WORK = 4
@@ -144,7 +137,7 @@ class HoistInvariants:
                 continue
             fixed.add(node)
             widest[node] = max((widest[operand.node] for operand in node.operands), default=0)
-            if node.op.name in _MOVING:
+            if node.op.is_leaf or node.op.moves or node.op.is_fence:
                 continue
             made = max(map(cost.elements, node.results))
             if made <= widest[node]:

@@ -13,9 +13,8 @@ from gradc_ir.core.types import DType
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.passes.formulas import Group, grouped, is_tame, rebuilt
 from gradc_ir.ranges import knowledge
-from gradc_ir.wide_exponents.formulas import ARITHMETIC, FUNCTIONS, PRIMITIVES, parse_formulas
+from gradc_ir.wide_exponents.formulas import PRIMITIVES, WORDS
 
-_STEPS = frozenset({*ARITHMETIC, *FUNCTIONS, "lt", "eq", "floor", "select"})
 # Functions that may overflow, that may underflow, and whose results are of moderate size.
 _LARGE = frozenset({"power", "exp", "expm1", "exp2", "sinh", "cosh", "exp_product"})
 _TINY = frozenset({"power", "exp", "exp2", "exp_product", "sigmoid", "sigmoid_derivative",
@@ -68,7 +67,7 @@ class RecoverFinite:
 
 def _weight(group: Group) -> int:
     """Return about how many steps the formulas of a group have when functions are taken apart."""
-    words = [step.word for step in parse_formulas(group.text).steps]
+    words = [node.op.name for node in group.body.body if node.op.name != "constant"]
     return sum(1 if word in PRIMITIVES else _FUNCTION_WEIGHT for word in words)
 
 
@@ -83,7 +82,7 @@ def _recovered(group: Group, place: int, given: list[Value], guards: list[_Guard
         "recover",
         *given[:count],
         *starts,
-        formulas=group.text,
+        body=group.body,
         result=place,
         guards=len(guards),
     )
@@ -165,7 +164,7 @@ def is_whole(value: Value) -> bool:
 
 def _is_step(node: Node) -> bool:
     """Whether a node may be a step: of one float dtype, or a condition about such."""
-    if node.op.name not in _STEPS:
+    if node.op.name not in WORDS:
         return False
     found: DType | None = None
     for value in (*node.operands, node.results[0]):

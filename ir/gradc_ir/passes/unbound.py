@@ -46,7 +46,7 @@ def _leaves(group: Group) -> Sequence[Value]:
 
 
 def _made(group: Group, place: int, leaves: list[Value]) -> Value:
-    return build.apply("unbounded", *leaves, formulas=group.text, result=place)
+    return build.apply("unbounded", *leaves, body=group.body, result=place)
 
 
 def is_arithmetic(node: Node) -> bool:

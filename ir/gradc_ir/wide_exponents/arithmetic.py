@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradc_ir.core.graph import Function
 from gradc_ir.core.types import dtype_of
 from gradc_ir.meaning.reduction import Array
-from gradc_ir.wide_exponents.formulas import Formulas, parse_formulas
+from gradc_ir.wide_exponents.formulas import Steps
 from gradc_ir.wide_exponents.functions import expand
 
 # Exponents of numbers that are neither large nor small, by the bytes of a dtype: some products of
@@ -35,23 +36,6 @@ _NOTHING = 2.0**40
 _PER_POWER = 1 / math.log(2)
 # Powers of a rank are as many times this; within one they are below the bound.
 _PER_RANK, _POWERS = 1000.0, 2.0**1002
-
-
-def interpret(
-    operands: Sequence[Any], formulas: str, result: int, meanings: Callable[[str], Any]
-) -> Any:
-    """Return a result of formulas in other numbers than floats, by the meanings of words."""
-    steps, results = parse_formulas(formulas)
-    values = list(operands)
-    # numbers that stand for themselves are arrays as well
-    number = functools.partial(np.asarray, dtype=np.asarray(operands[0]).dtype)
-    for word, given in steps:
-        values.append(
-            meanings(word)(
-                *(values[each] if isinstance(each, int) else number(each) for each in given)
-            )
-        )
-    return values[results[result]]
 
 
 class Wide(NamedTuple):
@@ -78,9 +62,9 @@ class Wide(NamedTuple):
         return np.where(self.rank == 0, self.level, beyond)
 
 
-def compute(*arrays: Array, formulas: str, result: int) -> Array:
+def compute(*arrays: Array, body: Function, result: int) -> Array:
     """Return a result of formulas of arrays of one shape and float dtype, by its place."""
-    steps, results = _program(formulas, len(arrays), arrays[0].dtype)
+    steps, results = _program(body, arrays[0].dtype)
     with np.errstate(all="ignore"):
         values = [_entered(array) for array in arrays]
         for word, operands in steps:
@@ -92,14 +76,14 @@ def compute(*arrays: Array, formulas: str, result: int) -> Array:
         return _left(values[results[result]])
 
 
-def recover(*arrays: Array, formulas: str, result: int, guards: int) -> Array:
+def recover(*arrays: Array, body: Function, result: int, guards: int) -> Array:
     """Return one of some results of plain arithmetic, or of formulas where it is not finite.
 
     The plain results come first, then what the formulas start from, then guards. Where a start is
     not finite nothing is replaced, nor where a guard is below 0 and of moderate size: then there is
     no number. Neither is anything where the formulas have none.
     """
-    count, end = len(parse_formulas(formulas).results), len(arrays) - guards
+    count, end = len(body.results), len(arrays) - guards
     plain, starts = arrays[result], arrays[count:end]
     lost = ~np.isfinite(plain)
     for start in starts:
@@ -110,14 +94,14 @@ def recover(*arrays: Array, formulas: str, result: int, guards: int) -> Array:
     if not lost.any():
         return plain
     made = np.array(plain)
-    found = compute(*[start[lost] for start in starts], formulas=formulas, result=result)
+    found = compute(*[start[lost] for start in starts], body=body, result=result)
     made[lost] = np.where(np.isnan(found), plain[lost], found)
     return made
 
 
 @functools.lru_cache(maxsize=64)
-def _program(formulas: str, operands: int, dtype: np.dtype[Any]) -> Formulas:
-    return expand(parse_formulas(formulas), operands, dtype_of(dtype))
+def _program(body: Function, dtype: np.dtype[Any]) -> Steps:
+    return expand(body, dtype_of(dtype))
 
 
 def _entered(x: Array) -> Wide:

@@ -1,12 +1,13 @@
-"""Formulas as a text of steps and of their results: ``"mul %0 %0; add %1 1.0; div %0 %3 -> %4"``.
+"""What formulas may be made of, and their steps.
 
-Operands are numbered first, then what the steps make. Numbers stand for themselves.
+A formula is a closed Function of numbers: its parameters are of one float dtype, or conditions.
 """
 
 from __future__ import annotations
 
-import functools
 from typing import NamedTuple, TypeAlias
+
+from gradc_ir.core.graph import Function, Value
 
 Operand: TypeAlias = int | float  # the number of a value, or a number
 
@@ -27,44 +28,35 @@ FUNCTIONS = {
     **dict.fromkeys(("logaddexp", "maximum", "minimum", "le", "ne"), 2),
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), 2),
 }
-WORDS = {**PRIMITIVES, **FUNCTIONS}
+WORDS = frozenset({*ARITHMETIC, *FUNCTIONS, "lt", "eq", "floor", "select"})
 
 
 class Step(NamedTuple):
-    """One op of a formula."""
+    """One op of a formula: operands are counted first, then what the steps make."""
 
     word: str
     operands: tuple[Operand, ...]
 
 
-class Formulas(NamedTuple):
-    """Steps, and which values are results."""
+class Steps(NamedTuple):
+    """Steps in an order, and which values are results."""
 
     steps: tuple[Step, ...]
     results: tuple[int, ...]
 
 
-@functools.lru_cache(maxsize=1024)
-def parse_formulas(text: str) -> Formulas:
-    """Return what a text says; raises ValueError when that is no formula."""
-    steps = []
-    body, _, results = text.partition("->")
-    for part in body.split(";"):
-        word, *operands = part.split()
-        if WORDS.get(word) != len(operands):
-            raise ValueError(f"no step of a formula: {part.strip()}")
-        steps.append(
-            Step(word, tuple(int(each[1:]) if each[0] == "%" else float(each) for each in operands))
-        )
-    return Formulas(tuple(steps), tuple(int(each[1:]) for each in results.split()))
+def steps_of(body: Function) -> Steps:
+    """Return the steps of formulas, in the order in which they were built; constants stand in them.
 
-
-def print_formulas(formulas: Formulas) -> str:
-    """Return the text of formulas, which :func:`parse_formulas` reads."""
-    steps = [
-        " ".join(
-            [word, *(f"%{each}" if isinstance(each, int) else repr(each) for each in operands)]
-        )
-        for word, operands in formulas.steps
-    ]
-    return f"{'; '.join(steps)} -> {' '.join(f'%{each}' for each in formulas.results)}"
+    Those that are built by passes come as they do in the function, of which they are taken.
+    """
+    places: dict[Value, Operand] = {param: i for i, param in enumerate(body.params)}
+    steps: list[Step] = []
+    for node in sorted(body.body, key=lambda node: node.serial):
+        (value,) = node.results
+        if node.op.name == "constant":
+            places[value] = float(node.attributes["value"].array)
+        else:
+            places[value] = len(body.params) + len(steps)
+            steps.append(Step(node.op.name, tuple([places[x] for x in node.operands])))
+    return Steps(tuple(steps), tuple([int(places[result]) for result in body.results]))

@@ -13,8 +13,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType
-from gradc_ir.wide_exponents.formulas import PRIMITIVES, Formulas, Operand, Step
+from gradc_ir.wide_exponents.formulas import PRIMITIVES, Operand, Step, Steps, steps_of
 
 _LARGEST_POWER = 64
 
@@ -39,14 +40,15 @@ _FORMATS = {
 }
 
 
-def expand(formulas: Formulas, operands: int, dtype: DType) -> Formulas:
-    """Return formulas of ``operands`` values without functions; equal steps are made once."""
-    program = _Program(operands, dtype)
-    places: list[Operand] = list(range(operands))
-    for step in formulas.steps:
+def expand(body: Function, dtype: DType) -> Steps:
+    """Return the steps of formulas without functions; equal steps are made once."""
+    steps, results = steps_of(body)
+    program = _Program(len(body.params), dtype)
+    places: list[Operand] = list(range(len(body.params)))
+    for step in steps:
         given = [places[each] if isinstance(each, int) else each for each in step.operands]
         places.append(program.apply(step.word, given))
-    return Formulas(tuple(program.steps), tuple(int(places[each]) for each in formulas.results))
+    return Steps(tuple(program.steps), tuple(int(places[each]) for each in results))
 
 
 class _Program:

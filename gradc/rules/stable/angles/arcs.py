@@ -34,7 +34,7 @@ def _cosine(value: Value) -> tuple[Value, Value] | None:
         if found is None:
             return None
         x, y = found
-    return (x if entire.coefficient > 0 else build.neg(x)), y
+    return (x if entire.coefficient > 0 else -x), y
 
 
 def _chained(inner: tuple[Value, ...], outer: tuple[Value, ...]) -> tuple[Value, Value] | None:
@@ -50,8 +50,7 @@ def _chained(inner: tuple[Value, ...], outer: tuple[Value, ...]) -> tuple[Value,
     "arccos(direction_cosine(?x, ?y)) => arctan2(abs(?y), ?x)",
     stable,
     "the cosine of a small angle is 1, the sine of a right one too, and the derivative is infinite",
-    roots=_INVERSE,
-    among=("direction_cosine", "neg", "mul"),
+    on="arccos arcsin: direction_cosine neg mul",
     domain={"x": (0.0, INF), "y": (0.0, INF), "z": (0.0, INF)},
     examples=[
         "arccos(direction_cosine(?x, ?y)) => arctan2(abs(?y), ?x)",
@@ -63,8 +62,6 @@ def _chained(inner: tuple[Value, ...], outer: tuple[Value, ...]) -> tuple[Value,
 )
 def angle_from_direction_cosine(value: Value) -> Value | None:
     """Take the angle of a vector from both its sides."""
-    if not value.type.dtype.is_float:
-        return None
     found = _cosine(value.operands[0])
     if found is None:
         return None
@@ -83,8 +80,7 @@ def angle_from_direction_cosine(value: Value) -> Value | None:
     "mul(direction_cosine(?y, ?x), direction_cosine(?w, ?z))))",
     stable,
     "the cosine of a small angle is 1, and the derivative is infinite; the sine is a sum as well",
-    roots=_INVERSE,
-    among=("add", "sub"),
+    on="arccos arcsin: add sub",
     domain={"x": (0.0, INF)},
     loss=2.0,
     examples=[
@@ -99,7 +95,7 @@ def angle_from_direction_cosine(value: Value) -> Value | None:
 def angle_between_vectors(value: Value) -> Value | None:
     """Take the angle between two vectors in a plane from its sine and cosine."""
     total = value.operands[0]
-    if parts(total)[0] not in ("add", "sub") or not value.type.dtype.is_float:
+    if parts(total)[0] not in ("add", "sub"):
         return None
     first, second = terms(total)
     if abs(first.coefficient) != 1 or first.coefficient != second.coefficient:
@@ -114,10 +110,9 @@ def angle_between_vectors(value: Value) -> Value | None:
         r, s = s, r
     if p[::-1] != r or q[::-1] != s:
         return None
-    cross = build.sub(
-        build.mul(build.direction_cosine(*p), build.direction_cosine(*s)),
-        build.mul(build.direction_cosine(*r), build.direction_cosine(*q)),
-    )
+    cross = build.direction_cosine(*p) * build.direction_cosine(*s) - build.direction_cosine(
+        *r
+    ) * build.direction_cosine(*q)
     size = build.abs(cross)
     if value.op.name == "arccos":
         return build.arctan2(size, total)
@@ -130,8 +125,7 @@ def angle_between_vectors(value: Value) -> Value | None:
     stable,
     "one less a small number is rounded, and with it half the digits of the angle are lost, all of "
     "the derivative",
-    roots=_INVERSE,
-    among=("add", "sub", "mul", "div"),
+    on="arccos arcsin: add sub mul div",
     domain={"x": (1e-30, 2.0), "y": (1e-30, 1.0)},
     loss=1.0,
     examples=[
@@ -143,20 +137,18 @@ def angle_between_vectors(value: Value) -> Value | None:
 )
 def angle_from_versine(value: Value) -> Value | None:
     """Take the angle from what its cosine lacks to 1."""
-    if not value.type.dtype.is_float:
-        return None
     found = _versine(value.operands[0])
     if found is None:
         return None
     lacks, is_turned = found
-    rest = build.sub(2.0, lacks)
+    rest = 2.0 - lacks
     low, high = build.sqrt(lacks), build.sqrt(rest)
     if value.op.name == "arcsin":
-        made = build.arctan2(build.sub(1.0, lacks), build.mul(low, high))
-        return build.neg(made) if is_turned else made
+        made = build.arctan2(1.0 - lacks, low * high)
+        return -made if is_turned else made
     if is_turned:
         low, high = high, low
-    return build.mul(build.arctan2(low, high), 2.0)
+    return build.arctan2(low, high) * 2.0
 
 
 def _versine(value: Value) -> tuple[Value, bool] | None:
@@ -185,8 +177,7 @@ def _versine(value: Value) -> tuple[Value, bool] | None:
     "arcsin(sqrt(mul(sub(1, ?x), 0.5))) => mul(arccos(?x), 0.5)",
     stable,
     "one less a small number is rounded; half of another angle",
-    roots=_INVERSE,
-    among=("sqrt",),
+    on="arccos arcsin: sqrt",
     domain={"x": (0.0, 1.0)},
     loss=1.0,
     examples=[
@@ -197,7 +188,7 @@ def _versine(value: Value) -> tuple[Value, bool] | None:
 def arcsin_of_root(value: Value) -> Value | None:
     """Take the angle whose half has this sine, or this cosine."""
     name, operands = parts(value.operands[0])
-    if name != "sqrt" or not value.type.dtype.is_float:
+    if name != "sqrt":
         return None
     square = polynomial(operands[0])
     doubled = square + square
@@ -205,7 +196,7 @@ def arcsin_of_root(value: Value) -> Value | None:
     one = as_product(cosine)
     if len(square.terms) != 2 or len(cosine.terms) != 1 or one is None or not one.above:
         return None
-    return build.mul(build.arccos(one.value(value)), 0.5)
+    return build.arccos(one.value(value)) * 0.5
 
 
 RULES = [

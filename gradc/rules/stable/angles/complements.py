@@ -17,7 +17,7 @@ def _of_arctan(x: Value) -> Value:
     """Return arctan(1 / x), and of what is not above 1 the difference, which does not cancel."""
     above = build.lt(1.0, x)
     angle = build.arctan(build.select(above, 1.0 / x, x))
-    return build.select(above, angle, build.sub(math.pi / 2, build.fence(angle)))
+    return build.select(above, angle, math.pi / 2 - build.fence(angle))
 
 
 _COMPLEMENTS: dict[str, Callable[[Value], Value]] = {
@@ -32,8 +32,7 @@ _COMPLEMENTS: dict[str, Callable[[Value], Value]] = {
     "sub(HALF_PI, arcsin(?x)) => arccos(?x)",
     stable,
     "where the angle is next to a right one, the difference is all rounding",
-    roots=("add", "sub"),
-    factors=_COMPLEMENTS,
+    on=f"add sub: {' '.join(_COMPLEMENTS)}",
     examples=[
         "sub(HALF_PI, arcsin(?x)) => arccos(?x)",
         "sub(arccos(?x), HALF_PI) => neg(arcsin(?x))",
@@ -49,7 +48,7 @@ def complement(value: Value) -> Value | None:
     if found is None or found.angle.op.name not in _COMPLEMENTS:
         return None
     made = _COMPLEMENTS[found.angle.op.name](found.angle.operands[0])
-    return build.mul(made, -found.factor)
+    return made * -found.factor
 
 
 class Beside(NamedTuple):

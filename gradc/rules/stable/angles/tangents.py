@@ -34,7 +34,7 @@ def _turned(value: Value) -> _Turned | None:
         factor = scalar_constant(half)
         if factor == (0.5 if value.op.name == "mul" else 2.0):
             inside = _beside(sum_, 2 * _QUARTER_PI)
-            return inside and inside._replace(angle=build.mul(inside.angle, 0.5))
+            return inside and inside._replace(angle=inside.angle * 0.5)
     return None
 
 
@@ -56,8 +56,7 @@ def _beside(value: Value, constant: float) -> _Turned | None:
     stable,
     "the sum rounds the angle: one that is small is lost, of one that is large nothing is left; "
     "of two quarters the difference is exact",
-    roots=("tan", "log"),
-    among=("add", "sub", "mul", "div", "select"),
+    on="tan: add sub mul div; log: mul div select",
     examples=[
         "tan(add(?x, QUARTER_PI)) => div(add(1, tan(?x)), sub(1, tan(?x)))",
         "tan(sub(QUARTER_PI, ?x)) => div(sub(1, tan(?x)), add(1, tan(?x)))",
@@ -79,15 +78,13 @@ def tan_beside_quarter(value: Value) -> Value | None:
     size = build.abs(x)
     is_quarter = build.logical_and(build.lt(_QUARTER_PI / 2, size), build.lt(size, 2 * _QUARTER_PI))
     cancels = build.lt(x, 0.0) if turned.is_added else build.lt(0.0, x)
-    rest = build.add(
-        build.sub(_QUARTER_PI, size), build.select(cancels, build.zeros_like(x), _beside_pole(x))
-    )
+    rest = _QUARTER_PI - size + build.select(cancels, build.zeros_like(x), _beside_pole(x))
     tangent = build.tan(build.select(is_quarter, rest, x))
-    more, less = build.add(tangent, 1.0), build.sub(1.0, tangent)
+    more, less = tangent + 1.0, 1.0 - tangent
     if not turned.is_added:
         more, less = less, more
-    left = build.select(cancels, tangent, build.div(1.0, tangent))
-    return build.select(is_quarter, left, build.div(more, less))
+    left = build.select(cancels, tangent, 1.0 / tangent)
+    return build.select(is_quarter, left, more / less)
 
 
 def _beside_pole(like: Value) -> float:
@@ -116,7 +113,7 @@ def _logarithm(value: Value) -> Value | None:
     if name != "select" or choices[0] is not cases[0]:
         return None
     is_positive = (less == "sub") == bool(entire.above)
-    return build.mul(build.arctanh(build.tan(choices[2])), 2 if is_positive else -2)
+    return build.arctanh(build.tan(choices[2])) * (2 if is_positive else -2)
 
 
 @procedure(
@@ -124,8 +121,7 @@ def _logarithm(value: Value) -> Value | None:
     "sub(arctan(exp(?x)), QUARTER_PI) => arctan(tanh(mul(?x, 0.5)))",
     stable,
     "next to zero the difference is all rounding, and far from it the exponential overflows",
-    roots=("add", "sub"),
-    factors=("arctan",),
+    on="add sub: arctan",
     examples=[
         "sub(arctan(exp(?x)), QUARTER_PI) => arctan(tanh(mul(?x, 0.5)))",
         "sub(QUARTER_PI, arctan(exp(?x))) => neg(arctan(tanh(mul(?x, 0.5))))",
@@ -138,7 +134,7 @@ def gudermannian(value: Value) -> Value | None:
     exponent = angle and operand_of(angle, "exp")
     if found is None or exponent is None:
         return None
-    return build.mul(build.arctan(build.tanh(build.mul(exponent, 0.5))), found.factor)
+    return build.arctan(build.tanh(exponent * 0.5)) * found.factor
 
 
 RULES = [tan_beside_quarter, gudermannian]

@@ -7,7 +7,6 @@ from fractions import Fraction
 from gradc.rules.algebra.factors import Product, product
 from gradc.rules.algebra.polynomial import parts
 from gradc.rules.engine import procedure, stable
-from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import scalar_constant
 
@@ -20,8 +19,7 @@ INF = float("inf")
     stable,
     "a divisor that stands twice, as in the derivative of a quotient, over- or underflows on the "
     "way; one of the two cancels against the factor",
-    roots=("mul", "div"),
-    divisors=(),
+    on="mul div: /",
     domain={"y": (0.0, INF)},
     examples=[
         "mul(?y, div(div(?z, ?y), ?y)) => div(?z, ?y)",
@@ -30,8 +28,6 @@ INF = float("inf")
 )
 def cancel_repeated_divisor(value: Value) -> Value | None:
     """Cancel a factor above the line against one of several below it."""
-    if not value.type.dtype.is_float:
-        return None
     whole = product(value)
     for factor in dict.fromkeys(whole.above):
         if whole.below.count(factor) >= 2:
@@ -45,14 +41,11 @@ def cancel_repeated_divisor(value: Value) -> Value | None:
     "div(div(?z, ?y), add(div(?x, ?y), 1)) => div(?z, add(?x, ?y))",
     stable,
     "x / y over- or underflows; the derivative of log1p(x / y) is made so",
-    roots=("div", "mul"),
-    divisors=("add",),
+    on="div mul: / add",
     domain={"x": (0.0, INF), "y": (0.0, INF)},
 )
 def divisor_times_sum_with_quotient(value: Value) -> Value | None:
     """Multiply a divisor into another one that has a quotient by it as a term."""
-    if not value.type.dtype.is_float:
-        return None
     whole = product(value)
     for total in dict.fromkeys(whole.below):
         name, operands = parts(total)
@@ -62,7 +55,7 @@ def divisor_times_sum_with_quotient(value: Value) -> Value | None:
             above, below = parts(quotient)
             if above != "div" or scalar_constant(one) != 1 or below[1] not in whole.below:
                 continue
-            joined = build.add(below[0], below[1])
+            joined = below[0] + below[1]
             rest = whole.without(Product(Fraction(1), (), (total, below[1])))
             made = rest.times(whole.coefficient) * Product(Fraction(1), (), (joined,))
             return made.value(value)

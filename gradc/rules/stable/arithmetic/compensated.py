@@ -19,9 +19,7 @@ INF = float("inf")
     stable,
     "x / ((1 + x) - 1) corrects log(1 + x) for the rounding of 1 + x, which log1p does not have; "
     "and it is infinite where 1 + x is 1",
-    roots=("mul", "div"),
-    factors=("log1p",),
-    divisors=("add", "sub", "select"),
+    on="mul div: log1p / add sub select",
     domain={"x": (-1, INF)},
     examples=[
         "div(mul(log1p(?x), ?x), sub(add(1, ?x), 1)) => log1p(?x)",

@@ -6,8 +6,6 @@ difference of the function is an expression of it that does not cancel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-
 from gradc.rules.algebra.cancellation import polynomial_difference
 from gradc.rules.algebra.difference_formulas import Side, logarithm_of_quotient
 from gradc.rules.algebra.factors import Product, product
@@ -21,12 +19,13 @@ from gradc.rules.algebra.split_differences import (
     squares_apart,
     terms,
 )
-from gradc.rules.engine import Interval, Rule, procedure, stable
+from gradc.rules.engine import Procedure, Rule, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.ranges import knowledge
 
 INF = float("inf")
+_X = {"x": (0.0, INF)}
 
 # Functions and sources that are infinite only where what they are made of is.
 _MODERATE = frozenset(
@@ -76,9 +75,21 @@ def _joined_terms(value: Value) -> tuple[Product, Product]:
     return first, second
 
 
-def _quotients(value: Value) -> Value | None:
-    if not value.type.dtype.is_float:
-        return None
+@procedure(
+    "difference-of-quotients",
+    "sub(div(?p, ?x), div(?q, ?y)) => div(sub(mul(?p, ?y), mul(?q, ?x)), mul(?x, ?y))",
+    stable,
+    "close quotients cancel; where terms above the common denominator do, the rest is exact",
+    on="add sub: /",
+    domain=_X,
+    examples=[
+        "sub(div(1, add(?x, 1)), div(1, ?x)) => neg(div(div(1, add(?x, 1)), ?x))",
+        "sub(div(1, sqrt(?x)), div(1, sqrt(add(?x, 1)))) => "
+        "div(div(div(1, add(sqrt(?x), sqrt(add(?x, 1)))), sqrt(?x)), sqrt(add(?x, 1)))",
+    ],
+)
+def difference_of_quotients(value: Value) -> Value | None:
+    """Subtract quotients over their common denominator."""
     first, second = _joined_terms(value)
     made = quotients_apart(first, second)
     if made is None:
@@ -91,75 +102,59 @@ def _quotients(value: Value) -> Value | None:
         return apart
     plain = build.apply(value.op.name, *(build.fence(operand) for operand in value.operands))
     if is_single:
-        apart = build.sub(apart, plain)
+        apart = apart - plain
     if risky:
         finite = build.lt(build.abs(risky[0]), INF)
         for q in risky[1:]:
             finite = build.logical_and(finite, build.lt(build.abs(q), INF))
         apart = build.select(finite, apart, 0.0 if is_single else plain)
-    return build.add(plain, build.stop_gradient(apart)) if is_single else apart
+    return plain + build.stop_gradient(apart) if is_single else apart
 
 
-def _factors(names: Sequence[str]) -> set[str] | None:
-    """Return the ops that make functions of these names, None for any."""
-    if not names:
-        return None
-    found = {*names, *(one for one, known in SAME.items() if known in names)}
-    return found | {"select"} if "power" in names else found
+def of(name: str) -> Procedure:
+    """Return the rewriting of differences of functions of this name."""
 
-
-def difference_rule(
-    title: str,
-    text: str,
-    reason: str,
-    apply: Callable[[Value], Value | None],
-    names: Sequence[str] = (),
-    *,
-    divisors: Iterable[str] | None = None,
-    examples: Sequence[str] = (),
-    domain: dict[str, Interval] | None = None,
-    condition: str | None = None,
-    loss: float = 0.0,
-) -> Rule:
-    """Return a rule for sums and differences in which functions of these names stand."""
-    return Rule(
-        title,
-        text,
-        stable,
-        reason,
-        root_ops=frozenset(("add", "sub")),
-        function=apply,
-        factors=_factors(names),
-        divisors=divisors,
-        domain=domain,
-        condition=condition,
-        examples=examples,
-        loss=loss,
-    )
-
-
-def of(*names: str) -> Callable[[Value], Value | None]:
-    """Return the rewriting of differences of functions of these names."""
-
-    def apply(value: Value) -> Value | None:
-        if not value.type.dtype.is_float:
-            return None
-        made = functions_apart(*terms(value), names)
+    def apart(value: Value) -> Value | None:
+        made = functions_apart(*terms(value), (name,))
         return None if made is None else made.value(value)
 
-    return apply
+    return apart
 
 
-def _squares(value: Value) -> Value | None:
-    if not value.type.dtype.is_float:
-        return None
+@procedure(
+    "difference-of-shared-squares",
+    "sub(mul(?x, ?x), mul(?y, ?y)) => mul(sub(?x, ?y), add(?x, ?y))",
+    stable,
+    "close squares cancel; where terms of x and y do, x - y is exact",
+    on="add sub: mul neg div",
+    domain={"x": (-1e60, 1e60), "y": (-1e60, 1e60)},
+    examples=[
+        "sub(mul(add(?x, ?y), add(?x, ?y)), mul(?x, ?x)) => mul(?y, add(add(?x, ?y), ?x))",
+        "add(mul(add(?x, 1), add(?x, 1)), -1) => mul(?x, add(add(?x, 1), 1))",
+    ],
+)
+def difference_of_squares(value: Value) -> Value | None:
+    """Write a difference of squares as a product."""
     made = squares_apart(*terms(value))
     return None if made is None else made.value(value)
 
 
-def _products(value: Value) -> Value | None:
-    if not value.type.dtype.is_float:
-        return None
+@procedure(
+    "difference-of-products",
+    "sub(mul(?p, f(?x)), mul(?q, f(?y))) => add(mul(sub(?p, ?q), f(?x)), "
+    "mul(?q, sub(f(?x), f(?y))))",
+    stable,
+    "close products cancel; the differences are exact",
+    on=f"add sub: {' '.join((*NAMES, *SAME))} select",
+    loss=2.0,
+    domain={"x": (1e-10, INF)},
+    examples=[
+        "sub(mul(add(?x, 1), log(add(?x, 1))), mul(?x, log(?x))) => "
+        "add(log(add(?x, 1)), mul(?x, log1p(div(1, ?x))))"
+    ],
+)
+def difference_of_products(value: Value) -> Value | None:
+    """Subtract products factor by factor."""
     made = products_apart(*terms(value), NAMES)
     return None if made is None else made.value(value)
 
@@ -169,7 +164,7 @@ def _products(value: Value) -> Value | None:
     "log(div(?x, ?y)) => log1p(div(sub(?x, ?y), ?y))",
     stable,
     "the quotient rounds, which near one is all there is; x - y is exact where terms of both do",
-    roots=("log",),
+    on="log: mul div neg",
     domain={"x": (-1.0, 1.0), "y": (0.0, INF)},
     examples=[
         "log(div(add(?x, 1), sub(1, ?x))) => mul(arctanh(?x), 2)",
@@ -194,129 +189,120 @@ def log_of_quotient(value: Value) -> Value | None:
     return logarithm_of_quotient(a, b, delta).value(value)
 
 
-_X = {"x": (0.0, INF)}
-
 RULES: list[Rule] = [
-    difference_rule(
+    procedure(
         "difference-of-roots",
         "sub(sqrt(?x), sqrt(?y)) => div(sub(?x, ?y), add(sqrt(?x), sqrt(?y)))",
+        stable,
         "close roots cancel; where terms of x and y do, x - y is exact",
-        of("sqrt"), ["sqrt"], domain=_X, loss=2.0,
+        on="add sub: sqrt hypot",
+        domain=_X, loss=2.0,
         examples=[
             "sub(sqrt(add(?x, 1)), sqrt(?x)) => div(1, add(sqrt(add(?x, 1)), sqrt(?x)))",
             "add(sqrt(add(?x, 1)), -1) => div(?x, add(sqrt(add(?x, 1)), 1))",
         ],
-    ),
-    difference_rule(
+    )(of("sqrt")),
+    procedure(
         "difference-of-cube-roots",
         "sub(cbrt(?x), cbrt(?y)) => div(sub(?x, ?y), add(mul(cbrt(?x), add(cbrt(?x), cbrt(?y))), "
         "mul(cbrt(?y), cbrt(?y))))",
+        stable,
         "close roots cancel; where terms of x and y do, x - y is exact",
-        of("cbrt"), ["cbrt"], domain=_X,
+        on="add sub: cbrt",
+        domain=_X,
         examples=[
             "sub(cbrt(add(?x, 1)), cbrt(?x)) => div(1, add(mul(cbrt(add(?x, 1)), "
             "add(cbrt(add(?x, 1)), cbrt(?x))), mul(cbrt(?x), cbrt(?x))))",
         ],
-    ),
-    difference_rule(
+    )(of("cbrt")),
+    procedure(
         "difference-of-powers",
         "sub(power(?x, ?c), power(?y, ?c)) => "
         "mul(power(?y, ?c), expm1(mul(?c, log1p(div(sub(?x, ?y), ?y)))))",
+        stable,
         "close powers cancel, and each has the rounding of its base magnified by the exponent",
-        of("power"), ["power"], domain={"x": (0.0, 1.0), "y": (1.0, INF)}, loss=10.0,
+        on="add sub: power select",
+        domain={"x": (0.0, 1.0), "y": (1.0, INF)}, loss=10.0,
         examples=[
             "add(power(add(?x, 1), ?n), -1) => expm1(mul(?n, log1p(?x)))",
             "sub(power(add(?y, 1), ?n), power(?y, ?n)) => "
             "mul(power(?y, ?n), expm1(mul(?n, log1p(div(1, ?y)))))",
         ],
-    ),
-    difference_rule(
+    )(of("power")),
+    procedure(
         "difference-of-logarithms",
         "sub(log(?x), log(?y)) => log1p(div(sub(?x, ?y), ?y))",
+        stable,
         "close logarithms cancel; where terms of x and y do, x - y is exact",
-        of("log"), ["log"], loss=2.0, domain={"x": (1e-10, INF), "y": (0.0, INF)},
+        on="add sub: log log1p",
+        loss=2.0, domain={"x": (1e-10, INF), "y": (0.0, INF)},
         examples=["sub(log(add(?x, 1)), log(?x)) => log1p(div(1, ?x))"],
-    ),
-    difference_rule(
+    )(of("log")),
+    procedure(
         "difference-of-exponentials",
         "sub(exp(?x), exp(?y)) => mul(exp(?y), expm1(sub(?x, ?y)))",
+        stable,
         "close exponentials cancel, and each has the rounding of its exponent",
-        of("exp"), ["exp"], domain={"x": (-700.0, 700.0), "y": (-INF, 1.0)},
+        on="add sub: exp",
+        domain={"x": (-700.0, 700.0), "y": (-INF, 1.0)},
         examples=["sub(exp(add(?x, ?y)), exp(?x)) => mul(exp(?x), expm1(?y))"],
-    ),
-    difference_rule(
+    )(of("exp")),
+    procedure(
         "difference-of-arctangents",
         "sub(arctan(?x), arctan(?y)) => arctan2(sub(?x, ?y), add(1, mul(?x, ?y)))",
+        stable,
         "close angles cancel; where terms of x and y do, x - y is exact",
-        of("arctan"), ["arctan"], domain={"x": (-1e70, 1e70)},
+        on="add sub: arctan",
+        domain={"x": (-1e70, 1e70)},
         examples=["sub(arctan(add(?x, 1)), arctan(?x)) => "
                   "arctan2(1, add(1, mul(add(?x, 1), ?x)))"],
-    ),
-    difference_rule(
+    )(of("arctan")),
+    procedure(
         "difference-of-sines",
         "sub(sin(?x), sin(?y)) => mul(mul(sin(mul(0.5, sub(?x, ?y))), 2), "
         "cos(mul(0.5, add(?x, ?y))))",
+        stable,
         "close sines cancel; the sum of the angles is never rounded; beside a zero, a sum "
         "that is exact had kept more",
-        of("sin"), ["sin"], loss=10.0,
+        on="add sub: sin",
+        loss=10.0,
         examples=["sub(sin(add(?x, ?y)), sin(?x)) => mul(mul(sin(mul(?y, 0.5)), 2), "
                   "sub(mul(cos(?x), cos(mul(?y, 0.5))), mul(sin(?x), sin(mul(?y, 0.5)))))"],
-    ),
-    difference_rule(
+    )(of("sin")),
+    procedure(
         "difference-of-cosines",
         "sub(cos(?x), cos(?y)) => mul(mul(sin(mul(0.5, sub(?x, ?y))), -2), "
         "sin(mul(0.5, add(?x, ?y))))",
+        stable,
         "close cosines cancel; the sum of the angles is never rounded; beside a zero, a sum "
         "that is exact had kept more",
-        of("cos"), ["cos"], loss=10.0,
+        on="add sub: cos",
+        loss=10.0,
         examples=["sub(1, cos(?x)) => mul(mul(sin(mul(?x, 0.5)), 2), sin(mul(?x, 0.5)))",
                   "sub(cos(add(?x, ?y)), cos(?x)) => mul(mul(sin(mul(?y, 0.5)), -2), "
                   "add(mul(sin(?x), cos(mul(?y, 0.5))), mul(cos(?x), sin(mul(?y, 0.5)))))"],
-    ),
-    difference_rule(
+    )(of("cos")),
+    procedure(
         "cosh-minus-one",
         "add(cosh(?x), -1) => mul(mul(sinh(mul(?x, 0.5)), 2), sinh(mul(?x, 0.5)))",
+        stable,
         "the difference cancels near zero",
-        of("cosh"), ["cosh"], loss=2.0,
-    ),
-    difference_rule(
+        on="add sub: cosh",
+        loss=2.0,
+    )(of("cosh")),
+    procedure(
         "difference-of-tangents",
         "sub(tan(?x), tan(?y)) => div(sin(sub(?x, ?y)), mul(cos(?x), cos(?y)))",
+        stable,
         "close tangents cancel; the sum of the angles is never rounded; beside a zero, a sum "
         "that is exact had kept more",
-        of("tan"), ["tan"], loss=30.0,
+        on="add sub: tan",
+        loss=30.0,
         examples=["sub(tan(add(?x, ?y)), tan(?x)) => div(div(sin(?y), cos(?x)), "
                   "sub(mul(cos(?x), cos(?y)), mul(sin(?x), sin(?y))))"],
-    ),
-    difference_rule(
-        "difference-of-shared-squares",
-        "sub(mul(?x, ?x), mul(?y, ?y)) => mul(sub(?x, ?y), add(?x, ?y))",
-        "close squares cancel; where terms of x and y do, x - y is exact",
-        _squares, domain={"x": (-1e60, 1e60), "y": (-1e60, 1e60)},
-        examples=[
-            "sub(mul(add(?x, ?y), add(?x, ?y)), mul(?x, ?x)) => mul(?y, add(add(?x, ?y), ?x))",
-            "add(mul(add(?x, 1), add(?x, 1)), -1) => mul(?x, add(add(?x, 1), 1))",
-        ],
-    ),
-    difference_rule(
-        "difference-of-products",
-        "sub(mul(?p, f(?x)), mul(?q, f(?y))) => add(mul(sub(?p, ?q), f(?x)), "
-        "mul(?q, sub(f(?x), f(?y))))",
-        "close products cancel; the differences are exact",
-        _products, NAMES, loss=2.0, domain={"x": (1e-10, INF)},
-        examples=["sub(mul(add(?x, 1), log(add(?x, 1))), mul(?x, log(?x))) => "
-                  "add(log(add(?x, 1)), mul(?x, log1p(div(1, ?x))))"],
-    ),
-    difference_rule(
-        "difference-of-quotients",
-        "sub(div(?p, ?x), div(?q, ?y)) => div(sub(mul(?p, ?y), mul(?q, ?x)), mul(?x, ?y))",
-        "close quotients cancel; where terms above the common denominator do, the rest is exact",
-        _quotients, domain=_X, divisors=(),
-        examples=[
-            "sub(div(1, add(?x, 1)), div(1, ?x)) => neg(div(div(1, add(?x, 1)), ?x))",
-            "sub(div(1, sqrt(?x)), div(1, sqrt(add(?x, 1)))) => "
-            "div(div(div(1, add(sqrt(?x), sqrt(add(?x, 1)))), sqrt(?x)), sqrt(add(?x, 1)))",
-        ],
-    ),
+    )(of("tan")),
+    difference_of_squares,
+    difference_of_products,
+    difference_of_quotients,
     log_of_quotient,
 ]  # fmt: skip

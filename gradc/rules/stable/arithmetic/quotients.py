@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 from gradc.rules.engine import procedure, stable
-from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
 from gradc_ir.graphs.rearrange import scalar_constant
@@ -20,7 +19,7 @@ _HIGHEST = 3
     "div(mul(?x, ?x), mul(?y, ?y)) => mul(div(?x, ?y), div(?x, ?y))",
     stable,
     "each square over- or underflows although their quotient does not",
-    roots=("div",),
+    on="div: mul neg",
     loss=1.0,
     examples=[
         "div(mul(?x, ?x), mul(?y, ?y)) => mul(div(?x, ?y), div(?x, ?y))",
@@ -35,11 +34,11 @@ def quotient_of_squares(value: Value) -> Value | None:
         return None
     if _is_moderate(above[0]) and _is_moderate(below[0]):
         return None
-    quotient = build.div(above[0], below[0])
-    made = build.mul(quotient, quotient)
+    quotient = above[0] / below[0]
+    made = quotient * quotient
     if above[2] != 1:
-        made = build.mul(made, above[2])
-    return made if below[2] == 1 else build.div(made, below[2])
+        made = made * above[2]
+    return made if below[2] == 1 else made / below[2]
 
 
 def power_of(value: Value) -> tuple[Value, int, float] | None:
@@ -61,7 +60,7 @@ def power_of(value: Value) -> tuple[Value, int, float] | None:
         return None
     base, *others = factors
     for factor in others:
-        base = build.mul(base, factor)
+        base = base * factor
     return base, count, number
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from gradc.rules.engine import rule, stable
-from gradc_ir import build
 from gradc_ir.core.types import DType
 from gradc_ir.matching.pattern import Match
 
@@ -29,7 +28,7 @@ RULES = [
          "a product with a power of two rounds only where numbers get subnormal or infinite on "
          "the way",
          when=_joins_exactly,
-         build=lambda m: build.mul(m["x"], m["c"] * m["d"]),
+         build=lambda m: m["x"] * (m["c"] * m["d"]),
          examples=["mul(mul(?x, 100), 2) => mul(?x, 200)",
                    "mul(mul(?x, 0.5), -2) => neg(?x)"]),
 ]  # fmt: skip

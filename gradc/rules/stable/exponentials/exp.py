@@ -26,8 +26,7 @@ def _is_float(m: Match) -> bool:
     "mul(div(?a, exp(?x)), exp(?x)) => ?a",
     stable,
     "exp over- or underflows; differentiation makes such products",
-    roots=("mul",),
-    factors=("exp",),
+    on="mul: exp",
     examples=[
         "mul(div(?a, exp(?x)), exp(?x)) => ?a",
         "mul(mul(div(?a, exp(?x)), ?b), exp(?x)) => mul(?a, ?b)",
@@ -57,8 +56,7 @@ def over_exp_times_exp(value: Value) -> Value | None:
     stable,
     "inf * 0 from 710; derivatives of exp(-exp(x)) are such products; not of negative x, where "
     "the sum of the exponents rounds",
-    roots=("mul",),
-    factors=("exp",),
+    on="mul: exp",
     loss=10.0,
     domain={"x": (0, 1e3), "y": (-1e3, 1e3)},
     examples=[

@@ -23,16 +23,13 @@ _START = 2.0**-10
     stable,
     "the derivative cancels near zero; that of the quotient, taken where the argument is small, is "
     "a function of one variable, which has a series",
-    roots=("div", "mul"),
-    factors=("expm1",),
+    on="div mul: expm1",
     # near zero both sides cancel until the series is there
     domain={"x": (1.0, 100.0), "y": (1e-3, 1.0)},
     loss=10.0,
 )
 def expm1_over_argument(value: Value) -> Value | None:
     """Take a quotient through the argument of expm1, which has the divisor."""
-    if not value.type.dtype.is_float:
-        return None
     entire = product(value)
     made = _through_factors(entire, value)
     if made is None and entire.coefficient:
@@ -57,7 +54,7 @@ def _through_factors(entire: Product, value: Value, inverse: bool = False) -> Va
 
 def _expm1_over(size: Value) -> Value:
     """Return expm1(size) / size; where the argument has underflowed, its series."""
-    return build.select(build.eq(size, 0.0), _start(size), build.div(build.expm1(size), size))
+    return build.select(build.eq(size, 0.0), _start(size), build.expm1(size) / size)
 
 
 def _start(size: Value) -> Value:
@@ -103,17 +100,13 @@ def _through_argument(factor: Value, rest: Product) -> _Quotient | None:
     "div(?x, ?y))",
     stable,
     "the products may underflow, which leaves 0 / 0; what they share cancels",
-    roots=("div", "mul"),
-    factors=("expm1",),
-    divisors=("expm1",),
+    on="div mul: expm1 / expm1",
     # near zero the form that is built is a series, which a text cannot say
     domain={"x": (1.0, 50.0), "y": (1.0, 50.0), "z": (0.1, 1.0)},
     loss=10.0,
 )
 def expm1_over_expm1(value: Value) -> Value | None:
     """Cancel what the arguments of two small expm1 share."""
-    if not value.type.dtype.is_float:
-        return None
     entire = product(value)
     for above in _expm1s(entire.above):
         for below in _expm1s(entire.below):
@@ -129,8 +122,8 @@ def expm1_over_expm1(value: Value) -> Value | None:
             x, y = build.fence(upper), build.fence(lower)
             small = build.lt(build.maximum(build.abs(x), build.abs(y)), _START)
             line = left * right.times(q.coefficient).reciprocal
-            near = whole(build.div(_start(x), _start(y))) * line
-            far = build.div(build.expm1(x), build.expm1(y))
+            near = whole(_start(x) / _start(y)) * line
+            far = build.expm1(x) / build.expm1(y)
             made = build.select(small, near.value(value), far)
             return (rest.times(entire.coefficient) * whole(made)).value(value)
     return None
@@ -142,8 +135,7 @@ def expm1_over_expm1(value: Value) -> Value | None:
     stable,
     "in derivatives the quotients of each factor cancel; as a sum of a function of x and one of y "
     "it has derivatives that do not",
-    roots=("div", "mul"),
-    factors=("expm1",),
+    on="div mul: expm1",
     domain={"x": (0.1, 50.0), "y": (0.1, 50.0), "t": (0.1, 10.0)},
     loss=10.0,
     examples=[
@@ -155,8 +147,6 @@ def expm1_over_expm1(value: Value) -> Value | None:
 )
 def expm1_of_sum_over_both(value: Value) -> Value | None:
     """Take the quotient of expm1 of a sum and of expm1 of both terms as one function."""
-    if not value.type.dtype.is_float:
-        return None
     return either_way(value, lambda entire: _coth_sum(entire, value))
 
 

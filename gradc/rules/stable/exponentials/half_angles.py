@@ -27,9 +27,7 @@ def _multiple(value: Value, base: Value) -> Fraction | None:
     "div(mul(sin(?x), sin(?x)), sin(mul(?x, 2))) => mul(tan(?x), 0.5)",
     stable,
     "0 / 0 near zero; 1 - cos(2x) is 2 * sin(x) * sin(x)",
-    roots=("div", "mul"),
-    factors=("sin",),
-    divisors=("sin",),
+    on="div mul: sin / sin",
     examples=[
         "div(mul(sin(?x), sin(?x)), sin(mul(?x, 2))) => mul(tan(?x), 0.5)",
         "div(sin(mul(?x, 2)), mul(sin(?x), sin(?x))) => div(2, tan(?x))",
@@ -37,8 +35,6 @@ def _multiple(value: Value, base: Value) -> Fraction | None:
 )
 def tangent_of_half(value: Value) -> Value | None:
     """Cancel the sine of an angle against the square of the sine of its half."""
-    if not value.type.dtype.is_float:
-        return None
     return either_way(value, _without_squares)
 
 
@@ -60,9 +56,7 @@ def _without_squares(entire: Product) -> Product | None:
     "div(expm1(mul(?x, 2)), expm1(?x)) => add(exp(?x), 1)",
     stable,
     "the upper side overflows first, and derivatives of the quotient cancel near zero",
-    roots=("div", "mul"),
-    factors=("expm1",),
-    divisors=("expm1",),
+    on="div mul: expm1 / expm1",
     examples=[
         "div(expm1(mul(?x, 2)), expm1(?x)) => add(exp(?x), 1)",
         "div(expm1(?x), expm1(mul(?x, 2))) => div(1, add(exp(?x), 1))",
@@ -71,8 +65,6 @@ def _without_squares(entire: Product) -> Product | None:
 )
 def expm1_of_multiple(value: Value) -> Value | None:
     """Divide exp(n*x) - 1 by exp(x) - 1: the geometric series."""
-    if not value.type.dtype.is_float:
-        return None
     whole = product(value)
     above = [factor for factor in whole.above if parts(factor)[0] == "expm1"]
     below = [factor for factor in whole.below if parts(factor)[0] == "expm1"]
@@ -95,9 +87,9 @@ def expm1_of_multiple(value: Value) -> Value | None:
 def _series(exponent: Value, count: int) -> Value:
     """Return 1 + e + e*e … , ``count`` terms, e the exponential."""
     base = build.exp(exponent)
-    made = build.add(base, 1.0)
+    made = base + 1.0
     for _ in range(count - 2):
-        made = build.add(build.mul(base, made), 1.0)
+        made = base * made + 1.0
     return made
 
 

@@ -66,8 +66,7 @@ def _difference_of_mirrored(m: Match) -> Value:
     "div(sinh(?x), cosh(?x)) => tanh(?x)",
     stable,
     "inf / inf from 710; derivatives of one over cosh or sinh are full of such quotients",
-    roots=("div", "mul"),
-    factors=("sinh",),
+    on="div mul: sinh",
     domain={"a": (-1e9, 1e9), "b": (-1e9, 1e9)},
     examples=[
         "div(sinh(?x), cosh(?x)) => tanh(?x)",

@@ -212,8 +212,7 @@ def _factors(value: Value, depth: int = _DEPTH) -> list[Value]:
     stable,
     "exp overflows: in a numerator with it, or in the derivative; here for positive x, while for "
     "the others nothing changes; a rounding or two more",
-    roots=("div",),
-    divisors=("add", "sub", "expm1"),
+    on="div: / add sub expm1",
     loss=2.0,
     domain={"a": (-1e3, 1e3), "x": (0, INF), "p": (0.5, 2), "b": (0.5, 2)},
     examples=[
@@ -316,8 +315,7 @@ def product_of(factors: list[Value]) -> Value:
     "mul(exp(?x), select(lt(0, ?x), exp(neg(?x)), 1)) => select(lt(0, ?x), 1, exp(?x))",
     stable,
     "exp overflows where the product is bounded",
-    roots=("mul",),
-    factors=_GROWING,
+    on="mul: exp expm1 cosh sinh",
     domain={"x": (0, INF), "p": (0, INF)},
     loss=2.0,
     examples=[
@@ -347,7 +345,7 @@ def growing_factor_times_quotient(value: Value) -> Value | None:
                 scaled = None if found is None else _alike(one, found.folded, found.both_sides)
                 if found is not None and scaled is not None:
                     parts[i] = found.scaled()
-                    return build.div(factor.operands[0] * scaled, product_of(parts))
+                    return factor.operands[0] * scaled / product_of(parts)
             return None
 
         made = replace_in_terms(other, take)
@@ -373,7 +371,7 @@ def _inverse_growth_of(factor: Value, x: Value) -> Folded | None:
     "log(?y))",
     stable,
     "exp underflows although the logarithm is moderate",
-    roots=("log",),
+    on="log: mul div neg select",
     loss=10.0,
     domain={"x": (1e-30, INF), "y": (0, INF)},
     examples=[
@@ -395,7 +393,7 @@ def log_of_inverse_growth(value: Value) -> Value | None:
         return build.ones_like(factor)
 
     rest = replace_factor(value.operands[0], take)
-    return None if rest is None else build.add(found[0], build.log(rest))
+    return None if rest is None else found[0] + build.log(rest)
 
 
 def chosen_exponent(factor: Value) -> Value | None:

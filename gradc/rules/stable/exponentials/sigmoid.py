@@ -22,8 +22,7 @@ def _is_negative_constant(m: Match) -> bool:
     "mul(exp(?x), sigmoid(neg(?x))) => sigmoid(?x)",
     stable,
     "exp overflows where the product is about 1",
-    roots=("mul",),
-    factors=("sigmoid",),
+    on="mul: sigmoid",
     examples=[
         "mul(exp(?x), sigmoid(neg(?x))) => sigmoid(?x)",
         "mul(mul(?a, exp(?x)), sigmoid(neg(?x))) => mul(?a, sigmoid(?x))",
@@ -59,8 +58,7 @@ def _partner(name: str, opposite: Value, factor: Value) -> Value | None:
     "mul(sigmoid(?x), sigmoid(neg(?x))) => sigmoid_derivative(?x)",
     stable,
     "one exponential and one division; its own derivative cancels nowhere",
-    roots=("mul",),
-    factors=("sigmoid",),
+    on="mul: sigmoid",
     examples=[
         "mul(sigmoid(?x), sigmoid(neg(?x))) => sigmoid_derivative(?x)",
         "mul(mul(?a, sigmoid(?x)), sigmoid(neg(?x))) => mul(?a, sigmoid_derivative(?x))",
@@ -91,8 +89,7 @@ def _mirrored(argument: Value, factor: Value) -> Value | None:
     stable,
     "exp overflows; differentiation makes such products; far below, the difference of the "
     "exponents rounds",
-    roots=("mul",),
-    factors=("exp",),
+    on="mul: exp",
     loss=10.0,
     examples=[
         "mul(div(?a, add(exp(?x), exp(?y))), exp(?x)) => mul(?a, sigmoid(sub(?x, ?y)))",
@@ -124,9 +121,7 @@ def _joined(exponent: Value, factor: Value) -> Value | None:
     if partner is None:
         return None
     twice = negated(exponent, partner)
-    return build.mul(
-        factor.operands[0], build.sigmoid(2 * exponent if twice else exponent - partner)
-    )
+    return factor.operands[0] * build.sigmoid(2 * exponent if twice else exponent - partner)
 
 
 RULES = [
@@ -139,7 +134,7 @@ RULES = [
     rule("power-one-plus-exp", "power(add(1, exp(?x)), ?c:const) => power(sigmoid(neg(?x)), -?c)",
          stable, "exp overflows; the power magnifies one rounding of the sigmoid", loss=2.0,
          when=_is_negative_constant,
-         build=lambda m: build.power(build.sigmoid(build.neg(m["x"])), -m["c"]),
+         build=lambda m: build.power(build.sigmoid(-m["x"]), -m["c"]),
          examples=["power(add(1, exp(?x)), -1.5) => power(sigmoid(neg(?x)), 1.5)"]),
     rule("one-minus-sigmoid", "sub(1, sigmoid(?x)) => sigmoid(neg(?x))", stable,
          "the difference cancels from x = 1 and is 0 from x = 37"),

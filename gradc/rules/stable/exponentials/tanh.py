@@ -15,8 +15,7 @@ from gradc_ir.core.graph import Value
     "sub(mul(?a, sigmoid(?x)), mul(?a, sigmoid(neg(?x)))) => mul(?a, tanh(mul(0.5, ?x)))",
     stable,
     "the difference cancels near zero",
-    roots=("sub",),
-    factors=("sigmoid",),
+    on="sub: sigmoid",
     examples=[
         "sub(sigmoid(?x), sigmoid(neg(?x))) => tanh(mul(0.5, ?x))",
         "sub(mul(?a, sigmoid(?x)), mul(?a, sigmoid(neg(?x)))) => mul(?a, tanh(mul(0.5, ?x)))",
@@ -35,8 +34,7 @@ def sigmoid_difference(value: Value) -> Value | None:
     "mul(expm1(?x), sigmoid(neg(?x))) => tanh(mul(0.5, ?x))",
     stable,
     "expm1 overflows where the product is about 1",
-    roots=("mul",),
-    factors=("sigmoid",),
+    on="mul: sigmoid",
     examples=[
         "mul(expm1(?x), sigmoid(neg(?x))) => tanh(mul(0.5, ?x))",
         "mul(mul(?a, sigmoid(neg(?x))), expm1(?x)) => mul(?a, tanh(mul(0.5, ?x)))",

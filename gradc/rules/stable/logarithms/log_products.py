@@ -44,7 +44,7 @@ class Part(NamedTuple):
     stable,
     "powers, exponentials and gamma functions over- and underflow although the logarithm is "
     "moderate; where the terms nearly cancel, the product had kept more",
-    roots=("log",),
+    on="log: mul div neg exp gamma rgamma beta power reduce_sum",
     domain={"x": (0, INF), "w": (0, INF), "y": (0, INF)},
     loss=10.0,
     examples=[
@@ -61,7 +61,7 @@ class Part(NamedTuple):
 def log_of_product(value: Value) -> Value | None:
     """Take the wide factors out of the product under a logarithm."""
     factors = list(factors_of(value.operands[0]))
-    if not value.type.dtype.is_float or not any(_is_wide(each.value) for each in factors):
+    if not any(_is_wide(each.value) for each in factors):
         return None
     if len(factors) == 1 and sum_of_exponentials(factors[0].value) is not None:
         return None  # which has rules of its own
@@ -83,7 +83,7 @@ def log_of_product(value: Value) -> Value | None:
     if product is None:
         return total
     if rest:
-        return build.add(total, build.log(product))
+        return total + build.log(product)
     return build.select(build.lt(0, product), total, build.full_like(total, float("nan")))
 
 
@@ -108,8 +108,8 @@ def _is_wide(value: Value) -> bool:
 
 def _with_term(total: Value | None, term: Value, above: bool) -> Value:
     if total is None:
-        return term if above else build.neg(term)
-    return build.add(total, term) if above else build.sub(total, term)
+        return term if above else -term
+    return total + term if above else total - term
 
 
 def product_of(factors: list[Factor]) -> Value | None:
@@ -120,9 +120,9 @@ def product_of(factors: list[Factor]) -> Value | None:
         return None
     product = above[0] if above else build.ones_like(below[0])
     for each in above[1:]:
-        product = build.mul(product, each)
+        product = product * each
     for each in below:
-        product = build.div(product, each)
+        product = product / each
     return product
 
 
@@ -136,7 +136,7 @@ def _part(value: Value) -> Part | None:
         case "gamma":
             return Part(build.apply("lgamma", operands[0]), _sign_of_gamma(operands[0]))
         case "rgamma":
-            return Part(build.neg(build.apply("lgamma", operands[0])), _sign_of_gamma(operands[0]))
+            return Part(-build.apply("lgamma", operands[0]), _sign_of_gamma(operands[0]))
         case "beta" if all(map(is_nonnegative, operands)):
             return Part(build.apply("betaln", *operands), None)
         case "power":
@@ -150,10 +150,10 @@ def _part_of_power(x: Value, y: Value) -> Part:
     exponent = scalar_constant(y)
     if exponent is not None:
         if not float(exponent).is_integer() or is_nonnegative(x):
-            return Part(build.mul(y, build.log(x)), None)
+            return Part(y * build.log(x), None)
         even = float(exponent) % 2 == 0
         sign = None if even else build.select(build.lt(x, 0), build.full_like(x, -1), 1)
-        return Part(build.mul(y, build.log(build.abs(x))), sign)
+        return Part(y * build.log(build.abs(x)), sign)
     if is_nonnegative(x):
         size, sign = x, None
     else:
@@ -161,7 +161,7 @@ def _part_of_power(x: Value, y: Value) -> Part:
     logarithm = build.log(size)
     # 0**0 is 1
     both = build.logical_and(build.eq(y, 0), build.eq(x, 0))
-    return Part(build.select(both, build.zeros_like(y), build.mul(y, logarithm)), sign)
+    return Part(build.select(both, build.zeros_like(y), y * logarithm), sign)
 
 
 def _sign_of_power(x: Value, y: Value) -> Value:
@@ -184,7 +184,7 @@ def _sign_of_gamma(x: Value) -> Value | None:
 
 
 def _is_even(x: Value) -> Value:
-    return build.eq(build.mul(2, build.floor(build.mul(0.5, x))), x)
+    return build.eq(2 * build.floor(0.5 * x), x)
 
 
 RULES = [log_of_product]

@@ -23,7 +23,7 @@ from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant
     "log(reduce_sum(exp(?x))) => logsumexp(?x)",
     stable,
     "each exponential may overflow although the result is about the largest exponent",
-    roots=("log",),
+    on="log: reduce_sum",
     loss=10.0,
 )
 def log_sum_exp(value: Value) -> Value | None:
@@ -40,8 +40,7 @@ def log_sum_exp(value: Value) -> Value | None:
     stable,
     "a shift by the largest exponent is what logsumexp does; its derivative does not "
     "depend on the shift, and infinite shifts are left out",
-    roots=("add",),
-    among=("log",),
+    on="add: log",
     loss=10.0,
 )
 def shifted_log_sum_exp(value: Value) -> Value | None:
@@ -74,8 +73,7 @@ def _same_arrangement(maximum: Value, moves: list[Node]) -> bool:
     "div(exp(sub(?x, reduce_max(?x))), reduce_sum(exp(sub(?x, reduce_max(?x)))))",
     stable,
     "inf / inf from 710, 0 / 0 from -745; far below the largest, the shift rounds",
-    roots=("div",),
-    among=("reduce_sum",),
+    on="div: reduce_sum",
     loss=10.0,
     examples=[
         "div(exp(?x), reduce_sum(exp(?x))) => "
@@ -93,12 +91,12 @@ def softmax(value: Value) -> Value | None:
 
     def shifted(factor: Value) -> Value | None:
         exponent = operand_of(factor, "exp")
-        return None if exponent is None else build.exp(build.sub(exponent, arranged))
+        return None if exponent is None else build.exp(exponent - arranged)
 
     numerator = replace_factor(above, shifted)
     if numerator is None:
         return None
-    return build.div(numerator, rearrange(_shifted_sum(found.exponent, found.axes), found.moves))
+    return numerator / rearrange(_shifted_sum(found.exponent, found.axes), found.moves)
 
 
 @procedure(
@@ -108,8 +106,7 @@ def softmax(value: Value) -> Value | None:
     "reduce_sum(exp(sub(?x, reduce_max(?x)))))",
     stable,
     "inf / inf from 710, 0 / 0 from -745; far below the largest, the shift rounds",
-    roots=("div",),
-    among=("reduce_sum",),
+    on="div: reduce_sum",
     loss=10.0,
     examples=[
         "div(reduce_sum(mul(?w, exp(?x))), reduce_sum(exp(?x))) => "
@@ -129,7 +126,7 @@ def softmax_mean(value: Value) -> Value | None:
         if operand_of(factor, "exp") is not exponent:
             return None
         shift = over_axes(largest(exponent, axes), exponent, axes)
-        return build.exp(build.sub(exponent, shift))
+        return build.exp(exponent - shift)
 
     def summed(factor: Value) -> Value | None:
         source, moves = peel(factor)
@@ -141,7 +138,7 @@ def softmax_mean(value: Value) -> Value | None:
     numerator = replace_factor(above, summed)
     if numerator is None:
         return None
-    return build.div(numerator, rearrange(_shifted_sum(exponent, axes), found.moves))
+    return numerator / rearrange(_shifted_sum(exponent, axes), found.moves)
 
 
 @procedure(
@@ -150,8 +147,7 @@ def softmax_mean(value: Value) -> Value | None:
     "sub(sub(?x, reduce_max(?x)), log(reduce_sum(exp(sub(?x, reduce_max(?x))))))",
     stable,
     "the difference of two large numbers rounds; the largest exponent cancels exactly",
-    roots=("sub",),
-    among=("logsumexp",),
+    on="sub: logsumexp",
     loss=10.0,
 )
 def log_softmax(value: Value) -> Value | None:
@@ -163,7 +159,7 @@ def log_softmax(value: Value) -> Value | None:
     exponent, axes = source.operands[0], source.node.attributes["axes"]
     shift = rearrange(largest(exponent, axes), moves)
     rest = rearrange(build.log(_shifted_sum(exponent, axes)), moves)
-    return build.sub(build.sub(x, shift), rest)
+    return x - shift - rest
 
 
 @procedure(
@@ -171,7 +167,7 @@ def log_softmax(value: Value) -> Value | None:
     "exp(sub(?x, log(reduce_sum(exp(?y))))) => div(exp(?x), reduce_sum(exp(?y)))",
     stable,
     "log and exp undo each other, and each rounds; for sums shifted by the largest exponent",
-    roots=("exp",),
+    on="exp: sub",
     loss=1.0,
     examples=[
         "exp(sub(sub(?x, reduce_max(?x)), log(reduce_sum(exp(sub(?x, reduce_max(?x))))))) "
@@ -188,12 +184,12 @@ def exp_log_softmax(value: Value) -> Value | None:
     found = None if total is None else sum_of_exponentials(total)
     if total is None or found is None or not found.is_shifted:
         return None
-    return build.div(build.exp(x), total)
+    return build.exp(x) / total
 
 
 def _shifted_sum(exponent: Value, axes: tuple[int, ...]) -> Value:
     shift = over_axes(largest(exponent, axes), exponent, axes)
-    return build.reduce_sum(build.exp(build.sub(exponent, shift)), axes)
+    return build.reduce_sum(build.exp(exponent - shift), axes)
 
 
 @procedure(
@@ -202,8 +198,7 @@ def _shifted_sum(exponent: Value, axes: tuple[int, ...]) -> Value:
     "sub(?y, log(reduce_sum(exp(sub(?z, reduce_max(?z))))))) => sub(?x, ?y)",
     stable,
     "the normaliser rounds both; it cancels, as the derivative by a weight of cross entropy has it",
-    roots=("sub",),
-    among=("sub", "slice"),
+    on="sub: sub slice",
 )
 def log_softmax_difference(value: Value) -> Value | None:
     """Subtract two logarithms of one softmax without what they have in common."""
@@ -215,7 +210,7 @@ def log_softmax_difference(value: Value) -> Value | None:
         return None
     if not _are_alike(moves, other_moves, shared):
         return None
-    return build.sub(rearrange(x, moves), rearrange(y, other_moves))
+    return rearrange(x, moves) - rearrange(y, other_moves)
 
 
 def _are_alike(moves: list[Node], other: list[Node], shared: Value) -> bool:
@@ -266,8 +261,7 @@ def _is_normaliser(value: Value) -> bool:
     "the weights sum to 1, so the normaliser need not be among what is weighted: by an exponent, "
     "its weighted mean cancels for exponents that are nearly equal; before the slopes' own rule, "
     "that of the normaliser cancels instead",
-    roots=("reduce_sum",),
-    among=("mul",),
+    on="reduce_sum: mul",
     loss=10.0,
     examples=[
         "reduce_sum(mul(sub(sub(?x, reduce_max(?x)), log(reduce_sum(exp(sub(?x, "
@@ -294,7 +288,7 @@ def softmax_entropy(value: Value) -> Value | None:
             continue
         plain = peel(normaliser)[0]
         if plain.type == value.type:
-            return build.sub(build.reduce_sum(build.mul(x, weights), axes), plain)
+            return build.reduce_sum(x * weights, axes) - plain
     return None
 
 
@@ -305,8 +299,7 @@ def softmax_entropy(value: Value) -> Value | None:
     stable,
     "the derivative by the scale is a small difference of large numbers unless the larger operand "
     "is taken out",
-    roots=("mul", "div"),
-    factors=("logaddexp", "logsumexp"),
+    on="mul div: logaddexp logsumexp",
     domain={"t": (1e-3, 1e3)},
     condition="y < x",
     loss=10.0,
@@ -348,7 +341,7 @@ def _less_largest(inner: str, scale: Value, logarithm: Value, whole: Value) -> V
         rest = build.logaddexp(*parts)
     rest = rearrange(rest, moves)
     scaled = rest * scale if whole.op.name == "mul" else rest / scale
-    return build.add(rearrange(shift, moves), scaled)
+    return rearrange(shift, moves) + scaled
 
 
 def _is_shifted(x: Value) -> bool:

@@ -97,15 +97,15 @@ def _log_mean(terms: list[Weighted]) -> Value:
     shift = _shift(top)
     total: Value | None = None
     for weight, exponent in terms:
-        part = build.mul(float(weight), build.expm1(build.sub(exponent, shift)))
-        total = part if total is None else build.add(total, part)
+        part = float(weight) * build.expm1(exponent - shift)
+        total = part if total is None else total + part
     assert total is not None
-    return build.add(shift, build.log1p(total))
+    return shift + build.log1p(total)
 
 
 def _more(value: Value, logarithm: Decimal) -> Value:
     """Return a value and the little that weights are more than 1."""
-    return value if abs(logarithm) < Decimal("1e-30") else build.add(value, float(logarithm))
+    return value if abs(logarithm) < Decimal("1e-30") else value + float(logarithm)
 
 
 class Summed(NamedTuple):
@@ -118,10 +118,10 @@ class Summed(NamedTuple):
     def log_mean(self) -> Value:
         """Return its logarithm."""
         shift = _shift(build.reduce_max(self.exponent, self.axes))
-        less = build.sub(self.exponent, over_axes(shift, self.exponent, self.axes))
+        less = self.exponent - over_axes(shift, self.exponent, self.axes)
         total = build.reduce_sum(build.expm1(less), self.axes)
         terms = build.broadcast_to(self.terms, total.type.shape)
-        return build.add(shift, build.log1p(build.div(total, terms)))
+        return shift + build.log1p(total / terms)
 
 
 def _count(exponent: Value, axes: tuple[int, ...]) -> int | None:
@@ -156,7 +156,7 @@ _PLAIN = (
     stable,
     "a sum of exponentials rounds small exponents away; far from the largest one the difference "
     "of the exponents rounds",
-    roots=("log",),
+    on="log: add mul div",
     loss=10.0,
     domain={"x": (-0.9, 40.0), "y": (-0.9, 40.0), "z": (-0.9, 40.0)},
     examples=[
@@ -167,8 +167,6 @@ _PLAIN = (
 )
 def log_mean_exp(value: Value) -> Value | None:
     """Add up by how much exponentials are more than 1."""
-    if not value.type.dtype.is_float:
-        return None
     source, moves = peel(value.operands[0])
     if source.op.name in ("mul", "div"):
         pair = [rearrange(operand, moves) for operand in source.operands]
@@ -219,8 +217,7 @@ def _leaves(value: Value) -> list[Value]:
     stable,
     "a sum of exponentials rounds small exponents away; far from the largest one the difference "
     "of the exponents rounds",
-    roots=("sub", "add"),
-    among=("logsumexp", "logaddexp"),
+    on="sub add: logsumexp logaddexp",
     loss=10.0,
     examples=[
         "sub(logaddexp(?x, ?y), log(2)) => log_mixture(?x, ?y, 0.5)",
@@ -281,8 +278,7 @@ def _left(taken: Value, value: Value, count: int) -> Decimal | None:
     stable,
     "by the parameter, the logarithm and the weighted mean cancel for small exponents; as a "
     "function of one product they have a series",
-    roots=("mul", "div"),
-    factors=("log_mixture", "add"),
+    on="mul div: log_mixture add",
     domain={"k": (1e-2, 1e2), "x": (1.0, 1e3)},
     condition="y < x",
     loss=10.0,
@@ -322,14 +318,14 @@ def _scaled_mixture(inner: str, scale: Value, logarithm: Value) -> Value | None:
     # the exponents themselves may over- and underflow
     is_less = build.logical_xor(build.lt(a, b), build.lt(first.spread, 0))
     most, least = build.select(is_less, b, a), build.select(is_less, a, b)
-    apart = build.sub(least, most)
+    apart = least - most
     t = build.apply(inner, apart, first.spread)
     if scalar_constant(weight) == 0.5:
         rest = _rest(t, weight)
     else:
         # each of the two is a function of t alone where the weight is a number
-        rest = build.select(is_less, _rest(t, weight), _rest(t, build.sub(1, weight)))
-    return build.add(most, _times(rest, inner, scale))
+        rest = build.select(is_less, _rest(t, weight), _rest(t, 1 - weight))
+    return most + _times(rest, inner, scale)
 
 
 def _times(value: Value, inner: str, scale: Value) -> Value:
@@ -339,7 +335,7 @@ def _times(value: Value, inner: str, scale: Value) -> Value:
 
 def _rest(t: Value, weight: Value) -> Value:
     """Return ``log(1 - weight + weight * exp(t))``."""
-    return build.log1p(build.mul(weight, build.expm1(t)))
+    return build.log1p(weight * build.expm1(t))
 
 
 class Unscaled(NamedTuple):
@@ -353,7 +349,7 @@ def unscaled(value: Value, inner: str, scale: Value) -> Unscaled | None:
     """Return x where a value is ``x * scale``, or ``x / scale``, with any signs."""
     if value.op.name == "neg":
         found = unscaled(value.operands[0], inner, scale)
-        return None if found is None else found._replace(x=build.neg(found.x))
+        return None if found is None else found._replace(x=-found.x)
     if value.op.name != inner:
         return None
     pairs = [value.operands] if inner == "div" else [value.operands, value.operands[::-1]]
@@ -361,7 +357,7 @@ def unscaled(value: Value, inner: str, scale: Value) -> Unscaled | None:
         if _is_spread(spread, scale):
             return Unscaled(x, spread)
         if spread.op.name == "neg" and _is_spread(spread.operands[0], scale):
-            return Unscaled(build.neg(x), spread.operands[0])
+            return Unscaled(-x, spread.operands[0])
     return None
 
 

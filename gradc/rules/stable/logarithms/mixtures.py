@@ -41,16 +41,16 @@ def _term(value: Value) -> Term:
             if scalar_constant(factor.value) != 1:
                 weights.append(factor)
         elif exponent is None:
-            exponent = inner if factor.above else build.neg(inner)
+            exponent = inner if factor.above else -inner
         else:
-            exponent = build.add(exponent, inner) if factor.above else build.sub(exponent, inner)
+            exponent = exponent + inner if factor.above else exponent - inner
     return Term(weights, exponent)
 
 
 def _terms_of(value: Value) -> tuple[Term, Term] | None:
     """Return the two terms of a sum of which at least one has a weight and an exponential."""
     source, moves = peel(value)
-    if source.op.name not in ("add", "sub") or not value.type.dtype.is_float:
+    if source.op.name not in ("add", "sub"):
         return None
     left, right = (_term(rearrange(operand, moves)) for operand in source.operands)
     if source.op.name == "sub":
@@ -95,7 +95,7 @@ def _is_rest(value: Value, t: Value) -> bool:
     stable,
     "exp over- and underflows, and for exponents near zero the sum rounds to 1; where the larger "
     "exponent and what its weight takes off nearly cancel, the sum had kept more",
-    roots=("log",),
+    on="log: add sub",
     domain={"t": (0, 1), "x": (-50, INF), "y": (-50, INF)},
     loss=12.0,
     examples=[
@@ -127,7 +127,7 @@ def _exponent(term: Term, like: Value) -> Value:
     stable,
     "exp over- and underflows although the logarithm is moderate; ?m is the larger exponent; the "
     "derivative may become nan where one weight is 1e300 times the other",
-    roots=("log",),
+    on="log: add sub",
     domain={"a": (0, INF), "b": (0, INF)},
     loss=64.0,
     examples=[
@@ -152,10 +152,8 @@ def log_weighted_exponentials(value: Value) -> Value | None:
         return None
     top = build.maximum(left.exponent, right.exponent)
     shift = build.stop_gradient(build.select(build.lt(build.abs(top), INF), top, 0))
-    parts = [
-        _times(build.exp(build.sub(_exponent(term, value), shift)), term.weight) for term in terms
-    ]
-    return build.add(shift, build.log(build.add(*parts)))
+    parts = [_times(build.exp(_exponent(term, value) - shift), term.weight) for term in terms]
+    return shift + build.log(build.add(*parts))
 
 
 def _is_surely_positive(factor: Factor) -> bool:
@@ -171,11 +169,11 @@ def _with_weights(term: Term, like: Value) -> Value:
     if weight is None:
         return _exponent(term, like)
     logarithm = build.log(weight)
-    return logarithm if term.exponent is None else build.add(term.exponent, logarithm)
+    return logarithm if term.exponent is None else term.exponent + logarithm
 
 
 def _times(value: Value, weight: Value | None) -> Value:
-    return value if weight is None else build.mul(weight, value)
+    return value if weight is None else weight * value
 
 
 def _is_shifted(exponent: Value) -> bool:
@@ -196,7 +194,7 @@ def _is_shifted(exponent: Value) -> bool:
     stable,
     "each exponential may overflow although the result is about the largest exponent; the "
     "derivative may become nan where one weight is 1e300 times another",
-    roots=("log",),
+    on="log: reduce_sum",
     domain={"w": (0, INF)},
     loss=64.0,
     examples=[
@@ -217,9 +215,9 @@ def log_weighted_sum_exp(value: Value) -> Value | None:
     shift = largest(term.exponent, axes)
     kept = tuple(axis for axis in range(summed.type.rank) if axis not in axes)
     spread = build.broadcast(shift, summed.type.shape, kept)
-    parts = _times(build.exp(build.sub(term.exponent, spread)), term.weight)
+    parts = _times(build.exp(term.exponent - spread), term.weight)
     total = build.reduce_sum(parts, axes)
-    return rearrange(build.add(shift, build.log(total)), moves)
+    return rearrange(shift + build.log(total), moves)
 
 
 RULES = [log_mixture, log_weighted_exponentials, log_weighted_sum_exp]

@@ -61,9 +61,7 @@ def _key(entire: Product) -> tuple[object, ...]:
     stable,
     "for equal exponents all that is left is the rounding of what cancels; for ?z the sum of the "
     "exponentials, of which the largest was taken out; by an exponent of its own, both cancel",
-    roots=("sub", "add"),
-    among=("mul", "div", "neg"),
-    factors=("exp",),
+    on="sub add: exp",
     domain={"x": (-30.0, 30.0), "y": (0.5, 2.0)},
     loss=10.0,
     examples=[
@@ -74,8 +72,6 @@ def _key(entire: Product) -> tuple[object, ...]:
 )
 def softmax_weights_cancel(value: Value) -> Value | None:
     """Leave a weight out of what is multiplied with its exponential, and out of the other term."""
-    if not value.type.dtype.is_float:
-        return None
     left, right = value.operands
     first, second = product(left), product(right)
     if value.op.name == "sub":
@@ -100,7 +96,7 @@ def softmax_weights_cancel(value: Value) -> Value | None:
 
 
 def _sum(terms: list[Signed]) -> Value:
-    total = terms[0].value if terms[0].plus else build.neg(terms[0].value)
+    total = terms[0].value if terms[0].plus else -terms[0].value
     for term, plus in terms[1:]:
         total = (build.add if plus else build.sub)(total, term)
     return total

@@ -12,8 +12,7 @@ from gradc_ir.core.graph import Value
     "sub(mul(?a, softplus(?x)), mul(?a, softplus(neg(?x)))) => mul(?a, ?x)",
     stable,
     "the difference cancels near zero",
-    roots=("sub",),
-    factors=("softplus",),
+    on="sub: softplus",
     examples=[
         "sub(softplus(?x), softplus(neg(?x))) => ?x",
         "sub(mul(?a, softplus(?x)), mul(?a, softplus(neg(?x)))) => mul(?a, ?x)",

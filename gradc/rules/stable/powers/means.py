@@ -19,8 +19,7 @@ from gradc_ir.core.graph import Value
     stable,
     "0 / 0 for equal numbers, and both sides cancel for close ones; as a function of one variable "
     "the quotient has a series",
-    roots=("div", "mul"),
-    divisors=("log", "sub", "add", "neg"),
+    on="div mul: / log sub add neg",
     # far from each other, the plain quotient stays, which the text does not say
     domain={"x": (2.0, 6.0), "y": (1.0, 2.0)},
     loss=10.0,
@@ -33,8 +32,6 @@ from gradc_ir.core.graph import Value
 )
 def logarithmic_mean(value: Value) -> Value | None:
     """Take a difference over that of the logarithms as the smaller number times a function."""
-    if not value.type.dtype.is_float:
-        return None
     entire = product(value)
     for below in dict.fromkeys(entire.below):
         found = _logarithms(below)
@@ -49,12 +46,12 @@ def logarithmic_mean(value: Value) -> Value | None:
             rest = entire.without(Product(Fraction(1), (above,), (below,)))
             falls = build.lt(x, y)
             small, large = build.select(falls, x, y), build.select(falls, y, x)
-            apart = build.sub(large, small)
+            apart = large - small
             # a variable of its own, of which the function has a series
-            size = build.fence(build.div(apart, small))
-            near = build.mul(small, build.div(size, build.log1p(size)))
-            far = build.div(build.fence(above), build.fence(below))
-            far = build.mul(far, float(factor / ratio)) if factor != ratio else far
+            size = build.fence(apart / small)
+            near = small * (size / build.log1p(size))
+            far = build.fence(above) / build.fence(below)
+            far = far * float(factor / ratio) if factor != ratio else far
             made = build.select(build.le(apart, small), near, far)
             return (whole(made) * rest.times(entire.coefficient * ratio / factor)).value(value)
     return None

@@ -30,7 +30,7 @@ def root_of_squares(total: Value, depth: int = _DEPTH) -> Value | None:
     name = source.op.name
     power = power_of(total) if name == "mul" else None
     if power is not None and power[1] == 2 and power[2] > 0:
-        return power[0] if power[2] == 1 else build.mul(power[0], math.sqrt(power[2]))
+        return power[0] if power[2] == 1 else power[0] * math.sqrt(power[2])
     number = scalar_constant(source)
     if number is not None and 0 < number < INF and total.type.dtype.is_float:
         return build.full_like(total, math.sqrt(number))
@@ -66,7 +66,7 @@ def _has_constant(root: Value) -> bool:
     "sqrt(add(mul(?x, ?x), mul(?y, ?y))) => hypot(?x, ?y)",
     stable,
     "the squares over- and underflow although the root does not",
-    roots=("sqrt",),
+    on="sqrt: add",
     examples=[
         "sqrt(add(mul(?x, ?x), mul(?y, ?y))) => hypot(?x, ?y)",
         "sqrt(add(1, mul(?x, ?x))) => hypot(1, ?x)",
@@ -102,7 +102,7 @@ class Component(NamedTuple):
         (x, y), *rest = self.pairs
         made = build.direction_cosine(x, y)
         for x, y in rest:
-            made = build.mul(made, build.direction_cosine(x, y))
+            made = made * build.direction_cosine(x, y)
         return made
 
 
@@ -139,7 +139,7 @@ def _with_cosines(value: Value, components: list[Component], depth: int) -> Valu
     made = [_with_cosines(operand, components, depth - 1) for operand in operands]
     first = made[0]
     if name == "neg":
-        return None if first is None else build.neg(first)
+        return None if first is None else -first
     left, right = operands
     if name in ("add", "sub"):
         second = made[1]
@@ -149,7 +149,7 @@ def _with_cosines(value: Value, components: list[Component], depth: int) -> Valu
     if first is not None:
         return build.apply(name, first, right)
     if name == "mul" and made[1] is not None:
-        return build.mul(left, made[1])
+        return left * made[1]
     return None
 
 
@@ -160,8 +160,7 @@ def _with_cosines(value: Value, components: list[Component], depth: int) -> Valu
     "squares over- and underflow although the quotient does not, and 1 / h - x * x / h**3, its "
     "derivative, cancels; a sum above the line that nearly cancels rounds more, and its derivative "
     "may overflow on the way where a factor is huge",
-    roots=("div",),
-    divisors=("hypot", "power"),
+    on="div: / hypot power",
     loss=60.0,
     examples=[
         "div(?x, hypot(?x, ?y)) => direction_cosine(?x, ?y)",
@@ -183,9 +182,9 @@ def over_norm(value: Value) -> Value | None:
         cosines = with_cosines(made, norm)
         if cosines is None and norms == [norm]:
             return None
-        made = build.div(made, norm) if cosines is None else cosines
+        made = made / norm if cosines is None else cosines
     for factor in rest:
-        made = build.div(made, factor)
+        made = made / factor
     return made
 
 
@@ -216,8 +215,7 @@ def _norms_below(value: Value, depth: int) -> tuple[list[Value], list[Value]]:
     "mul(?x, div(1, hypot(?x, ?y))) => direction_cosine(?x, ?y)",
     stable,
     "as a quotient, whose derivative cancels nowhere",
-    roots=("mul",),
-    factors=("hypot",),
+    on="mul: hypot",
     loss=1.0,
     examples=[
         "mul(?x, div(1, hypot(?x, ?y))) => direction_cosine(?x, ?y)",
@@ -234,7 +232,7 @@ def times_over_norm(value: Value) -> Value | None:
         if scalar_constant(above) is not None and peel(below)[0].op.name == "hypot":
             made = with_cosines(one, below)
             if made is not None:
-                return build.mul(above, made)
+                return above * made
     return None
 
 
@@ -246,7 +244,7 @@ def times_over_norm(value: Value) -> Value | None:
     "log(add(mul(?x, ?x), mul(?y, ?y))) => mul(2, log(hypot(?x, ?y)))",
     stable,
     "the squares over- and underflow although the logarithm is moderate; near 1 the root rounds",
-    roots=("log",),
+    on="log: mul add",
     domain={"x": (0, INF)},
     loss=2.0,
     examples=[
@@ -259,11 +257,11 @@ def log_of_squares(value: Value) -> Value | None:
     total = value.operands[0]
     source, moves = peel(total)
     if source.op.name == "mul" and source.operands[0] is source.operands[1]:
-        return build.mul(2, build.log(build.abs(rearrange(source.operands[0], moves))))
+        return 2 * build.log(build.abs(rearrange(source.operands[0], moves)))
     norm = _norm_of(total)
     if norm is None or _has_constant(norm):
         return None
-    return build.mul(2, build.log(norm))
+    return 2 * build.log(norm)
 
 
 RULES = [

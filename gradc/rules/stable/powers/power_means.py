@@ -92,15 +92,12 @@ def _complementary(first: Weight, second: Weight) -> bool:
     stable,
     "powers over- and underflow on the way to a mean, and for small exponents its root magnifies "
     "what the sum of the powers rounds away",
-    roots=("power",),
-    among=("add", "mul", "div"),
+    on="power: add mul div",
     domain={"x": (1e-9, 1e9), "y": (1e-9, 1e9), "p": (1e-3, 100.0), "w": (0.01, 0.99)},
     loss=12.0,
 )
 def power_mean(value: Value) -> Value | None:
     """Take a root of a sum of powers as the larger number, or the geometric mean, times a rest."""
-    if not value.type.dtype.is_float:
-        return None
     total, root = value.operands
     found = _terms(total)
     if found is None:
@@ -143,10 +140,10 @@ def _mean(terms: list[Term], exponent: Value) -> Value | None:
         mean = build.power_mean(mean, term.base, exponent, float(known / total), factor)
         known = total
     if known != 1 and abs(known - 1) <= _LITTLE:
-        lost = build.div(float(logarithm(known)), exponent)
+        lost = float(logarithm(known)) / exponent
         # nothing is flat, however steep its logarithm is
         none = build.lt(lost, _NOTHING)
-        mean = build.mul(mean, build.select(none, build.zeros_like(lost), build.exp(lost)))
+        mean = mean * build.select(none, build.zeros_like(lost), build.exp(lost))
     return mean
 
 

@@ -25,7 +25,7 @@ _NEAR = 0.125
     "power(fence(add(?x, 1)), ?y))",
     stable,
     "1 + x rounds x away near zero, and the exponent magnifies that",
-    roots=("power",),
+    on="power: add sub",
     domain={"x": (-1.0, INF)},
     loss=10.0,
 )
@@ -33,13 +33,13 @@ def power_of_one_plus(value: Value) -> Value | None:
     """Take a power of a number near one through the logarithm."""
     base, exponent = value.operands
     number = exact_number(exponent)
-    if not value.type.dtype.is_float or (number is not None and abs(number) < _LARGE_EXPONENT):
+    if number is not None and abs(number) < _LARGE_EXPONENT:
         return None
     beside = _beside_one(base)
     if beside is None:
         return None
     near = build.lt(build.abs(beside), _NEAR)
-    through_logarithm = build.exp(build.mul(exponent, build.log1p(beside)))
+    through_logarithm = build.exp(exponent * build.log1p(beside))
     return build.select(near, through_logarithm, build.power(build.fence(base), exponent))
 
 
@@ -49,15 +49,13 @@ def power_of_one_plus(value: Value) -> Value | None:
     "sub(fence(power(?x, ?y)), 1))",
     stable,
     "a power near one, of a small exponent or of a base near one, rounds away what is left of it",
-    roots=("add", "sub"),
+    on="add sub",
     direct=("power", "neg"),
     domain={"x": (0.0, INF)},
     loss=10.0,
 )
 def power_less_one(value: Value) -> Value | None:
     """Take what a power is beside one from the logarithm of its base."""
-    if not value.type.dtype.is_float:
-        return None
     name, operands = parts(value)
     if name not in ("add", "sub"):
         return None
@@ -68,12 +66,12 @@ def power_less_one(value: Value) -> Value | None:
         if exact_number(one) != (1 if name == "sub" else -1):
             continue
         base, exponent = of
-        through_logarithm = build.mul(exponent, build.log(base))
+        through_logarithm = exponent * build.log(base)
         # the logarithm of a number below zero is none
         near = build.lt(build.abs(through_logarithm), 1.0)
-        plain = build.sub(build.fence(power), 1.0)
+        plain = build.fence(power) - 1.0
         made = build.select(near, build.expm1(through_logarithm), plain)
-        return made if name == "add" or power is operands[0] else build.neg(made)
+        return made if name == "add" or power is operands[0] else -made
     return None
 
 
@@ -85,7 +83,7 @@ def _beside_one(base: Value) -> Value | None:
             if scalar_constant(one) == 1:
                 return x
     if name == "sub" and scalar_constant(operands[0]) == 1:
-        return build.neg(operands[1])
+        return -operands[1]
     return None
 
 
@@ -94,9 +92,7 @@ def _beside_one(base: Value) -> Value | None:
     "div(sub(power(add(?x, 1), ?y), 1), ?x) => geometric_sum(?x, ?y)",
     stable,
     "the difference cancels near zero, and so does the derivative by x of what is left",
-    roots=("div", "mul"),
-    factors=("expm1", "select", "add", "sub"),
-    divisors=(),
+    on="div mul: expm1 select add sub /",
     domain={"x": (1e-6, 1e6), "y": (1.5, 100.0)},
     loss=10.0,
     examples=[
@@ -107,8 +103,6 @@ def _beside_one(base: Value) -> Value | None:
 )
 def power_less_one_over_rate(value: Value) -> Value | None:
     """Take a power of 1 + x, less 1, together with the x that divides it."""
-    if not value.type.dtype.is_float:
-        return None
     return either_way(value, lambda entire: _geometric_sum(entire, value))
 
 
@@ -140,7 +134,7 @@ class _Power(NamedTuple):
     @property
     def inverse(self) -> Value:
         """One over it."""
-        return build.power(self.base, build.neg(self.exponent))
+        return build.power(self.base, -self.exponent)
 
 
 def _power_of(value: Value) -> _Power | None:
@@ -184,9 +178,7 @@ def _power_beside_one(value: Value) -> tuple[_Power, int] | None:
     "div(power(?x, ?y), sub(power(?x, ?y), 1)) => div(-1, sub(power(?x, neg(?y)), 1))",
     stable,
     "both sides of the quotient overflow; its derivative by the exponent cancels for large ones",
-    roots=("div", "mul"),
-    factors=("power", "select"),
-    divisors=("power", "select", "add", "sub"),
+    on="div mul: power select / power select add sub",
     domain={"x": (1.01, 3.0), "y": (1e-3, 100.0)},
     loss=10.0,
     examples=[
@@ -196,8 +188,6 @@ def _power_beside_one(value: Value) -> tuple[_Power, int] | None:
 )
 def power_over_itself_less_one(value: Value) -> Value | None:
     """Divide both sides by the power."""
-    if not value.type.dtype.is_float:
-        return None
     return either_way(value, _divided_by_power)
 
 
@@ -210,7 +200,7 @@ def _divided_by_power(entire: Product) -> Product | None:
         for factor in entire.above:
             if _power_of(factor) == power:
                 rest = entire.without(Product(ONE, (factor,), (less,)))
-                divisor = build.sub(power.inverse, 1.0)
+                divisor = power.inverse - 1.0
                 return rest.times(-sign * entire.coefficient) * whole(divisor).reciprocal
     return None
 
@@ -220,15 +210,12 @@ def _divided_by_power(entire: Product) -> Product | None:
     "sub(1, div(1, power(?x, ?y))) => sub(1, power(?x, neg(?y)))",
     stable,
     "as a power the inverse has a difference that does not cancel",
-    roots=("add", "sub"),
-    divisors=("power", "select"),
+    on="add sub: / power select",
     domain={"x": (0.0, 3.0), "y": (-100.0, 100.0)},
     loss=2.0,
 )
 def one_less_inverse_power(value: Value) -> Value | None:
     """Take the inverse of a power into its exponent, beside one."""
-    if not value.type.dtype.is_float:
-        return None
     name, operands = value.op.name, value.operands
     for one, other in (operands, operands[::-1]):
         number = exact_number(one)
@@ -239,7 +226,7 @@ def one_less_inverse_power(value: Value) -> Value | None:
         ratio = inverse.coefficient / number
         if power is None or ratio != (-1 if name == "add" else 1):
             return None
-        less = build.sub(power.inverse, 1.0)
+        less = power.inverse - 1.0
         factor = inverse.coefficient if name == "add" or other is operands[0] else -number
         return whole(less).times(factor).value(value)
     return None

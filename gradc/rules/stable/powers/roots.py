@@ -37,8 +37,7 @@ def _radicand(value: Value) -> Polynomial | None:
     "sub(sqrt(add(mul(?x, ?x), ?y)), ?x) => div(?y, add(sqrt(add(mul(?x, ?x), ?y)), ?x))",
     stable,
     "the difference cancels where x is positive and y is small beside its square",
-    roots=("add", "sub"),
-    factors=("sqrt", "hypot"),
+    on="add sub: sqrt hypot",
     domain={"x": (0.0, 1e100), "y": (1e-100, INF)},
     loss=2.0,
     examples=[
@@ -48,8 +47,6 @@ def _radicand(value: Value) -> Polynomial | None:
 )
 def root_beside_its_square(value: Value) -> Value | None:
     """Turn the sum of a root and a number into a quotient where the number is negative."""
-    if not value.type.dtype.is_float:
-        return None
     first, second = terms(value)
     shared = common_factors(first, second)
     one, other = first.without(shared), second.without(shared)
@@ -83,10 +80,10 @@ def _conjugate(root: Value, square: Polynomial, beside: Product, like: Value) ->
         return None
     # what is left of the sum must not be taken for one of these again
     root = build.fence(_in_range(root))
-    turned = over(delta, build.sub(root, number)).value(like)
+    turned = over(delta, root - number).value(like)
     if knowledge.is_negative(number):
         return turned
-    return build.select(build.lt(number, 0.0), turned, build.add(root, number))
+    return build.select(build.lt(number, 0.0), turned, root + number)
 
 
 def _in_range(root: Value) -> Value:
@@ -105,10 +102,10 @@ def _in_range(root: Value) -> Value:
     factor = build.select(up, scale, build.select(down, 1 / scale, build.ones_like(root)))
     back = build.select(up, 1 / scale, build.select(down, scale, build.ones_like(root)))
     scaled = [
-        Product(side.coefficient, tuple(build.mul(part, factor) for part in side.above)).value(root)
+        Product(side.coefficient, tuple(part * factor for part in side.above)).value(root)
         for side in (left, right)
     ]
-    return build.mul(build.sqrt(build.apply(inner, *scaled)), back)
+    return build.sqrt(build.apply(inner, *scaled)) * back
 
 
 @procedure(
@@ -117,14 +114,11 @@ def _in_range(root: Value) -> Value:
     "select(lt(?v, 0), div(?z, ?y), div(?v, ?x))",
     stable,
     "a factor cancels in one case: the quotient of both would over- or underflow, or be 0 / 0",
-    roots=("mul", "div"),
-    factors=("select",),
+    on="mul div: select",
     domain={"x": (0.0, INF), "y": (0.0, INF)},
 )
 def quotient_of_cases(value: Value) -> Value | None:
     """Multiply each case on its own, when a factor cancels in one of them."""
-    if not value.type.dtype.is_float:
-        return None
     entire = product(value)
     for factor in dict.fromkeys((*entire.above, *entire.below)):
         name, operands = parts(factor)
@@ -150,7 +144,7 @@ def quotient_of_cases(value: Value) -> Value | None:
     "log(add(?x, sqrt(add(mul(?x, ?x), 1)))) => arcsinh(?x)",
     stable,
     "the sum cancels where x is negative and rounds near zero, and its square overflows",
-    roots=("log",),
+    on="log: add sub neg select",
     domain={"y": (0.0, INF)},
     loss=2.0,
     examples=[
@@ -163,8 +157,6 @@ def quotient_of_cases(value: Value) -> Value | None:
 )
 def log_of_root_sum(value: Value) -> Value | None:
     """Turn the logarithm of x + sqrt(x*x + 1) or x + sqrt(x*x - 1) into its function."""
-    if not value.type.dtype.is_float:
-        return None
     total = value.operands[0]
     name, operands = parts(total)
     if name == "neg":
@@ -189,8 +181,8 @@ def _logarithm(total: Value, *, turned: bool) -> Value | None:
                 return made
     if name == "sub":
         root, x = operands
-        made = _inverse_hyperbolic(build.neg(x), root, turned)
-        return made or _inverse_hyperbolic(build.neg(root), x, not turned)
+        made = _inverse_hyperbolic(-x, root, turned)
+        return made or _inverse_hyperbolic(-root, x, not turned)
     return None
 
 
@@ -224,7 +216,7 @@ def _inverse_hyperbolic(x: Value, root: Value, turned: bool) -> Value | None:
     size = polynomial(parts(x)[1][0] if inside == "abs" else x)
     beyond = (square - size * size).constant
     if beyond == -1:
-        return build.neg(build.arccosh(build.neg(x))) if turned else build.arccosh(x)
+        return -build.arccosh(-x) if turned else build.arccosh(x)
     return build.arcsinh(x) if beyond == 1 and not turned else None
 
 
@@ -234,15 +226,12 @@ def _inverse_hyperbolic(x: Value, root: Value, turned: bool) -> Value | None:
     "div(direction_cosine(?y, ?x), add(1, direction_cosine(?x, ?y))))",
     stable,
     "the difference cancels where x is large beside y; the squares of the two cosines sum to one",
-    roots=("add", "sub"),
-    factors=("direction_cosine",),
+    on="add sub: direction_cosine",
     domain={"x": (0.0, INF), "y": (0.0, INF)},
     loss=2.0,
 )
 def one_minus_direction_cosine(value: Value) -> Value | None:
     """Turn a cosine minus its limit into the square of the other cosine over their sum."""
-    if not value.type.dtype.is_float:
-        return None
     first, second = terms(value)
     for mine, its in ((first, second), (second, first)):
         if its.above or its.below or mine.below or len(mine.above) != 1 or not mine.coefficient:
@@ -257,10 +246,10 @@ def one_minus_direction_cosine(value: Value) -> Value | None:
         turned = limit < 0
         # what is left of the difference must not be taken for one of these again
         fenced = build.fence(cosine)
-        total = build.sub(1.0, fenced) if turned else build.add(fenced, 1.0)
-        square = build.mul(sine, build.div(sine, total))
-        apart = square if turned else build.neg(square)
-        plain = build.add(fenced, -float(limit))
+        total = 1.0 - fenced if turned else fenced + 1.0
+        square = sine * (sine / total)
+        apart = square if turned else -square
+        plain = fenced + -float(limit)
         is_near = build.lt(x, 0.0) if turned else build.lt(0.0, x)
         made = build.select(is_near, apart, plain)
         return (Product(mine.coefficient) * whole(made)).value(value)

@@ -20,7 +20,7 @@ INF = float("inf")
     stable,
     "the square over- and underflows although its root does not, which has no slope at zero; "
     "other factors must be known not to be negative",
-    roots=("sqrt",),
+    on="sqrt: mul div neg",
     domain={"y": (0.0, INF), "z": (0.0, INF)},
     examples=[
         "sqrt(mul(?x, ?x)) => abs(?x)",

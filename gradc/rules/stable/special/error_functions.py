@@ -92,7 +92,7 @@ def _difference_of_normals(m: Match) -> Value:
     "log(sub(ndtr(?x), ndtr(?y))) => add(log_ndtr(?x), log1mexp(sub(log_ndtr(?y), log_ndtr(?x))))",
     stable,
     "both underflow in the tails",
-    roots=("log",),
+    on="log: mul sub",
     condition="y < x",
     loss=10.0,
 )
@@ -214,8 +214,7 @@ def _cancelled(square: Fraction, base: Value, factor: Value) -> Value | None:
     stable,
     "0 / 0 from x = 27; numbers are taken as they are rounded; of negative x erfcx overflows, and "
     "the quotient stays",
-    roots=("div",),
-    divisors=("erfc", "ndtr"),
+    on="div: / erfc ndtr",
     loss=2.0,
     domain={"x": (0, INF)},
     examples=[
@@ -265,8 +264,7 @@ def exp_over_erfc(value: Value) -> Value | None:
     "mul(exp(mul(?x, ?x)), erfc(?x)) => erfcx(?x)",
     stable,
     "exp overflows and erfc underflows from x = 27",
-    roots=("mul",),
-    factors=("erfc", "ndtr"),
+    on="mul: erfc ndtr",
     loss=2.0,
     examples=[
         "mul(exp(mul(?x, ?x)), erfc(?x)) => erfcx(?x)",

@@ -36,8 +36,7 @@ class Signed(NamedTuple):
     stable,
     "the difference cancels where the step is small beside the argument, or both are large; near a "
     "zero of the difference the plain one may have been lucky",
-    roots=("sub", "add"),
-    factors=("lgamma",),
+    on="sub add: lgamma",
     domain={"x": (0, INF), "y": (0, INF)},
     loss=12.0,
     examples=[
@@ -50,8 +49,6 @@ class Signed(NamedTuple):
 )
 def log_gamma_difference(value: Value) -> Value | None:
     """Join two or three logarithms of gamma functions among the terms of a sum."""
-    if not value.type.dtype.is_float:
-        return None
     terms = _terms(value, plus=True, depth=_DEPTH)
     for join in (_joined_triple, _joined_pair):
         for plus in (True, False):
@@ -154,7 +151,7 @@ def _triple(a: Value, from_a: Value, b: Value, from_b: Value) -> Value:
     first = build.le(b, a)
     base, other = build.select(first, a, b), build.select(first, b, a)
     difference = build.log_poch(base, build.select(first, from_a, from_b))
-    return build.sub(difference, build.apply("lgamma", other))
+    return difference - build.apply("lgamma", other)
 
 
 def _sum(terms: list[Signed], joined: list[Signed], made: Value, plus: bool) -> Value:
@@ -163,7 +160,7 @@ def _sum(terms: list[Signed], joined: list[Signed], made: Value, plus: bool) -> 
     for term in joined[1:]:
         left.remove(term)
     left[left.index(joined[0])] = Signed(made, plus)
-    total = left[0].value if left[0].plus else build.neg(left[0].value)
+    total = left[0].value if left[0].plus else -left[0].value
     for term in left[1:]:
         total = (build.add if term.plus else build.sub)(total, term.value)
     return total
@@ -176,8 +173,7 @@ def _sum(terms: list[Signed], joined: list[Signed], made: Value, plus: bool) -> 
     stable,
     "the difference cancels where the step is small beside the argument; derivatives of quotients "
     "of gamma functions are such differences",
-    roots=("sub", "add"),
-    factors=("digamma",),
+    on="sub add: digamma",
     domain={"x": (0, INF), "y": (0, INF)},
     loss=4.0,
     examples=[
@@ -188,8 +184,6 @@ def _sum(terms: list[Signed], joined: list[Signed], made: Value, plus: bool) -> 
 )
 def digamma_difference(value: Value) -> Value | None:
     """Join two digamma functions that are multiplied with the same."""
-    if not value.type.dtype.is_float:
-        return None
     first, second = terms(value)
     if first.coefficient != -second.coefficient:
         return None

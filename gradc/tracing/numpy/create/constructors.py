@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.building.by_name import array, known, number, numpy, refuse
-from gradc.tracing.core import source
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.numpy.create import creation
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.dispatch import wrap_known
 from gradc.tracing.registry.numpy_function import numpy_function
-from gradc_ir.errors import ShapeError
 
 
 def _of_numbers(name: str) -> Callable[..., Any]:
@@ -79,9 +78,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     parts, sizes = [array(part) for part in multi_index], tuple(dims)
     modes = (mode,) * len(sizes) if isinstance(mode, str) else tuple(mode)
     if not len(parts) == len(sizes) == len(modes):
-        raise ShapeError(
-            "np.ravel_multi_index takes an index and a mode for each axis", at=source.location()
-        )
+        raise shape_error("np.ravel_multi_index takes an index and a mode for each axis")
     flat: Any = array(0)
     places = list(zip(parts, sizes, modes))
     for part, size, way in places if order == "C" else places[::-1]:

@@ -11,6 +11,7 @@ from gradc.tracing.core.as_tracer import as_tracer, cast, stacked
 from gradc.tracing.core.materialise import identity
 from gradc.tracing.core.promote import common_dtype, kind, supported
 from gradc.tracing.core.signals import NeedsConcreteSize
+from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize, as_size, is_integer
 from gradc.tracing.core.tracer import Tracer, make, make_known, make_view, read
@@ -21,7 +22,6 @@ from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
-from gradc_ir.errors import ShapeError, TraceError
 
 
 def _filled(shape: tuple[Size, ...], number: Any, dtype: DType) -> Tracer:
@@ -98,15 +98,14 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tr
         if known is None or not is_integer(
             known.item() if isinstance(known, np.ndarray) else known
         ):
-            raise TraceError(
+            raise trace_error(
                 "np.arange of a traced value: its length would not be known",
-                at=source.location(),
                 help="use np.arange(length) * step + start with a known length",
             )
         ends.append(as_size(known.item() if isinstance(known, np.ndarray) else known))
     first, last, stride = ends
     if not isinstance(stride, int) or stride == 0:
-        raise TraceError("np.arange needs a known step other than 0", at=source.location())
+        raise trace_error("np.arange needs a known step other than 0")
     extent = last - first if stride > 0 else first - last
     span = abs(stride)
     count = sizes.maximum(sizes.floor_quotient(extent + (span - 1), span), 0)
@@ -125,7 +124,7 @@ def linspace(
     """Record ``np.linspace`` between numbers, computed like it as arange * step + start."""
     first, last = as_tracer(start), as_tracer(stop)
     if first.type.shape or last.type.shape:
-        raise ShapeError("np.linspace of arrays is not supported", at=source.location())
+        raise shape_error("np.linspace of arrays is not supported")
     count = as_size(num)
     if not isinstance(count, int):
         raise NeedsConcreteSize(count, "np.linspace", source.location())
@@ -190,7 +189,7 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -
     if order == "F" or (order == "C" and not a.contiguous):
         fits = False
     if copy is False and not fits:
-        raise ShapeError("np.asarray with copy=False would have to copy", at=source.location())
+        raise shape_error("np.asarray with copy=False would have to copy")
     if fits and not copy:
         return a
     fresh = copied(a) if dtype is None else cast(a, dtype)

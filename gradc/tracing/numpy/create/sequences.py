@@ -9,13 +9,12 @@ import numpy as np
 
 from gradc.tracing.building.by_name import array, known, number, numpy
 from gradc.tracing.building.elementwise import common_shape
-from gradc.tracing.core import source
 from gradc.tracing.core.promote import common_dtype, kind, supported
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import as_integer
 from gradc.tracing.numpy.create import creation
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
-from gradc_ir.errors import ShapeError
 
 
 @numpy_function("linspace")
@@ -91,7 +90,7 @@ def meshgrid(
 ) -> tuple[Any, ...]:
     """Record ``np.meshgrid``."""
     if indexing not in ("xy", "ij"):
-        raise ShapeError("np.meshgrid: indexing is 'xy' or 'ij'", at=source.location())
+        raise shape_error("np.meshgrid: indexing is 'xy' or 'ij'")
     rank = len(xi)
     places = list(range(rank))
     if indexing == "xy" and rank > 1:
@@ -134,7 +133,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
     for axis, arg in enumerate(args):
         index = array(arg)
         if index.ndim != 1:
-            raise ShapeError("np.ix_ takes vectors", at=source.location(), found=f"{index.type}")
+            raise shape_error("np.ix_ takes vectors", found=f"{index.type}")
         if index.dtype == np.bool_:
             index = array(np.flatnonzero(known(index, "np.ix_")))
         found.append(index.reshape(tuple(-1 if i == axis else 1 for i in range(rank))))

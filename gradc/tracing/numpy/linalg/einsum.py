@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.building.by_name import number
-from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.promote import unify
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import Tracer, make, make_view
 from gradc.tracing.core.views import Element, Permuted
@@ -66,9 +66,8 @@ def _letter(label: Any) -> str:
     if label is Ellipsis:
         return "..."
     if not isinstance(label, int | np.integer) or not 0 <= label < len(LETTERS):
-        raise ShapeError(
+        raise shape_error(
             f"np.einsum: {label!r} is no label",
-            at=source.location(),
             help='write np.einsum("ij,jk->ik", x, y), or give each operand a list of integers '
             f"from 0 to {len(LETTERS) - 1}",
         )
@@ -109,7 +108,7 @@ def _parsed(text: str, tracers: list[Tracer]) -> tuple[list[str], str]:
 
 
 def _wrong(text: str, reason: str) -> ShapeError:
-    return ShapeError(f'np.einsum("{text}"): {reason}', at=source.location())
+    return shape_error(f'np.einsum("{text}"): {reason}')
 
 
 def _check_sizes(text: str, inputs: list[str], tracers: list[Tracer]) -> None:

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.building.by_name import refuse
-from gradc.tracing.core import source
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.numpy.linalg.completing import completed
 from gradc.tracing.numpy.linalg.stacks import Stacks
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.errors import TraceError
 from gradc_ir.graphs.matrices import rows, scale_columns, transposed
 
 _RESULTS: dict[str, Any] = {}
@@ -66,7 +65,7 @@ def complete_qr(x: Value) -> tuple[Value, Value]:
 
 def _eigh(name: str, a: Any, UPLO: str) -> tuple[Stacks, Value, Value]:
     if UPLO.upper() not in ("L", "U"):
-        raise TraceError(f"{name}: UPLO is 'L' or 'U', not {UPLO!r}", at=source.location())
+        raise trace_error(f"{name}: UPLO is 'L' or 'U', not {UPLO!r}")
     stacks = Stacks(name, a)
     (x,) = stacks.matrices(square=True)
     w, v = build.eigh(x if UPLO.upper() == "L" else transposed(x))

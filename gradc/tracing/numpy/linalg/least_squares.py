@@ -14,7 +14,7 @@ import numpy as np
 
 from gradc.tracing.building.by_name import array, known, numpy, refuse
 from gradc.tracing.building.call_node import Rules, rules, types_of, unless_not_asked
-from gradc.tracing.core import source
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.numpy.linalg.factorisations import singular_values
 from gradc.tracing.numpy.linalg.matrix_norms import norm
 from gradc.tracing.numpy.linalg.solving import inverse
@@ -24,7 +24,6 @@ from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
-from gradc_ir.errors import TraceError
 from gradc_ir.graphs.matrices import (
     along_rows,
     identity,
@@ -165,7 +164,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
     stacks = Stacks("np.linalg.pinv", a)
     (x,) = stacks.matrices(square=hermitian)
     if rcond is not None and rtol is not np._NoValue:
-        raise TraceError("np.linalg.pinv takes rcond or rtol, not both", at=source.location())
+        raise trace_error("np.linalg.pinv takes rcond or rtol, not both")
     given = (1e-15 if rtol is np._NoValue else rtol) if rcond is None else rcond
     cutoff = relative(fraction(given, "np.linalg.pinv: rcond"), x, stacks.dtype)
     return stacks.result(pseudo_inverse(mirrored(x) if hermitian else x, cutoff))
@@ -217,7 +216,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     stacks = Stacks("np.linalg.matrix_rank", A)
     (x,) = stacks.values
     if tol is not None and rtol is not None:
-        raise TraceError("np.linalg.matrix_rank takes tol or rtol, not both", at=source.location())
+        raise trace_error("np.linalg.matrix_rank takes tol or rtol, not both")
     if x.type.rank < 2:
         some = build.ne(build.reduce_max(build.abs(x), tuple(range(x.type.rank))), 0.0)
         return stacks.result(build.cast(some, DType.I64))

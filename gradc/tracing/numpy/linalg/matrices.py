@@ -8,8 +8,8 @@ import numpy as np
 
 from gradc.tracing.building.axes import position
 from gradc.tracing.building.by_name import array, number, numpy
-from gradc.tracing.core import source
 from gradc.tracing.core.promote import common_dtype, supported
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import as_size
 from gradc.tracing.core.tracer import make, make_view, read
@@ -24,7 +24,6 @@ from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
-from gradc_ir.errors import ShapeError
 
 
 def _below(rows: Size, columns: Size, k: int) -> Value:
@@ -40,7 +39,7 @@ def _triangle(m: Any, k: int, lower: bool) -> Any:
     if x.ndim == 1:
         x = array(shaping.broadcast_to(x, (x.shape[0], x.shape[0])))
     if x.ndim < 2:
-        raise ShapeError("a triangle needs a matrix", at=source.location(), found=f"{x.type}")
+        raise shape_error("a triangle needs a matrix", found=f"{x.type}")
     value = read(x)
     shape = value.type.shape
     offset = number(k, "the diagonal of a triangle")
@@ -101,10 +100,10 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """Record ``np.diagonal``: a view that cannot be assigned to, its axis at the end."""
     x = array(a)
     if x.ndim < 2:
-        raise ShapeError("a diagonal needs a matrix", at=source.location(), found=f"{x.type}")
+        raise shape_error("a diagonal needs a matrix", found=f"{x.type}")
     axes = (position(axis1, x.ndim), position(axis2, x.ndim))
     if axes[0] == axes[1]:
-        raise ShapeError("np.diagonal: axis1 and axis2 are the same", at=source.location())
+        raise shape_error("np.diagonal: axis1 and axis2 are the same")
     view = Diagonal(number(offset, "np.diagonal"), axes)
     shape = x.type.shape
     rest = tuple(size for axis, size in enumerate(shape) if axis not in axes)
@@ -136,7 +135,7 @@ def diag(v: Any, k: int = 0) -> Any:
     if x.ndim == 2:
         return diagonal(x, k)
     if x.ndim != 1:
-        raise ShapeError("np.diag takes 1 or 2 axes", at=source.location(), found=f"{x.type}")
+        raise shape_error("np.diag takes 1 or 2 axes", found=f"{x.type}")
     offset = number(k, "np.diag")
     if x.known is not None:
         return array(np.diag(x.known, offset))
@@ -180,9 +179,8 @@ def cross(
     x = array(shaping.moveaxis(a, axisa, -1))
     y = array(shaping.moveaxis(b, axisb, -1))
     if x.shape[-1] != 3 or y.shape[-1] != 3:
-        raise ShapeError(
+        raise shape_error(
             "np.cross takes vectors with three entries",
-            at=source.location(),
             found=f"{x.type} and {y.type}",
             help="for two entries write a[0] * b[1] - a[1] * b[0]",
         )
@@ -199,7 +197,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     """Record ``np.vander``: the powers of a vector as columns."""
     points = array(x)
     if points.ndim != 1:
-        raise ShapeError("np.vander takes a vector", at=source.location(), found=f"{points.type}")
+        raise shape_error("np.vander takes a vector", found=f"{points.type}")
     count = number(points.shape[0] if N is None else N, "np.vander")
     dtype = common_dtype([supported(np.promote_types(points.dtype, int))]).numpy
     points = points.astype(dtype)
@@ -216,7 +214,7 @@ def matrix_power(a: Any, n: Any) -> Any:
     """Record ``np.linalg.matrix_power`` for a known power."""
     x = array(a)
     if x.ndim < 2:
-        raise ShapeError("a power needs a matrix", at=source.location(), found=f"{x.type}")
+        raise shape_error("a power needs a matrix", found=f"{x.type}")
     power = number(n, "np.linalg.matrix_power")
     if power < 0:
         x, power = array(inv(x)), -power
@@ -239,7 +237,7 @@ def multi_dot(arrays: Any) -> Any:
     """Record ``np.linalg.multi_dot``: in the order that costs least, for known sizes."""
     matrices = [array(part) for part in arrays]
     if len(matrices) < 2:
-        raise ShapeError("np.linalg.multi_dot needs two arrays", at=source.location())
+        raise shape_error("np.linalg.multi_dot needs two arrays")
     order = _cheapest(matrices)
 
     def product(first: int, last: int) -> Any:

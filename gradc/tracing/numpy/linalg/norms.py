@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.building.axes import axes_of
-from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import Tracer, make, read
 from gradc_ir import build
@@ -55,8 +55,7 @@ def _norm(x: Value, ord: Any, axes: tuple[int, ...]) -> Value:
 
 
 def _unsupported(ord: Any, rank: int) -> TraceError:
-    return TraceError(
+    return trace_error(
         f"np.linalg.norm: ord={ord!r} over {rank} axes is not supported for traced arrays",
-        at=source.location(),
         help="supported: None, 2, 1, inf and -inf of vectors, None and 'fro' of matrices",
     )

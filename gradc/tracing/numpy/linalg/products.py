@@ -6,9 +6,9 @@ from typing import Any
 
 from gradc.tracing.building.axes import position
 from gradc.tracing.building.by_name import numpy
-from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.promote import common_dtype, kind, shape_mismatch, unify
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import Tracer, make, read
 from gradc.tracing.numpy.shape.shaping import ravel
@@ -17,7 +17,6 @@ from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
-from gradc_ir.errors import ShapeError
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -160,9 +159,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tracer:
     else:
         first, second = ((e,) if isinstance(e, int) else tuple(e) for e in axes)
         if len(first) != len(second):
-            raise ShapeError(
-                "np.tensordot: axes has two lists of different lengths", at=source.location()
-            )
+            raise shape_error("np.tensordot: axes has two lists of different lengths")
         pairs = [(position(i, ranks[0]), position(j, ranks[1])) for i, j in zip(first, second)]
     left = LETTERS[: ranks[0]]
     right = list(LETTERS[ranks[0] : ranks[0] + ranks[1]])

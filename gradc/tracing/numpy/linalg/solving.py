@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradc.tracing.building.by_name import array, number, numpy
-from gradc.tracing.core import source
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import as_integer
 from gradc.tracing.numpy.linalg.stacks import Stacks, as_column, from_column
 from gradc.tracing.numpy.shape import shaping
@@ -13,7 +13,6 @@ from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
-from gradc_ir.errors import ShapeError
 from gradc_ir.graphs.matrices import identity
 
 
@@ -59,7 +58,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     x = array(a)
     split = number(ind, "np.linalg.tensorinv")
     if split <= 0:
-        raise ShapeError("np.linalg.tensorinv: ind has to be positive", at=source.location())
+        raise shape_error("np.linalg.tensorinv: ind has to be positive")
     first, last = x.type.shape[:split], x.type.shape[split:]
     square = _as_matrix(x, first, last)
     return array(inv(square)).reshape((*x.shape[split:], *x.shape[:split]))
@@ -81,9 +80,8 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 def _as_matrix(x: Any, first: Any, last: Any) -> Any:
     rows, columns = sizes.product(first), sizes.product(last)
     if rows != columns:
-        raise ShapeError(
+        raise shape_error(
             "the products of the first and of the last sizes differ",
-            at=source.location(),
             found=f"{x.type}: {rows} and {columns}",
         )
     return x.reshape((as_integer(rows), as_integer(columns)))

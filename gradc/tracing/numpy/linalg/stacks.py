@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from gradc.tracing.building.by_name import array
-from gradc.tracing.core import source
 from gradc.tracing.core.promote import broadcast_shapes, unify
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read
 from gradc_ir import build
@@ -55,7 +55,7 @@ class Stacks:
     def failure(self, what: str) -> ShapeError:
         """Return the error for arguments that do not fit."""
         found = " and ".join(str(x.type) for x in self.arrays)
-        return ShapeError(f"{self.name}: {what}", at=source.location(), found=found)
+        return shape_error(f"{self.name}: {what}", found=found)
 
     def together(self, x: Value, y: Value) -> tuple[Value, Value]:
         """Return two stacks of matrices broadcast to one stack."""

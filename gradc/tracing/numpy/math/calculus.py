@@ -9,7 +9,7 @@ import numpy as np
 
 from gradc.tracing.building.axes import along, axes_of, position
 from gradc.tracing.building.by_name import array, number, numpy, refuse
-from gradc.tracing.core import source
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.numpy.linalg.products import contracted, pair
@@ -18,7 +18,6 @@ from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
-from gradc_ir.errors import ShapeError
 
 # The series of sin(y) / y in y*y up to |y| = 1, exact to the last bit of float64.
 _SINC = [(-1) ** k / math.factorial(2 * k + 1) for k in range(10)]
@@ -30,7 +29,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     x = array(a)
     axis = position(axis, x.ndim)
     if number(n, "np.diff") < 0:
-        raise ShapeError("np.diff: n is negative", at=source.location())
+        raise shape_error("np.diff: n is negative")
     parts = [x]
     for where, part in ((0, prepend), (len(parts) + 1, append)):
         if part is not None and part is not np._NoValue:
@@ -65,15 +64,13 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if len(spacings) == 1 and not spacings[0].ndim:
         spacings *= len(axes)
     if len(spacings) != len(axes) or edge_order not in (1, 2):
-        raise ShapeError("np.gradient: invalid number of arguments", at=source.location())
+        raise shape_error("np.gradient: invalid number of arguments")
     found = []
     for one, spacing in zip(axes, spacings):
         moved = array(shaping.moveaxis(x, one, 0))
         size = moved.shape[0]
         if isinstance(size, int) and size < edge_order + 1:
-            raise ShapeError(
-                f"np.gradient: axis {one} needs {edge_order + 1} elements", at=source.location()
-            )
+            raise shape_error(f"np.gradient: axis {one} needs {edge_order + 1} elements")
         slopes = _slopes(moved, spacing, edge_order)
         found.append(shaping.moveaxis(slopes, 0, one))
     return found[0] if len(found) == 1 else tuple(found)
@@ -148,13 +145,13 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
 def _correlated(x: Any, y: Any, mode: str, name: str) -> Any:
     """Return the sums of products of y with every window of x, as a contraction."""
     if x.ndim != 1 or y.ndim != 1:
-        raise ShapeError(f"{name} takes vectors", at=source.location(), found=f"{x.type}, {y.type}")
+        raise shape_error(f"{name} takes vectors", found=f"{x.type}, {y.type}")
     left, right = pair(x, y)
     (size,), (width,) = left.type.shape, right.type.shape
     if size == 0 or width == 0:
-        raise ShapeError(f"{name} of an empty array", at=source.location())
+        raise shape_error(f"{name} of an empty array")
     if mode not in ("full", "same", "valid"):
-        raise ShapeError(f"{name}: mode={mode!r}", at=source.location(), help="full, same or valid")
+        raise shape_error(f"{name}: mode={mode!r}", help="full, same or valid")
     if mode != "full" and not (isinstance(size, int) and isinstance(width, int)):
         number(x.shape[0], f"{name} with mode={mode!r}")
         number(y.shape[0], f"{name} with mode={mode!r}")

@@ -9,14 +9,13 @@ import numpy as np
 
 from gradc.tracing.building.axes import truth
 from gradc.tracing.building.elementwise import Elementwise, elementwise
-from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
+from gradc.tracing.core.source import dtype_error
 from gradc.tracing.numpy.math.number_parts import INFINITY, logaddexp2, whole
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
-from gradc_ir.errors import DTypeError
 
 # The ufuncs by their names, for operators, which take Python's numbers in their own way.
 RULES: dict[str, Elementwise] = {}
@@ -41,9 +40,8 @@ def _logical(op: Callable[[Value, Value], Value]) -> Callable[[Value, Value], Va
 def _bits(name: str, op: Callable[..., Value]) -> Callable[..., Value]:
     def make_bits(*values: Value) -> Value:
         if values[0].type.dtype is not DType.BOOL:
-            raise DTypeError(
+            raise dtype_error(
                 f"np.{name} is supported for bool arrays only",
-                at=source.location(),
                 found=f"operand: {values[0].type}",
                 help="compare first, as in (x > 0) & (y > 0); of integers write x % 2**n",
             )
@@ -91,9 +89,8 @@ def _is_splat(x: Value, number: float) -> bool:
 
 def _reciprocal(x: Value) -> Value:
     if not x.type.dtype.is_float:
-        raise DTypeError(
+        raise dtype_error(
             "np.reciprocal is supported for floats only",
-            at=source.location(),
             found=f"operand: {x.type}",
             help="write 1 / x",
         )

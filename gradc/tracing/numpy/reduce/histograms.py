@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.building.by_name import array, number, numpy, refuse
-from gradc.tracing.core import source
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import is_integer
 from gradc.tracing.numpy.select.searching import searchsorted
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
-from gradc_ir.errors import ShapeError
 
 
 @numpy_function("histogram_bin_edges")
@@ -37,7 +36,7 @@ def histogram(
     cells, inside = _cells(x, edges)
     given = None if weights is None else array(shaping.ravel(weights))
     if given is not None and given.shape != x.shape:
-        raise ShapeError("np.histogram: one weight a sample", at=source.location())
+        raise shape_error("np.histogram: one weight a sample")
     counts = _summed(cells, inside, _bins(edges), given)
     if density:
         return counts / numpy.diff(edges).astype(np.float64) / numpy.sum(counts), edges
@@ -88,7 +87,7 @@ def _in_boxes(
     of_axes = [bins] * count if is_integer(bins) else list(bins)
     ranges = [None] * count if range is None else list(range)
     if len(of_axes) != count or len(ranges) != count:
-        raise ShapeError(f"{title}: bins and range have an entry an axis", at=source.location())
+        raise shape_error(f"{title}: bins and range have an entry an axis")
     common = np.result_type(*(x.dtype for x in coordinates))
     coordinates = [x.astype(common) for x in coordinates]
     every = [
@@ -124,13 +123,13 @@ def _edges(title: str, x: Any, bins: Any, range: Any, dtype: Any) -> Any:
     if not is_integer(bins) and array(bins).ndim > 0:
         edges = array(bins)
         if edges.ndim != 1 or edges.shape[0] == 0:
-            raise ShapeError(f"{title}: the edges of bins are a vector", at=source.location())
+            raise shape_error(f"{title}: the edges of bins are a vector")
         if edges.known is not None and (np.diff(edges.known) < 0).any():
-            raise ShapeError(f"{title}: the edges of bins rise", at=source.location())
+            raise shape_error(f"{title}: the edges of bins rise")
         return edges
     count = number(bins, title)
     if count < 1:
-        raise ShapeError(f"{title}: there must be one bin at least", at=source.location())
+        raise shape_error(f"{title}: there must be one bin at least")
     if range is not None:
         low, high = (array(end) for end in range)
         if low.known is not None and high.known is not None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradc.tracing.building.axes import axes_of
 from gradc.tracing.building.by_name import array, numpy, refuse
-from gradc.tracing.core import source
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import as_integer
 from gradc.tracing.core.tracer import Tracer, make, read, weak_number
@@ -25,7 +25,6 @@ from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core import sizes
-from gradc_ir.errors import ShapeError
 
 NAN = float("nan")
 
@@ -249,8 +248,8 @@ def _recorder(title: str, *, percent: bool, without_nan: bool) -> Callable[..., 
                 "np.searchsorted in it",
             )
         if method not in METHODS:
-            raise ShapeError(
-                f"{title}: method={method!r} is not a method", at=source.location(),
+            raise shape_error(
+                f"{title}: method={method!r} is not a method",
                 help=f"one of {', '.join(sorted(METHODS))}",
             )  # fmt: skip
         x = array(a)
@@ -263,7 +262,7 @@ def _recorder(title: str, *, percent: bool, without_nan: bool) -> Callable[..., 
         if _no_elements(x, axis):
             if without_nan:
                 return _all_nan(x, axis, (), keepdims)
-            raise ShapeError(f"{title} of no elements has no value", at=source.location())
+            raise shape_error(f"{title} of no elements has no value")
         lines = _lines(x, axis, without_nan)
         levels = array(strong(wanted)).reshape((wanted.size,))
         found = array(_quantiles(lines, levels, method, weak, wanted.known is not None))
@@ -283,10 +282,10 @@ def strong(x: Any) -> Any:
 
 def _check_range(title: str, q: Any) -> None:
     if q.ndim > 2:
-        raise ShapeError(f"{title}: q has two axes at most", at=source.location())
+        raise shape_error(f"{title}: q has two axes at most")
     if q.known is not None and not ((q.known >= 0) & (q.known <= 1)).all():
         high = 100 if "percentile" in title else 1
-        raise ShapeError(f"{title}: q must be in the range [0, {high}]", at=source.location())
+        raise shape_error(f"{title}: q must be in the range [0, {high}]")
 
 
 for _name in ("quantile", "percentile", "nanquantile", "nanpercentile"):

@@ -6,16 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradc.tracing.building.axes import axes_of, truth
-from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.promote import supported
+from gradc.tracing.core.source import dtype_error, shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import Tracer, make, read
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType, Type
-from gradc_ir.errors import DTypeError, ShapeError
 
 
 def _finish(x: Tracer, value: Value, axes: Sequence[int], keepdims: bool) -> Tracer:
@@ -67,9 +66,7 @@ def _extreme(name: str, reduce: Callable[..., Value]) -> Callable[..., Tracer]:
         x = as_tracer(a)
         axes = axes_of(axis, x.type.rank)
         if any(x.type.shape[i] == 0 for i in axes):
-            raise ShapeError(
-                f"np.{name} of no elements has no value", at=source.location(), found=f"{x.type}"
-            )
+            raise shape_error(f"np.{name} of no elements has no value", found=f"{x.type}")
         return _finish(x, reduce(read(x), axes), axes, keepdims)
 
     record.__doc__ = f"Record ``np.{name}``."
@@ -99,7 +96,7 @@ def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Record ``np.ptp``: max minus min."""
     x = as_tracer(a)
     if x.type.dtype is DType.BOOL:
-        raise DTypeError("np.ptp does not take bool", at=source.location())
+        raise dtype_error("np.ptp does not take bool")
     high, low = max(x, axis, keepdims), min(x, axis, keepdims)
     return make(running(), read(high) - read(low), contiguous=x.contiguous)
 

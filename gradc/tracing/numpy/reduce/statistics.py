@@ -9,15 +9,14 @@ import numpy as np
 
 from gradc.tracing.building.axes import axes_of, position
 from gradc.tracing.building.by_name import array, numpy
-from gradc.tracing.core import source
 from gradc.tracing.core.promote import supported
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.numpy.reduce import reductions
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
-from gradc_ir.errors import ShapeError
 
 
 def _is_all(where: Any) -> bool:
@@ -87,9 +86,8 @@ def _extreme(name: str, plain: Callable[..., Any], better: str) -> Callable[...,
         x = array(a)
         if not _is_given(initial):
             if not _is_all(where):
-                raise ShapeError(
+                raise shape_error(
                     f"np.{name} with where= needs a value for no elements",
-                    at=source.location(),
                     help="give initial=, such as -np.inf",
                 )
             return plain(x, axis, keepdims)
@@ -185,8 +183,8 @@ def average(
     dtype = np.result_type(x.dtype, weight.dtype, *(() if x.dtype.kind == "f" else (np.float64,)))
     if weight.ndim != x.ndim:
         if axis is None:
-            raise ShapeError(
-                "np.average: weights of another shape need an axis", at=source.location(),
+            raise shape_error(
+                "np.average: weights of another shape need an axis",
                 found=f"array: {x.type}    weights: {weight.type}",
             )  # fmt: skip
         places = [position(one, x.ndim) for one in (axis if isinstance(axis, tuple) else (axis,))]
@@ -236,7 +234,7 @@ def cov(
 
 def _variables(x: Any, rowvar: bool) -> Any:
     if x.ndim > 2:
-        raise ShapeError("np.cov takes 1 or 2 axes", at=source.location(), found=f"{x.type}")
+        raise shape_error("np.cov takes 1 or 2 axes", found=f"{x.type}")
     if x.ndim < 2:
         return shaping.reshape(x, (1, x.size))
     return x if rowvar else shaping.transpose(x)

@@ -14,8 +14,8 @@ import numpy as np
 
 from gradc.tracing.building.axes import along, axes_of, position
 from gradc.tracing.building.by_name import array, known, number, numpy
-from gradc.tracing.core import source
 from gradc.tracing.core.promote import kind, resolve
+from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.table import call
 from gradc.tracing.core.tracer import make, read
@@ -27,7 +27,6 @@ from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.types import DType
-from gradc_ir.errors import ShapeError, TraceError
 
 # Where the order of calls does not matter, so that pairs are joined, and pairs of pairs.
 ASSOCIATIVE = (
@@ -58,13 +57,12 @@ def _rows(name: str, method: str, x: Any) -> list[Any]:
     """Return the slices along the first axis in the dtype of the ufunc's results."""
     size = number(x.shape[0], f"np.{name}.{method}")
     if size > MOST_CALLS:
-        raise TraceError(
+        raise trace_error(
             f"np.{name}.{method} of {size} elements would be more than {MOST_CALLS} calls",
-            at=source.location(),
             help="write it with np.sum, np.prod, np.max or their running forms",
         )
     if not size:
-        raise ShapeError(f"np.{name}.{method} of no elements", at=source.location())
+        raise shape_error(f"np.{name}.{method} of no elements")
     dtype = resolve(getattr(np, name), (kind(x), kind(x)))[1].numpy
     return [array(x[i]).astype(dtype) for i in range(size)]
 
@@ -76,7 +74,7 @@ def _reducer(name: str) -> Callable[..., Any]:
         x = array(array_)
         axes = axes_of(axis, x.ndim)
         if name in IN_ORDER and len(axes) > 1:
-            raise ShapeError(f"np.{name}.reduce takes one axis", at=source.location())
+            raise shape_error(f"np.{name}.reduce takes one axis")
         rest = tuple(i for i in range(x.ndim) if i not in axes)
         ordered = array(shaping.transpose(x, (*axes, *rest)))
         kept = tuple(x.shape[i] for i in rest)
@@ -115,9 +113,8 @@ def _reducer_at(name: str) -> Callable[..., Any]:
         starts = known(indices, f"np.{name}.reduceat").tolist()
         size = number(x.shape[axis], f"np.{name}.reduceat")
         if not all(0 <= start < size for start in starts):
-            raise ShapeError(
+            raise shape_error(
                 f"np.{name}.reduceat: an index is out of bounds for a size of {size}",
-                at=source.location(),
             )
         reduce = getattr(getattr(numpy, name), "reduce")  # noqa: B009
         parts = []

@@ -15,14 +15,13 @@ import numpy as np
 
 from gradc.tracing.building.axes import position
 from gradc.tracing.building.by_name import array, number, numpy, refuse
-from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import cast, contains_unknown, stacked
 from gradc.tracing.core.promote import supported
+from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.table import TABLE
 from gradc.tracing.numpy.create.sequences import broadcast_arrays
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
-from gradc_ir.errors import ShapeError, TraceError
 
 # A graph grows with each call; more of them than this take longer to compile than to rewrite.
 MOST_CALLS = 512
@@ -30,9 +29,8 @@ MOST_CALLS = 512
 
 def _check_calls(count: int, what: str, cure: str) -> None:
     if count > MOST_CALLS:
-        raise TraceError(
+        raise trace_error(
             f"{what} would trace its function {count} times, more than {MOST_CALLS}",
-            at=source.location(),
             help=cure,
         )
 
@@ -48,7 +46,7 @@ def apply_along_axis(
     lead = tuple(number(size, "np.apply_along_axis") for size in rows.shape[:-1])
     count = math.prod(lead)
     if not count:
-        raise ShapeError("np.apply_along_axis: there is no vector along it", at=source.location())
+        raise shape_error("np.apply_along_axis: there is no vector along it")
     _check_calls(count, "np.apply_along_axis", "write the function for all rows, with axis=-1")
     found = [array(func1d(rows[place], *args, **kwargs)) for place in np.ndindex(*lead)]
     together = _of_first_dtype(found)
@@ -74,9 +72,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
         found = array(func(value, place))
         value = found if found.ndim == rank else array(shaping.expand_dims(found, place))
         if value.ndim != rank:
-            raise ShapeError(
-                "np.apply_over_axes: the function drops more than one axis", at=source.location()
-            )
+            raise shape_error("np.apply_over_axes: the function drops more than one axis")
     return value
 
 
@@ -108,7 +104,7 @@ class Vectorized:
         arrays = broadcast_arrays(*(array(given[place]) for place in varied))
         shape = tuple(number(size, "np.vectorize") for size in array(arrays[0]).shape)
         if not math.prod(shape) and self._otypes is None:
-            raise ShapeError("np.vectorize without otypes needs an element", at=source.location())
+            raise shape_error("np.vectorize without otypes needs an element")
         if any(map(contains_unknown, arrays)):
             _check_calls(
                 math.prod(shape),

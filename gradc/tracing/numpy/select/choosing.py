@@ -10,8 +10,8 @@ import numpy as np
 from gradc.tracing.building import elementwise
 from gradc.tracing.building.axes import along, position
 from gradc.tracing.building.by_name import array, is_traced, known, number, numpy, refuse
-from gradc.tracing.core import source
 from gradc.tracing.core.promote import common_dtype, kind
+from gradc.tracing.core.source import dtype_error, shape_error, trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import Tracer, make, read, write
 from gradc.tracing.indexing.picking import assigned_value
@@ -19,7 +19,6 @@ from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.errors import DTypeError, ShapeError, TraceError
 
 
 @numpy_function("where", masked="elementwise")
@@ -28,7 +27,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if x is None and y is None:
         return numpy.nonzero(condition)
     if x is None or y is None:
-        raise TraceError("np.where takes one argument or three", at=source.location())
+        raise trace_error("np.where takes one argument or three")
     return elementwise.where(condition, x, y)
 
 
@@ -65,16 +64,14 @@ def _bounded(x: Value, bound: Value, beyond: Callable[[Value, Value], Value]) ->
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
     """Record ``np.select``: for each element the first choice whose condition holds."""
     if len(condlist) != len(choicelist) or not len(condlist):
-        raise ShapeError(
-            "np.select needs as many choices as conditions, one at least", at=source.location()
-        )
+        raise shape_error("np.select needs as many choices as conditions, one at least")
     choices = [c if type(c) in (int, float) else array(c) for c in (*choicelist, default)]
     dtype = common_dtype([kind(choice) for choice in choices]).numpy
     found = array(choices[-1]).astype(dtype)
     for condition, choice in zip(reversed(condlist), reversed(choices[:-1])):
         test = array(condition)
         if test.dtype != np.bool_:
-            raise DTypeError("np.select: a condition is not boolean", at=source.location())
+            raise dtype_error("np.select: a condition is not boolean")
         found = numpy.where(test, array(choice).astype(dtype), found)
     return array(found)
 
@@ -89,9 +86,8 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     conditions = _conditions(condlist, points)
     functions = list(funclist)
     if len(functions) not in (len(conditions), len(conditions) + 1):
-        raise ShapeError(
+        raise shape_error(
             f"np.piecewise: {len(functions)} functions for {len(conditions)} conditions",
-            at=source.location(),
         )
     extra = functions.pop() if len(functions) > len(conditions) else 0
     # the default first, then every condition in its order: the last that holds counts
@@ -159,7 +155,7 @@ def _within(index: Any, size: Any, mode: str) -> Any:
         return index % array(size)
     if mode == "clip":
         return numpy.clip(index, 0, array(size) - 1)
-    raise ShapeError(f"mode={mode!r} is none of raise, wrap and clip", at=source.location())
+    raise shape_error(f"mode={mode!r} is none of raise, wrap and clip")
 
 
 @numpy_function("take", out=3)
@@ -180,8 +176,8 @@ def _places(x: Any, indices: Any, axis: Any) -> tuple[Any, ...]:
     """Return the index arrays that pick along one axis at every place of the others."""
     index = array(indices)
     if index.ndim != x.ndim:
-        raise ShapeError(
-            "indices along an axis need as many axes as the array", at=source.location(),
+        raise shape_error(
+            "indices along an axis need as many axes as the array",
             found=f"array: {x.type}    indices: {index.type}",
         )  # fmt: skip
     axis = position(axis, x.ndim)
@@ -212,9 +208,8 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
 
 def _target(a: Any, name: str) -> Any:
     if not isinstance(a, Tracer):
-        raise TraceError(
+        raise trace_error(
             f"{name} writes into an array outside of the traced function",
-            at=source.location(),
             help="make the array inside, or pass it as an argument",
         )
     return a
@@ -228,9 +223,7 @@ def copyto(dst: Any, src: Any, where: Any = True) -> None:
     # a Python integer fits every dtype of integers
     have = np.dtype(bool) if isinstance(src, int) else part.dtype
     if not np.can_cast(have, target.dtype, "same_kind"):
-        raise DTypeError(
-            f"np.copyto: {part.type} does not fit into {target.type}", at=source.location()
-        )
+        raise dtype_error(f"np.copyto: {part.type} does not fit into {target.type}")
     value = assigned_value(part, target.type.shape, target)
     if where is not True:
         mask = read(array(shaping.broadcast_to(array(where), target.shape)))
@@ -288,13 +281,13 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """Record ``np.fill_diagonal``."""
     x = _target(a, "np.fill_diagonal")
     if x.ndim < 2:
-        raise ShapeError("np.fill_diagonal needs a matrix", at=source.location())
+        raise shape_error("np.fill_diagonal needs a matrix")
     if len(set(x.shape)) == 1:
         places = (numpy.arange(x.shape[0]),) * x.ndim
         count = x.shape[0]
     else:
         if x.ndim > 2:
-            raise ShapeError("np.fill_diagonal: the sizes differ", at=source.location())
+            raise shape_error("np.fill_diagonal: the sizes differ")
         rows, columns = (number(size, "np.fill_diagonal") for size in x.shape)
         end = rows * columns if wrap else min(rows, columns) * (columns + 1)
         flat = np.arange(0, min(end, rows * columns), columns + 1)

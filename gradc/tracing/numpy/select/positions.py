@@ -6,15 +6,14 @@ from typing import Any
 
 from gradc.tracing.building.axes import along, position, truth
 from gradc.tracing.building.by_name import array, numpy
-from gradc.tracing.core import source
 from gradc.tracing.core.selection import Selection
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.types import DType
-from gradc_ir.errors import TraceError
 
 
 @numpy_function("nonzero", value_only=True)
@@ -22,9 +21,7 @@ def nonzero(a: Any) -> tuple[Any, ...]:
     """Record ``np.nonzero``: for each axis the indices of the elements that are not zero."""
     x = array(a)
     if not x.ndim:
-        raise TraceError(
-            "np.nonzero of a number", at=source.location(), help="write np.atleast_1d(x) for it"
-        )
+        raise trace_error("np.nonzero of a number", help="write np.atleast_1d(x) for it")
     mask = make(running(), truth(read(x)))
     found = []
     for axis, size in enumerate(x.type.shape):

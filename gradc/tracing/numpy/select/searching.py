@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.building.by_name import array, known, number, numpy
-from gradc.tracing.core import source
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir.errors import ShapeError
@@ -63,9 +63,9 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     if sorter is not None:
         bins = array(bins[array(sorter)])
     if side not in ("left", "right"):
-        raise ShapeError(f"side={side!r} is neither left nor right", at=source.location())
+        raise shape_error(f"side={side!r} is neither left nor right")
     if bins.ndim != 1:
-        raise ShapeError("np.searchsorted searches in a vector", at=source.location())
+        raise shape_error("np.searchsorted searches in a vector")
     size = bins.shape[0]
     if not isinstance(size, int):
         return _by_sorting(bins, values, side)
@@ -129,7 +129,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """Record ``np.digitize``; traced bins are trusted to rise or to fall."""
     edges = array(bins)
     if edges.ndim != 1:
-        raise ShapeError("np.digitize: bins is a vector", at=source.location())
+        raise shape_error("np.digitize: bins is a vector")
     side = "left" if right else "right"
     if edges.known is None:
         falling = edges.shape[0] - array(searchsorted(shaping.flip(edges), x, side))
@@ -140,7 +140,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
         return searchsorted(edges, x, side)
     if (steps <= 0).all():
         return edges.known.size - array(searchsorted(shaping.flip(edges), x, side))
-    raise ShapeError("np.digitize: the bins neither rise nor fall", at=source.location())
+    raise shape_error("np.digitize: the bins neither rise nor fall")
 
 
 @numpy_function("interp", masked=0)
@@ -150,7 +150,7 @@ def interp(
     """Record ``np.interp``; at a point of xp the derivative is the slope to its right."""
     points, places, heights = (array(part).astype(np.float64) for part in (x, xp, fp))
     if places.ndim != 1 or heights.ndim != 1:
-        raise ShapeError("np.interp: xp and fp are vectors", at=source.location())
+        raise shape_error("np.interp: xp and fp are vectors")
     if period is not None:
         places, heights = _periodic(places, heights, period)
         points = points % abs(period)
@@ -173,7 +173,7 @@ def interp(
 def _periodic(places: Any, heights: Any, period: Any) -> tuple[Any, Any]:
     size = numpy.abs(array(period).astype(np.float64))
     if array(size).known is not None and array(size).known == 0:
-        raise ShapeError("np.interp: period is zero", at=source.location())
+        raise shape_error("np.interp: period is zero")
     folded = array(places % size)
     order = array(numpy.argsort(folded))
     folded, heights = array(folded[order]), array(heights[order])
@@ -186,14 +186,14 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
     """Record ``np.bincount``: of known places, or of traced ones below a known ``minlength``."""
     given, least = array(x), number(minlength, "np.bincount")
     if given.ndim != 1 or given.dtype.kind != "i":
-        raise ShapeError("np.bincount takes a vector of integers from 0", at=source.location())
+        raise shape_error("np.bincount takes a vector of integers from 0")
     if given.known is None and least > 0:
         # NumPy's result would be longer, or there would be none: out of bounds here
         places, size = numpy.where(numpy.less(given, 0), least, given), least
     else:
         places = known(x, "np.bincount without minlength=")
         if (places < 0).any():
-            raise ShapeError("np.bincount takes a vector of integers from 0", at=source.location())
+            raise shape_error("np.bincount takes a vector of integers from 0")
         size = max(int(places.max(initial=-1)) + 1, least)
     dtype = np.int64 if weights is None else np.float64
     counts = numpy.zeros(size, dtype=dtype)

@@ -6,14 +6,13 @@ from typing import Any
 
 from gradc.tracing.building.axes import position
 from gradc.tracing.building.by_name import array, known, refuse
-from gradc.tracing.core import source
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.numpy.select import choosing
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
-from gradc_ir.errors import ShapeError
 
 
 @numpy_function("argsort", value_only=True)
@@ -60,11 +59,9 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any 
 def _check_places(kth: Any, size: Any) -> None:
     places = known(kth, "np.partition")
     if places.dtype.kind not in "ib":
-        raise ShapeError("np.partition: kth is an integer", at=source.location())
+        raise shape_error("np.partition: kth is an integer")
     if isinstance(size, int) and ((places < -size) | (places >= size)).any():
-        raise ShapeError(
-            f"np.partition: kth is out of bounds for {size} elements", at=source.location()
-        )
+        raise shape_error(f"np.partition: kth is out of bounds for {size} elements")
 
 
 @numpy_function("lexsort", value_only=True)
@@ -72,9 +69,9 @@ def lexsort(keys: Any, axis: Any = -1) -> Any:
     """Record ``np.lexsort``: the order by the last key, of equal ones by the key before it."""
     given = [array(key) for key in keys]
     if not given:
-        raise ShapeError("np.lexsort needs a key", at=source.location())
+        raise shape_error("np.lexsort needs a key")
     if len({key.ndim for key in given}) > 1:
-        raise ShapeError("np.lexsort: the keys differ in shape", at=source.location())
+        raise shape_error("np.lexsort: the keys differ in shape")
     axis = position(axis, given[0].ndim)
     order: Any = None
     for key in given:

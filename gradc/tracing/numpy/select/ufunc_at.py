@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.building.by_name import array, number, numpy
-from gradc.tracing.core import source
+from gradc.tracing.core.source import dtype_error, trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import Tracer, refuse_write
 from gradc.tracing.indexing import index_keys, indexing, picking
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
-from gradc_ir.errors import DTypeError, TraceError
 
 
 def _at(name: str) -> Callable[..., Any]:
@@ -30,10 +29,9 @@ def _at(name: str) -> Callable[..., Any]:
             _add(a, items, array(b[0]) if name == "add" else -array(b[0]))
         elif any(map(index_keys.is_unknown, items)):
             if index_keys.parse(a, items).place is not None:
-                raise TraceError(
+                raise trace_error(
                     f"np.{name}.at with traced indices is not supported: they may name an element "
                     "more than once",
-                    at=source.location(),
                     help="np.add.at takes them; if none repeats, write x[i] = f(x[i])",
                 )
             _apply_once(name, a, indices, b)
@@ -45,9 +43,8 @@ def _at(name: str) -> Callable[..., Any]:
 
 def _check(name: str, a: Any, b: tuple[Any, ...]) -> None:
     if not isinstance(a, Tracer):
-        raise TraceError(
+        raise trace_error(
             f"np.{name}.at writes into an array outside of the traced function",
-            at=source.location(),
             help="make the array inside, or pass it as an argument",
         )
     running()
@@ -56,9 +53,8 @@ def _check(name: str, a: Any, b: tuple[Any, ...]) -> None:
         have, wanted = array(part).dtype, a.type.dtype.numpy
         weak = isinstance(part, int) or (isinstance(part, float) and wanted.kind == "f")
         if not weak and not np.can_cast(have, wanted, "same_kind"):
-            raise DTypeError(
+            raise dtype_error(
                 f"np.{name}.at: {have} is not computed in an array of dtype {wanted}",
-                at=source.location(),
                 help=f"make the array {have} first, or cast: .astype(np.{wanted})",
             )
 

@@ -8,10 +8,9 @@ import numpy as np
 
 from gradc.tracing.building.axes import along
 from gradc.tracing.building.by_name import array, known, number, numpy, refuse
-from gradc.tracing.core import source
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
-from gradc_ir.errors import ShapeError
 
 # Modes whose new elements are elements of the array: np.pad of positions says which.
 _COPYING = ("edge", "reflect", "symmetric", "wrap")
@@ -40,7 +39,7 @@ def pad(
         if any(width):
             size = number(x.shape[axis], f"np.pad with mode={mode!r}")
             if not size:
-                raise ShapeError(f"np.pad: mode={mode!r} of an empty axis", at=source.location())
+                raise shape_error(f"np.pad: mode={mode!r} of an empty axis")
             x = x[along(axis, np.pad(np.arange(size), width, mode))]  # type: ignore[call-overload]
     return shaping.copied(x, "C")
 
@@ -61,7 +60,7 @@ def _widths(pad_width: Any, rank: int) -> list[tuple[int, int]]:
         return [(int(before), int(after)) for before, after in pairs]
     widths = np.broadcast_to(known(pad_width, "np.pad"), (rank, 2))
     if widths.dtype.kind != "i" or (widths < 0).any():
-        raise ShapeError("np.pad: widths are integers of at least 0", at=source.location())
+        raise shape_error("np.pad: widths are integers of at least 0")
     return [(int(before), int(after)) for before, after in widths]
 
 

@@ -9,12 +9,11 @@ import numpy as np
 
 from gradc.tracing.building.axes import along, axes_of, position
 from gradc.tracing.building.by_name import array, known, number, numpy
-from gradc.tracing.core import source
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import is_integer
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
-from gradc_ir.errors import ShapeError
 
 
 def atleast(rank: int) -> Callable[..., Any]:
@@ -52,9 +51,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
         if counts.size != 1:
             size = number(x.shape[axis], "np.repeat with a count for each element")
             if counts.shape != (size,):
-                raise ShapeError(
-                    f"np.repeat: {counts.size} counts for {size} elements", at=source.location()
-                )
+                raise shape_error(f"np.repeat: {counts.size} counts for {size} elements")
             return x[along(axis, np.repeat(np.arange(size), counts))]
         repeats = int(counts.reshape(()))
     shape = x.shape
@@ -90,7 +87,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     shifts = list(given) if several else [given]
     if len(axes) != len(shifts):
         if 1 not in (len(axes), len(shifts)):
-            raise ShapeError("np.roll: shift and axis differ in length", at=source.location())
+            raise shape_error("np.roll: shift and axis differ in length")
         count = max(len(axes), len(shifts))
         axes, shifts = axes * (count // len(axes)), shifts * (count // len(shifts))
     for one, distance in zip(axes, shifts):
@@ -115,7 +112,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     """Record ``np.rot90``: a view turned by k quarter turns in the plane of two axes."""
     x = array(m)
     if len(axes) != 2 or len(set(axes_of(tuple(axes), x.ndim))) != 2:
-        raise ShapeError("np.rot90 turns in a plane of two axes", at=source.location())
+        raise shape_error("np.rot90 turns in a plane of two axes")
     first, second = (position(axis, x.ndim) for axis in axes)
     turns = number(k, "np.rot90") % 4
     if turns == 0:
@@ -146,7 +143,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     moved = position(axis, x.ndim)
     end = start + x.ndim if start < 0 else start
     if not 0 <= end <= x.ndim:
-        raise ShapeError(f"np.rollaxis: start={start} is out of bounds", at=source.location())
+        raise shape_error(f"np.rollaxis: start={start} is out of bounds")
     return shaping.moveaxis(x, moved, end - 1 if moved < end else end)
 
 
@@ -186,7 +183,7 @@ def block(arrays: Any) -> Any:
     def joined(nest: Any, level: int) -> Any:
         if not isinstance(nest, list):
             if level != depth:
-                raise ShapeError("np.block: the lists differ in depth", at=source.location())
+                raise shape_error("np.block: the lists differ in depth")
             x = array(nest)
             return shaping.expand_dims(x, tuple(range(rank - x.ndim))) if x.ndim < rank else x
         return shaping.concatenate([joined(part, level + 1) for part in nest], level - depth)
@@ -202,7 +199,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     if is_integer(indices_or_sections):
         sections = number(indices_or_sections, "np.array_split")
         if sections <= 0:
-            raise ShapeError("np.array_split into no sections", at=source.location())
+            raise shape_error("np.array_split into no sections")
         size = number(x.shape[axis], "np.array_split")
         lengths = [size // sections + (i < size % sections) for i in range(sections)]
         cuts: Sequence[Any] = np.cumsum(lengths[:-1]).tolist()
@@ -221,9 +218,8 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
         size = x.shape[position(axis, x.ndim)]
         rest = size % sections if sections > 0 else 1
         if isinstance(rest, int) and rest:
-            raise ShapeError(
+            raise shape_error(
                 "np.split: the axis cannot be divided into equal parts",
-                at=source.location(),
                 found=f"array: {x.type}, {sections} parts",
                 help="use np.array_split",
             )

@@ -12,6 +12,7 @@ from gradc.tracing.core import source as user
 from gradc.tracing.core.as_tracer import as_tracer, same_shape
 from gradc.tracing.core.promote import common_dtype, unify
 from gradc.tracing.core.signals import NeedsConcreteSize
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import as_integer, as_size, is_integer
 from gradc.tracing.core.table import call
@@ -31,7 +32,7 @@ def new_shape(shape: Any) -> tuple[Size, ...]:
     """Return the shape of an array to be made; ``n - 1`` counts as 0 where it is negative."""
     found = shape_argument(shape)
     if any(isinstance(size, int) and size < 0 for size in found):
-        raise ShapeError("negative sizes are not allowed", at=user.location(), found=f"{shape}")
+        raise shape_error("negative sizes are not allowed", found=f"{shape}")
     return tuple(sizes.maximum(size, 0) for size in found)
 
 
@@ -57,10 +58,9 @@ def reshape(a: Any, shape: Any, order: str = "C", copy: bool | None = None) -> T
         turned = reshape(transpose(x), shape_argument(shape)[::-1], copy=copy)
         return transpose(turned)
     if order != "C" and not (order in ("A", "K") and x.contiguous):
-        raise ShapeError(
+        raise shape_error(
             f"np.reshape: order={order!r} is not supported, since how an array lies in memory is "
             "not known while tracing",
-            at=user.location(),
             help='say order="C" for row by row, or order="F" for column by column',
         )
     wanted = shape_argument(shape)
@@ -104,9 +104,8 @@ def _filled(x: Tracer, wanted: tuple[Size, ...]) -> tuple[Size, ...]:
 
 def _reshape_error(x: Tracer, wanted: tuple[Size, ...]) -> ShapeError:
     shape = ",".join(str(size) for size in wanted)
-    return ShapeError(
+    return shape_error(
         f"an array of {x.type.count} elements cannot have shape [{shape}]",
-        at=user.location(),
         found=f"array: {x.type}",
     )
 
@@ -173,9 +172,8 @@ def transpose(a: Any, axes: Any = None) -> Tracer:
     rank = x.type.rank
     order = tuple(range(rank))[::-1] if axes is None else tuple(position(i, rank) for i in axes)
     if sorted(order) != list(range(rank)):
-        raise ShapeError(
+        raise shape_error(
             f"axes {axes} are no permutation of the {rank} axes",
-            at=user.location(),
             found=f"array: {x.type}",
         )
     if rank < 2:
@@ -224,9 +222,8 @@ def squeeze(a: Any, axis: Any = None) -> Tracer:
             unify(
                 shape[i],
                 1,
-                lambda i=i: ShapeError(  # type: ignore[misc]
+                lambda i=i: shape_error(  # type: ignore[misc]
                     f"axis {i} has length {shape[i]}, not 1",
-                    at=user.location(),
                     found=f"array: {x.type}",
                 ),
             )
@@ -253,9 +250,7 @@ def broadcast_to(array: Any, shape: Any) -> Tracer:
 
     def error() -> ShapeError:
         text = ",".join(str(size) for size in wanted)
-        return ShapeError(
-            f"an array of shape {x.type} does not broadcast to [{text}]", at=user.location()
-        )
+        return shape_error(f"an array of shape {x.type} does not broadcast to [{text}]")
 
     if len(have) > len(wanted):
         raise error()
@@ -268,7 +263,7 @@ def broadcast_to(array: Any, shape: Any) -> Tracer:
 def _cast_all(arrays: Sequence[Any]) -> tuple[list[Value], bool]:
     tracers = [as_tracer(array) for array in arrays]
     if not tracers:
-        raise ShapeError("there are no arrays to join", at=user.location())
+        raise shape_error("there are no arrays to join")
     dtype = common_dtype([tracer.type.dtype for tracer in tracers])
     contiguous = all(tracer.contiguous or tracer.type.rank < 2 for tracer in tracers)
     return [build.cast(read(tracer), dtype) for tracer in tracers], contiguous
@@ -295,15 +290,14 @@ def _rows(arrays: Any) -> list[Any]:
 def _joined(values: list[Value], axis: int) -> Value:
     first = values[0].type
     if first.rank == 0:
-        raise ShapeError("numbers cannot be concatenated", at=user.location(), help="use np.stack")
+        raise shape_error("numbers cannot be concatenated", help="use np.stack")
     along = position(axis, first.rank)
     types = "    ".join(str(value.type) for value in values[:8])
     for value in values:
 
         def error(value: Value = value) -> ShapeError:
-            return ShapeError(
+            return shape_error(
                 f"arrays joined along axis {along} differ in another axis",
-                at=user.location(),
                 found=types,
             )
 
@@ -324,9 +318,8 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Tracer:
     for value in values:
 
         def error(value: Value = value) -> ShapeError:
-            return ShapeError(
+            return shape_error(
                 "stacked arrays must have one shape",
-                at=user.location(),
                 found=f"{values[0].type} and {value.type}",
             )
 

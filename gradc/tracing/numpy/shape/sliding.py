@@ -8,14 +8,13 @@ import numpy as np
 
 from gradc.tracing.building.axes import position
 from gradc.tracing.building.by_name import array, number
-from gradc.tracing.core import source
+from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.tracer import Tracer, make_view, shape_of
 from gradc.tracing.core.views import Array, View
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
-from gradc_ir.errors import ShapeError
 
 
 class Sliding(View):
@@ -56,16 +55,14 @@ def sliding_window_view(
     lengths = window_shape if isinstance(window_shape, tuple | list) else (window_shape,)
     axes = range(rank) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
     if len(lengths) != len(axes):
-        raise ShapeError(
+        raise shape_error(
             f"{name}: one length for each axis is wanted",
-            at=source.location(),
             found=f"lengths: {len(lengths)}    axes: {len(axes)}",
             help="say which: axis=-1" if axis is None else None,
         )
     if writeable:
-        raise ShapeError(
+        raise shape_error(
             f"{name}: writeable=True is not supported",
-            at=source.location(),
             help="write into the array itself",
         )
     for length, one in zip(lengths, axes):
@@ -77,9 +74,7 @@ def _slide(x: Tracer, length: int, axis: int, name: str) -> Tracer:
     shape = shape_of(x)
     size = number(shape[axis], f"the axis {axis} of {name}")
     if not 0 <= length <= size:
-        raise ShapeError(
-            f"{name}: a window of {length} does not fit an axis of {size}", at=source.location()
-        )
+        raise shape_error(f"{name}: a window of {length} does not fit an axis of {size}")
     have = x.type.shape
     wanted = (*have[:axis], size - length + 1, *have[axis + 1 :], length)
     return make_view(x, Sliding(axis, length), wanted)

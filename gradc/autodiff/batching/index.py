@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc.autodiff.batching.points import Mapped, Points, ValueRule
-from gradc.autodiff.batching.rearrangements import shifted
+from gradc.autodiff.batching.shape import shifted
 from gradc_ir import build
 from gradc_ir.core.graph import Node, Value
 

@@ -7,18 +7,14 @@ that of the whole.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
 from gradc.rules.algebra.factors import Product, product
 from gradc.rules.algebra.forms import negated, over_axes, sum_of_exponentials
-from gradc.rules.engine import Rule, apply_rules, procedure, stable
-from gradc.rules.final import close_values, intervals, tiny_arguments
-from gradc.rules.final.difference_of_powers import difference_of_squares
+from gradc.rules.engine import procedure, stable
 from gradc_ir import build
-from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.graph import Node, Value
 from gradc_ir.graphs.rearrange import REARRANGEMENTS, peel, rearrange, scalar_constant
 
 # -- sums of exponentials of which the largest is 1 ------------------------------------------------
@@ -79,7 +75,7 @@ def _softmax_of(total: Value) -> tuple[Softmax, list[Node]] | None:
     "reduce_max(?x)))), 1))",
     stable,
     "a sum that is nearly its largest term, 1, has rounded the others away",
-    roots=("log",),
+    on="log: reduce_sum",
 )
 def log_of_shifted_sum(value: Value) -> Value | None:
     """Take the logarithm of one and the sum of the terms that are not the largest one."""
@@ -164,8 +160,7 @@ def _rest_of(total: Value, part: Value) -> Value | None:
     "reduce_sum(exp(sub(?y, reduce_max(?y)))))",
     stable,
     "the difference cancels where nearly all of the sum is one term; differentiation makes such",
-    roots=("add", "sub"),
-    factors=("exp", "select"),  # a share under a condition is a selection
+    on="add sub: exp select",
 )
 def weight_minus_share(value: Value) -> Value | None:
     """Join a weight and minus its share of softmax, as the gradient of cross entropy has them."""
@@ -249,65 +244,4 @@ def _without_detour(value: Value) -> Value:
     return source if undone else value
 
 
-# -- exponentials of products ----------------------------------------------------------------------
-
-
-@procedure(
-    "exp-of-product",
-    "exp(mul(?x, ?y)) => exp_product(?x, ?y)",
-    stable,
-    "exp magnifies the rounding of a large exponent, up to ten bits of the result",
-    roots=("exp",),
-    among=("mul", "neg"),
-    examples=[
-        "exp(mul(?x, ?y)) => exp_product(?x, ?y)",
-        "exp(neg(mul(?x, ?x))) => exp_product(neg(?x), ?x)",
-        "exp(mul(mul(?x, ?x), -0.5)) => exp_product(mul(?x, -0.5), ?x)",
-    ],
-)
-def exp_of_product(value: Value) -> Value | None:
-    """Hand an exponential both factors of its exponent; a power of two goes into one of them.
-
-    A product with nothing but powers of two is not rounded.
-    """
-    exponent, moves = peel(value.operands[0])
-    factor = 1.0
-    while exponent.op.name in ("neg", "mul"):
-        if exponent.op.name == "neg":
-            factor, exponent = -factor, exponent.operands[0]
-            continue
-        left, right = exponent.operands
-        number = scalar_constant(right)
-        if number is None or not _is_binary(number):
-            scaled = left if factor == 1 else left * factor
-            return rearrange(build.exp_product(scaled, right), moves)
-        factor, exponent = factor * number, left
-    return None
-
-
-def _is_binary(number: float) -> bool:
-    """Whether a number is a power of two of moderate size."""
-    return abs(math.frexp(number)[0]) == 0.5 and 2.0**-20 < abs(number) < 2.0**20
-
-
-RULES: list[Rule] = [
-    log_of_shifted_sum,
-    weight_minus_share,
-    exp_of_product,
-    difference_of_squares,
-    *close_values.RULES,
-    *intervals.RULES,
-    *tiny_arguments.RULES,
-]
-
-
-@dataclass(frozen=True)
-class Finish:
-    """Apply the last rules."""
-
-    name = "finish"
-    summary = "put forms that only compute where they are more accurate"
-
-    def __call__(self, function: Function) -> Function:
-        """Return the function in its last form."""
-        return apply_rules(self.name, function, RULES)
+RULES = [log_of_shifted_sum, weight_minus_share]
