@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from benchmarks.accuracy.bits import Array, doubles, error_bits
 from hypothesis import strategies as st
 
-from benchmarks.accuracy.bits import Array, doubles, error_bits
 from benchmarks.accuracy.truth import evaluate
 from gradc.pipeline import Options, Request, derive
 from gradc.rules.engine import watch_firings
