@@ -13,12 +13,12 @@ import numpy as np
 from gradc.custom.custom_gradient import CustomGradient
 from gradc.tracing import Tracer, trace, tracer_of, value_of
 from gradc.tracing.building.elementwise import common_shape
-from gradc.tracing.core import source
+from gradc.tracing.core.source import dtype_error, shape_error
 from gradc_ir import build, ops
 from gradc_ir.core import foreign, sizes
 from gradc_ir.core.sizes import Size, symbol, symbols
 from gradc_ir.core.types import DType, Type
-from gradc_ir.errors import DTypeError, ParseError, ShapeError, TraceError
+from gradc_ir.errors import ParseError, TraceError
 from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.text.spec import parse_spec
 
@@ -96,9 +96,8 @@ class _External:
         weak = argument.weak if isinstance(argument, Tracer) else type(argument)
         plain = weak in (int, float, bool) and (wanted.dtype.is_float or not have.is_float)
         if not plain and not np.can_cast(have.numpy, wanted.dtype.numpy):
-            raise DTypeError(
+            raise dtype_error(
                 f"{self.__name__}: {path} is {value.type}, and {wanted.dtype} is wanted",
-                at=source.location(),
                 help=f"write {path}.astype(np.{wanted.dtype.numpy})",
             )
         return build.cast(value, wanted.dtype)
@@ -125,9 +124,8 @@ class _External:
             )
             if not fits:
                 known = ", ".join(f"{key} = {size}" for key, size in found.items())
-                raise ShapeError(
+                raise shape_error(
                     f"{self.__name__}: {path} is {value.type}, not {wanted}",
-                    at=source.location(),
                     found=known or (),
                 )
         operands = tuple(
