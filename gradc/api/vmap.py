@@ -15,7 +15,7 @@ from gradc.api.vmap_arguments import PointLeaf, signature_of, size_of_points
 from gradc.arguments import pytree
 from gradc.arguments.vmap_axes import Axis, checked_axes, key_of_axes, spread_axes
 from gradc.autodiff.batching import batch_each
-from gradc.traceback import boundary, cut
+from gradc.traceback import boundary
 from gradc.tracing import Tracer, current, inline, subtrace, tracer_of
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.leaves import Static
@@ -108,18 +108,15 @@ class Mapped:
         """How the function is called; default values are left to the function of a point."""
         return signature_of(self.__wrapped__, self.in_axes)
 
+    @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the results of all points."""
         if current() is not None:
             return self.__gradc_trace__(*args, **kwargs)
         if self._compiled is None:
             self._compiled = _compile(self)
-        try:
-            self._check_length(args)
-            return self._compiled(*args, **kwargs)
-        except Exception as error:
-            __tracebackhide__ = True
-            raise cut(error)  # noqa: B904 - it is the same error
+        self._check_length(args)
+        return self._compiled(*args, **kwargs)
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Build the graph of all points in the trace that calls the function."""
