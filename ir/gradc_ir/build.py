@@ -21,8 +21,8 @@ from gradc_ir.core.builder import Builder as Builder
 from gradc_ir.core.builder import active as active
 from gradc_ir.core.constant import Constant
 from gradc_ir.core.graph import Operand, Value, use_constructors
-from gradc_ir.core.sizes import Size
-from gradc_ir.core.types import DType
+from gradc_ir.core.sizes import Shape, Size
+from gradc_ir.core.types import Axes, DType
 from gradc_ir.errors import ShapeError
 from gradc_ir.ops import TABLE
 
@@ -52,7 +52,7 @@ def constant(array: Any, dtype: DType | None = None) -> Value:
     return apply("constant", value=Constant(data))
 
 
-def full(shape: tuple[Size, ...], value: Any, dtype: DType) -> Value:
+def full(shape: Shape, value: Any, dtype: DType) -> Value:
     """Return a value of this shape filled with one number."""
     return broadcast_to(apply("constant", value=Constant.of_number(value, dtype)), shape)
 
@@ -238,7 +238,7 @@ def cast(x: Value, dtype: DType) -> Value:
 # -- shape -----------------------------------------------------------------------------------------
 
 
-def broadcast(x: Value, shape: tuple[Size, ...], axes: tuple[int, ...]) -> Value:
+def broadcast(x: Value, shape: Shape, axes: Axes) -> Value:
     """Return x repeated: its axis i becomes axis ``axes[i]`` of ``shape``, of the same size."""
     if x.type.shape == shape:
         return x
@@ -248,7 +248,7 @@ def broadcast(x: Value, shape: tuple[Size, ...], axes: tuple[int, ...]) -> Value
     return apply("broadcast", x, shape=shape, axes=axes)
 
 
-def broadcast_to(x: Value, shape: tuple[Size, ...]) -> Value:
+def broadcast_to(x: Value, shape: Shape) -> Value:
     """Return x broadcast by NumPy's rule: axes align at the end, size 1 stretches."""
     missing = len(shape) - x.type.rank
     if missing < 0:
@@ -264,7 +264,7 @@ def broadcast_to(x: Value, shape: tuple[Size, ...]) -> Value:
     return broadcast(squeezed, shape, tuple(missing + axis for axis in kept))
 
 
-def reshape(x: Value, shape: tuple[Size, ...]) -> Value:
+def reshape(x: Value, shape: Shape) -> Value:
     """Return x in another shape of as many elements, row-major."""
     if x.type.shape == shape:
         return x
@@ -280,7 +280,7 @@ def expand_dims(x: Value, axes: Sequence[int]) -> Value:
     return reshape(x, tuple(1 if axis in axes else next(rest) for axis in range(rank)))
 
 
-def transpose(x: Value, permutation: tuple[int, ...]) -> Value:
+def transpose(x: Value, permutation: Axes) -> Value:
     """Return x with axes permuted: result axis i is axis ``permutation[i]`` of x."""
     if permutation == tuple(range(x.type.rank)):
         return x
@@ -292,25 +292,21 @@ def concatenate(parts: Sequence[Value], axis: int) -> Value:
     return parts[0] if len(parts) == 1 else apply("concatenate", *parts, axis=axis)
 
 
-def slice(
-    x: Value, starts: tuple[Size, ...], shape: tuple[Size, ...], steps: tuple[int, ...]
-) -> Value:
+def slice(x: Value, starts: Shape, shape: Shape, steps: tuple[int, ...]) -> Value:
     """Return the window of x whose element i is element ``start + i * step``."""
     if shape == x.type.shape and all(step == 1 for step in steps):
         return x
     return apply("slice", x, starts=starts, shape=shape, steps=steps)
 
 
-def pad(
-    x: Value, starts: tuple[Size, ...], shape: tuple[Size, ...], steps: tuple[int, ...]
-) -> Value:
+def pad(x: Value, starts: Shape, shape: Shape, steps: tuple[int, ...]) -> Value:
     """Return zeros of ``shape`` with x as a window: the transpose of slice."""
     if shape == x.type.shape and all(step == 1 for step in steps):
         return x
     return apply("pad", x, starts=starts, shape=shape, steps=steps)
 
 
-def set_slice(x: Value, part: Value, starts: tuple[Size, ...], steps: tuple[int, ...]) -> Value:
+def set_slice(x: Value, part: Value, starts: Shape, steps: tuple[int, ...]) -> Value:
     """Return x with a window replaced by ``part``."""
     if part.type.shape == x.type.shape and all(step == 1 for step in steps):
         return part
@@ -320,17 +316,17 @@ def set_slice(x: Value, part: Value, starts: tuple[Size, ...], steps: tuple[int,
 # -- index, reduce, contract -----------------------------------------------------------------------
 
 
-def gather(x: Value, indices: Sequence[Value], axes: tuple[int, ...]) -> Value:
+def gather(x: Value, indices: Sequence[Value], axes: Axes) -> Value:
     """Return x's elements at integer indices along axes; index axes come first in the result."""
     return apply("gather", x, *indices, axes=axes)
 
 
-def scatter_set(x: Value, part: Value, indices: Sequence[Value], axes: tuple[int, ...]) -> Value:
+def scatter_set(x: Value, part: Value, indices: Sequence[Value], axes: Axes) -> Value:
     """Return x with elements at integer indices replaced."""
     return apply("scatter_set", x, part, *indices, axes=axes)
 
 
-def scatter_add(x: Value, part: Value, indices: Sequence[Value], axes: tuple[int, ...]) -> Value:
+def scatter_add(x: Value, part: Value, indices: Sequence[Value], axes: Axes) -> Value:
     """Return x with ``part`` added at integer indices, repeated ones added up."""
     return apply("scatter_add", x, part, *indices, axes=axes)
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, ParamSpec, TypeAlias
 
-from gradc_ir.core.types import Type
+from gradc_ir.core.types import Type, Types
 
 Attributes: TypeAlias = Mapping[str, Any]
 _Facts = ParamSpec("_Facts")
-TypeRule: TypeAlias = Callable[[Sequence[Type], Attributes], tuple[Type, ...]]
+TypeRule: TypeAlias = Callable[[Sequence[Type], Attributes], Types]
 
 
 class Domain(NamedTuple):

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradc_ir.core.graph import Function, Node, Value, topological
+from gradc_ir.core.types import Axes
 from gradc_ir.interpreter.interpret import evaluate
 
 Pattern = NDArray[np.bool_]
@@ -36,7 +37,7 @@ def patterns(function: Function) -> dict[Value, Pattern]:
     return found
 
 
-def _along(value: Value, axes: tuple[int, ...]) -> tuple[int, ...] | None:
+def _along(value: Value, axes: Axes) -> tuple[int, ...] | None:
     """Return the shape of a pattern that tells indices along axes apart, None if too large."""
     sizes = [size if i in axes else 1 for i, size in enumerate(value.type.shape)]
     numbers = [size for size in sizes if isinstance(size, int)]
@@ -114,7 +115,7 @@ def _truth(condition: Value) -> Pattern | None:
 def _scatter(node: Node, patterns: list[Pattern | None]) -> Pattern | None:
     """Add to the base's pattern the places that constants say are written."""
     x, _, *indices = node.operands
-    axes: tuple[int, ...] = node.attributes["axes"]
+    axes: Axes = node.attributes["axes"]
     if any(index.op.name != "constant" for index in indices):
         return None
     arrays = [index.node.attributes["value"].array for index in indices]

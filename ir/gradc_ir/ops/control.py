@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from gradc_ir.core.graph import Function
 from gradc_ir.core.op import Attributes, declare
 from gradc_ir.core.sizes import Size
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.types import DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 
 
@@ -22,13 +22,13 @@ def _expect(name: str, what: str, found: Sequence[Type], wanted: Sequence[Type])
         )
 
 
-def _stacked(name: str, length: Size | None, rows: Sequence[Type]) -> tuple[Type, ...]:
+def _stacked(name: str, length: Size | None, rows: Sequence[Type]) -> Types:
     if length is None and rows:
         raise ShapeError(f"{name}: rows need a length")
     return tuple(row.with_shape((length, *row.shape)) for row in rows)  # type: ignore[arg-type]
 
 
-def _infer_call(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_call(types: Sequence[Type], attributes: Attributes) -> Types:
     body: Function = attributes["body"]
     _expect("call", "operands", types, body.param_types)
     vjp: Function | None = attributes["vjp"]
@@ -58,7 +58,7 @@ declare(
 )
 
 
-def _infer_checkpoint(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_checkpoint(types: Sequence[Type], attributes: Attributes) -> Types:
     body: Function = attributes["body"]
     _expect("checkpoint", "operands", types, body.param_types)
     return body.result_types
@@ -76,7 +76,7 @@ declare(
 )
 
 
-def _infer_scan(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_scan(types: Sequence[Type], attributes: Attributes) -> Types:
     body: Function = attributes["body"]
     consts, carries = attributes["consts"], attributes["carries"]
     length: Size | None = attributes["length"]
@@ -111,7 +111,7 @@ declare(
 )
 
 
-def _infer_while(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_while(types: Sequence[Type], attributes: Attributes) -> Types:
     condition: Function = attributes["condition"]
     body: Function = attributes["body"]
     split = attributes["condition_consts"]
@@ -137,7 +137,7 @@ declare(
 )
 
 
-def _infer_cond(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_cond(types: Sequence[Type], attributes: Attributes) -> Types:
     then: Function = attributes["then"]
     otherwise: Function = attributes["otherwise"]
     if not types or types[0] != Type(DType.BOOL):

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradc_ir.core import sizes
 from gradc_ir.core.op import Attributes, declare
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.types import DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning.reduction import Array
 
@@ -80,7 +80,7 @@ declare(
 )
 
 
-def _infer_lu(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_lu(types: Sequence[Type], attributes: Attributes) -> Types:
     a = _matrix("lu", types[0])
     return a, Type(DType.I64, a.shape[:-1])
 
@@ -115,8 +115,8 @@ declare(
 )
 
 
-def _infer_solution(name: str) -> Callable[[Sequence[Type], Attributes], tuple[Type, ...]]:
-    def infer(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_solution(name: str) -> Callable[[Sequence[Type], Attributes], Types]:
+    def infer(types: Sequence[Type], attributes: Attributes) -> Types:
         a, b = types
         _matrix(name, a, square=True)
         _matrix(name, b)
@@ -185,7 +185,7 @@ declare(
 )
 
 
-def _infer_qr(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_qr(types: Sequence[Type], attributes: Attributes) -> Types:
     a = _matrix("qr", types[0])
     *stack, m, n = a.shape
     k = sizes.minimum(m, n)
@@ -203,7 +203,7 @@ declare(
 )
 
 
-def _infer_eigh(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_eigh(types: Sequence[Type], attributes: Attributes) -> Types:
     a = _matrix("eigh", types[0], square=True)
     return a.with_shape(a.shape[:-1]), a
 
@@ -219,7 +219,7 @@ declare(
 )
 
 
-def _infer_svd(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_svd(types: Sequence[Type], attributes: Attributes) -> Types:
     a = _matrix("svd", types[0])
     *stack, m, n = a.shape
     k = sizes.minimum(m, n)

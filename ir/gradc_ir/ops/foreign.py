@@ -10,11 +10,11 @@ import numpy as np
 from gradc_ir.core import foreign
 from gradc_ir.core.op import Attributes, declare
 from gradc_ir.core.sizes import Size
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.types import DType, Type, Types
 from gradc_ir.errors import ShapeError
 
 
-def _infer(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer(types: Sequence[Type], attributes: Attributes) -> Types:
     shapes: Sequence[Sequence[Size]] = attributes["shapes"]
     dtypes: Sequence[DType] = attributes["dtypes"]
     numbers: Sequence[bool] = attributes["numbers"]

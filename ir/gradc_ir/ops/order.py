@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradc_ir.core.op import REALS, Attributes, Domain, Work, declare
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.types import DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning.reduction import Array
 
@@ -19,7 +19,7 @@ def _along(name: str, x: Type, axis: Any) -> None:
         raise ShapeError(f"{name}: axis {axis} does not fit {x}")
 
 
-def _infer_argsort(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_argsort(types: Sequence[Type], attributes: Attributes) -> Types:
     (x,) = types
     _along("argsort", x, attributes["axis"])
     return (Type(DType.I64, x.shape),)
@@ -36,7 +36,7 @@ declare(
 )
 
 
-def _infer_cumsum(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_cumsum(types: Sequence[Type], attributes: Attributes) -> Types:
     (x,) = types
     _along("cumsum", x, attributes["axis"])
     if x.dtype is DType.BOOL:
@@ -64,7 +64,7 @@ declare(
 )
 
 
-def _infer_recurrence(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_recurrence(types: Sequence[Type], attributes: Attributes) -> Types:
     a, b = types
     _along("recurrence", b, attributes["axis"])
     if a != b:

@@ -9,8 +9,8 @@ import numpy as np
 
 from gradc_ir.core import sizes
 from gradc_ir.core.op import Attributes, Work, declare
-from gradc_ir.core.sizes import Size
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.sizes import Shape, Size
+from gradc_ir.core.types import Axes, DType, Type, Types
 from gradc_ir.errors import ShapeError
 from gradc_ir.meaning.reduction import Array
 
@@ -60,10 +60,10 @@ declare(
 # -- rearrangement ---------------------------------------------------------------------------------
 
 
-def _infer_broadcast(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_broadcast(types: Sequence[Type], attributes: Attributes) -> Types:
     (x,) = types
-    shape: tuple[Size, ...] = attributes["shape"]
-    axes: tuple[int, ...] = attributes["axes"]
+    shape: Shape = attributes["shape"]
+    axes: Axes = attributes["axes"]
     if len(axes) != x.rank or list(axes) != sorted(set(axes)):
         raise ShapeError(f"broadcast: axes {axes} do not fit {x}")
     if any(axis >= len(shape) or shape[axis] != have for axis, have in zip(axes, x.shape)):
@@ -71,7 +71,7 @@ def _infer_broadcast(types: Sequence[Type], attributes: Attributes) -> tuple[Typ
     return (x.with_shape(shape),)
 
 
-def _broadcast(x: Array, *, shape: tuple[int, ...], axes: tuple[int, ...]) -> Array:
+def _broadcast(x: Array, *, shape: tuple[int, ...], axes: Axes) -> Array:
     expanded = np.expand_dims(x, tuple(i for i in range(len(shape)) if i not in axes))
     return np.broadcast_to(expanded, shape)
 
@@ -89,9 +89,9 @@ declare(
 )
 
 
-def _infer_reshape(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_reshape(types: Sequence[Type], attributes: Attributes) -> Types:
     (x,) = types
-    shape: tuple[Size, ...] = attributes["shape"]
+    shape: Shape = attributes["shape"]
     if sizes.product(shape) != x.count:
         raise ShapeError(f"reshape: {x} has not as many elements as shape {shape}")
     return (x.with_shape(shape),)
@@ -110,9 +110,9 @@ declare(
 )
 
 
-def _infer_transpose(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_transpose(types: Sequence[Type], attributes: Attributes) -> Types:
     (x,) = types
-    permutation: tuple[int, ...] = attributes["permutation"]
+    permutation: Axes = attributes["permutation"]
     if sorted(permutation) != list(range(x.rank)):
         raise ShapeError(f"transpose: {permutation} is no permutation of the axes of {x}")
     return (x.with_shape(tuple(x.shape[axis] for axis in permutation)),)
@@ -131,7 +131,7 @@ declare(
 )
 
 
-def _infer_concatenate(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_concatenate(types: Sequence[Type], attributes: Attributes) -> Types:
     axis: int = attributes["axis"]
     if not types:
         raise ShapeError("concatenate: nothing to concatenate")
@@ -175,7 +175,7 @@ def window(starts: Sequence[int], shape: Sequence[int], steps: Sequence[int]) ->
 
 
 def _check_window(name: str, whole: Type, part: Sequence[Size], attributes: Attributes) -> None:
-    starts: tuple[Size, ...] = attributes["starts"]
+    starts: Shape = attributes["starts"]
     steps: tuple[int, ...] = attributes["steps"]
     if not len(starts) == len(steps) == len(part) == whole.rank or 0 in steps:
         raise ShapeError(f"{name}: starts {starts} and steps {steps} do not fit {whole}")
@@ -186,7 +186,7 @@ def _check_window(name: str, whole: Type, part: Sequence[Size], attributes: Attr
                 raise ShapeError(f"{name}: elements {start}…{last} lie outside {whole}")
 
 
-def _infer_slice(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_slice(types: Sequence[Type], attributes: Attributes) -> Types:
     (x,) = types
     _check_window("slice", x, attributes["shape"], attributes)
     return (x.with_shape(attributes["shape"]),)
@@ -205,7 +205,7 @@ declare(
 )
 
 
-def _infer_pad(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_pad(types: Sequence[Type], attributes: Attributes) -> Types:
     (x,) = types
     whole = x.with_shape(attributes["shape"])
     _check_window("pad", whole, x.shape, attributes)
@@ -231,7 +231,7 @@ declare(
 )
 
 
-def _infer_set_slice(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_set_slice(types: Sequence[Type], attributes: Attributes) -> Types:
     x, part = types
     if x.dtype != part.dtype:
         raise ShapeError("set_slice: operand dtypes differ", found=f"{x} and {part}")

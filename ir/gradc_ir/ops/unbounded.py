@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from gradc_ir.core.graph import Function
 from gradc_ir.core.op import Attributes, declare
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.types import DType, Type, Types
 from gradc_ir.errors import DTypeError
 from gradc_ir.ops.elementwise import same_dtype, same_shape
 from gradc_ir.wide_exponents.arithmetic import compute
@@ -24,14 +24,14 @@ def _is_float(dtype: DType) -> bool:
     return dtype.is_float
 
 
-def _infer_recover(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_recover(types: Sequence[Type], attributes: Attributes) -> Types:
     plain, guards = len(attributes["body"].results), attributes["guards"]
     return _type_of("recover", types, types[plain : len(types) - guards], attributes)
 
 
 def _type_of(
     name: str, types: Sequence[Type], starts: Sequence[Type], attributes: Attributes
-) -> tuple[Type, ...]:
+) -> Types:
     """Return the type of what formulas make of some of the operands."""
     if not starts:
         raise DTypeError(f"{name}: a formula has operands")
