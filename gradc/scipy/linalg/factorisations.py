@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.scipy.linalg.equations import inverse_of, mirrored_triangle, with_columns
+from gradc.scipy.linalg.equations import inverse_of, mirrored_triangle
 from gradc.scipy.linalg.pivots import order_of, pivots_of
 from gradc.tracing.building.by_name import array, number, refuse
 from gradc.tracing.numpy.linalg.determinants import determinant
@@ -24,6 +24,7 @@ from gradc.tracing.numpy.linalg.least_squares import (
     relative,
 )
 from gradc.tracing.numpy.linalg.norms import norm as matrix_norm
+from gradc.tracing.numpy.linalg.solving import with_columns
 from gradc.tracing.numpy.linalg.stacks import Stacks
 from gradc.tracing.registry.scipy_function import scipy_function
 from gradc_ir import build

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gradc.tracing.building.by_name import array, number, numpy
@@ -25,17 +26,19 @@ def solve(a: Any, b: Any) -> Any:
     """
     stacks = Stacks("np.linalg.solve", a, b)
     matrix, right = stacks.values
-    return stacks.result(solution(stacks, matrix, right))
+    return stacks.result(with_columns(stacks, matrix, right, build.solve))
 
 
-def solution(stacks: Stacks, matrix: Value, right: Value, *, transposed: bool = False) -> Value:
-    """Return the solution for right-hand sides that are one vector, or matrices."""
+def with_columns(
+    stacks: Stacks, matrix: Value, right: Value, solved: Callable[[Value, Value], Value]
+) -> Value:
+    """Return the solutions for one vector on the right, or for matrices of columns."""
     stacks.check(matrix, square=True)
     if not right.type.rank:
         raise stacks.failure("the right-hand side has to be a vector or a matrix")
     columns = as_column(right) if right.type.rank == 1 else right
     stacks.match(matrix.type.shape[-1], columns.type.shape[-2], "the right-hand side does not fit")
-    found = build.solve(*stacks.together(matrix, columns), transposed=transposed)
+    found = solved(*stacks.together(matrix, columns))
     return from_column(found) if right.type.rank == 1 else found
 
 
