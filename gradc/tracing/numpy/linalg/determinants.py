@@ -7,7 +7,7 @@ from typing import Any
 from gradc.tracing.building.axes import index_along
 from gradc.tracing.building.call_node import unless_not_asked, with_rules
 from gradc.tracing.numpy.linalg.factorisations import named
-from gradc.tracing.numpy.linalg.stacks import Stacks
+from gradc.tracing.numpy.linalg.stacks import one_stack
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
@@ -26,16 +26,14 @@ from gradc_ir.graphs.matrices import (
 @numpy_function("linalg.det")
 def det(a: Any) -> Any:
     """Record ``np.linalg.det``."""
-    stacks = Stacks("np.linalg.det", a)
-    (x,) = stacks.matrices(square=True)
+    stacks, x = one_stack("np.linalg.det", a, square=True)
     return stacks.result(determinant(x))
 
 
 @numpy_function("linalg.slogdet")
 def slogdet(a: Any) -> Any:
     """Record ``np.linalg.slogdet``: sign 0 and -inf where a matrix is singular."""
-    stacks = Stacks("np.linalg.slogdet", a)
-    (x,) = stacks.matrices(square=True)
+    stacks, x = one_stack("np.linalg.slogdet", a, square=True)
     return named("SlogdetResult", *map(stacks.result, sign_and_logarithm(x)))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from gradc.tracing.building.by_name import array, number, numpy
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import as_integer
-from gradc.tracing.numpy.linalg.stacks import Stacks, as_column, from_column
+from gradc.tracing.numpy.linalg.stacks import Stacks, as_column, from_column, one_stack
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
@@ -45,8 +45,7 @@ def with_columns(
 @numpy_function("linalg.inv")
 def inv(a: Any) -> Any:
     """Record ``np.linalg.inv``: nan where a matrix is singular."""
-    stacks = Stacks("np.linalg.inv", a)
-    (x,) = stacks.matrices(square=True)
+    stacks, x = one_stack("np.linalg.inv", a, square=True)
     return stacks.result(inverse(x))
 
 
