@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
+from gradc_codegen.text.module import MEMORY
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import VerifyError
@@ -54,13 +55,6 @@ C_TYPES: dict[DType, str] = {
     DType.I64: "int64_t",
     DType.I32: "int32_t",
     DType.BOOL: "uint8_t",
-}
-LLVM_TYPES: dict[DType, str] = {
-    DType.F64: "double",
-    DType.F32: "float",
-    DType.I64: "i64",
-    DType.I32: "i32",
-    DType.BOOL: "i8",
 }
 
 
@@ -113,7 +107,7 @@ class Argument:
         """The type in LLVM: ``i64``, ``double``, ``ptr`` …"""
         if self.type is None or not self.by_value:
             return "ptr"
-        return LLVM_TYPES[self.type.dtype]
+        return MEMORY[self.type.dtype]
 
     @property
     def llvm_attributes(self) -> str:

@@ -22,8 +22,7 @@ from gradc.control.steps import (
 )
 from gradc.traceback import boundary
 from gradc.tracing import Tracer, current, trace
-from gradc.tracing.core import source
-from gradc_ir.errors import TraceError
+from gradc.tracing.core.source import trace_error
 from gradc_ir.interpreter.interpret import interpret
 
 
@@ -98,9 +97,8 @@ def _scan(
     def step(carry: Any, x: Any) -> tuple[Any, Any]:
         found = invoke(f, carry, x)
         if not isinstance(found, tuple) or len(found) != 2:
-            raise TraceError(
+            raise trace_error(
                 f"{title}: {name_of(f)} has to return the carry and a y, a tuple of two",
-                at=source.location(),
                 found=f"it returns {described(found)}"
                 + (f" of {len(found)}" if isinstance(found, tuple | list) else ""),
                 help="write return carry, y; with no y, return carry, None",

@@ -7,7 +7,7 @@ where a value is wanted, and leave out rearrangements that change nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
 from gradc_ir.errors import ShapeError
 from gradc_ir.ops import TABLE
+
+_Constructor = TypeVar("_Constructor", bound=Callable[..., Value])
 
 
 def apply(name: str, /, *operands: Value, **attributes: Any) -> Value:
@@ -102,22 +104,32 @@ def elementwise(name: str, *operands: Operand) -> Value:
     return apply(name, *_values(*operands))
 
 
+def _named(constructor: _Constructor, name: str, operands: str) -> _Constructor:
+    """Return a constructor with the name of its op, and a sentence about it."""
+    constructor.__name__ = constructor.__qualname__ = name
+    constructor.__doc__ = f"Return the op ``{name}`` {operands}."
+    return constructor
+
+
 def _unary(name: str) -> Callable[[Value], Value]:
     def constructor(x: Value) -> Value:
         return apply(name, x)
 
-    constructor.__name__ = constructor.__qualname__ = name
-    constructor.__doc__ = f"Return the op ``{name}`` of x."
-    return constructor
+    return _named(constructor, name, "of x")
 
 
 def _binary(name: str) -> Callable[[Operand, Operand], Value]:
     def constructor(x: Operand, y: Operand) -> Value:
         return elementwise(name, x, y)
 
-    constructor.__name__ = constructor.__qualname__ = name
-    constructor.__doc__ = f"Return the op ``{name}`` of x and y."
-    return constructor
+    return _named(constructor, name, "of x and y")
+
+
+def _ternary(name: str) -> Callable[[Operand, Operand, Operand], Value]:
+    def constructor(x: Operand, y: Operand, z: Operand) -> Value:
+        return elementwise(name, x, y, z)
+
+    return _named(constructor, name, "of x, y and z")
 
 
 neg = _unary("neg")
@@ -192,6 +204,8 @@ stdtr, stdtrit = map(_binary, ("stdtr", "stdtrit"))
 bessel_j, bessel_y = map(_binary, ("bessel_j", "bessel_y"))
 bessel_i, bessel_i_scaled = map(_binary, ("bessel_i", "bessel_i_scaled"))
 bessel_k, bessel_k_scaled = map(_binary, ("bessel_k", "bessel_k_scaled"))
+coth_sum, log_mixture = map(_ternary, ("coth_sum", "log_mixture"))
+betainc, betaincinv = map(_ternary, ("betainc", "betaincinv"))
 
 use_constructors(add=add, sub=sub, mul=mul, div=div, power=power, neg=neg)
 
@@ -199,26 +213,6 @@ use_constructors(add=add, sub=sub, mul=mul, div=div, power=power, neg=neg)
 def power_mean(x: Operand, y: Operand, p: Operand, w: Operand, c: Operand) -> Value:
     """Return the op ``power_mean`` of x, y, p, w and c."""
     return elementwise("power_mean", x, y, p, w, c)
-
-
-def coth_sum(x: Operand, y: Operand, t: Operand) -> Value:
-    """Return the op ``coth_sum`` of x, y and t."""
-    return elementwise("coth_sum", x, y, t)
-
-
-def log_mixture(x: Operand, y: Operand, t: Operand) -> Value:
-    """Return the op ``log_mixture`` of x, y and t."""
-    return elementwise("log_mixture", x, y, t)
-
-
-def betainc(a: Operand, b: Operand, x: Operand) -> Value:
-    """Return the op ``betainc`` of a, b and x."""
-    return elementwise("betainc", a, b, x)
-
-
-def betaincinv(a: Operand, b: Operand, p: Operand) -> Value:
-    """Return the op ``betaincinv`` of a, b and p."""
-    return elementwise("betaincinv", a, b, p)
 
 
 def gt(x: Operand, y: Operand) -> Value:
@@ -346,21 +340,14 @@ def _reduction(name: str) -> Callable[[Value, Iterable[int]], Value]:
         ordered = tuple(sorted(axes))
         return apply(name, x, axes=ordered) if ordered else x
 
-    constructor.__name__ = constructor.__qualname__ = name
-    constructor.__doc__ = f"Return the op ``{name}`` of x over axes; x itself for no axes."
-    return constructor
+    return _named(constructor, name, "of x over axes; x itself for no axes")
 
 
 reduce_sum = _reduction("reduce_sum")
 reduce_prod = _reduction("reduce_prod")
 reduce_max = _reduction("reduce_max")
 reduce_min = _reduction("reduce_min")
-
-
-def logsumexp(x: Value, axes: Iterable[int]) -> Value:
-    """Return log(sum(exp(x))) over axes; x itself for no axes."""
-    ordered = tuple(sorted(axes))
-    return apply("logsumexp", x, axes=ordered) if ordered else x
+logsumexp = _reduction("logsumexp")
 
 
 def contract(x: Value, y: Value, spec: str) -> Value:

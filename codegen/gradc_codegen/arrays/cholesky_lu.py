@@ -24,7 +24,6 @@ def _write_cholesky(site: Site) -> None:
     """Write the lower factor of each matrix; it is made in double precision, as NumPy does."""
     stack, n, _ = stack_and_matrix(site.node.results[0].type.shape)
     which = range_of(n)
-    integers = () if which == "small" else ("n",)
     pointers = ("a", "l") if not site.scratch else ("a", "l", "wide")
     numbers = {"n": n}
     call(
@@ -34,7 +33,7 @@ def _write_cholesky(site: Site) -> None:
         pointers,
         stack,
         numbers,
-        integers,
+        which != "small",
         DType.F64,
     )
 
@@ -70,7 +69,7 @@ def _cholesky(made: Stacked, which: str) -> None:
 
         writer.plain_loop("0", "%n", row)
         made.fortran.call("potrf", "U", (n, factor, n, info))
-        status = writer.emit(f"load i32, ptr {info}")
+        status = writer.load("i32", info)
         made.either(bad, writer.emit(f"icmp ne i32 {status}, 0"))
 
     def matrix(number: str) -> None:
@@ -92,7 +91,7 @@ def _cholesky(made: Stacked, which: str) -> None:
         if factor != result:
             made.narrow(factor, result, count)
         nan = literal(float("nan"), made.dtype)
-        writer.where(writer.emit(f"load i1, ptr {bad}"), lambda: made.fill(result, count, nan))
+        writer.where(writer.load("i1", bad), lambda: made.fill(result, count, nan))
 
     made.each(matrix)
 
@@ -112,8 +111,8 @@ def _write_lu(site: Site) -> None:
     which = range_of(rows, columns)
     pointers = ["a", "f", "permutation", "copy", "pivots"][: 3 + len(site.scratch)]
     numbers = {"rows": rows, "columns": columns}
-    integers = () if which == "small" else tuple(numbers)
-    call(site, lambda made: _lu(made, which), which, pointers, stack, numbers, integers)
+    by_lapack = which != "small"
+    call(site, lambda made: _lu(made, which), which, pointers, stack, numbers, by_lapack)
 
 
 lu = WholeOp(_write_lu, _lu_scratch)
@@ -121,8 +120,7 @@ lu = WholeOp(_write_lu, _lu_scratch)
 
 def _lu(made: Stacked, which: str) -> None:
     writer = made.writer
-    writer.module.declare("declare i64 @llvm.smin.i64(i64, i64)")
-    steps = writer.at_entry("call i64 @llvm.smin.i64(i64 %rows, i64 %columns)")
+    steps = writer.minimum_at_entry("%rows", "%columns")
 
     def small(a: str, packed: str, order: str) -> None:
         loops = small_factorisations.lu(writer.module, made.dtype)
@@ -173,7 +171,7 @@ def _write_triangular_solve(site: Site) -> None:
         ("a", "b", "x"),
         stack,
         {"n": n, "columns": columns},
-        () if which == "small" else ("n", "columns"),
+        which != "small",
     )
 
 

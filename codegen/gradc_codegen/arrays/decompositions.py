@@ -46,7 +46,7 @@ def _write_qr(site: Site) -> None:
         ("a", "q", "r", "copy", "scales", "work"),
         stack,
         {"rows": rows, "columns": columns, "length": columns * BLOCK},
-        ("rows", "columns", "length"),
+        True,
         WORKING,
     )
 
@@ -55,7 +55,7 @@ qr = WholeOp(_write_qr, _qr_scratch)
 
 
 def _qr(made: Stacked) -> None:
-    writer, steps = made.writer, _smaller(made)
+    writer, steps = made.writer, made.writer.minimum_at_entry("%rows", "%columns")
     rows, columns, count, length = map(
         made.fortran.integer, ("%rows", "%columns", steps, "%length")
     )
@@ -89,11 +89,6 @@ def _qr(made: Stacked) -> None:
     writer.branch_if_less("0", steps, lambda: made.each(matrix))
 
 
-def _smaller(made: Stacked) -> str:
-    made.writer.module.declare("declare i64 @llvm.smin.i64(i64, i64)")
-    return made.writer.at_entry("call i64 @llvm.smin.i64(i64 %rows, i64 %columns)")
-
-
 # -- eigenvalues -----------------------------------------------------------------------------------
 
 
@@ -120,7 +115,7 @@ def _write_eigh(site: Site) -> None:
         ("a", "w", "v", "copy", "values", "work", "iwork"),
         stack,
         {"n": n, "length": length, "integers": integers},
-        ("n", "length", "integers"),
+        True,
         WORKING,
     )
 
@@ -174,11 +169,11 @@ def _unless_bad(
 ) -> None:
     """Write a factorisation of finite entries; where it fails the results are nan."""
     writer = made.writer
-    good = writer.emit(f"xor i1 {writer.emit(f'load i1, ptr {bad}')}, true")
+    good = writer.emit(f"xor i1 {writer.load('i1', bad)}, true")
 
     def attempt() -> None:
         factor()
-        status = writer.emit(f"load i32, ptr {info}")
+        status = writer.load("i32", info)
         made.either(bad, writer.emit(f"icmp ne i32 {status}, 0"))
 
     def spoil() -> None:
@@ -186,7 +181,7 @@ def _unless_bad(
             made.fill(target, count, literal(float("nan"), made.dtype))
 
     writer.where(good, attempt)
-    writer.where(writer.emit(f"load i1, ptr {bad}"), spoil)
+    writer.where(writer.load("i1", bad), spoil)
 
 
 # -- singular values -------------------------------------------------------------------------------
@@ -219,7 +214,7 @@ def _write_svd(site: Site) -> None:
         ("a", "u", "s", "vt", "copy", "u.copy", "values", "vt.copy", "work", "iwork"),
         stack,
         {"rows": rows, "columns": columns, "length": length},
-        ("rows", "columns", "length"),
+        True,
         WORKING,
     )
 
@@ -228,7 +223,7 @@ svd = WholeOp(_write_svd, _svd_scratch)
 
 
 def _svd(made: Stacked) -> None:
-    writer, steps = made.writer, _smaller(made)
+    writer, steps = made.writer, made.writer.minimum_at_entry("%rows", "%columns")
     rows, columns, count, length = map(
         made.fortran.integer, ("%rows", "%columns", steps, "%length")
     )

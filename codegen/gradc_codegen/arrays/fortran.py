@@ -107,10 +107,8 @@ class Fortran:
         writer = self._writer
         symbol = f"@{_PREFIX[self._dtype]}{routine}_"
         pointers = [*map(self.character, letters), *arguments]
-        types = ["ptr"] * len(pointers) + ["i64"] * len(letters)
-        writer.module.declare(f"declare void {symbol}({', '.join(types)})")
         given = [f"ptr {pointer}" for pointer in pointers] + ["i64 1"] * len(letters)
-        writer.do(f"call void {symbol}({', '.join(given)})")
+        writer.do(writer.module.call("void", symbol, *given))
 
     def _put(self, type_: str, value: str) -> str:
         place = self._writer.place(type_)

@@ -91,7 +91,7 @@ class Stacked:
 
     def either(self, place: str, condition: str) -> None:
         """Set a flag where a condition holds."""
-        have = self.writer.emit(f"load i1, ptr {place}")
+        have = self.writer.load("i1", place)
         self.writer.do(f"store i1 {self.writer.emit(f'or i1 {have}, {condition}')}, ptr {place}")
 
     def text(self, name: str, pointers: Sequence[str], numbers: Sequence[str]) -> str:
@@ -162,7 +162,7 @@ def call(
     pointers: Sequence[str],
     stack: Size,
     numbers: dict[str, Size],
-    integers: Sequence[str],
+    by_lapack: bool,
     working: DType | None = None,
 ) -> None:
     """Write the call of the function for a node's op and dtype, and define it.
@@ -174,7 +174,7 @@ def call(
     pointers: the names of its operands, results and scratch.
     stack: how many matrices there are.
     numbers: its sizes by name.
-    integers: the names of those that LAPACK takes; the kernel refuses what has no room in 32 bits.
+    by_lapack: whether LAPACK takes the sizes; the kernel refuses what has no room in 32 bits.
     working: the dtype in which it works; that of the operands by default.
     """
     dtype = site.node.operands[0].type.dtype
@@ -187,9 +187,8 @@ def call(
         return made.text(name, pointers, tuple(numbers))
 
     module.help(name, text)
-    for integer in integers:
-        size = numbers[integer]
-        if not isinstance(size, int) or size > LARGEST_INTEGER:
+    for size in numbers.values():
+        if by_lapack and (not isinstance(size, int) or size > LARGEST_INTEGER):
             site.refuse(site.writer.emit(f"icmp sgt i64 {site.size(size)}, {LARGEST_INTEGER}"))
     given = (*site.operands, *site.results, *site.scratch)
     site.call(name, given, tuple(map(site.size, (stack, *numbers.values()))))

@@ -73,7 +73,7 @@ def _define_row(
         def element(index: str) -> None:
             place = writer.add(start, writer.subtract(last, index) if reverse else index)
             here = [writer.load_at(type_, f"%in{i}", place) for i in range(count)]
-            before = writer.emit(f"load {type_}, ptr {running}")
+            before = writer.load(type_, running)
             put(step(writer, before, here), place)
 
         def first() -> None:

@@ -29,7 +29,6 @@ def _define_cholesky(module: Module, name: str, dtype: DType) -> str:
     """Work on the transpose, whose rows are contiguous, in l's upper triangle."""
     writer, type_, working = Writer(module, {}), "double", DType.F64
     n = "%n"
-    module.declare("declare double @llvm.sqrt.f64(double)")
 
     def at(row: str, column: str) -> str:
         return writer.add(writer.multiply(row, n), column)
@@ -45,7 +44,7 @@ def _define_cholesky(module: Module, name: str, dtype: DType) -> str:
 
     def eliminate(k: str) -> None:
         square = writer.load_at(type_, "%l", at(k, k))
-        pivot = writer.emit(f"call double @llvm.sqrt.f64(double {square})")
+        pivot = writer.emit(module.call("double", "@llvm.sqrt.f64", f"double {square}"))
         writer.store_at(type_, pivot, "%l", at(k, k))
         after = writer.add(k, "1")
 
@@ -107,21 +106,19 @@ def _define_lu(module: Module, name: str, dtype: DType) -> str:
     writer, type_ = Writer(module, {}), REGISTER[dtype]
     rows, columns = "%rows", "%columns"
     best, found = writer.place(type_), writer.place("i64")
-    module.declare("declare i64 @llvm.smin.i64(i64, i64)")
-    module.declare(f"declare {type_} @llvm.fabs.{suffix(dtype)}({type_})")
-    steps = writer.at_entry(f"call i64 @llvm.smin.i64(i64 {rows}, i64 {columns})")
+    steps = writer.minimum_at_entry(rows, columns)
 
     def at(row: str, column: str) -> str:
         return writer.add(writer.multiply(row, columns), column)
 
     def size(row: str, k: str) -> str:
         entry = writer.load_at(type_, "%f", at(row, k))
-        return writer.emit(f"call {type_} @llvm.fabs.{suffix(dtype)}({type_} {entry})")
+        return writer.emit(module.call(type_, f"@llvm.fabs.{suffix(dtype)}", f"{type_} {entry}"))
 
     def search(row: str, k: str) -> None:
         """Keep the first largest; the first nan is larger than all else."""
         here = size(row, k)
-        largest = writer.emit(f"load {type_}, ptr {best}")
+        largest = writer.load(type_, best)
         larger = writer.emit(f"fcmp ugt {type_} {here}, {largest}")
         open_ = writer.emit(f"fcmp ord {type_} {largest}, {largest}")
         take = writer.emit(f"and i1 {larger}, {open_}")
@@ -129,7 +126,7 @@ def _define_lu(module: Module, name: str, dtype: DType) -> str:
             f"store {type_} {writer.emit(f'select i1 {take}, {type_} {here}, {type_} {largest}')}"
             f", ptr {best}"
         )
-        before = writer.emit(f"load i64, ptr {found}")
+        before = writer.load("i64", found)
         chosen = writer.emit(f"select i1 {take}, i64 {row}, i64 {before}")
         writer.do(f"store i64 {chosen}, ptr {found}")
 
@@ -138,7 +135,7 @@ def _define_lu(module: Module, name: str, dtype: DType) -> str:
         writer.do(f"store i64 {k}, ptr {found}")
         after = writer.add(k, "1")
         writer.plain_loop(after, rows, lambda row: search(row, k))
-        pivot_row = writer.emit(f"load i64, ptr {found}")
+        pivot_row = writer.load("i64", found)
 
         def exchange_in(column: str) -> None:
             exchange(writer, type_, "%f", at(k, column), at(pivot_row, column))

@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gradc_codegen.abi import LLVM_TYPES, Signature
+from gradc_codegen.abi import Signature
 from gradc_codegen.machine.jit import LoadedModule, compile_module
 from gradc_codegen.target.target import LOCK
+from gradc_codegen.text.module import MEMORY
 from gradc_ir.core.types import DType, Type
 
 # Offsets in bytes: PyObject.ob_type; PyArrayObject_fields data, nd, dimensions, descr, flags.
@@ -83,7 +84,7 @@ def entry_text(signature: Signature) -> str:
         assert argument.type is not None
         given, dtype = load("ptr", "%args", 8 * (2 + position)), argument.type.dtype
         if argument.by_value:
-            number = load(LLVM_TYPES[dtype], writer.scalar(given, table, dtype), 0)
+            number = load(MEMORY[dtype], writer.scalar(given, table, dtype), 0)
             arguments.append(f"{argument.llvm} {number}")
             continue
         writer.array(given, table, dtype, argument.type.rank)

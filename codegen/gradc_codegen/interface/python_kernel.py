@@ -17,8 +17,9 @@ from gradc_codegen.interface.tape_growth import TapeTooLong, first_steps, most_b
 from gradc_codegen.machine.jit import LoadedModule, compile_module
 from gradc_ir.core import sizes
 from gradc_ir.core.binding import bind_sizes
+from gradc_ir.core.foreign import C_TYPES
 from gradc_ir.core.graph import Function
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.types import Type
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.interpreter import tape
 
@@ -32,14 +33,6 @@ _RELEASE_BYTES = 16384
 _MOST_PLANS = 256
 # Scratch is kept between calls, one piece a thread for all kernels, up to this many bytes.
 _KEPT_SCRATCH = 64 * 2**20
-
-_C_TYPES: dict[DType, type[Any]] = {
-    DType.F64: ctypes.c_double,
-    DType.F32: ctypes.c_float,
-    DType.I64: ctypes.c_int64,
-    DType.I32: ctypes.c_int32,
-    DType.BOOL: ctypes.c_uint8,
-}
 
 
 class KernelStatus(Exception):
@@ -285,7 +278,8 @@ def _scratch_of(size: int) -> Array:
 def _c_type(argument: Argument) -> type[Any]:
     if argument.type is None or not argument.by_value:
         return ctypes.c_void_p
-    return _C_TYPES[argument.type.dtype]
+    found: type[Any] = C_TYPES[argument.type.dtype]
+    return found
 
 
 def _number(number: float, type_: Type, function: str, name: str) -> Array:

@@ -81,7 +81,7 @@ class _DoubleBuffered(Carry):
         self.site.begin(init, self.position, self.place)
 
     def arguments(self) -> tuple[str, str]:
-        self.now, self.then = (self.site.writer.emit(f"load ptr, ptr {x}") for x in self.slots)
+        self.now, self.then = (self.site.writer.load("ptr", slot) for slot in self.slots)
         return f"ptr {self.now}", f"ptr {self.then}"
 
     def step(self) -> None:
@@ -90,7 +90,7 @@ class _DoubleBuffered(Carry):
 
     def end(self) -> None:
         writer = self.site.writer
-        last = writer.emit(f"load ptr, ptr {self.slots[0]}")
+        last = writer.load("ptr", self.slots[0])
         elsewhere = writer.emit(f"icmp ne ptr {last}, {self.place}")
         writer.where(elsewhere, lambda: self.site.copy(self.type, last, self.place))
         for slot in self.slots:

@@ -174,7 +174,7 @@ class Control(ControlSite):
         writer.start(head)
         writer.open()
         self.call(0, [*asked, *(carry.arguments()[0] for carry in carries)], [f"ptr {holds}"])
-        flag = writer.emit(f"icmp ne i8 {writer.emit(f'load i8, ptr {holds}')}, 0")
+        flag = writer.emit(f"icmp ne i8 {writer.load('i8', holds)}, 0")
         writer.do(f"br i1 {flag}, label %{inside}, label %{done}")
         writer.start(inside)
         index = writer.load_at("i64", count, "0")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
-from gradc_codegen.abi import LLVM_TYPES
 from gradc_codegen.arrays.whole_array_ops import arrays_of
 from gradc_codegen.lower.elements import Place
 from gradc_codegen.lower.lowering import Lowering
@@ -99,7 +98,7 @@ class ControlSite:
         if value.type.shape:
             return f"ptr {self.whole(value)}"
         register = self.elements.element(value, ())
-        type_ = LLVM_TYPES[value.type.dtype]
+        type_ = MEMORY[value.type.dtype]
         if type_ != "i8":
             return f"{type_} {register}"
         if register in ("true", "false"):
@@ -110,8 +109,8 @@ class ControlSite:
         """Return what is at a place as an argument of a body."""
         if type_.shape:
             return f"ptr {place}"
-        llvm = LLVM_TYPES[type_.dtype]
-        return f"{llvm} {self.writer.emit(f'load {llvm}, ptr {place}')}"
+        llvm = MEMORY[type_.dtype]
+        return f"{llvm} {self.writer.load(llvm, place)}"
 
     def copy(self, type_: Type, source: str, target: str) -> None:
         """Write a loop that copies an array."""

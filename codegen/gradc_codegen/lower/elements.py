@@ -64,22 +64,25 @@ class Elements:
         self.arena = arena
         self._maps: dict[Node, tuple[IndexMap, ...]] = {}
         self._offsets: list[str] = []
-        self._pointers: dict[Buffer, str] = {}
-        self._bases: dict[Value, str] = {}
-        self._wanted: dict[int, str] = {}
-        self._scalars: dict[int, str] = {}
+        # what is computed at the entry: where buffers and values begin, and flags, by number
+        self._at_entry: dict[Buffer | Value | tuple[str, int], str] = {}
 
     # -- addresses ---------------------------------------------------------------------------------
 
     def pointer(self, buffer: Buffer) -> str:
         """Return where a buffer begins."""
-        found = self._pointers.get(buffer)
-        if found is None:
+
+        def instruction() -> str:
             offset = str(buffer.offset) if buffer.slot < 0 else self._slot_offset(buffer.slot)
-            found = self.writer.at_entry(
-                f"getelementptr inbounds i8, ptr {self.arena}, i64 {offset}"
-            )
-            self._pointers[buffer] = found
+            return f"getelementptr inbounds i8, ptr {self.arena}, i64 {offset}"
+
+        return self._once(buffer, instruction)
+
+    def _once(self, key: Buffer | Value | tuple[str, int], instruction: Callable[[], str]) -> str:
+        """Return the register of an instruction at the entry, which is written when first asked."""
+        found = self._at_entry.get(key)
+        if found is None:
+            found = self._at_entry[key] = self.writer.at_entry(instruction())
         return found
 
     def _slot_offset(self, slot: int) -> str:
@@ -94,26 +97,19 @@ class Elements:
         """Return the flag that says whether the caller wants an output."""
         if self._plan.all_wanted:
             return "true"
-        found = self._wanted.get(output)
-        if found is None:
-            found = self._wanted[output] = self.writer.at_entry(f"icmp ne ptr %out{output}, null")
-        return found
+        return self._once(("wanted", output), lambda: f"icmp ne ptr %out{output}, null")
 
     def base(self, value: Value, storage: Storage) -> str:
         """Return where a value in memory begins: its output if that is wanted, or its scratch."""
-        found = self._bases.get(value)
-        if found is None:
-            if storage.is_output_only:
-                return f"%out{storage.output}"
-            assert storage.buffer is not None
-            found = self.pointer(storage.buffer)
-            if storage.output >= 0:
-                flag = self.wanted(storage.output)
-                found = self.writer.at_entry(
-                    f"select i1 {flag}, ptr %out{storage.output}, ptr {found}"
-                )
-            self._bases[value] = found
-        return found
+        if storage.is_output_only:
+            return f"%out{storage.output}"
+        assert storage.buffer is not None
+        scratch, output = self.pointer(storage.buffer), storage.output
+        if output < 0:
+            return scratch
+        return self._once(
+            value, lambda: f"select i1 {self.wanted(output)}, ptr %out{output}, ptr {scratch}"
+        )
 
     def place(self, value: Value, index: tuple[str, ...]) -> Place:
         """Return where an element of a value in memory is."""
@@ -198,11 +194,7 @@ class Elements:
                 return literal(node.attributes["value"].array.item(), value.type.dtype)
             if name == "param" and not index:
                 return self._scalar(node.attributes["index"], value.type.dtype)
-        key = (value, index)
-        known = self.writer.known(key)
-        if known is None:
-            known = self.writer.remember(key, self._element(value, storage, index))
-        return known
+        return self.writer.once((value, index), lambda: self._element(value, storage, index))
 
     def _element(self, value: Value, storage: Storage | None, index: tuple[str, ...]) -> str:
         dtype = value.type.dtype
@@ -232,10 +224,7 @@ class Elements:
     def _scalar(self, position: int, dtype: DType) -> str:
         if dtype is not DType.BOOL:
             return f"%in{position}"
-        found = self._scalars.get(position)
-        if found is None:
-            found = self._scalars[position] = self.writer.at_entry(f"icmp ne i8 %in{position}, 0")
-        return found
+        return self._once(("scalar", position), lambda: f"icmp ne i8 %in{position}, 0")
 
     def maps(self, node: Node) -> tuple[IndexMap, ...]:
         """Return the index maps of a node."""
@@ -274,6 +263,13 @@ class Elements:
             index[at] if type(at) is int else self._index(node, axis, at, index)
             for axis, at in enumerate(self.maps(node)[position])
         )
+
+    def operands(self, node: Node, own: list[str]) -> list[str]:
+        """Return the elements a node reads of its operands, given the index of its own dims."""
+        return [
+            self.element(operand, self.read_at(node, i, tuple(own)))
+            for i, operand in enumerate(node.operands)
+        ]
 
     def _index(self, node: Node, axis: int, at: Index, index: tuple[str, ...]) -> str:
         writer = self.writer
@@ -329,8 +325,7 @@ class Elements:
             unused = writer.emit_vector(f"xor {type_} {writer.mask}, splat (i1 true)")
             condition = writer.emit_vector(f"or {type_} {condition}, {unused}")
         name = f"@llvm.vector.reduce.and.v{writer.lanes}i1"
-        writer.module.declare(f"declare i1 {name}({type_})")
-        return writer.emit(f"call i1 {name}({type_} {condition})")
+        return writer.emit(writer.module.call("i1", name, f"{type_} {condition}"))
 
     # -- reads under a guard -----------------------------------------------------------------------
 

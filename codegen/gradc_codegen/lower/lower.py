@@ -303,18 +303,11 @@ class FunctionLowering:
         node = statement.node
         if node.op.name == "contract":
             dtype = statement.value.type.dtype
-            product = lower_word(self.writer, "mul", dtype, self._pair(node, own))
+            product = lower_word(self.writer, "mul", dtype, self.elements.operands(node, own))
             holds = counts(self.writer, node, own)
             zero = literal(0.0 if dtype.is_float else 0, dtype)
             return product if holds == "true" else select(self.writer, dtype, holds, product, zero)
         return self.elements.compute(node, tuple(own))
-
-    def _pair(self, node: Node, own: list[str]) -> list[str]:
-        elements = self.elements
-        return [
-            elements.element(operand, elements.read_at(node, i, tuple(own)))
-            for i, operand in enumerate(node.operands)
-        ]
 
     def _reduce(self, statement: Statement, own: list[str]) -> None:
         running = self.running.get(statement)
@@ -331,7 +324,7 @@ class FunctionLowering:
         node = statement.node
         if node.op.name == "contract":
             return self._value(statement, own)
-        return self._pair(node, own)[0]
+        return self.elements.operands(node, own)[0]
 
     def _finished(self, statement: Statement, register: str, own: list[str]) -> None:
         """Put one finished element of a statement's value where it lives, and into outputs."""

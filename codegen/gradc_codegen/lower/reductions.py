@@ -96,7 +96,7 @@ class Running:
         # while a group is joined in registers: the partial at hand, once it has an element
         self.in_registers = False
         self.partial: str | None = None
-        self._stack: dict[str, tuple[str, str]] = {}
+        self._stack: dict[str, _Cell] = {}
         if self._register:
             self._reserve("total", self._type)
         if state.is_free_along:
@@ -112,12 +112,12 @@ class Running:
     # -- places ------------------------------------------------------------------------------------
 
     def _reserve(self, name: str, type_: str) -> None:
-        self._stack[name] = (self.elements.writer.stack(type_), type_)
+        self._stack[name] = _Cell(self.elements.writer.stack(type_), type_)
 
     def _cell(self, name: str, own: list[str], buffer: Buffer | None) -> _Cell:
         found = self._stack.get(name)
         if found is not None:
-            return _Cell(*found)
+            return found
         assert buffer is not None
         return self._scratch(buffer, self._inner(own))
 
@@ -129,7 +129,7 @@ class Running:
 
     def _total(self, own: list[str]) -> _Cell:
         if self._register:
-            return _Cell(*self._stack["total"])
+            return self._stack["total"]
         index = tuple(own[dim] for dim in self.statement.axis_dims)
         value = self.statement.value
         return _Cell(
@@ -149,9 +149,9 @@ class Running:
         writer = self.elements.writer
         buffer = self.state.partials
         if buffer is None:
-            pointer, type_ = self._stack["partials"]
+            array = self._stack["partials"]
             address = writer.emit(
-                f"getelementptr inbounds {type_}, ptr {pointer}, i64 0, i64 {lane}"
+                f"getelementptr inbounds {array.type}, ptr {array.pointer}, i64 0, i64 {lane}"
             )
             return _Cell(address, self._type)
         width = "1"
@@ -215,7 +215,7 @@ class Running:
             total = writer.spread(total, REGISTER[self.dtype])
         self._each(lambda own: self._store(self._total(own), total))
         if self.state.is_free_along and not self.state.inner:
-            self._store(_Cell(*self._stack["row"]), start)
+            self._store(self._stack["row"], start)
 
     def begin_chunk(self) -> None:
         """Write the chunk's start."""
@@ -226,7 +226,7 @@ class Running:
         """Write the partials' start."""
         start = identity(self.statement)
         if "row" in self._stack:
-            self._store(_Cell(*self._stack["row"]), start)
+            self._store(self._stack["row"], start)
         elif self.state.along == 1:
 
             def write(own: list[str]) -> None:
@@ -240,7 +240,7 @@ class Running:
         if "row" in self._stack:
             own = self._index_of(self.statement)
             self._join_into(
-                self._chunk(own), self._reduced(self._load(_Cell(*self._stack["row"])), self.lanes)
+                self._chunk(own), self._reduced(self._load(self._stack["row"]), self.lanes)
             )
         elif self.state.along == 1:
 
@@ -264,10 +264,7 @@ class Running:
     def step(self, own: list[str]) -> None:
         """Join the element at the index of all dims."""
         node, elements = self.statement.node, self.elements
-        operands = [
-            elements.element(operand, elements.read_at(node, i, tuple(own)))
-            for i, operand in enumerate(node.operands)
-        ]
+        operands = elements.operands(node, own)
         holds = "true"
         if not self.is_narrowed:
             holds = triangular_bounds.counts(elements.writer, node, own)
@@ -289,11 +286,11 @@ class Running:
         writer = self.elements.writer
         if self.state.is_free_along and not self.state.inner:
             own = self._index_of(self.statement)
-            row = self._load(_Cell(*self._stack["row"]))
+            row = self._load(self._stack["row"])
             self._join_into(self._total(own), self._reduced(row, self.state.along))
-        total = self._load(_Cell(*self._stack["total"])) if self._register else None
-        for place, type_ in self._stack.values():
-            writer.release(type_, place)
+        total = self._load(self._stack["total"]) if self._register else None
+        for cell in self._stack.values():
+            writer.release(cell.type, cell.pointer)
         return total
 
     def narrowed(self, loop: Loop) -> triangular_bounds.Range | None:
@@ -316,7 +313,7 @@ class Running:
             if state.inner:
                 self._join_into(self._total(own), self._reduced(x, writer.lanes))
             else:
-                row = _Cell(*self._stack["row"])
+                row = self._stack["row"]
                 self._store(row, self._join(self._load(row), x))
         elif not state.grouped:
             self._in_order(self._total(own), operands)
@@ -365,7 +362,7 @@ class Running:
     def _in_group(self, operands: list[str], own: list[str]) -> None:
         """Join the lanes to the partials; a whole group of them makes its sum at once."""
         writer = self.elements.writer
-        row = _Cell(*self._stack["row"]) if "row" in self._stack else None
+        row = self._stack.get("row")
         partial = self._load(row) if row is not None else None
         mask = writer.mask
         type_ = REGISTER[self.dtype]

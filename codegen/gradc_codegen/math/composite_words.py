@@ -8,7 +8,7 @@ from typing import Any
 from gradc_codegen.lazy_table import LazyTable
 from gradc_codegen.math import functions
 from gradc_codegen.math.scipy_words import is_special
-from gradc_codegen.text.module import REGISTER, Module, literal, suffix
+from gradc_codegen.text.module import REGISTER, Module, literal, suffix, vector_type
 from gradc_ir.core.types import DType
 
 # the bodies of SciPy's words
@@ -47,8 +47,8 @@ def reference(module: Module, word: str, dtype: DType, lanes: int = 1) -> str:
 
 def _define(module: Module, name: str, dtype: DType, lanes: int, parameters: str, body: str) -> str:
     """Fill a body's blanks: T is the type, B that of conditions; others are numbers, functions."""
-    type_ = REGISTER[dtype] if lanes == 1 else f"<{lanes} x {REGISTER[dtype]}>"
-    blanks = {"T": type_, "B": "i1" if lanes == 1 else f"<{lanes} x i1>"}
+    type_ = vector_type(REGISTER[dtype], lanes)
+    blanks = {"T": type_, "B": vector_type("i1", lanes)}
     if dtype.is_float:
         for number in (0.0, 0.5, 1.0, -1.0):
             # a number of a narrower dtype is rounded to it, as NumPy does

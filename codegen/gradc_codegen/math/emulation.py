@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from typing import TypeAlias
 
 from gradc_codegen.lazy_table import LazyTable
-from gradc_codegen.math.emitted.builder import Float, text_of
+from gradc_codegen.math.emitted.builder import Float, text_of, widened
 from gradc_codegen.target.target import Target, has_instruction
 from gradc_ir.core.types import DType
 from gradc_ir.errors import ExportError
@@ -88,20 +88,9 @@ def _definition(name: str, lanes: int, dtype: DType) -> tuple[str, list[str]]:
     if name == "floor":
         return text_of(full, floor, dtype, 1, lanes)
     if dtype is DType.F64:
-        text, declarations = text_of(full, _FMA["fma_double"], dtype, 3, lanes)
-        before, head, own = text.rpartition("define ")
-        return before + head + own.replace(") {", ") noinline {", 1), declarations
-    single, double = (t if lanes == 1 else f"<{lanes} x {t}>" for t in ("float", "double"))
+        return text_of(full, _FMA["fma_double"], dtype, 3, lanes, attributes="noinline")
     text, declarations = text_of(f"{full}.wide", _FMA["fma_to_odd"], DType.F64, 3, lanes)
-    lines = [
-        f"define internal {single} {full}({single} %x0, {single} %x1, {single} %x2) {{",
-        *(f"  %wide{i} = fpext {single} %x{i} to {double}" for i in range(3)),
-        f"  %found = call {double} {full}.wide({double} %wide0, {double} %wide1, {double} %wide2)",
-        f"  %narrow = fptrunc {double} %found to {single}",
-        f"  ret {single} %narrow",
-        "}",
-    ]
-    return "\n".join([text, *lines]), declarations
+    return f"{text}\n{widened(full, f'{full}.wide', 3, lanes)}", declarations
 
 
 def floor(x: Float) -> Float:

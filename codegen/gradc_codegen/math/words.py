@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradc_codegen.math import composite_words, functions
 from gradc_codegen.text.indices import is_vector
-from gradc_codegen.text.module import REGISTER, Module
+from gradc_codegen.text.module import REGISTER, Module, vector_type
 from gradc_codegen.text.vectors import joined, piece
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.types import DType
@@ -29,7 +29,7 @@ def call(writer: Writer, word: str, dtype: DType, operands: list[str]) -> str:
 
 
 def _call(writer: Writer, word: str, dtype: DType, operands: list[str], lanes: int) -> str:
-    type_ = REGISTER[dtype] if lanes == 1 else f"<{lanes} x {REGISTER[dtype]}>"
+    type_ = vector_type(REGISTER[dtype], lanes)
     name = _function(writer.module, word, dtype, lanes)
     arguments = ", ".join(f"{type_} {operand}" for operand in operands)
     mark = ""

@@ -26,6 +26,7 @@ class StatementKind(Enum):
     WHOLE = "whole"  # all results of an op on whole arrays, outside all loops
 
 
+@dataclass(eq=False, slots=True)
 class Statement:
     """One computation over dims: all elements of a value, or part of them.
 
@@ -39,75 +40,44 @@ class Statement:
     labels: the label of each dim.
     axis_dims: for each axis of the value the dim that is its index, -1 for a computed index.
     sequential: the dim it reduces, or must go through in ascending order; -1 for none.
+    operand: the operand that a piece writes.
+    inputs: the statements it reads, and where.
+    sources: the values it reads that no statement computes, and where.
+    after: what reads that which it overwrites.
+    outputs: which results of the function its values are.
+    loops: those around it, outermost first, each with the dim it is.
+    shared: how many of its loops, the outermost ones, all its readers are in.
+    sums_rows: whether it sums the rows of a matrix that nothing else reads, see ``schedule``.
     """
 
-    __slots__ = (
-        "after",
-        "axis_dims",
-        "choice",
-        "dim_axis",
-        "dims",
-        "inputs",
-        "kind",
-        "labels",
-        "latest",
-        "loops",
-        "node",
-        "number",
-        "operand",
-        "others",
-        "outputs",
-        "part",
-        "phase",
-        "position",
-        "remaining",
-        "scope",
-        "sequential",
-        "shared",
-        "sources",
-        "sums_rows",
-        "value",
-        "volumes",
-    )
-
-    def __init__(
-        self,
-        number: int,
-        node: Node,
-        value: Value,
-        kind: StatementKind = StatementKind.MAP,
-        dims: tuple[Size, ...] = (),
-        labels: tuple[int, ...] = (),
-        axis_dims: tuple[int, ...] = (),
-        sequential: int = -1,
-        operand: int = -1,
-    ) -> None:
-        self.number = number
-        self.node = node
-        self.value = value
-        self.kind = kind
-        self.dims = dims
-        self.labels = labels
-        self.axis_dims = axis_dims
-        self.sequential = sequential
-        self.operand = operand  # the operand a piece writes
-        # tuples, because most are empty and there are many statements
-        self.inputs: tuple[tuple[Statement, Reading], ...] = ()
-        self.sources: tuple[tuple[Value, Reading], ...] = ()
-        self.after: tuple[Statement, ...] = ()  # what reads that which it overwrites
-        self.others: tuple[Value, ...] = ()
-        self.outputs: tuple[int, ...] = ()  # results of the function its values are
-        self.loops: tuple[tuple[Loop, int], ...] = ()  # outermost first, each with the dim it is
-        self.shared = 0  # how many of its loops, the outermost ones, all its readers are in
-        self.part = self.position = 0
-        # whether it sums the rows of a matrix that nothing else reads, see `schedule`
-        self.sums_rows = False
-        # used while scheduling
-        self.scope = self.phase = self.latest = 0
-        self.choice = -1
-        self.dim_axis: tuple[int, ...] = ()
-        self.remaining: tuple[int, ...] = ()
-        self.volumes: tuple[float, ...] = ()
+    number: int
+    node: Node
+    value: Value
+    kind: StatementKind = StatementKind.MAP
+    dims: tuple[Size, ...] = ()
+    labels: tuple[int, ...] = ()
+    axis_dims: tuple[int, ...] = ()
+    sequential: int = -1
+    operand: int = -1
+    # tuples, because most are empty and there are many statements
+    inputs: tuple[tuple[Statement, Reading], ...] = ()
+    sources: tuple[tuple[Value, Reading], ...] = ()
+    after: tuple[Statement, ...] = ()
+    others: tuple[Value, ...] = ()
+    outputs: tuple[int, ...] = ()
+    loops: tuple[tuple[Loop, int], ...] = ()
+    shared: int = 0
+    part: int = 0
+    position: int = 0
+    sums_rows: bool = False
+    # used while scheduling
+    scope: int = 0
+    phase: int = 0
+    latest: int = 0
+    choice: int = -1
+    dim_axis: tuple[int, ...] = ()
+    remaining: tuple[int, ...] = ()
+    volumes: tuple[float, ...] = ()
 
     @property
     def values(self) -> tuple[Value, ...]:

@@ -117,8 +117,8 @@ def lower_word(writer: Writer, word: str, dtype: DType, operands: list[str]) -> 
     if word == "abs" and not dtype.is_float:  # the most negative one stays
         type_ = writer.type_of(REGISTER[dtype], vector)
         name = f"@llvm.abs.{suffix(dtype, writer.lanes if vector else 1)}"
-        writer.module.declare(f"declare {type_} {name}({type_}, i1)")
-        return writer.write(vector, f"call {type_} {name}({type_} {operands[0]}, i1 false)")
+        call = writer.module.call(type_, name, f"{type_} {operands[0]}", "i1 false")
+        return writer.write(vector, call)
     return words.call(writer, word, dtype, operands)
 
 
@@ -141,9 +141,8 @@ def call_intrinsic(writer: Writer, name: str, dtype: DType, operands: list[str])
         operands = [writer.spread(operand, REGISTER[dtype]) for operand in operands]
     type_ = writer.type_of(REGISTER[dtype], vector)
     full = f"@llvm.{name}.{suffix(dtype, writer.lanes if vector else 1)}"
-    writer.module.declare(f"declare {type_} {full}({', '.join([type_] * len(operands))})")
-    arguments = ", ".join(f"{type_} {operand}" for operand in operands)
-    return writer.write(vector, f"call {type_} {full}({arguments})")
+    arguments = (f"{type_} {operand}" for operand in operands)
+    return writer.write(vector, writer.module.call(type_, full, *arguments))
 
 
 def multiply_add(writer: Writer, dtype: DType, x: str, y: str, z: str) -> str:
@@ -169,8 +168,7 @@ def cast(writer: Writer, x: str, source: DType, target: DType) -> str:
     if source.is_float and target.is_integer:
         lanes = writer.lanes if vector else 1
         name = f"@llvm.fptosi.sat.{suffix(target, lanes)}.{suffix(source, lanes)}"
-        writer.module.declare(f"declare {want} {name}({have})")
-        return writer.write(vector, f"call {want} {name}({have} {x})")
+        return writer.write(vector, writer.module.call(want, name, f"{have} {x}"))
     return writer.write(vector, f"{_CONVERSIONS[source, target]} {have} {x} to {want}")
 
 

@@ -26,11 +26,15 @@ class Labels:
         """Return the label of an axis of a value."""
         return self._find(self._first[value] + axis)
 
+    def of_axes(self, value: Value) -> tuple[int, ...]:
+        """Return the labels of all axes of a value."""
+        return tuple(self.of(value, axis) for axis in range(value.type.rank))
+
     def of_dims(self, node: Node) -> tuple[int, ...]:
         """Return the labels of a node's own dims."""
         result = node.results[0]
         rank = result.type.rank
-        labels = [self.of(result, axis) for axis in range(rank)]
+        labels = [*self.of_axes(result)]
         for dim in range(rank, len(own_dims(node))):
             map_ = index_maps(node)[0]
             labels.append(self.of(node.operands[0], map_.index(dim)))

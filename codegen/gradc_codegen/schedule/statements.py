@@ -181,11 +181,8 @@ class StatementBuilder:
         value = node.results[0]
         overwrites = self._overwriting.is_in_place(node)
         if not overwrites:
-            rank = value.type.rank
-            labels = tuple(self._labels.of(value, axis) for axis in range(rank))
-            copy = self._new(node, StatementKind.BASE, value.type.shape, labels, identity(rank))
-            self._connect(copy, self._recomputed.of(x))
-        part_labels = tuple(self._labels.of(part, axis) for axis in range(part.type.rank))
+            copy = self._over_axes(node, StatementKind.BASE, value, x)
+        part_labels = self._labels.of_axes(part)
         axis_dims = scatter_dims(node)
         # where an axis counts no element is written twice
         sequential = 0 if indices[0].type.rank and 0 not in axis_dims else -1
@@ -202,50 +199,53 @@ class StatementBuilder:
             writes.inputs += ((copy, axis_dims),)
             self._writers[value] = (copy, writes)
 
-    def _add_update(self, node: Node) -> None:
-        """Add the writes of a window into an array that is overwritten."""
-        piece = self._piece(node, node.results[0])
-        piece.after = self._before(node)
-        self._writers[node.results[0]] = (piece,)
+    def _over_axes(self, node: Node, kind: StatementKind, value: Value, read: Value) -> Statement:
+        """Return a new statement that writes a value, each element from the same of another."""
+        labels = self._labels.of_axes(value)
+        own = identity(value.type.rank)
+        made = self._new(node, kind, value.type.shape, labels, own, value=value)
+        self._connect(made, self._recomputed.of(read))
+        return made
 
-    def _piece(self, node: Node, value: Value) -> Statement:
-        """Return a new statement that writes an update's window into an array."""
-        part = node.operands[1]
-        labels = tuple(self._labels.of(part, axis) for axis in range(part.type.rank))
-        dims = target_dims(node)
+    def _piece(
+        self, node: Node, value: Value, position: int, axis_dims: tuple[int, ...]
+    ) -> Statement:
+        """Return a new statement that writes an operand into its window of a value."""
+        part = node.operands[position]
+        labels = self._labels.of_axes(part)
         piece = self._new(
-            node, StatementKind.PIECE, part.type.shape, labels, dims, operand=1, value=value
+            node,
+            StatementKind.PIECE,
+            part.type.shape,
+            labels,
+            axis_dims,
+            operand=position,
+            value=value,
         )
         self._connect(piece, self._recomputed.of(part))
         return piece
+
+    def _add_update(self, node: Node) -> None:
+        """Add the writes of a window into an array that is overwritten."""
+        piece = self._piece(node, node.results[0], 1, target_dims(node))
+        piece.after = self._before(node)
+        self._writers[node.results[0]] = (piece,)
 
     def _add_pieces(self, node: Node) -> None:
         """Add one statement for each operand of a long concatenation."""
         value = node.results[0]
         axis: int = node.attributes["axis"]
         axis_dims = tuple(-1 if i == axis else i for i in range(value.type.rank))
-        pieces = []
-        for position, operand in enumerate(node.operands):
-            labels = tuple(self._labels.of(operand, i) for i in range(operand.type.rank))
-            piece = self._new(
-                node, StatementKind.PIECE, operand.type.shape, labels, axis_dims, operand=position
-            )
-            self._connect(piece, self._recomputed.of(operand))
-            pieces.append(piece)
-        self._writers[value] = tuple(pieces)
+        self._writers[value] = tuple(
+            self._piece(node, value, i, axis_dims) for i in range(len(node.operands))
+        )
 
     def _add_run(self, run: list[Node]) -> None:
         """Add the start of an array and the updates that are written into it, in order."""
         value = run[-1].results[0]
-        base = run[0].operands[0]
-        rank = value.type.rank
-        labels = tuple(self._labels.of(value, axis) for axis in range(rank))
-        writer = self._new(
-            run[0], StatementKind.BASE, value.type.shape, labels, identity(rank), value=value
-        )
-        self._connect(writer, self._recomputed.of(base))
+        writer = self._over_axes(run[0], StatementKind.BASE, value, run[0].operands[0])
         for node in run:
-            piece = self._piece(node, value)
+            piece = self._piece(node, value, 1, target_dims(node))
             piece.inputs += ((writer, piece.axis_dims),)
             writer = piece
         # what reads the last update comes after all of them
@@ -266,11 +266,5 @@ class StatementBuilder:
                 placed.add(value)
                 writers[-1].outputs += (position,)
                 continue
-            rank = value.type.rank
-            labels = tuple(self._labels.of(value, axis) for axis in range(rank))
-            shape = value.type.shape
-            made = self._new(
-                value.node, StatementKind.COPY, shape, labels, identity(rank), value=value
-            )
+            made = self._over_axes(value.node, StatementKind.COPY, value, value)
             made.outputs = (position,)
-            self._connect(made, self._recomputed.of(value))

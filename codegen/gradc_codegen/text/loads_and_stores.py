@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gradc_codegen.text.indices import Lane, varies
-from gradc_codegen.text.module import MEMORY
+from gradc_codegen.text.module import MEMORY, suffix
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.types import DType
-
-_NAMES = {DType.F64: "f64", DType.F32: "f32", DType.I64: "i64", DType.I32: "i32", DType.BOOL: "i8"}
 
 
 class _Lanes(NamedTuple):
@@ -41,18 +39,16 @@ class Memory:
         """Write a load; returns the register, of the dtype as it is in memory."""
         writer = self._writer
         if not varies(position):
-            return writer.emit(f"load {MEMORY[dtype]}, ptr {self.pointer(base, position, dtype)}")
+            return writer.load(MEMORY[dtype], self.pointer(base, position, dtype))
         type_ = writer.type_of(MEMORY[dtype], True)
         at = self._lanes(base, position, dtype, mask)
         if not at.mask:
             return writer.emit_vector(f"load {type_}, {at.pointers}, align {dtype.bytes}")
         way = "load" if at.pointers.startswith("ptr") else "gather"
+        alignment, rest = f"i32 {dtype.bytes}", f"{type_} zeroinitializer"
         name = f"@llvm.masked.{way}.{at.suffix}"
-        kinds = [_type_in(at.pointers), "i32", _type_in(at.mask), type_]
-        writer.module.declare(f"declare {type_} {name}({', '.join(kinds)})")
         return writer.emit_vector(
-            f"call {type_} {name}({at.pointers}, i32 {dtype.bytes}, {at.mask}, "
-            f"{type_} zeroinitializer)"
+            writer.module.call(type_, name, at.pointers, alignment, at.mask, rest)
         )
 
     def store(
@@ -70,25 +66,22 @@ class Memory:
             writer.do(f"store {type_} {register}, {at.pointers}, align {dtype.bytes}")
             return
         way = "store" if at.pointers.startswith("ptr") else "scatter"
-        name = f"@llvm.masked.{way}.{at.suffix}"
-        kinds = [type_, _type_in(at.pointers), "i32", _type_in(at.mask)]
-        writer.module.declare(f"declare void {name}({', '.join(kinds)})")
-        writer.do(
-            f"call void {name}({type_} {register}, {at.pointers}, i32 {dtype.bytes}, {at.mask})"
-        )
+        given = f"{type_} {register}", at.pointers, f"i32 {dtype.bytes}", at.mask
+        writer.do(writer.module.call("void", f"@llvm.masked.{way}.{at.suffix}", *given))
 
     def _lanes(self, base: str, position: str, dtype: DType, mask: bool) -> _Lanes:
         writer = self._writer
-        suffix = f"v{writer.lanes}{_NAMES[dtype]}"
+        of_dtype = "i8" if dtype is DType.BOOL else suffix(dtype)
+        lanes = f"v{writer.lanes}{of_dtype}"
         flags = writer.type_of("i1", True)
         if isinstance(position, Lane) and position.step == "1":
             used = writer.mask if mask else None
             pointer = self.pointer(base, position.origin, dtype, used is None)
-            return _Lanes(f"ptr {pointer}", f"{suffix}.p0", f"{flags} {used}" if used else "")
+            return _Lanes(f"ptr {pointer}", f"{lanes}.p0", f"{flags} {used}" if used else "")
         # lanes that do not count may have any position
         pointers = f"{writer.type_of('ptr', True)} {self._pointers(base, position, dtype)}"
         used = writer.mask or "splat (i1 true)"
-        return _Lanes(pointers, f"{suffix}.v{writer.lanes}p0", f"{flags} {used}")
+        return _Lanes(pointers, f"{lanes}.v{writer.lanes}p0", f"{flags} {used}")
 
     def fetch(self, base: str, position: str, dtype: DType) -> None:
         """Write a hint that a position will be read soon; it may be outside of memory.
@@ -96,9 +89,10 @@ class Memory:
         The hint is for the second cache: what is worked on fills the first.
         """
         writer = self._writer
-        writer.module.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        pointer = self.pointer(base, position, dtype, inside=False)
-        writer.do(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 2, i32 1)")
+        pointer = f"ptr {self.pointer(base, position, dtype, inside=False)}"
+        writer.do(
+            writer.module.call("void", "@llvm.prefetch.p0", pointer, "i32 0", "i32 2", "i32 1")
+        )
 
     def pointer(self, base: str, position: str, dtype: DType, inside: bool = True) -> str:
         """Return the pointer to a position; one that is not surely ``inside`` may be anywhere."""
@@ -112,9 +106,3 @@ class Memory:
         type_ = writer.type_of("i64", True)
         at = writer.index_vector(position)
         return writer.emit_vector(f"getelementptr {MEMORY[dtype]}, ptr {base}, {type_} {at}")
-
-
-def _type_in(argument: str) -> str:
-    """Return the type of an argument as it is passed: ``<8 x i1> %v3``, ``ptr %out0``."""
-    head = argument.find(">") + 1
-    return argument[:head] or argument.split(" ", 1)[0]

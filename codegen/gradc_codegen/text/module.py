@@ -29,6 +29,11 @@ def suffix(dtype: DType, lanes: int = 1) -> str:
     return _SUFFIX[dtype] if lanes == 1 else f"v{lanes}{_SUFFIX[dtype]}"
 
 
+def vector_type(type_: str, lanes: int) -> str:
+    """Return the type of one number, or of one for each of several lanes."""
+    return type_ if lanes == 1 else f"<{lanes} x {type_}>"
+
+
 def literal(value: object, dtype: DType) -> str:
     """Return a number as LLVM writes it; floats by their bits."""
     if dtype is DType.BOOL:
@@ -101,6 +106,14 @@ class Module:
         """Declare an external function."""
         self._declared[line] = None
 
+    def call(self, result: str, name: str, *arguments: str) -> str:
+        """Return the call of an external function, which is declared.
+
+        ``arguments`` are given with their types, such as ``i64 %t1`` or ``<8 x i1> %v3``.
+        """
+        self.declare(f"declare {result} {name}({', '.join(map(_type_in, arguments))})")
+        return f"call {result} {name}({', '.join(arguments)})"
+
     def help(self, name: str, text: Callable[[], str]) -> None:
         """Define an internal function once."""
         if name not in self._helpers:
@@ -134,3 +147,8 @@ class Module:
             "\n".join(self._metadata),
         ]
         return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _type_in(argument: str) -> str:
+    head = argument.find(">") + 1 if argument.startswith("<") else 0
+    return argument[:head] or argument.split(" ", 1)[0]

@@ -117,6 +117,11 @@ class Writer:
                 return found
         return None
 
+    def once(self, key: object, make: Callable[[], str]) -> str:
+        """Return the register for a key, which is made where none is known."""
+        found = self.known(key)
+        return self.remember(key, make()) if found is None else found
+
     def remember(self, key: object, name: str) -> str:
         """Note a register for a key, up to the end of the innermost loop or branch."""
         self._known[-1][key] = name
@@ -177,8 +182,11 @@ class Writer:
 
     def maximum_at_entry(self, a: str, b: str) -> str:
         """Return the larger of two sizes."""
-        self.module.declare("declare i64 @llvm.smax.i64(i64, i64)")
-        return self.at_entry(f"call i64 @llvm.smax.i64(i64 {a}, i64 {b})")
+        return self.at_entry(self.module.call("i64", "@llvm.smax.i64", f"i64 {a}", f"i64 {b}"))
+
+    def minimum_at_entry(self, a: str, b: str) -> str:
+        """Return the smaller of two sizes."""
+        return self.at_entry(self.module.call("i64", "@llvm.smin.i64", f"i64 {a}", f"i64 {b}"))
 
     # -- lanes -------------------------------------------------------------------------------------
 
@@ -203,46 +211,43 @@ class Writer:
             return register
         if not register.startswith("%"):
             return f"splat ({type_} {register})"
-        key = ("spread", register, self.lanes)
-        found = self.known(key)
-        if found is None:
+
+        def make() -> str:
             whole = self.type_of(type_, True)
             first = self.emit_vector(f"insertelement {whole} poison, {type_} {register}, i64 0")
-            found = self.emit_vector(
+            return self.emit_vector(
                 f"shufflevector {whole} {first}, {whole} poison, <{self.lanes} x i32> "
                 "zeroinitializer"
             )
-            self.remember(key, found)
-        return found
+
+        return self.once(("spread", register, self.lanes), make)
 
     def index_vector(self, index: str) -> str:
         """Return an index as a vector."""
         if not isinstance(index, Lane):
             return self.spread(index, "i64")
-        key = ("index", index, self.lanes)
-        found = self.known(key)
-        if found is None:
+
+        def make() -> str:
             type_ = self.type_of("i64", True)
             if is_number(index.step):
-                steps = [str(int(index.step) * lane) for lane in range(self.lanes)]
-                moved = f"<{', '.join(f'i64 {step}' for step in steps)}>"
+                moved = self._numbers(int(index.step))
             else:
-                lanes = ", ".join(f"i64 {lane}" for lane in range(self.lanes))
                 step = self.spread(index.step, "i64")
-                moved = self.emit_vector(f"mul {type_} {step}, <{lanes}>")
-            if index.origin == "0":
-                found = self.emit_vector(f"add {type_} zeroinitializer, {moved}")
-            else:
-                start = self.spread(index.origin, "i64")
-                found = self.emit_vector(f"add {type_} {start}, {moved}")
-            self.remember(key, found)
-        return found
+                moved = self.emit_vector(f"mul {type_} {step}, {self._numbers()}")
+            start = "zeroinitializer" if index.origin == "0" else self.spread(index.origin, "i64")
+            return self.emit_vector(f"add {type_} {start}, {moved}")
+
+        return self.once(("index", index, self.lanes), make)
+
+    def _numbers(self, step: int = 1) -> str:
+        """Return the vector of the numbers of lanes, times a step."""
+        return f"<{', '.join(f'i64 {step * lane}' for lane in range(self.lanes))}>"
 
     def below(self, count: str) -> str:
         """Return the mask of as many lanes as are left."""
-        lanes = ", ".join(f"i64 {lane}" for lane in range(self.lanes))
         type_ = self.type_of("i64", True)
-        return self.emit_vector(f"icmp slt {type_} <{lanes}>, {self.spread(count, 'i64')}")
+        left = self.spread(count, "i64")
+        return self.emit_vector(f"icmp slt {type_} {self._numbers()}, {left}")
 
     @contextmanager
     def in_lanes(self, lanes: int, mask: str | None = None) -> Iterator[None]:
@@ -332,10 +337,14 @@ class Writer:
 
     # -- memory ------------------------------------------------------------------------------------
 
+    def load(self, type_: str, pointer: str) -> str:
+        """Return what is at a pointer."""
+        return self.emit(f"load {type_}, ptr {pointer}")
+
     def load_at(self, type_: str, base: str, position: str) -> str:
         """Return the element of an array at a position."""
         address = self.emit(f"getelementptr inbounds {type_}, ptr {base}, i64 {position}")
-        return self.emit(f"load {type_}, ptr {address}")
+        return self.load(type_, address)
 
     def store_at(self, type_: str, register: str, base: str, position: str) -> None:
         """Write a register to a position of an array."""
@@ -472,8 +481,7 @@ class Writer:
         """Return the smaller of two indices."""
         if is_number(a) and is_number(b):
             return str(min(int(a), int(b)))
-        self.module.declare("declare i64 @llvm.smin.i64(i64, i64)")
-        return self.emit(f"call i64 @llvm.smin.i64(i64 {a}, i64 {b})")
+        return self.emit(self.module.call("i64", "@llvm.smin.i64", f"i64 {a}", f"i64 {b}"))
 
     # -- the whole ---------------------------------------------------------------------------------
 

@@ -139,7 +139,7 @@ def _from_bands(bands: Any, below: int, above: int) -> Any:
     size = bands.shape[1]
     row, column = numpy.arange(size)[:, None], numpy.arange(size)[None, :]
     place = above + row - column
-    inside = numpy.logical_and(place >= 0, place <= below + above)
+    inside = (place >= 0) & (place <= below + above)
     return numpy.where(inside, bands[numpy.clip(place, 0, below + above), column], 0.0)
 
 

@@ -97,21 +97,19 @@ def elementwise(
     word = scalar or f"math.{name}"
     domains = domain if isinstance(domain[0], tuple) else (domain,) * operands
     return declare(
-        Op(
-            name=name,
-            family=family,
-            operands=operands,
-            infer=infer,
-            reference=compute if reference else None,
-            scalar=word,
-            summary=summary,
-            domain=domains,
-            commutative=commutative,
-            linear=linear,
-            multilinear=multilinear,
-            work=None if word.startswith("math.") else Work(work),
-            finite=finite,
-        )
+        name=name,
+        family=family,
+        operands=operands,
+        infer=infer,
+        reference=compute if reference else None,
+        scalar=word,
+        summary=summary,
+        domain=domains,
+        commutative=commutative,
+        linear=linear,
+        multilinear=multilinear,
+        work=None if word.startswith("math.") else Work(work),
+        finite=finite,
     )
 
 
@@ -320,18 +318,16 @@ def _infer_select(types: Sequence[Type], attributes: Attributes) -> tuple[Type, 
 
 
 declare(
-    Op(
-        "select",
-        "elementwise",
-        3,
-        _infer_select,
-        np.where,
-        scalar="select",
-        domain=(REALS, REALS, REALS),
-        linear=(1, 2),
-        work=Work(1),
-        summary="x where the condition holds, y elsewhere; the other one is not read.",
-    )
+    "select",
+    "elementwise",
+    3,
+    _infer_select,
+    np.where,
+    scalar="select",
+    domain=(REALS, REALS, REALS),
+    linear=(1, 2),
+    work=Work(1),
+    summary="x where the condition holds, y elsewhere; the other one is not read.",
 )
 # fmt: on
 
@@ -355,32 +351,24 @@ for _name, _linear, _summary in (
     ),
 ):
     declare(
-        Op(
-            *(_name, "elementwise", 1, _infer_same, _identity),
-            scalar="identity",
-            work=Work(),
-            domain=(REALS,),
-            linear=_linear,
-            summary=_summary,
-        )
+        *(_name, "elementwise", 1, _infer_same, _identity),
+        scalar="identity",
+        work=Work(),
+        domain=(REALS,),
+        linear=_linear,
+        summary=_summary,
     )
-
-
-def _infer_cast(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    return (types[0].with_dtype(attributes["dtype"]),)
 
 
 declare(
-    Op(
-        "cast",
-        "elementwise",
-        1,
-        _infer_cast,
-        functions.cast,
-        attributes=("dtype",),
-        scalar="cast",
-        domain=(REALS,),
-        work=Work(1),
-        summary="x in another dtype; floats out of range saturate, nan becomes 0.",
-    )
+    "cast",
+    "elementwise",
+    1,
+    lambda types, attributes: (types[0].with_dtype(attributes["dtype"]),),
+    functions.cast,
+    attributes=("dtype",),
+    scalar="cast",
+    domain=(REALS,),
+    work=Work(1),
+    summary="x in another dtype; floats out of range saturate, nan becomes 0.",
 )

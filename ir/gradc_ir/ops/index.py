@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir.core.op import Attributes, Op, Work, declare
+from gradc_ir.core.op import Attributes, Work, declare
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, IndexError, ShapeError
@@ -65,17 +65,15 @@ def _gather(x: Array, *indices: Array, axes: tuple[int, ...]) -> Array:
 
 
 declare(
-    Op(
-        "gather",
-        "index",
-        None,
-        _infer_gather,
-        _gather,
-        attributes=("axes",),
-        linear=(0,),
-        work=Work(1),
-        summary="Elements of x at integer indices along axes.",
-    )
+    "gather",
+    "index",
+    None,
+    _infer_gather,
+    _gather,
+    attributes=("axes",),
+    linear=(0,),
+    work=Work(1),
+    summary="Elements of x at integer indices along axes.",
 )
 
 
@@ -115,30 +113,26 @@ def _scatter_add(x: Array, part: Array, *indices: Array, axes: tuple[int, ...]) 
 
 
 declare(
-    Op(
-        "scatter_set",
-        "index",
-        None,
-        _infer_scatter("scatter_set"),
-        _scatter_set,
-        attributes=("axes",),
-        linear=(0, 1),
-        updates=True,
-        work=Work(read=2),
-        summary="x with elements replaced; of equal indices the last wins.",
-    )
+    "scatter_set",
+    "index",
+    None,
+    _infer_scatter("scatter_set"),
+    _scatter_set,
+    attributes=("axes",),
+    linear=(0, 1),
+    updates=True,
+    work=Work(read=2),
+    summary="x with elements replaced; of equal indices the last wins.",
 )
 declare(
-    Op(
-        "scatter_add",
-        "index",
-        None,
-        _infer_scatter("scatter_add"),
-        _scatter_add,
-        attributes=("axes",),
-        linear=(0, 1),
-        updates=True,
-        work=Work(read=2),
-        summary="x with elements added to, in row-major order of the indices.",
-    )
+    "scatter_add",
+    "index",
+    None,
+    _infer_scatter("scatter_add"),
+    _scatter_add,
+    attributes=("axes",),
+    linear=(0, 1),
+    updates=True,
+    work=Work(read=2),
+    summary="x with elements added to, in row-major order of the indices.",
 )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradc_ir.core.op import Attributes, Op, declare
+from gradc_ir.core.op import Attributes, declare
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
@@ -127,16 +127,14 @@ def _counts(condition: Condition, order: str, shape: tuple[int, ...]) -> Array:
 
 
 declare(
-    Op(
-        "contract",
-        "linalg",
-        2,
-        _infer_contract,
-        _contract,
-        attributes=("spec",),
-        linear=(0, 1),
-        multilinear=True,
-        summary="The sum of products over the labels that the result lacks, one fma a product; the "
-        "spec may say which products count.",
-    )
+    "contract",
+    "linalg",
+    2,
+    _infer_contract,
+    _contract,
+    attributes=("spec",),
+    linear=(0, 1),
+    multilinear=True,
+    summary="The sum of products over the labels that the result lacks, one fma a product; the "
+    "spec may say which products count.",
 )

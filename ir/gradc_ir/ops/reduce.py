@@ -41,19 +41,17 @@ def reduction(
             return np.asarray(reduce_in_order(x, axes, combine, start, none))
 
     return declare(
-        Op(
-            name=name,
-            family="reduce",
-            operands=1,
-            attributes=("axes",),
-            infer=infer,
-            reference=meaning,
-            scalar=scalar,
-            work=Work(read=1),
-            summary=summary,
-            domain=(domain,),
-            linear=linear,
-        )
+        name=name,
+        family="reduce",
+        operands=1,
+        attributes=("axes",),
+        infer=infer,
+        reference=meaning,
+        scalar=scalar,
+        work=Work(read=1),
+        summary=summary,
+        domain=(domain,),
+        linear=linear,
     )
 
 
@@ -130,13 +128,11 @@ def _logsumexp(x: Array, *, axes: tuple[int, ...]) -> Array:
 
 
 declare(
-    Op(
-        "logsumexp",
-        "reduce",
-        1,
-        _infer_logsumexp,
-        _logsumexp,
-        attributes=("axes",),
-        summary="log(sum(exp(x))) over axes without overflow; -inf for no elements.",
-    )
+    "logsumexp",
+    "reduce",
+    1,
+    _infer_logsumexp,
+    _logsumexp,
+    attributes=("axes",),
+    summary="log(sum(exp(x))) over axes without overflow; -inf for no elements.",
 )

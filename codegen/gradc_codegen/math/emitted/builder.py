@@ -9,12 +9,15 @@ and on every machine with fused multiply-add.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from gradc_codegen.math.emitted.formats import FORMATS, Format
-from gradc_codegen.text.module import ANY_MACHINE, REGISTER, Machine, literal
+from gradc_codegen.text.module import ANY_MACHINE, REGISTER, Machine, literal, vector_type
 from gradc_ir.core.types import DType
 
 FIRST_BLOCK = "entry"
+_OnFloats: TypeAlias = Callable[["Float", "float | Float"], "Float"]
+_OnBits: TypeAlias = Callable[["Bits", "int | Bits"], "Bits"]
 
 
 class Body:
@@ -30,9 +33,9 @@ class Body:
         self.format = format_
         self.lanes = lanes
         self.machine = machine
-        self.type = self._of_lanes(REGISTER[format_.dtype])
+        self.type = vector_type(REGISTER[format_.dtype], lanes)
         self.integer = self.integer_type(format_.width)
-        self.truth = self._of_lanes("i1")
+        self.truth = vector_type("i1", lanes)
         self.suffix = format_.suffix if lanes == 1 else f"v{lanes}{format_.suffix}"
         self.lines: list[str] = []
         self.block = FIRST_BLOCK
@@ -46,9 +49,6 @@ class Body:
         self.lines.append(f"  {name} = {instruction}")
         return name
 
-    def _of_lanes(self, type_: str) -> str:
-        return type_ if self.lanes == 1 else f"<{self.lanes} x {type_}>"
-
     def float_literal(self, value: float) -> str:
         """Return a number as LLVM writes it, in every lane."""
         dtype = self.format.dtype
@@ -56,7 +56,7 @@ class Body:
 
     def integer_type(self, width: int) -> str:
         """Return the type of integers of a width."""
-        return self._of_lanes(f"i{width}")
+        return vector_type(f"i{width}", self.lanes)
 
     def integer_literal(self, value: int, width: int) -> str:
         """Return an integer of a width as LLVM writes it, in every lane."""
@@ -77,6 +77,25 @@ class Body:
         self.declarations[f"declare {self.type} {full}({types})"] = None
         given = ", ".join(f"{self.type} {operand.text}" for operand in operands)
         return Float(self, self.emit(f"call {self.type} {full}({given})"))
+
+
+def _arithmetic(instruction: str) -> tuple[_OnFloats, _OnFloats]:
+    """Return an operator of numbers, and the one with its operands the other way round."""
+
+    def operator(x: Float, y: float | Float) -> Float:
+        return x._binary(instruction, x, y)
+
+    def reflected(y: Float, x: float | Float) -> Float:
+        return y._binary(instruction, x, y)
+
+    return operator, reflected
+
+
+def _on_bits(instruction: str) -> _OnBits:
+    def operator(x: Bits, y: int | Bits) -> Bits:
+        return x._binary(instruction, y)
+
+    return operator
 
 
 class Float:
@@ -103,29 +122,10 @@ class Float:
             self.body, self.body.emit(f"{instruction} {self.body.type} {a.text}, {b.text}")
         )
 
-    def __add__(self, other: float | Float) -> Float:
-        return self._binary("fadd", self, other)
-
-    def __radd__(self, other: float) -> Float:
-        return self._binary("fadd", other, self)
-
-    def __sub__(self, other: float | Float) -> Float:
-        return self._binary("fsub", self, other)
-
-    def __rsub__(self, other: float) -> Float:
-        return self._binary("fsub", other, self)
-
-    def __mul__(self, other: float | Float) -> Float:
-        return self._binary("fmul", self, other)
-
-    def __rmul__(self, other: float) -> Float:
-        return self._binary("fmul", other, self)
-
-    def __truediv__(self, other: float | Float) -> Float:
-        return self._binary("fdiv", self, other)
-
-    def __rtruediv__(self, other: float) -> Float:
-        return self._binary("fdiv", other, self)
+    __add__, __radd__ = _arithmetic("fadd")
+    __sub__, __rsub__ = _arithmetic("fsub")
+    __mul__, __rmul__ = _arithmetic("fmul")
+    __truediv__, __rtruediv__ = _arithmetic("fdiv")
 
     def __neg__(self) -> Float:
         return Float(self.body, self.body.emit(f"fneg {self.body.type} {self.text}"))
@@ -208,33 +208,18 @@ class Bits:
         text = f"{instruction} {self.type} {self.text}, {self.of(other).text}"
         return Bits(self.body, self.body.emit(text), self.width)
 
-    def __add__(self, other: int | Bits) -> Bits:
-        return self._binary("add", other)
-
-    def __sub__(self, other: int | Bits) -> Bits:
-        return self._binary("sub", other)
+    __add__ = _on_bits("add")
+    __sub__ = _on_bits("sub")
+    __mul__ = _on_bits("mul")
+    __and__ = _on_bits("and")
+    __or__ = _on_bits("or")
+    __xor__ = _on_bits("xor")
+    __lshift__ = _on_bits("shl")
+    # zeros are shifted in: vectors of 64-bit integers have no other shift before AVX-512
+    __rshift__ = _on_bits("lshr")
 
     def __rsub__(self, other: int) -> Bits:
-        return self.of(other)._binary("sub", self)
-
-    def __mul__(self, other: int | Bits) -> Bits:
-        return self._binary("mul", other)
-
-    def __and__(self, other: int | Bits) -> Bits:
-        return self._binary("and", other)
-
-    def __or__(self, other: int | Bits) -> Bits:
-        return self._binary("or", other)
-
-    def __xor__(self, other: int | Bits) -> Bits:
-        return self._binary("xor", other)
-
-    def __lshift__(self, count: int | Bits) -> Bits:
-        return self._binary("shl", count)
-
-    def __rshift__(self, count: int | Bits) -> Bits:
-        """Shift zeros in: vectors of 64-bit integers have no other shift before AVX-512."""
-        return self._binary("lshr", count)
+        return self.of(other) - self
 
     @property
     def is_odd(self) -> Truth:
@@ -425,11 +410,13 @@ def text_of(
     operands: int = 1,
     lanes: int = 1,
     machine: Machine = ANY_MACHINE,
+    attributes: str = "",
 ) -> tuple[str, list[str]]:
     """Return the internal function ``name`` of a definition, and the declarations it needs.
 
     With several ``lanes`` its operands and its result are LLVM vectors of so many numbers; each
-    lane has the bits that the function of one number has, on every machine.
+    lane has the bits that the function of one number has, on every machine. ``attributes`` are what
+    LLVM is told about it.
     """
     body = Body(name, FORMATS[dtype], lanes, machine)
     arguments = [Float(body, f"%x{i}") for i in range(operands)]
@@ -437,10 +424,26 @@ def text_of(
     parameters = ", ".join(f"{body.type} {argument.text}" for argument in arguments)
     lines = [
         *body.definitions.values(),
-        f"define internal {body.type} {name}({parameters}) {{",
+        f"define internal {body.type} {name}({parameters}){f' {attributes}' * bool(attributes)} {{",
         *([] if body.block == FIRST_BLOCK else [f"{FIRST_BLOCK}:"]),
         *body.lines,
         f"  ret {body.type} {result.text}",
         "}",
     ]
     return "\n".join(lines), list(body.declarations)
+
+
+def widened(name: str, inner: str, operands: int, lanes: int = 1, attributes: str = "") -> str:
+    """Return a function in single precision that rounds what one in double precision gives."""
+    single, double = (vector_type(type_, lanes) for type_ in ("float", "double"))
+    numbers = range(operands)
+    lines = [
+        f"define internal {single} {name}({', '.join(f'{single} %x{i}' for i in numbers)}) "
+        f"{attributes}{{",
+        *(f"  %wide{i} = fpext {single} %x{i} to {double}" for i in numbers),
+        f"  %found = call {double} {inner}({', '.join(f'{double} %wide{i}' for i in numbers)})",
+        f"  %narrow = fptrunc {double} %found to {single}",
+        f"  ret {single} %narrow",
+        "}",
+    ]
+    return "\n".join(lines)

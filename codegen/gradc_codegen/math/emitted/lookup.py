@@ -7,7 +7,7 @@ from itertools import chain
 
 from gradc_codegen.math.emitted.builder import Bits, Body, Float
 from gradc_codegen.math.emitted.wide import is_wide
-from gradc_codegen.text.module import REGISTER, literal
+from gradc_codegen.text.module import REGISTER, literal, vector_type
 
 
 def pairs(name: str, table: Sequence[tuple[float, float]], index: Bits) -> tuple[Float, Float]:
@@ -41,7 +41,7 @@ def _constant(body: Body, name: str, table: Sequence[tuple[float, float]]) -> st
 def _read(body: Body, table: str, places: Bits) -> Float:
     """Return the numbers at places, which wide machines gather in one instruction."""
     element = REGISTER[body.format.dtype]
-    pointers = "ptr" if body.lanes == 1 else f"<{body.lanes} x ptr>"
+    pointers = vector_type("ptr", body.lanes)
     at = body.emit(f"getelementptr inbounds {element}, ptr {table}, {places.type} {places.text}")
     if body.lanes == 1:
         return Float(body, body.emit(f"load {body.type}, ptr {at}"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gradc_codegen.math.emitted.builder import Bits, Body, Float, Truth, text_of
+from gradc_codegen.math.emitted.builder import Bits, Body, Float, Truth, text_of, widened
 from gradc_codegen.text.module import REGISTER
 from gradc_ir.core.types import DType
 
@@ -65,7 +65,8 @@ def _called(definition: Callable[..., Float], operands: Sequence[Float]) -> Floa
     body = operands[0].body
     name = _name(body, definition)
     if name not in body.definitions:
-        _define_alike(body, name, definition, len(operands))
+        dtype = body.format.dtype
+        _define_in(body, name, definition, dtype, len(operands), body.lanes)
     given = ", ".join(f"{body.type} {operand.text}" for operand in operands)
     return Float(body, body.emit(f"call {body.type} {name}({given})"))
 
@@ -130,37 +131,28 @@ def repeated(
     return state
 
 
-def _define_alike(body: Body, name: str, definition: Callable[..., Float], operands: int) -> None:
-    """Define a function of the format and the lanes of a body."""
-    format_, lanes = body.format, body.lanes
-    text, declarations = text_of(name, definition, format_.dtype, operands, lanes, body.machine)
-    body.declarations |= dict.fromkeys(declarations)
-    before, head, own = text.rpartition("define ")
-    body.definitions[name] = before + head + own.replace(") {", f") {_ATTRIBUTES} {{", 1)
-
-
 def _define(body: Body, name: str, definition: Callable[..., Float], operands: int) -> None:
     """Define a function of numbers of the format, computed in double precision."""
-    wide = body.format.dtype is DType.F64
-    inner = name if wide else f"{name}.wide"
-    text, declarations = text_of(inner, definition, DType.F64, operands, 1, body.machine)
+    is_wide = body.format.dtype is DType.F64
+    inner = name if is_wide else f"{name}.wide"
+    _define_in(body, inner, definition, DType.F64, operands, 1)
+    if not is_wide:
+        body.definitions[name] = widened(name, inner, operands, attributes="cold ")
+
+
+def _define_in(
+    body: Body,
+    name: str,
+    definition: Callable[..., Float],
+    dtype: DType,
+    operands: int,
+    lanes: int,
+) -> None:
+    text, declarations = text_of(
+        name, definition, dtype, operands, lanes, body.machine, _ATTRIBUTES
+    )
     body.declarations |= dict.fromkeys(declarations)
-    # the function itself is the last one, after those that it needs
-    before, head, own = text.rpartition("define ")
-    body.definitions[inner] = before + head + own.replace(") {", f") {_ATTRIBUTES} {{", 1)
-    if wide:
-        return
-    type_, double = REGISTER[body.format.dtype], REGISTER[DType.F64]
-    numbers = range(operands)
-    lines = [
-        f"define internal {type_} {name}({', '.join(f'{type_} %x{i}' for i in numbers)}) cold {{",
-        *(f"  %wide{i} = fpext {type_} %x{i} to {double}" for i in numbers),
-        f"  %found = call {double} {inner}({', '.join(f'{double} %wide{i}' for i in numbers)})",
-        f"  %narrow = fptrunc {double} %found to {type_}",
-        f"  ret {type_} %narrow",
-        "}",
-    ]
-    body.definitions[name] = "\n".join(lines)
+    body.definitions[name] = text
 
 
 def _lane_by_lane(body: Body, name: str, operands: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import TypeAlias
 
 from gradc_codegen.schedule.choices import COPY
 from gradc_codegen.schedule.passes.copy_cheap_values import CopyCheapValues
@@ -16,23 +16,10 @@ from gradc_ir.verify import verify
 # What the passes are called together.
 NAME = "codegen"
 
+Pass: TypeAlias = SampleContractions | SpellOut | SplitWindows | CopyCheapValues
+
 # The ops that the passes make besides those of the language.
 OPS = {op.name: op for op in (COPY, *OWN_OPS)}
-
-
-class Pass(Protocol):
-    """One step: a function in, an equal function out."""
-
-    @property
-    def name(self) -> str:
-        """How the command line calls it."""
-
-    @property
-    def summary(self) -> str:
-        """What it does, in one line."""
-
-    def __call__(self, function: Function) -> Function:
-        """Return the function after this step."""
 
 
 def passes(blas: bool = False) -> tuple[Pass, ...]:

@@ -16,7 +16,7 @@ from gradc.tracing.building.by_name import array, known, numpy, refuse
 from gradc.tracing.building.call_node import Rules, rules, types_of, unless_not_asked
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.numpy.linalg.factorisations import singular_values
-from gradc.tracing.numpy.linalg.matrix_norms import norm
+from gradc.tracing.numpy.linalg.norms import norm
 from gradc.tracing.numpy.linalg.solving import inverse
 from gradc.tracing.numpy.linalg.stacks import Stacks, as_column
 from gradc.tracing.registry.numpy_function import numpy_function
@@ -249,5 +249,5 @@ def cond(x: Any, p: Any = None) -> Any:
         sides = [norm(part, p, (-2, -1)) for part in (matrix, other)]
         found = sides[0] * sides[1]
     unknown = numpy.any(numpy.isnan(array(x)), axis=(-2, -1))
-    failed = numpy.logical_and(numpy.isnan(found), numpy.logical_not(unknown))
+    failed = numpy.isnan(found) & ~unknown
     return numpy.where(failed, np.asarray(np.inf, found.dtype), found)
