@@ -11,17 +11,27 @@ import numpy as np
 from gradc.arguments import pytree
 from gradc.arguments.pytree import Structure
 from gradc.control.leaf_types import LeafType, Leaves, cast_values, leaves_of
-from gradc.tracing import Tracer, call, current, subtrace
+from gradc.tracing import Tracer, call, current, subtrace, trace
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
+from gradc_ir.interpreter.interpret import interpret
 
 
 def invoke(fn: Callable[..., Any], *args: Any) -> Any:
     """Call a user's function, seen through the lens in traced code."""
     return fn(*args) if current() is None else call(fn, *args)
+
+
+def interpreted(fn: Callable[..., Any], args: Sequence[Any], name: str | None = None) -> Any:
+    """Return what a function makes of nests of numbers and arrays: traced, then interpreted."""
+    traced = trace(fn, args, name=name)
+    given = [np.asarray(leaf) for leaf in pytree.flatten(tuple(args))[0]]
+    captured = [capture.read() for capture in traced.captures]
+    found = interpret(traced.function, [*given, *captured])
+    return pytree.unflatten(traced.out_tree, [array[()] for array in found])
 
 
 def name_of(fn: Any) -> str:

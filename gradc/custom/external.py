@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from gradc.control.bodies import interpreted
 from gradc.custom.custom_gradient import CustomGradient
-from gradc.tracing import Tracer, trace, tracer_of, value_of
+from gradc.tracing import Tracer, tracer_of, value_of
 from gradc.tracing.building.elementwise import common_shape
 from gradc.tracing.core.source import dtype_error, shape_error
 from gradc_ir import build, ops
@@ -19,7 +20,6 @@ from gradc_ir.core import foreign, sizes
 from gradc_ir.core.sizes import Size, symbol, symbols
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ParseError, TraceError
-from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.text.spec import parse_spec
 
 
@@ -78,9 +78,7 @@ class _External:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return what the function makes of numbers and arrays."""
         given = list(self.__signature__.bind(*args, **kwargs).arguments.values())
-        traced = trace(self.__gradc_trace__, given, name=self.__name__)
-        found = [array[()] for array in interpret(traced.function, list(map(np.asarray, given)))]
-        return tuple(found) if self.several else found[0]
+        return interpreted(self.__gradc_trace__, given, self.__name__)
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Build the call in the running trace."""

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from benchmarks.accuracy.bits import Array, doubles, error_bits
 from hypothesis import strategies as st
 
 from benchmarks.accuracy.truth import evaluate

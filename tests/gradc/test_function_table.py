@@ -6,10 +6,12 @@ import json
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import gradc
 from gradc import on_need
 from gradc.tracing.core.table import TABLE
 
@@ -74,6 +76,7 @@ def test_what_is_not_numpys_loads_nothing() -> None:
 def test_threads_find_what_others_load() -> None:
     code = """
 import threading
+from pathlib import Path
 from gradc.tracing.core.table import TABLE
 
 found, start = [], threading.Barrier(8)
@@ -120,3 +123,24 @@ def test_needs_are_announced_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(on_need.loaded("something")) == [json, threading]
     assert list(on_need.loaded("something", first="threading")) == [threading, json]
     assert list(on_need.loaded("nothing")) == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "record"),
+    [
+        ("tracing/numpy", "numpy_function("),
+        ("tracing", "TABLE.add_object("),
+        ("scipy", "scipy_function("),
+    ],
+)
+def test_every_file_with_a_record_is_announced(folder: str, record: str) -> None:
+    """One that is not would be found only while another file happens to import it."""
+    root = Path(gradc.__file__).parent
+    texts = {path: path.read_text("utf-8") for path in (root / folder).rglob("*.py")}
+    files = [
+        path for path, text in texts.items() if f"\n{record}" in text or f"\n@{record}" in text
+    ]
+    modules = {".".join(path.relative_to(root.parent).with_suffix("").parts) for path in files}
+    announced = {module for need in on_need.needs() for module in on_need._announced[need]}
+    assert modules
+    assert modules <= announced

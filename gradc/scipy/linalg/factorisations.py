@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.scipy.linalg.equations import inverse_of, mirrored_triangle, with_columns
+from gradc.scipy.linalg.equations import inverse_of, mirrored_triangle
 from gradc.scipy.linalg.pivots import order_of, pivots_of
 from gradc.tracing.building.by_name import array, number, refuse
 from gradc.tracing.numpy.linalg.determinants import determinant
@@ -24,7 +24,8 @@ from gradc.tracing.numpy.linalg.least_squares import (
     relative,
 )
 from gradc.tracing.numpy.linalg.norms import norm as matrix_norm
-from gradc.tracing.numpy.linalg.stacks import Stacks
+from gradc.tracing.numpy.linalg.solving import with_columns
+from gradc.tracing.numpy.linalg.stacks import Stacks, one_stack
 from gradc.tracing.registry.scipy_function import scipy_function
 from gradc_ir import build
 from gradc_ir.core import sizes
@@ -49,8 +50,7 @@ def _given(name: str, *given: Any) -> Stacks:
 
 
 def _one_matrix(name: str, a: Any, *, square: bool = False) -> tuple[Stacks, Value]:
-    stacks = _given(name, a)
-    return stacks, stacks.matrices(square=square)[0]
+    return one_stack(f"scipy.linalg.{name}", a, square=square, double=False)
 
 
 @scipy_function("linalg.cholesky")
@@ -229,8 +229,7 @@ def eigvalsh(
 @scipy_function("linalg.det")
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Record ``scipy.linalg.det``, a float64 in any case."""
-    stacks = Stacks("scipy.linalg.det", a)
-    (x,) = stacks.matrices(square=True)
+    stacks, x = one_stack("scipy.linalg.det", a, square=True)
     stacks.dtype = DType.F64
     return stacks.result(determinant(x))
 

@@ -91,6 +91,11 @@ def elementwise(function: AnyFunction, args: Any, kwargs: dict[str, Any]) -> Any
     return result if out is None else _written(result, out[0] if isinstance(out, tuple) else out)
 
 
+def _applied(self: Selection, function: AnyFunction, args: Any, kwargs: dict[str, Any]) -> Any:
+    """Do what an elementwise function does with arguments of which this is the first selection."""
+    return elementwise(function, args, kwargs)
+
+
 def _whole(x: Any, like: Selection) -> Any:
     if isinstance(x, Selection):
         return x.full
@@ -363,8 +368,6 @@ MEMBERS: dict[str, Any] = {
     "__array_ufunc__": _array_ufunc,
     "__array_function__": _array_function,
     "__getattr__": _missing,
-    "__gradc_call__": call,
-    "__gradc_elementwise__": lambda self, *call: elementwise(*call),
 }
 
 
@@ -372,6 +375,8 @@ def attach() -> None:
     """Give selections all of these; done once, when the first one is made."""
     for name, member in MEMBERS.items():
         setattr(Selection, name, member)
+    Selection.__gradc_call__ = call
+    Selection.__gradc_elementwise__ = _applied
 
 
 attach()

@@ -25,22 +25,18 @@ def without_nan(a: Any, other: float) -> tuple[Any, Any]:
     return numpy.where(present, x, np.asarray(other, x.dtype)[()]), present
 
 
-@numpy_function("nansum", out=3)
-def nansum(
-    a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None,
-    where: Any = True,
-) -> Any:  # fmt: skip
-    """Record ``np.nansum``."""
-    return reductions.sum(without_nan(a, 0)[0], axis, dtype, keepdims, initial, where)
+def _total(function: AnyFunction, unit: int) -> AnyFunction:
+    def record(
+        a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None,
+        where: Any = True,
+    ) -> Any:  # fmt: skip
+        return function(without_nan(a, unit)[0], axis, dtype, keepdims, initial, where)
+
+    return record
 
 
-@numpy_function("nanprod", out=3)
-def nanprod(
-    a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None,
-    where: Any = True,
-) -> Any:  # fmt: skip
-    """Record ``np.nanprod``."""
-    return reductions.prod(without_nan(a, 1)[0], axis, dtype, keepdims, initial, where)
+numpy_function("nansum", out=3)(_total(reductions.sum, 0))
+numpy_function("nanprod", out=3)(_total(reductions.prod, 1))
 
 
 @numpy_function("nanmean", out=3)
