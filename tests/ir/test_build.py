@@ -52,7 +52,14 @@ def test_lines_are_joined_when_a_node_is_made_again() -> None:
 def test_numbers_take_the_type_of_the_value() -> None:
     with Builder() as builder:
         x = builder.param(0, Type(DType.F32, (N,)))
-        for y in (2 - x, x**2, 1 / x, build.maximum(x, 0), build.select(build.lt(x, 1), x, 0)):
+        for y in (
+            2 - x,
+            x**2,
+            2**x,
+            1 / x,
+            build.maximum(x, 0),
+            build.select(build.lt(x, 1), x, 0),
+        ):
             assert y.type == x.type
         assert build.gt(x, 0).type == Type(DType.BOOL, (N,))
 

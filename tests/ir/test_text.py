@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -261,3 +263,14 @@ def test_more_errors() -> None:
 
 def test_every_op_name_is_a_word_of_the_grammar() -> None:
     assert all(name.isidentifier() for name in TABLE)
+
+
+@pytest.mark.parametrize("module", ["core.graph", "core.walk", "ops", "errors", "text.parser"])
+def test_functions_are_shown_whatever_is_imported_first(module: str) -> None:
+    code = (
+        f"import gradc_ir.{module}\n"
+        "from gradc_ir.text.parser import parse_function\n"
+        f"f = parse_function({LOSS!r})\n"
+        "assert parse_function(str(f)) == f and f._repr_html_().startswith('<pre>')"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

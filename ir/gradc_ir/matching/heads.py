@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import REARRANGEMENTS, peel
-
-if TYPE_CHECKING:
-    from gradc_ir.core.graph import Value
 
 _PRODUCTS: Final = frozenset({"mul", "div", "neg"})
 SUMS: Final = frozenset({"add", "sub"})

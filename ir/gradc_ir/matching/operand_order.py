@@ -15,6 +15,7 @@ from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.walk import answered
 from gradc_ir.graphs.rearrange import REARRANGEMENTS, scalar_constant
 from gradc_ir.matching.rewrite import FunctionRule
+from gradc_ir.ops import TABLE
 
 Key: TypeAlias = tuple[int, int, int]
 
@@ -72,8 +73,6 @@ def _attribute_hash(attribute: Any) -> int:
 
 def commutative_ops() -> frozenset[str]:
     """Return the names of the ops whose operands may be exchanged."""
-    from gradc_ir.core.op import TABLE
-
     return frozenset(name for name, op in TABLE.items() if op.commutative)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 
@@ -73,10 +74,7 @@ def same(node: Node, operands: Sequence[Range]) -> Range:
 
 def joined(node: Node, operands: Sequence[Range]) -> Range:
     """Return the range of elements of all operands."""
-    found = operands[0]
-    for other in operands[1:]:
-        found = union(found, other)
-    return found
+    return functools.reduce(union, operands)
 
 
 def updated(node: Node, operands: Sequence[Range]) -> Range:
