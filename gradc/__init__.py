@@ -8,11 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gradc.libraries import announce
-from gradc.version import __version__ as __version__
-
-announce()
-del announce
+from gradc import on_need as _on_need
 
 if TYPE_CHECKING:
     from gradc import compat as compat
@@ -52,6 +48,7 @@ if TYPE_CHECKING:
     from gradc.tracing.record.debug_print import debug_print as debug_print
     from gradc.tracing.record.primitives import exactly as exactly
     from gradc.tracing.record.primitives import stop_gradient as stop_gradient
+    from gradc_ir import __version__ as __version__
     from gradc_ir.errors import DTypeError as DTypeError
     from gradc_ir.errors import ExportError as ExportError
     from gradc_ir.errors import GradcError as GradcError
@@ -100,6 +97,7 @@ _PLACES = {
     "gradc.calls.variable": ("Variable",),
     "gradc.api.transpose": ("transpose",),
     "gradc.api.vmap": ("vmap",),
+    "gradc_ir": ("__version__",),
     "gradc_ir.errors": (
         "DTypeError",
         "ExportError",
@@ -118,6 +116,23 @@ _PLACES = {
     ),
 }
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
+# What modules of libraries are recorded by which of ours, loaded once a program uses theirs.
+_LIBRARIES = {
+    _on_need.MATH: ("gradc.special.python_math",),
+    "scipy.integrate": ("gradc.scipy.integrate",),
+    "scipy.linalg": (
+        "gradc.scipy.linalg.refusals",
+        "gradc.scipy.linalg.equations",
+        "gradc.scipy.linalg.factorisations",
+        "gradc.scipy.linalg.matrix_exponential",
+        "gradc.scipy.linalg.special_matrices",
+    ),
+    "scipy.spatial.distance": ("gradc.scipy.distance",),
+    "scipy.special": ("gradc.scipy.special_refusals", "gradc.scipy.special"),
+    "scipy.stats": ("gradc.scipy.stats.stand_ins", "gradc.scipy.stats.summaries"),
+}
+for _library, _modules in _LIBRARIES.items():
+    _on_need.announce(_library, *_modules)
 _SUBMODULES = {
     "compat": "gradc.compat",
     "rules": "gradc.rules",
@@ -125,7 +140,7 @@ _SUBMODULES = {
     "testing": "gradc.testing",
 }
 
-__all__ = [*_MODULE_OF, *_SUBMODULES, "__version__"]
+__all__ = [*_MODULE_OF, *_SUBMODULES]
 
 
 def __getattr__(name: str) -> Any:

@@ -24,6 +24,7 @@ from gradc.rules.in_force import entries
 from gradc.rules.series import ContinueGuards, ExpandSeries, SettleGuards
 from gradc_ir.core.graph import Function
 from gradc_ir.errors import DTypeError, ShapeError
+from gradc_ir.graphs.subgraph import drop_results
 from gradc_ir.passes import (
     Canonicalize,
     HoistInvariants,
@@ -251,18 +252,6 @@ def _derivative(function: Function, request: Request) -> Function:
             gradient = stabilise(_gradient(function, wrt), request.options)
             return _jacobian(gradient, request)
     raise ValueError(f"no such kind: {request.of}; one of {', '.join(KINDS)}")
-
-
-def drop_results(function: Function, count: int) -> Function:
-    """Return the function without its first ``count`` results."""
-    return Function(
-        function.name,
-        function.params,
-        function.results[count:],
-        names=function.names,
-        locations=function.locations,
-        location=function.location,
-    )
 
 
 def _value_and_grad(function: Function, wrt: tuple[int, ...]) -> Function:

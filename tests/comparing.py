@@ -40,12 +40,20 @@ def assert_within_ulps(found: Any, want: Any, ulps: float = 4) -> None:
     assert np.all(good), f"found {found[~good].flat[:5]}, wanted {want[~good].flat[:5]}"
 
 
+def ulps_off(found: Any, exact: Any, dtype: Any = None) -> float:
+    """Return how many units in the last place a float is off a multiple-precision number.
+
+    They are those of the found number's dtype where no other is given.
+    """
+    dtype = np.dtype(dtype or np.asarray(found).dtype)
+    unit = np.spacing(np.abs(dtype.type(float(exact))))
+    return float(abs(mpmath.mpf(float(found)) - exact) / mpmath.mpf(float(unit)))
+
+
 def assert_accurate(found: Any, exact: Any, ulps: float = 4) -> None:
     """A float is within so many units in the last place of a multiple-precision number."""
-    found = np.asarray(found)[()]
-    unit = np.spacing(max(abs(found.dtype.type(float(exact))), np.finfo(found.dtype).tiny))
-    error = abs(mpmath.mpf(float(found)) - exact)
-    assert error <= ulps * float(unit), f"found {found}, wanted {exact}, {error / unit} ulp away"
+    off = ulps_off(found, exact)
+    assert off <= ulps, f"found {found}, wanted {exact}, {off} ulp away"
 
 
 def assert_close(found: Any, want: Any, scale: Any = None, relative: float = 1e-12) -> None:

@@ -72,10 +72,6 @@ def relative(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def each(paths: list[Path]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("path", [pytest.param(p, id=relative(p)) for p in paths])
-
-
 def imported_modules(tree: ast.AST) -> set[str]:
     """Return the top-level names a file imports anywhere, inside functions too."""
     found = set()
@@ -172,12 +168,14 @@ def test_every_folder_with_code_is_a_package(room: str) -> None:
     assert (ROOMS[room] / "py.typed").exists()
 
 
-@each(PYTHON_FILES)
-def test_file_begins_with_one_sentence(path: Path) -> None:
-    docstring = ast.get_docstring(ast.parse(path.read_bytes()))
-    assert docstring, "no docstring on top of the file"
-    sentence = docstring.split("\n\n")[0]
-    assert sentence.endswith((".", "?")), f"not a sentence: {sentence!r}"
+def test_files_begin_with_one_sentence() -> None:
+    found = []
+    for path in PYTHON_FILES:
+        docstring = ast.get_docstring(ast.parse(path.read_bytes())) or ""
+        sentence = docstring.split("\n\n")[0]
+        if not sentence.endswith((".", "?")):
+            found.append(f"{relative(path)}: not a sentence: {sentence!r}")
+    assert not found, "\n".join(found)
 
 
 def test_files_are_short() -> None:
@@ -186,11 +184,11 @@ def test_files_are_short() -> None:
     assert set(long) == set(LONG_FILES), f"split them, or list them with a reason: {long}"
 
 
-@each(TEXT_FILES)
-def test_words(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
+def test_words() -> None:
+    texts = {path: path.read_text(encoding="utf-8") for path in TEXT_FILES}
     found = [
         f"{relative(path)}:{text.count(chr(10), 0, match.start()) + 1}: {match.group()!r}: {reason}"
+        for path, text in texts.items()
         for pattern, reason in FORBIDDEN_WORDS.items()
         for match in re.finditer(pattern, text)
     ]

@@ -27,7 +27,7 @@ from gradc.calls.signature import (
     listed,
     names_variables,
 )
-from gradc.calls.tangents import as_tuple, like_argument, pad_tangents, push_tangents
+from gradc.calls.tangents import as_tuple, like_argument, push_tangents
 from gradc.calls.variable import Variable
 from gradc.pipeline import Options, using
 from gradc.rules import as_rules
@@ -234,9 +234,7 @@ class Compiled(Inspected):
             return form.pushed(asked._replace(wrt=None), primals, tangents)
         moved = [i for i, tangent in enumerate(tangents) if tangent is not None]
         bound, _ = self._bind(asked, primals, {}, moved)
-        given = len(primals) - len(bound.static)
-        tangents = pad_tangents(bound.names, given, tangents)
-        positions, pushed = push_tangents(bound, tangents, given)
+        positions, pushed = push_tangents(bound, tangents, len(primals) - len(bound.static))
         made, answer = self._made(asked, bound, positions)
         found: tuple[Any, Any] = answer.nest(made.run(bound.leaves, pushed))
         return found

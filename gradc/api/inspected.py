@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from gradc.arguments import pytree
 from gradc.calls.derivation import OF_FLOATS
 from gradc.calls.preconditions import check_floats
 from gradc.calls.signature import (
@@ -146,16 +145,11 @@ class Inspected(ABC):
         given = (spec,) if spec else specs_or_args
         bound, types = self._bound(given)
         samples = bound.leaves if given and not isinstance(given[0], str) else ()
-        paths = [
-            path
-            for name, value in zip(bound.names, bound.values)
-            for path in pytree.paths(value, name)
-        ]
         return survey(
             self.__name__,
             lambda types: self._trace(bound, types),
             types,
-            paths,
+            bound.paths,
             samples,
             self.options,
         )

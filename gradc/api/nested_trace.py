@@ -9,7 +9,7 @@ from typing import Any
 from gradc.arguments import pytree
 from gradc.calls.derivation import OF_FLOATS, Derivation
 from gradc.calls.results import Answer
-from gradc.calls.signature import Parameters, Wrt
+from gradc.calls.signature import Parameters, Wrt, flatten_arguments, leaves_of
 from gradc.pipeline import current_options, differentiate, stabilise
 from gradc.tracing import inline, subtrace, tracer_of, value_of
 from gradc_ir import build
@@ -44,42 +44,33 @@ class NestedTrace:
     ) -> None:
         parameters = Parameters(fn)
         wrt: Wrt = () if asked.wrt is None else asked.wrt
-        pairs, _, self.places = parameters.pairs(args, kwargs, wrt)
-        self.names = tuple(name for name, _ in pairs)
-        self.positions = parameters.positions(wrt, self)
+        pairs, _, places = found = parameters.pairs(args, kwargs, wrt)
+        self.positions = parameters.positions(wrt, found)
         if asked.wrt is None:
             given = [True] * len(pairs) if tangents is None else tangents[: len(pairs)]
             self.positions = tuple(i for i, one in enumerate(given) if one is not None)
-        self.values = tuple(value for _, value in pairs)
         if asked.casts_integers:
-            chosen = {*self.positions}
-            self.values = tuple(
-                pytree.map_leaves(_as_float, value) if i in chosen else value
-                for i, value in enumerate(self.values)
+            pairs = tuple(
+                (name, pytree.map_leaves(_as_float, value) if i in self.positions else value)
+                for i, (name, value) in enumerate(pairs)
             )
-        self.sub = subtrace(fn, *parameters.call_form(self.names, self.values))
+        self.bound = flatten_arguments(pairs, places=places, leaf=_as_given)
+        args, kwargs = parameters.call_form(self.bound.names, self.bound.values)
+        self.sub = subtrace(fn, args, kwargs)
         # no argument of a call is a mere type, so every operand is a value
         self.operands = [operand for operand in self.sub.operands if operand is not None]
         self.function = self.sub.function
-        self.structure: list[Any] = []
-        self.spans: list[range] = []
-        start = 0
-        for value in self.values:
-            flat, structure = pytree.flatten(value)
-            self.structure.append(structure)
-            self.spans.append(range(start, start + len(flat)))
-            start += len(flat)
-        self.leaves = [leaf for position in self.positions for leaf in self.spans[position]]
+        leaves = leaves_of(self.bound, self.positions)
         types = self.function.param_types
-        for leaf in self.leaves if asked.of not in OF_FLOATS else ():
+        for leaf in leaves if asked.of not in OF_FLOATS else ():
             if not types[leaf].dtype.is_float:
                 raise DTypeError(
                     f"gradc.{asked.of} by an argument of type {types[leaf]}",
                     help='differentiate by floating-point arguments, or choose int_args="float"',
                 )
-        paths = [path for pair in zip(self.values, self.names) for path in pytree.paths(*pair)]
-        self._request = asked.request(self.sub, self.leaves, current_options(), paths.__getitem__)
-        self.answer = Answer(asked, self.sub, self._request.policies, self, self.positions)
+        paths = self.bound.paths
+        self._request = asked.request(self.sub, leaves, current_options(), paths.__getitem__)
+        self.answer = Answer(asked, self.sub, self._request.policies, self.bound, self.positions)
 
     @functools.cached_property
     def derivative(self) -> Function:
@@ -95,12 +86,11 @@ class NestedTrace:
             raise ShapeError(f"{len(self.positions)} arguments but {len(given)} of {what}")
         found = []
         for position, part in zip(self.positions, given):
-            flat, structure = pytree.flatten(part)
-            name = self.names[position]
-            if structure != self.structure[position]:
+            name = self.bound.names[position]
+            flat = flatten_arguments([(name, part)], leaf=_as_given)
+            if flat.structure[0] != self.bound.structure[position]:
                 raise ShapeError(f"the {what} of {name} has not the nest of {name}")
-            paths = pytree.paths(self.values[position], name)
-            for leaf, path, i in zip(flat, paths, self.spans[position]):
+            for leaf, path, i in zip(flat.leaves, flat.paths, self.bound.spans[position]):
                 have, want = value_of(leaf).type, self.function.param_types[i]
                 if not want.dtype.is_float:
                     continue
@@ -114,6 +104,10 @@ class NestedTrace:
         wanted = self.derivative.param_types[len(self.operands) :]
         seeds = [_seed(x, type_) for x, type_ in zip(extra, wanted, strict=True)]
         return list(inline(self.derivative, [*self.operands, *seeds]))
+
+
+def _as_given(_: str, leaf: Any) -> Any:
+    return leaf
 
 
 def _as_float(leaf: Any) -> Any:

@@ -32,10 +32,10 @@ def jvp(fn: Function_, asked: Derivation, primals: Any, tangents: Any) -> tuple[
         tangents = tangents_of_primals(Parameters(fn).names, primals, tangents, wrt)
         asked = asked._replace(wrt=None)
     traced = _nested(fn, asked, primals, {}, tangents)
-    tangents = pad_tangents(traced.names, len(primals), tangents)
-    if len(tangents) != len(traced.names):
+    tangents = pad_tangents(traced.bound.names, len(primals), tangents)
+    if len(tangents) != len(traced.bound.names):
         raise ShapeError(
-            f"{len(traced.names)} primals but {len(tangents)} tangents",
+            f"{len(traced.bound.names)} primals but {len(tangents)} tangents",
             help="give one tangent per argument; None is a zero tangent",
         )
     pushed = traced.tangents([one for one in tangents if one is not None], "tangent")

@@ -15,16 +15,16 @@ from gradc.api.vmap_arguments import PointLeaf, signature_of, size_of_points
 from gradc.arguments import pytree
 from gradc.arguments.vmap_axes import Axis, checked_axes, key_of_axes, spread_axes
 from gradc.autodiff.batching import batch_each
-from gradc.traceback import boundary, cut
+from gradc.traceback import boundary
 from gradc.tracing import Tracer, current, inline, subtrace, tracer_of
-from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.leaves import Static
+from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import read
 from gradc.tracing.record.argument_names import names_of_arguments
 from gradc_ir import build
-from gradc_ir.errors import ShapeError, TraceError
+from gradc_ir.errors import TraceError
 
 Function_ = Callable[..., Any]
 
@@ -108,18 +108,15 @@ class Mapped:
         """How the function is called; default values are left to the function of a point."""
         return signature_of(self.__wrapped__, self.in_axes)
 
+    @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the results of all points."""
         if current() is not None:
             return self.__gradc_trace__(*args, **kwargs)
         if self._compiled is None:
             self._compiled = _compile(self)
-        try:
-            self._check_length(args)
-            return self._compiled(*args, **kwargs)
-        except Exception as error:
-            __tracebackhide__ = True
-            raise cut(error)  # noqa: B904 - it is the same error
+        self._check_length(args)
+        return self._compiled(*args, **kwargs)
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Build the graph of all points in the trace that calls the function."""
@@ -149,10 +146,9 @@ class Mapped:
 
     def _check_length(self, args: Sequence[Any]) -> None:
         if isinstance(self.in_axes, tuple | list) and len(self.in_axes) != len(args):
-            raise ShapeError(
+            raise shape_error(
                 f"vmap of {self.__name__}: in_axes has length {len(self.in_axes)}, but the "
                 f"number of positional arguments is {len(args)}",
-                at=source.location(),
                 found=f"in_axes: {self.in_axes}",
                 help="write one entry for each; arguments given by name are mapped along axis 0",
             )
@@ -182,17 +178,15 @@ class Mapped:
 
     def _mapped(self, leaf: Any, axis: int, path: str) -> PointLeaf:
         if isinstance(leaf, str):
-            raise TraceError(
+            raise trace_error(
                 f"vmap of {self.__name__}: {path} is a str, which has no axes",
-                at=source.location(),
                 help="write None for it in in_axes",
             )
         value = read(as_tracer(leaf))
         type_ = value.type
         if not -type_.rank <= axis < type_.rank:
-            raise ShapeError(
+            raise shape_error(
                 f"vmap of {self.__name__}: {path} has no axis {axis}",
-                at=source.location(),
                 found=f"{path}: {type_}",
                 help="write another axis for it in in_axes, or None if all points share it",
             )
@@ -209,17 +203,15 @@ class Mapped:
         value = read(tracer)
         rank = value.type.rank
         if axis is None:
-            raise TraceError(
+            raise trace_error(
                 f"vmap of {self.__name__}: {path} varies from point to point, but out_axes has "
                 "None for it",
-                at=source.location(),
                 found=f"{path}: {value.type}, the first axis that of the points",
                 help="write an axis for it in out_axes",
             )
         if not -rank <= axis < rank:
-            raise ShapeError(
+            raise shape_error(
                 f"vmap of {self.__name__}: {path} has no axis {axis} for the points",
-                at=source.location(),
                 found=f"{path}: {value.type}, the first axis that of the points",
                 help=f"out_axes may be {-rank} … {rank - 1} here",
             )

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradc.tracing import SizesMustMatch
-from gradc.tracing.core import source
+from gradc.tracing.core.source import shape_error, trace_error
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
-from gradc_ir.errors import ShapeError, TraceError
 
 
 @dataclass(frozen=True)
@@ -31,16 +30,14 @@ def size_of_points(name: str, leaves: Sequence[PointLeaf]) -> Size:
     """Return the size that all mapped axes have."""
     found = [leaf.points.type.shape[0] for leaf in leaves if leaf.points is not None]
     if not found:
-        raise TraceError(
+        raise trace_error(
             f"vmap of {name}: no argument is mapped",
-            at=source.location(),
             help="write an axis in in_axes for at least one array",
         )
     for size in found:
         if size != found[0]:
-            error = ShapeError(
+            error = shape_error(
                 f"vmap of {name}: the mapped axes differ in size",
-                at=source.location(),
                 found=[leaf.found for leaf in leaves if leaf.found],
                 help="map axes of one size, and write None in in_axes for what all points share",
             )

@@ -12,6 +12,7 @@ from gradc.autodiff.reverse import vjp
 from gradc_ir.build import Builder
 from gradc_ir.core import walk
 from gradc_ir.core.graph import Function, Node
+from gradc_ir.core.types import Type
 from gradc_ir.errors import RuleError
 
 
@@ -20,13 +21,8 @@ def forward_of(name: str, attributes: Mapping[str, Any]) -> Function:
 
     Raises RuleError when there is only a vjp and it is not linear in its cotangents.
     """
-    given: Function | None = attributes["jvp"]
-    if given is not None:
-        return given
-    vjp: Function = attributes["vjp"]
     body: Function = attributes["body"]
-    _check_linear(vjp, len(body.params), name, "vjp", "cotangent", "jvp")
-    return _transposed(vjp, len(body.params), body.result_types, f"{name}_jvp")
+    return attributes["jvp"] or _other(name, attributes, "vjp", "jvp", body.result_types)
 
 
 def reverse_of(name: str, attributes: Mapping[str, Any]) -> Function:
@@ -34,16 +30,31 @@ def reverse_of(name: str, attributes: Mapping[str, Any]) -> Function:
 
     Raises RuleError when there is only a jvp and it is not linear in its tangents.
     """
-    given: Function | None = attributes["vjp"]
-    if given is not None:
-        return given
-    jvp: Function = attributes["jvp"]
     body: Function = attributes["body"]
-    _check_linear(jvp, len(body.params), name, "jvp", "tangent", "vjp")
-    return _transposed(jvp, len(body.params), body.param_types, f"{name}_vjp")
+    return attributes["vjp"] or _other(name, attributes, "jvp", "vjp", body.param_types)
 
 
-def _transposed(rule: Function, fixed: int, wanted: Sequence[Any], name: str) -> Function:
+def _other(
+    name: str, attributes: Mapping[str, Any], given: str, missing: str, wanted: Sequence[Type]
+) -> Function:
+    """Return the direction that is missing: the transpose of the one given, if that is linear."""
+    rule: Function = attributes[given]
+    fixed = len(attributes["body"].params)
+    opened = OpenCalls()(rule)
+    node = nonlinear_node(opened, opened.params[fixed:], opened.results)
+    if node is None:
+        return _transposed(rule, fixed, wanted, f"{name}_{missing}")
+    lines = opened.locations.get(node, ())
+    what = "tangent" if given == "jvp" else "cotangent"
+    raise RuleError(
+        f"{name} has a {given} but no {missing}, and its {given} is not linear in the {what}",
+        at=lines[0] if lines else opened.location,
+        found=f"{node.op.name} is where it stops being linear",
+        help=f"give {name} a {missing} rule of its own: @{name}.def_{missing}",
+    )
+
+
+def _transposed(rule: Function, fixed: int, wanted: Sequence[Type], name: str) -> Function:
     """Transpose the linear map from the parameters after the first ``fixed`` to the results.
 
     The result takes the fixed parameters and one value a result of the rule, to one value for each
@@ -74,16 +85,6 @@ def _transposed(rule: Function, fixed: int, wanted: Sequence[Any], name: str) ->
         return builder.function(name, params, outgoing)
 
 
-def _check_linear(
-    rule: Function, fixed: int, name: str, given: str, what: str, missing: str
-) -> None:
-    """Raise RuleError unless the results are linear in the parameters after ``fixed``."""
-    rule = OpenCalls()(rule)
-    node = nonlinear_node(rule, rule.params[fixed:], rule.results)
-    if node is not None:
-        _refuse(node, rule, name, given, what, missing)
-
-
 def is_plainly_linear(rule: Function, fixed: int) -> bool:
     """Whether the results are linear in the parameters after ``fixed``, by the derivatives too.
 
@@ -99,14 +100,4 @@ def _holds_call(node: Node) -> bool:
     bodies = [body for body in node.attributes.values() if isinstance(body, Function)]
     return node.op.name == "call" or any(
         inner.op.name == "call" for body in bodies for _, inner in walk.nested(body)
-    )
-
-
-def _refuse(node: Node, rule: Function, name: str, given: str, what: str, missing: str) -> None:
-    lines = rule.locations.get(node, ())
-    raise RuleError(
-        f"{name} has a {given} but no {missing}, and its {given} is not linear in the {what}",
-        at=lines[0] if lines else rule.location,
-        found=f"{node.op.name} is where it stops being linear",
-        help=f"give {name} a {missing} rule of its own: @{name}.def_{missing}",
     )

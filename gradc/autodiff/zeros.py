@@ -8,6 +8,7 @@ from gradc_ir import build
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.types import Type
 from gradc_ir.errors import DTypeError
+from gradc_ir.graphs.rearrange import scalar_constant
 
 
 def zeros(type_: Type) -> Value:
@@ -22,12 +23,8 @@ def solid(value: Value | None, type_: Type) -> Value:
 
 def is_number(value: Value, number: float) -> bool:
     """Whether the value is certainly filled with one number."""
-    while value.op.name in ("broadcast", "reshape"):
-        value = value.operands[0]
-    if value.op.name != "constant":
-        return False
-    array = value.node.attributes["value"].array
-    return array.ndim == 0 and bool(array == number)
+    found = scalar_constant(value)
+    return found is not None and found == number
 
 
 def check_wrt(function: Function, wrt: Sequence[int]) -> None:

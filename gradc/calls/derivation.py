@@ -86,7 +86,7 @@ class Derivation(NamedTuple):
             kept = [i for i, leaf in enumerate(leaves) if leaf in floats]
             is_joined = tuple(is_joined[i] for i in kept)
             groups = groups and tuple(groups[i] for i in kept)
-        policed = ApplyPolicies(self.policies, is_joined, groups)
+        policed = ApplyPolicies(traced.function.name, self.policies, is_joined, groups)
         return Request(self.of, wrt, self.mode, options, policed)
 
     def _joined(

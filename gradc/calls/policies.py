@@ -63,12 +63,14 @@ class ApplyPolicies:
 
     Parameters
     ----------
+    called: what the result is called: as the user's function is, for errors.
     policies: of them ``unconnected``, ``nonfinite`` and ``aliases``.
     connected: for each of the derivatives, which are the last results of the function, whether
         anything leads to it.
     groups: as of :func:`groups_of`, of what the derivatives are by; empty where none are together.
     """
 
+    called: str
     policies: Policies
     connected: tuple[bool, ...]
     groups: tuple[int, ...] = ()
@@ -96,7 +98,7 @@ class ApplyPolicies:
                         value = build.select(bad, build.zeros_like(value), value)
                 made.append(value)
             return builder.function(
-                function.name,
+                self.called,
                 params,
                 [*results[:before], *made, total],
                 names=function.names,

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from gradc.arguments import pytree
 from gradc.calls.derivation import Derivation
 from gradc.calls.preconditions import TracedLike
+from gradc.calls.signature import Bound
 from gradc.pipeline import PolicyPass
 from gradc_ir.core.types import Type
 from gradc_ir.errors import ShapeError
-
-
-class Nested(Protocol):
-    """Arguments whose leaves are in one row: the nest of each, None for a leaf, and its leaves."""
-
-    @property
-    def structure(self) -> Sequence[Any]:
-        """The nests."""
-
-    @property
-    def spans(self) -> Sequence[range]:
-        """The positions of their leaves."""
 
 
 def scalar_or_array(array: Any) -> Any:
@@ -66,7 +55,7 @@ class Answer:
         asked: Derivation,
         traced: TracedLike,
         policies: PolicyPass | None,
-        arguments: Nested,
+        arguments: Bound,
         positions: Sequence[int],
     ) -> None:
         self.types = traced.function.result_types

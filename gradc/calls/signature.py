@@ -55,6 +55,12 @@ class Bound:
         """The types of the leaves."""
         return tuple(Type(dtype_of(leaf.dtype), leaf.shape) for leaf in self.leaves)
 
+    @property
+    def paths(self) -> list[str]:
+        """How each leaf is reached, such as ``p.w``."""
+        pairs = zip(self.values, self.names)
+        return [path for value, name in pairs for path in pytree.paths(value, name)]
+
     def followed_by(self, more: Bound) -> Bound:
         """Return these arguments and, after them, others."""
         start = len(self.leaves)
@@ -320,9 +326,15 @@ def listed(entries: Any) -> tuple[Any, ...]:
 
 
 def flatten_arguments(
-    pairs: Sequence[tuple[str, Any]], static: NamedValues = (), places: tuple[str, ...] = ()
+    pairs: Sequence[tuple[str, Any]],
+    static: NamedValues = (),
+    places: tuple[str, ...] = (),
+    leaf: Callable[[str, Any], Any] = as_array,
 ) -> Bound:
-    """Flatten named values to arrays; raises DTypeError for a leaf that is no number or array."""
+    """Flatten named values to arrays; raises DTypeError for a leaf that is no number or array.
+
+    ``leaf`` makes an array of a leaf and the path to it; in a trace leaves stay what they are.
+    """
     leaves: list[Array] = []
     numbers: list[Number] = []
     spans: list[range] = []
@@ -330,20 +342,20 @@ def flatten_arguments(
     for name, value in pairs:
         start = len(leaves)
         if type(value) in _LEAF_TYPES:
-            leaves.append(as_array(name, value))
+            leaves.append(leaf(name, value))
             numbers.append(number_kind(value))
             structures.append(None)
         else:
             flat, structure = pytree.flatten(value)
             is_leaf = len(flat) == 1 and flat[0] is value
             try:
-                leaves += [as_array(name, leaf) for leaf in flat]
+                leaves += [leaf(name, one) for one in flat]
             except DTypeError:
                 # only an error needs to know how each leaf is reached
-                for path, leaf in zip(pytree.paths(value, name), flat):
-                    as_array(path, leaf)
+                for path, one in zip(pytree.paths(value, name), flat):
+                    leaf(path, one)
                 raise
-            numbers += [number_kind(leaf) for leaf in flat]
+            numbers += map(number_kind, flat)
             structures.append(None if is_leaf else structure)
         spans.append(range(start, len(leaves)))
     names = tuple(name for name, _ in pairs)

@@ -23,15 +23,16 @@ def pad_tangents(names: tuple[str, ...], given: int, tangents: tuple[Any, ...]) 
 
 
 def push_tangents(
-    bound: Bound, tangents: tuple[Any, ...], given: int | None = None
+    bound: Bound, tangents: tuple[Any, ...], given: int
 ) -> tuple[tuple[int, ...], list[Array]]:
     """Return the positions that have a tangent, and the tangents of their float leaves.
 
     ``given`` is how many arguments the call had, without those left to their default values.
     """
+    tangents = pad_tangents(bound.names, given, tangents)
     if len(tangents) != len(bound.names):
         raise ShapeError(
-            f"{len(bound.names) if given is None else given} primals but {len(tangents)} tangents",
+            f"{given} primals but {len(tangents)} tangents",
             help="give one tangent per argument; None is a zero tangent",
         )
     wrt = tuple(i for i, tangent in enumerate(tangents) if tangent is not None)

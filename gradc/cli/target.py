@@ -14,8 +14,6 @@ import click
 from gradc.api.compiled import Compiled
 from gradc.pipeline import KINDS
 
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
 
 def load(target: str) -> Compiled:
     """Return the compiled function a target names; a plain function is wrapped."""

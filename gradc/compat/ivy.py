@@ -16,9 +16,10 @@ from gradc.api.transforms import vjp
 from gradc.arguments import pytree
 from gradc.arguments.as_array import Array, as_array
 from gradc.calls.policies import groups_of, summed_by_group
+from gradc.control.bodies import invoke
 from gradc.custom.custom_gradient import CustomGradient, custom_gradient
 from gradc.traceback import boundary
-from gradc.tracing import call, current
+from gradc.tracing import current
 from gradc_ir.errors import ShapeError, TraceError
 
 # The keys that lead to a part of a nest, such as [1, "b"].
@@ -87,20 +88,15 @@ def bind_custom_gradient_function(
     """
 
     def bound(xs: Any) -> tuple[Any, Callable[..., Any]]:
-        ret = _called(func, xs)
+        ret = invoke(func, xs)
 
         def gradient(*upstream: Any) -> Any:
             whole = type(ret)(upstream) if type(ret) in (tuple, list) else upstream[0]
-            return _called(custom_grad_fn, (xs, ret), whole)
+            return invoke(custom_grad_fn, (xs, ret), whole)
 
         return ret, gradient
 
     return custom_gradient(bound)
-
-
-def _called(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function of the user's, in traced code as part of that."""
-    return function(*args) if current() is None else call(function, *args)
 
 
 def _parts(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -209,9 +209,11 @@ class _Recorder:
     def __init__(self) -> None:
         self._watched: list[Recorded] = []
 
-    def _enter(self) -> None:
+    def __enter__(self) -> Self:
+        """Record from now on."""
         self._outer = _open.get()
         self._token = _open.set((*self._outer, self))
+        return self
 
     def __exit__(self, *exception: object) -> None:
         """Record no more."""
@@ -314,11 +316,6 @@ class ForwardAccumulator(_Recorder):
         ]
         self.primals = pytree.unflatten(structure, watched)
 
-    def __enter__(self) -> ForwardAccumulator:
-        """Record from now on."""
-        self._enter()
-        return self
-
     def jvp(self, primals: Any, unconnected_gradients: str = "none") -> Any:
         """Return the products of the Jacobian of each of ``primals`` and the tangents.
 
@@ -354,11 +351,6 @@ class GradientTape(_Recorder):
         super().__init__()
         self._persistent = persistent
         self._used = False
-
-    def __enter__(self) -> GradientTape:
-        """Record from now on."""
-        self._enter()
-        return self
 
     def watch(self, tensor: Any) -> Any:
         """Return the values to compute with, in the nest that is given: ``x = tape.watch(x)``."""

@@ -11,18 +11,27 @@ import numpy as np
 from gradc.arguments import pytree
 from gradc.arguments.pytree import Structure
 from gradc.control.leaf_types import LeafType, Leaves, cast_values, leaves_of
-from gradc.tracing import Tracer, call, current, subtrace
-from gradc.tracing.core import source
+from gradc.tracing import Tracer, call, current, subtrace, trace
 from gradc.tracing.core.as_tracer import as_tracer
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
-from gradc_ir.errors import TraceError
+from gradc_ir.interpreter.interpret import interpret
 
 
 def invoke(fn: Callable[..., Any], *args: Any) -> Any:
     """Call a user's function, seen through the lens in traced code."""
     return fn(*args) if current() is None else call(fn, *args)
+
+
+def interpreted(fn: Callable[..., Any], args: Sequence[Any], name: str | None = None) -> Any:
+    """Return what a function makes of nests of numbers and arrays: traced, then interpreted."""
+    traced = trace(fn, args, name=name)
+    given = [np.asarray(leaf) for leaf in pytree.flatten(tuple(args))[0]]
+    captured = [capture.read() for capture in traced.captures]
+    found = interpret(traced.function, [*given, *captured])
+    return pytree.unflatten(traced.out_tree, [array[()] for array in found])
 
 
 def name_of(fn: Any) -> str:
@@ -34,9 +43,8 @@ def name_of(fn: Any) -> str:
 def check_callable(title: str, parameter: str, fn: Any) -> None:
     """Raise TraceError unless ``fn`` can be called."""
     if not callable(fn):
-        raise TraceError(
+        raise trace_error(
             f"{title}: {parameter} is no function, it is {described(fn)}",
-            at=source.location(),
             help=f"pass the function itself, or a lambda: {title}(…, lambda …: …)",
         )
 
@@ -139,9 +147,8 @@ def record(
     try:
         sub = subtrace(body, [leaf_type.leaf for leaf_type in leaf_types], body_of=title)
     except RecursionError:
-        raise TraceError(
+        raise trace_error(
             f"{title}: {name_of(fn)} calls itself without end while it is recorded",
-            at=source.location(),
             help="branches that are not known are all recorded: write the recursion as a loop, "
             "gradc.while_loop(condition, body, carry)",
         ) from None

@@ -21,14 +21,13 @@ from gradc.control.leaf_types import (
 from gradc.control.predicates import as_bool, truth_of
 from gradc.control.steps import as_value, integer
 from gradc.traceback import boundary
-from gradc.tracing.core import source
+from gradc.tracing.core.source import dtype_error, shape_error, trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import read
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.types import DType, Type
-from gradc_ir.errors import DTypeError, ShapeError, TraceError
 
 _OPERAND_CURE = "what is no number is not handed to a branch: the branch may just use it"
 
@@ -88,9 +87,8 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     title = "gradc.switch"
     functions = list(branches)
     if not functions:
-        raise TraceError(
+        raise trace_error(
             f"{title}: there are no branches to choose from",
-            at=source.location(),
             help=f"give a list of functions: {title}(i, [f, g], x)",
         )
     named = [(f"branches[{i}]", function) for i, function in enumerate(functions)]
@@ -135,9 +133,8 @@ class _Branches:
 
     def _agreed(self, first: str, other: str, left: Leaves, right: Leaves) -> tuple[LeafType, ...]:
         if left.structure != right.structure:
-            raise TraceError(
+            raise trace_error(
                 f"{self._title}: the branches return different nests",
-                at=source.location(),
                 found=[f"{first}: {left.structure}", f"{other}: {right.structure}"],
                 help="return the same nest from each, * for a number or an array",
             )
@@ -154,16 +151,14 @@ class _Branches:
         (first, have), (other, new) = left, right
         line = f"{path} is {have} from {first} and {new} from {other}"
         if have.type.shape != new.type.shape:
-            return ShapeError(
+            return shape_error(
                 f"{self._title}: the branches return different shapes",
-                at=source.location(),
                 found=line,
                 help="return the same shape from each: np.full(shape, number), np.broadcast_to(…)",
             )
         wanted = have.type.dtype if have.weak is None else new.type.dtype
-        return DTypeError(
+        return dtype_error(
             f"{self._title}: the branches return different dtypes",
-            at=source.location(),
             found=line,
             help=f"cast one of them: .astype(np.{wanted.numpy})",
         )

@@ -15,6 +15,7 @@ from gradc.control.bodies import Body, record
 from gradc.control.leaf_types import LeafType, Leaves, joined
 from gradc.tracing.core import source
 from gradc.tracing.core.promote import unify
+from gradc.tracing.core.source import trace_error
 from gradc_ir.core.sizes import Size
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
 
@@ -99,9 +100,8 @@ def _differ(left: Size, right: Size) -> bool:
 
 def _nest_error(title: str, start: Structure, after: Structure) -> TraceError:
     nothing = after.leaves == 0 and str(after) == "None"
-    return TraceError(
+    return trace_error(
         f"{title}: the body returns another nest than it is given",
-        at=source.location(),
         found=[f"at the start: {_shown(start)}", f"after the body: {_shown(after)}"],
         help="end the body with `return` and the new carry"
         if nothing

@@ -15,13 +15,13 @@ from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.promote import common_dtype
 from gradc.tracing.core.selection import Selection
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running, state
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import make, read
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType, Type
-from gradc_ir.errors import TraceError
 
 NumberType: TypeAlias = type
 
@@ -125,9 +125,8 @@ def leaves_of(given: Any, root: str, cure: str = "") -> Leaves:
             raise leaf.refused("be carried or returned here", at=source.location())
         if not isinstance(leaf, Tracer | SymbolicSize | np.ndarray | np.generic | int | float):
             path = pytree.paths(given, root)[position]
-            raise TraceError(
+            raise trace_error(
                 f"{path} is a {type(leaf).__name__}, not a number or an array",
-                at=source.location(),
                 found=f"{path} = {leaf!r:.60}",
                 help=cure or "return numbers and arrays, in any nest of dict, list and tuple",
             )

@@ -22,12 +22,12 @@ from gradc.control.steps import Steps, as_value, counter, integer, slots
 from gradc.traceback import boundary
 from gradc.tracing import Tracer, current
 from gradc.tracing.core import source
+from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.tracer import weak_number
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
-from gradc_ir.errors import TraceError
 from gradc_ir.interpreter.limit import too_many_steps
 
 _COUNTER = LeafType(Type(DType.I64), int)
@@ -161,9 +161,8 @@ def _limit(title: str, max_iter: Any) -> Size | None:
         return None
     found = integer(title, "max_iter", max_iter)
     if isinstance(found, Tracer) or (isinstance(found, int) and found < 0):
-        raise TraceError(
+        raise trace_error(
             f"{title}: max_iter has to be known before the loop, and at least 0",
-            at=source.location(),
             found="it is a traced value" if isinstance(found, Tracer) else f"it is {found}",
             help="ask for the number in the condition: carry the number of steps",
         )

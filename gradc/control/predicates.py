@@ -9,14 +9,13 @@ import numpy as np
 from gradc.control.bodies import described
 from gradc.control.leaf_types import leaf_type_of, leaves_of
 from gradc.tracing import Tracer
-from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
+from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import make, read
 from gradc_ir import build
 from gradc_ir.core.types import DType
-from gradc_ir.errors import ShapeError, TraceError
 
 
 def truth_of(title: str, name: str, given: Any) -> bool | None:
@@ -25,16 +24,14 @@ def truth_of(title: str, name: str, given: Any) -> bool | None:
     Raises TraceError for what is no number, ShapeError for an array.
     """
     if not isinstance(given, Tracer | SymbolicSize | np.ndarray | np.generic | int | float):
-        raise TraceError(
+        raise trace_error(
             f"{title}: {name} is {described(given)}, not a truth value",
-            at=source.location(),
             help="compare numbers, as in x > 0",
         )
     leaf_type = leaf_type_of(given)
     if leaf_type.type.shape:
-        raise ShapeError(
+        raise shape_error(
             f"{title}: {name} is an array, not one truth value",
-            at=source.location(),
             found=f"it is {leaf_type}",
             help="write np.any(…) or np.all(…), or np.where(condition, x, y) to choose elements",
         )

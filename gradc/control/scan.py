@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
 from gradc.arguments import pytree
-from gradc.control.bodies import check_callable, described, invoke, name_of
+from gradc.control.bodies import check_callable, described, interpreted, invoke, name_of
 from gradc.control.leaf_types import Leaves, leaves_of
 from gradc.control.stepping import CARRY_CURE, Loop, stacked_rows
 from gradc.control.steps import (
@@ -21,10 +19,8 @@ from gradc.control.steps import (
     slots,
 )
 from gradc.traceback import boundary
-from gradc.tracing import Tracer, current, trace
-from gradc.tracing.core import source
-from gradc_ir.errors import TraceError
-from gradc_ir.interpreter.interpret import interpret
+from gradc.tracing import Tracer, current
+from gradc.tracing.core.source import trace_error
 
 
 @boundary
@@ -67,7 +63,21 @@ def scan(
     ShapeError when arrays have different numbers of rows, ShapeError, DTypeError or TraceError when
     the carry changes its shapes, its dtypes or its nest.
     """
-    return _scan("gradc.scan", f, init, xs, length, reverse, checkpoint)
+    title = "gradc.scan"
+    check_callable(title, "f", f)
+
+    def step(carry: Any, x: Any) -> tuple[Any, Any]:
+        found = invoke(f, carry, x)
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise trace_error(
+                f"{title}: {name_of(f)} has to return the carry and a y, a tuple of two",
+                found=f"it returns {described(found)}"
+                + (f" of {len(found)}" if isinstance(found, tuple | list) else ""),
+                help="write return carry, y; with no y, return carry, None",
+            )
+        return found[0], found[1]
+
+    return _run(title, f, step, init, xs, length, reverse, checkpoint)
 
 
 @boundary
@@ -88,26 +98,6 @@ def map(f: Callable[[Any], Any], xs: Any, *, checkpoint: Any = None) -> Any:
         return None, invoke(f, x)
 
     return _run("gradc.map", f, step, None, xs, None, False, checkpoint)[1]
-
-
-def _scan(
-    title: str, f: Any, init: Any, xs: Any, length: Any, reverse: bool, checkpoint: Any
-) -> tuple[Any, Any]:
-    check_callable(title, "f", f)
-
-    def step(carry: Any, x: Any) -> tuple[Any, Any]:
-        found = invoke(f, carry, x)
-        if not isinstance(found, tuple) or len(found) != 2:
-            raise TraceError(
-                f"{title}: {name_of(f)} has to return the carry and a y, a tuple of two",
-                at=source.location(),
-                found=f"it returns {described(found)}"
-                + (f" of {len(found)}" if isinstance(found, tuple | list) else ""),
-                help="write return carry, y; with no y, return carry, None",
-            )
-        return found[0], found[1]
-
-    return _run(title, f, step, init, xs, length, reverse, checkpoint)
 
 
 def _run(
@@ -135,10 +125,11 @@ def _run(
     assert isinstance(trips, int)
     slots(title, checkpoint, trips)
     if trips == 0:
-        visited = rows.nest
-        return _without_steps(
-            lambda init, xs: _run(title, f, step, init, xs, trips, False, None), init, visited
+        # recording it tells the types of its results
+        found: tuple[Any, Any] = interpreted(
+            lambda init, xs: _run(title, f, step, init, xs, trips, False, None), (init, rows.nest)
         )
+        return found
     carry, made = loop.run(_visited(rows, trips, reverse))
     return carry, stacked_rows(title, made[::-1] if reverse else made)
 
@@ -146,15 +137,3 @@ def _run(
 def _visited(rows: Leaves, length: int, reverse: bool) -> Iterator[Any]:
     for i in reversed(range(length)) if reverse else range(length):
         yield pytree.unflatten(rows.structure, [row_of(leaf, i) for leaf in rows.leaves])
-
-
-def _without_steps(
-    loop: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any
-) -> tuple[Any, Any]:
-    """Return what a loop of no step returns; recording it tells the types of its results."""
-    traced = trace(loop, (init, xs))
-    captured = [capture.read() for capture in traced.captures]
-    given = [np.asarray(leaf) for leaf in pytree.flatten((init, xs))[0]]
-    found = interpret(traced.function, [*given, *captured])
-    carry, made = pytree.unflatten(traced.out_tree, [array[()] for array in found])
-    return carry, made

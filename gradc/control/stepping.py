@@ -23,14 +23,14 @@ from gradc.control.leaf_types import (
     values_of,
 )
 from gradc.control.steps import Steps
-from gradc.tracing.core import source
 from gradc.tracing.core.promote import common_dtype
 from gradc.tracing.core.promote import kind as contribution
+from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make
 from gradc_ir import build
 from gradc_ir.core.sizes import Size
-from gradc_ir.errors import ShapeError, TraceError
+from gradc_ir.errors import TraceError
 
 CARRY_CURE = "what is the same in every step is not carried: the body may just use it"
 
@@ -137,9 +137,8 @@ def stacked_rows(title: str, made: Sequence[Leaves]) -> Any:
     for step, part in enumerate(made):
         shapes = [np.shape(leaf) for leaf in part.leaves]
         if part.structure != first.structure or shapes != [np.shape(x) for x in first.leaves]:
-            raise ShapeError(
+            raise shape_error(
                 f"{title}: the body returns another y in step {step} than in step 0",
-                at=source.location(),
                 found=[f"step 0: {_types(first)}", f"step {step}: {_types(part)}"],
                 help="what the steps return is stacked: return the same nest and shapes",
             )
@@ -168,9 +167,8 @@ class Shown:
 
 
 def _unbounded(title: str) -> TraceError:
-    return TraceError(
+    return trace_error(
         f"{title}: rows need a number of steps that is known before the loop",
-        at=source.location(),
         found="length is known only while the program runs",
         help="give a bound as length=, and have the body do nothing beyond: np.where(i < n, …, …)",
     )

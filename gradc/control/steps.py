@@ -11,9 +11,9 @@ from gradc.arguments import pytree
 from gradc.control.bodies import described
 from gradc.control.leaf_types import LeafType, Leaves, leaves_of
 from gradc.tracing import Tracer, current
-from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.promote import unify
+from gradc.tracing.core.source import dtype_error, shape_error, trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize, as_size
 from gradc.tracing.core.tracer import make, read
@@ -22,7 +22,6 @@ from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
-from gradc_ir.errors import DTypeError, ShapeError, TraceError
 
 
 @dataclass(frozen=True)
@@ -52,18 +51,16 @@ def integer(title: str, name: str, given: Any) -> Size | Tracer:
         given = given[()]
     if isinstance(given, Tracer):
         if given.type.shape:
-            raise ShapeError(
+            raise shape_error(
                 f"{title}: {name} is an array, not a number",
-                at=source.location(),
                 found=f"{name}: {given.type}",
             )
         if given.type.dtype.is_integer:
             return given
     elif isinstance(given, int | np.integer) and not isinstance(given, bool):
         return int(given)
-    raise DTypeError(
+    raise dtype_error(
         f"{title}: {name} has to be an integer, it is {described(given)}",
-        at=source.location(),
         help=f"round it where that is meant: np.int64({name})",
     )
 
@@ -85,9 +82,8 @@ def rows_of(title: str, xs: Any) -> Leaves:
     for path, leaf in zip(found.paths, found.leaves):
         shape = leaf.type.shape if isinstance(leaf, Tracer) else np.shape(leaf)
         if not shape:
-            raise ShapeError(
+            raise shape_error(
                 f"{title}: {path} is a number, it has no rows to go through",
-                at=source.location(),
                 help="a list is a nest of arrays here: write np.array([…]) for the array of its "
                 "numbers",
             )
@@ -107,9 +103,8 @@ def _array(leaf: Any) -> Any:
 
 
 def _same_length(title: str, left: tuple[str, Size, str], right: tuple[str, Size, str]) -> None:
-    error = ShapeError(
+    error = shape_error(
         f"{title}: {left[0]} and {right[0]} are not of one length",
-        at=source.location(),
         found=[f"{name}: {size} {unit}".rstrip() for name, size, unit in (left, right)],
         help="take the rows that both have: x[:n]",
     )
@@ -125,21 +120,21 @@ def length_of(title: str, rows: Leaves, length: Any) -> Size | Tracer:
     """
     given = None if length is None else integer(title, "length", length)
     if isinstance(given, int) and given < 0:
-        raise ShapeError(f"{title}: length is {given}, below 0", at=source.location())
+        raise shape_error(
+            f"{title}: length is {given}, below 0",
+        )
     if not rows.leaves:
         if given is None:
-            raise TraceError(
+            raise trace_error(
                 f"{title}: nothing says how many steps it makes",
-                at=source.location(),
                 help=f"give it arrays to go through, {title}(f, init, xs), or length=n",
             )
         return given
     leaf = rows.leaves[0]
     shape = leaf.type.shape if isinstance(leaf, Tracer) else np.shape(leaf)
     if isinstance(given, Tracer):
-        raise TraceError(
+        raise trace_error(
             f"{title}: length is not known while the function is traced, but xs has rows",
-            at=source.location(),
             found=f"{rows.paths[0]}: {shape[0]} rows",
             help="leave length out, and have the body do nothing in the steps beyond it: np.where",
         )
@@ -169,9 +164,8 @@ def slots(title: str, checkpoint: Any, length: Size | None) -> Size | None:
         return None
     if isinstance(checkpoint, str) and checkpoint == "sqrt":
         if length is None:
-            raise TraceError(
+            raise trace_error(
                 f'{title}: checkpoint="sqrt" needs a number of steps known before the loop',
-                at=source.location(),
                 help="give the number of carries to store: checkpoint=100",
             )
         return sizes.square_root(2 * length) + 1
@@ -179,9 +173,8 @@ def slots(title: str, checkpoint: Any, length: Size | None) -> Size | None:
         found = as_size(checkpoint)
         if not isinstance(found, int) or found >= 1:
             return found
-    raise TraceError(
+    raise trace_error(
         f"{title}: checkpoint={checkpoint!r:.40} is no way to store carries",
-        at=source.location(),
         help='pass "sqrt", or how many carries to store, at least 1',
     )
 

@@ -17,7 +17,6 @@ from gradc_ir.errors import GradcError, RuleError
 from gradc_ir.interpreter.interpret import interpret, numbers, watched
 
 Arrays = list[Any]
-Direction = Callable[[str, Mapping[str, Any]], Function]
 
 # Sizes that only a symbol stands for are so many at random points.
 _SIZE = 3

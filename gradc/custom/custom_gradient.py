@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import Any, TypeVar, overload
 
+from gradc.custom.check_rules import check_at, check_rules
+from gradc.custom.rule_arguments import Arguments
+from gradc.custom.sympy_functions import numpy_function, parameters_of
+from gradc.custom.traced_call import Rules, TracedCall, value_and_gradient
+from gradc.tracing import call, current
 from gradc.tracing.core.stand_ins import busy, overrides_for
 from gradc_ir.errors import RuleError, TraceError
-
-if TYPE_CHECKING:
-    from gradc.custom.traced_call import Rules
 
 AnyFunction = Callable[..., Any]
 Rule = TypeVar("Rule", bound=AnyFunction)
@@ -43,7 +45,7 @@ class CustomGradient:
         self.check = check
         self._defaults = defaults
         self._needs_rules = needs_rules
-        self._rules: dict[str, AnyFunction] = {}
+        self._rules = Rules()
         self._is_used = False
 
     # -- rules -------------------------------------------------------------------------------------
@@ -85,8 +87,6 @@ class CustomGradient:
             and not hasattr(partials[0], "free_symbols")
         ):
             return self._define("partials", partials[0])
-        from gradc.custom.sympy_functions import numpy_function, parameters_of
-
         names = parameters_of(self.__wrapped__)
         if len(partials) != len(names):
             raise RuleError(
@@ -103,20 +103,15 @@ class CustomGradient:
                 f"{self.name}: a rule is a function, not a {type(rule).__name__}",
                 help=f"write @{self.name}.def_{kind} above a function",
             )
-        both = {"jvp", "partials"}
-        if kind in self._rules or ({kind} & both and both & self._rules.keys()):
+        same = ("jvp", "partials") if kind != "vjp" else ("vjp",)
+        if any(getattr(self._rules, one) is not None for one in same):
             raise RuleError(f"{self.name} has a {kind} rule already", help="define only one")
         if self._is_used:
             raise RuleError(
                 f"{self.name} has been traced: another rule would change what is compiled",
                 help=f"define its rules right below {self.name}",
             )
-        self._rules[kind] = rule
-
-    def _given_rules(self) -> Rules:
-        from gradc.custom.traced_call import Rules
-
-        return Rules(**self._rules)
+        setattr(self._rules, kind, rule)
 
     def unchecked(self) -> CustomGradient:
         """Return a function with the same rules that does not check them."""
@@ -128,20 +123,14 @@ class CustomGradient:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the function's value; computed by NumPy when nothing is being traced."""
-        from gradc.tracing import current
-
         if current() is not None:
             return self.__gradc_trace__(*args, **kwargs)
         if self.check:
-            from gradc.custom.check_rules import check_at
-
             check_at(self.unchecked().__gradc_trace__, args, kwargs)
         found = self.__wrapped__(*args, **kwargs)
-        if not self._rules and not self._needs_rules:
+        if not self._rules.given and not self._needs_rules:
             return found
-        from gradc.custom.traced_call import value_and_gradient
-
-        return value_and_gradient(self.__wrapped__, self.name, self._given_rules(), found)[0]
+        return value_and_gradient(self.__wrapped__, self.name, self._rules, found)[0]
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Build one ``call`` node in the trace that calls the function."""
@@ -152,21 +141,14 @@ class CustomGradient:
         # what stands for a function of NumPy may use that function itself
         token = busy.set((*busy.get(), self))
         try:
-            if not self._rules and not self._needs_rules:
-                from gradc.tracing import call
-
+            if not self._rules.given and not self._needs_rules:
                 return call(self.__wrapped__, *args, **kwargs)
-            from gradc.custom.rule_arguments import Arguments
-            from gradc.custom.traced_call import TracedCall
-
             function, name = self.__wrapped__, self.name
             arguments = Arguments(function, name, args, kwargs, defaults=self._defaults)
-            value, node = TracedCall(function, name, self._given_rules(), arguments).build()
+            value, node = TracedCall(function, name, self._rules, arguments).build()
         finally:
             busy.reset(token)
         if self.check:
-            from gradc.custom.check_rules import check_rules
-
             check_rules(node)
         return value
 

@@ -6,8 +6,13 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradc.autodiff.open_calls import OpenCalls
 from gradc.custom.custom_gradient import CustomGradient
+from gradc.custom.sympy_functions import numpy_function, symbols_of
+from gradc.tracing import trace
 from gradc_ir.core.graph import Function
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import TraceError
 
 # What an elementwise function is made of beside elementwise ops.
@@ -34,8 +39,6 @@ def custom_op(
     Raises RuleError when an expression has a symbol that is no argument, TraceError for what is
     neither, or a function that does more than one element at a time.
     """
-    from gradc.custom.sympy_functions import numpy_function, symbols_of
-
     if hasattr(body, "free_symbols"):
         names = tuple(arguments) if arguments is not None else symbols_of(body)
         function = numpy_function(body, names, name or "custom_op")
@@ -53,11 +56,6 @@ def custom_op(
 
 def _check_elementwise(function: Callable[..., Any], name: str) -> None:
     """Raise TraceError unless each element of the result depends on one of each argument."""
-    from gradc.autodiff.open_calls import OpenCalls
-    from gradc.tracing import trace
-    from gradc_ir.core.sizes import symbol
-    from gradc_ir.core.types import DType, Type
-
     needed = [
         parameter
         for parameter in inspect.signature(function).parameters.values()

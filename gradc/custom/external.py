@@ -10,10 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from gradc.control.bodies import interpreted
 from gradc.custom.custom_gradient import CustomGradient
+from gradc.tracing import Tracer, tracer_of, value_of
+from gradc.tracing.building.elementwise import common_shape
+from gradc.tracing.core.source import dtype_error, shape_error
+from gradc_ir import build, ops
+from gradc_ir.core import foreign, sizes
 from gradc_ir.core.sizes import Size, symbol, symbols
 from gradc_ir.core.types import DType, Type
-from gradc_ir.errors import DTypeError, ParseError, ShapeError, TraceError
+from gradc_ir.errors import ParseError, TraceError
+from gradc_ir.text.spec import parse_spec
 
 
 def external(function: Any, spec: str, *, name: str | None = None) -> CustomGradient:
@@ -44,8 +51,6 @@ def external(function: Any, spec: str, *, name: str | None = None) -> CustomGrad
         raise TraceError("gradc.external needs the name of the function", help='pass name="…"')
     address = _address(function)
     _check_free(found, address)
-    from gradc_ir.core import foreign
-
     foreign.register(found, address, function)
     made = _External(found, inputs, results, several)
     return CustomGradient(made, found, needs_rules=False)
@@ -72,18 +77,11 @@ class _External:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return what the function makes of numbers and arrays."""
-        from gradc.tracing import trace
-        from gradc_ir.interpreter.interpret import interpret
-
         given = list(self.__signature__.bind(*args, **kwargs).arguments.values())
-        traced = trace(self.__gradc_trace__, given, name=self.__name__)
-        found = [array[()] for array in interpret(traced.function, list(map(np.asarray, given)))]
-        return tuple(found) if self.several else found[0]
+        return interpreted(self.__gradc_trace__, given, self.__name__)
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Build the call in the running trace."""
-        from gradc.tracing import tracer_of
-
         bound = self.__signature__.bind(*args, **kwargs).arguments
         given = [self._operand(path, bound[path], type_) for path, type_ in self.inputs]
         made = self._each(given) if self.of_numbers else self._whole(given)
@@ -91,28 +89,19 @@ class _External:
         return tuple(found) if self.several else found[0]
 
     def _operand(self, path: str, argument: Any, wanted: Type) -> Any:
-        from gradc.tracing import Tracer, value_of
-        from gradc.tracing.core import source
-        from gradc_ir import build
-
         value = value_of(argument)
         have = value.type.dtype
         weak = argument.weak if isinstance(argument, Tracer) else type(argument)
         plain = weak in (int, float, bool) and (wanted.dtype.is_float or not have.is_float)
         if not plain and not np.can_cast(have.numpy, wanted.dtype.numpy):
-            raise DTypeError(
+            raise dtype_error(
                 f"{self.__name__}: {path} is {value.type}, and {wanted.dtype} is wanted",
-                at=source.location(),
                 help=f"write {path}.astype(np.{wanted.dtype.numpy})",
             )
         return build.cast(value, wanted.dtype)
 
     def _each(self, given: Sequence[Any]) -> tuple[Any, ...]:
         """Build a call for every element; whole arrays have at least one axis."""
-        from gradc.tracing import tracer_of
-        from gradc.tracing.building.elementwise import common_shape
-        from gradc_ir import build
-
         shape = common_shape(self.__name__, [tracer_of(value) for value in given])
         operands = tuple(
             build.reshape(build.broadcast_to(value, shape), shape or (1,)) for value in given
@@ -122,10 +111,6 @@ class _External:
 
     def _whole(self, given: Sequence[Any]) -> tuple[Any, ...]:
         """Build a call of arrays; a number is an array of one element."""
-        from gradc.tracing.core import source
-        from gradc_ir import build
-        from gradc_ir.core import sizes
-
         found: dict[str, Size] = {}
         for (path, wanted), value in zip(self.inputs, given):
             pairs = list(zip(wanted.shape, value.type.shape))
@@ -137,9 +122,8 @@ class _External:
             )
             if not fits:
                 known = ", ".join(f"{key} = {size}" for key, size in found.items())
-                raise ShapeError(
+                raise shape_error(
                     f"{self.__name__}: {path} is {value.type}, not {wanted}",
-                    at=source.location(),
                     found=known or (),
                 )
         operands = tuple(
@@ -157,8 +141,6 @@ class _External:
         return tuple(build.reshape(value, shape) for value, shape in zip(made, shapes))
 
     def _apply(self, operands: tuple[Any, ...], **attributes: Any) -> tuple[Any, ...]:
-        from gradc_ir import build, ops
-
         dtypes: tuple[DType, ...] = tuple(type_.dtype for type_ in self.results)
         every = {"symbol": self.__name__, **attributes, "dtypes": dtypes}
         made = build.active().apply(ops.external, operands, every)
@@ -170,8 +152,6 @@ class _External:
 
 def _read(spec: str) -> tuple[list[tuple[str, Type]], list[Type], bool]:
     """Return the inputs, the results, and whether these are a tuple."""
-    from gradc_ir.text.spec import parse_spec
-
     left, arrow, right = spec.partition("->")
     if not arrow:
         raise ParseError(

@@ -12,7 +12,8 @@ from gradc.arguments import pytree
 from gradc.tracing import Tracer
 from gradc.tracing.core import source
 from gradc.tracing.core.selection import Selection
-from gradc_ir.errors import GradientArityError, TraceError
+from gradc.tracing.core.source import trace_error
+from gradc_ir.errors import GradientArityError
 from gradc_ir.location import Location
 
 AnyFunction = Callable[..., Any]
@@ -68,7 +69,9 @@ class Arguments:
         try:
             return signature_of(self.function).bind(*args, **kwargs)
         except TypeError as error:
-            raise TraceError(f"{self.name}: {error}", at=source.location()) from None
+            raise trace_error(
+                f"{self.name}: {error}",
+            ) from None
 
     def _names(self) -> list[str]:
         names: list[str] = []

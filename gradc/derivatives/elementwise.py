@@ -9,6 +9,7 @@ from gradc.autodiff.zeros import is_number
 from gradc_ir import build, ops
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
+from gradc_ir.graphs.rearrange import scalar_constant
 
 LOG_TWO = 0.6931471805599453
 # one over the logarithms of two and ten; the latter is not 1 / 2.302585092994046, rounded
@@ -66,7 +67,9 @@ def power(out: Value, x: Value, y: Value) -> list[Partial]:
             if is_number(y, exponent):
                 return (None, 1, lambda: 2 * x)[exponent]
         slope = y * x ** (y - 1)
-        return slope if _is_constant(y) else Under(build.eq(y, 0), slope, holds=False)
+        if scalar_constant(y) is not None:
+            return slope
+        return Under(build.eq(y, 0), slope, holds=False)
 
     def exponent() -> Partial:
         # 0 * log(0) is nan although 0 ** y is flat in y
@@ -74,12 +77,6 @@ def power(out: Value, x: Value, y: Value) -> list[Partial]:
         return Under(flat, out * build.log(x), holds=False)
 
     return [base, exponent]
-
-
-def _is_constant(value: Value) -> bool:
-    while value.op.name in ("broadcast", "reshape"):
-        value = value.operands[0]
-    return value.op.name == "constant" and value.node.attributes["value"].array.ndim == 0
 
 
 @partials(ops.abs)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from gradc.autodiff.cotangents.masks import Partial
 from gradc.autodiff.table import partials
 from gradc.autodiff.zeros import is_number
 from gradc_ir import build, ops
 from gradc_ir.core.graph import Value
+from gradc_ir.core.op import Op
+from gradc_ir.graphs.rearrange import scalar_constant
 
 ROOT_PI, ROOT_TWO_PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)
 _PARAMETER = "is differentiated in its last operand; for this one no accurate formula is known"
@@ -71,12 +72,8 @@ def zeta(out: Value, s: Value, q: Value) -> list[Partial]:
 
 def _moved(order: Value, by: int) -> Value:
     """Return an order moved by a whole number; a number stays a number."""
-    number = order
-    while number.op.name in ("broadcast", "reshape"):
-        number = number.operands[0]
-    if number.op.name == "constant" and not number.type.shape:
-        return build.full_like(order, number.node.attributes["value"].array.item() + by)
-    return order + by
+    number = scalar_constant(order)
+    return order + by if number is None else build.full_like(order, number + by)
 
 
 @partials(ops.beta)
@@ -135,52 +132,29 @@ def _log_student_density(df: Value, t: Value) -> Value:
     return -build.log(df) / 2 - build.betaln(0.5, df / 2) - tails
 
 
-@partials(ops.gammainc, refused={0: _PARAMETER})
-def gammainc(out: Value, a: Value, x: Value) -> list[Partial]:
-    """The distribution function of the gamma distribution: the density."""
-    return [None, lambda: build.exp(_log_gamma_density(a, x))]
+def _distribution(op: Op, inverse: Op, log_density: Callable[..., Value], sign: int = 1) -> None:
+    """Declare a distribution function, or 1 less it, and its inverse: the density, or one over it.
+
+    Both are differentiated by their last operand, a point or a probability.
+    """
+    refused = dict.fromkeys(range((op.operands or 0) - 1), _PARAMETER)
+
+    @partials(op, refused=refused)
+    def density(out: Value, *operands: Value) -> list[Partial]:
+        return [*(None for _ in refused), lambda: signed(log_density(*operands))]
+
+    @partials(inverse, refused=refused)
+    def over_density(out: Value, *operands: Value) -> list[Partial]:
+        return [*(None for _ in refused), lambda: signed(-log_density(*operands[:-1], out))]
+
+    def signed(logarithm: Value) -> Value:
+        return build.exp(logarithm) if sign > 0 else -build.exp(logarithm)
 
 
-@partials(ops.gammaincc, refused={0: _PARAMETER})
-def gammaincc(out: Value, a: Value, x: Value) -> list[Partial]:
-    """1 - gammainc."""
-    return [None, lambda: -build.exp(_log_gamma_density(a, x))]
-
-
-@partials(ops.gammaincinv, refused={0: _PARAMETER})
-def gammaincinv(out: Value, a: Value, p: Value) -> list[Partial]:
-    """The inverse of gammainc: one over the density there."""
-    return [None, lambda: build.exp(-_log_gamma_density(a, out))]
-
-
-@partials(ops.gammainccinv, refused={0: _PARAMETER})
-def gammainccinv(out: Value, a: Value, p: Value) -> list[Partial]:
-    """The inverse of gammaincc."""
-    return [None, lambda: -build.exp(-_log_gamma_density(a, out))]
-
-
-@partials(ops.betainc, refused={0: _PARAMETER, 1: _PARAMETER})
-def betainc(out: Value, a: Value, b: Value, x: Value) -> list[Partial]:
-    """The distribution function of the beta distribution: the density."""
-    return [None, None, lambda: build.exp(_log_beta_density(a, b, x))]
-
-
-@partials(ops.betaincinv, refused={0: _PARAMETER, 1: _PARAMETER})
-def betaincinv(out: Value, a: Value, b: Value, p: Value) -> list[Partial]:
-    """The inverse of betainc: one over the density there."""
-    return [None, None, lambda: build.exp(-_log_beta_density(a, b, out))]
-
-
-@partials(ops.stdtr, refused={0: _PARAMETER})
-def stdtr(out: Value, df: Value, t: Value) -> list[Partial]:
-    """The distribution function of Student's t: the density."""
-    return [None, lambda: build.exp(_log_student_density(df, t))]
-
-
-@partials(ops.stdtrit, refused={0: _PARAMETER})
-def stdtrit(out: Value, df: Value, p: Value) -> list[Partial]:
-    """The inverse of stdtr: one over the density there."""
-    return [None, lambda: build.exp(-_log_student_density(df, out))]
+_distribution(ops.gammainc, ops.gammaincinv, _log_gamma_density)
+_distribution(ops.gammaincc, ops.gammainccinv, _log_gamma_density, sign=-1)
+_distribution(ops.betainc, ops.betaincinv, _log_beta_density)
+_distribution(ops.stdtr, ops.stdtrit, _log_student_density)
 
 
 # -- the error function ---------------------------------------------------------------------------
@@ -255,61 +229,38 @@ def log_ndtr(out: Value, x: Value) -> list[Partial]:
 _ORDER = "is differentiated in x; for its order no accurate formula is known"
 
 
-def _between(
-    function: Callable[[Any, Any], Value], order: Value, x: Value, lower: float, upper: float
-) -> Value:
-    """Return lower f(order - 1, x) + upper f(order + 1, x), without a division by x."""
-    below, above = (function(_moved(order, by), x) for by in (-1, 1))
-    return lower * below + upper * above
-
-
-@partials(ops.bessel_j, refused={0: _ORDER})
-def bessel_j(out: Value, order: Value, x: Value) -> list[Partial]:
-    """(J(v - 1, x) - J(v + 1, x)) / 2, DLMF 10.6.1."""
+def _slope(op: Op, order: Value, x: Value, below: float, above: float) -> Value:
+    """Return ``below`` f(order - 1, x) + ``above`` f(order + 1, x), without a division by x."""
     if is_number(order, 0):
-        return [None, lambda: -build.bessel_j(1, x)]
-    return [None, lambda: _between(build.bessel_j, order, x, 0.5, -0.5)]
+        first = build.elementwise(op.name, 1, x)
+        return first if above > 0 else -first
+    lower, upper = (build.elementwise(op.name, _moved(order, by), x) for by in (-1, 1))
+    return below * lower + above * upper
 
 
-@partials(ops.bessel_y, refused={0: _ORDER})
-def bessel_y(out: Value, order: Value, x: Value) -> list[Partial]:
-    """(Y(v - 1, x) - Y(v + 1, x)) / 2, DLMF 10.6.1."""
-    if is_number(order, 0):
-        return [None, lambda: -build.bessel_y(1, x)]
-    return [None, lambda: _between(build.bessel_y, order, x, 0.5, -0.5)]
+def _bessel(op: Op, below: float, above: float) -> None:
+    @partials(op, refused={0: _ORDER})
+    def slope(out: Value, order: Value, x: Value) -> list[Partial]:
+        return [None, lambda: _slope(op, order, x, below, above)]
 
 
-@partials(ops.bessel_i, refused={0: _ORDER})
-def bessel_i(out: Value, order: Value, x: Value) -> list[Partial]:
-    """(I(v - 1, x) + I(v + 1, x)) / 2, DLMF 10.29.1."""
-    if is_number(order, 0):
-        return [None, lambda: build.bessel_i(1, x)]
-    return [None, lambda: _between(build.bessel_i, order, x, 0.5, 0.5)]
+_bessel(ops.bessel_j, 0.5, -0.5)  # DLMF 10.6.1
+_bessel(ops.bessel_y, 0.5, -0.5)  # DLMF 10.6.1
+_bessel(ops.bessel_i, 0.5, 0.5)  # DLMF 10.29.1
+_bessel(ops.bessel_k, -0.5, -0.5)  # DLMF 10.29.1
 
 
 @partials(ops.bessel_i_scaled, refused={0: _ORDER})
 def bessel_i_scaled(out: Value, order: Value, x: Value) -> list[Partial]:
     """As of I, and exp(-|x|) has its derivative; about abs(x) roundings of the result are lost."""
     decay = build.sign(x) * out
-    if is_number(order, 0):
-        return [None, lambda: build.bessel_i_scaled(1, x) - decay]
-    return [None, lambda: _between(build.bessel_i_scaled, order, x, 0.5, 0.5) - decay]
-
-
-@partials(ops.bessel_k, refused={0: _ORDER})
-def bessel_k(out: Value, order: Value, x: Value) -> list[Partial]:
-    """-(K(v - 1, x) + K(v + 1, x)) / 2, DLMF 10.29.1."""
-    if is_number(order, 0):
-        return [None, lambda: -build.bessel_k(1, x)]
-    return [None, lambda: _between(build.bessel_k, order, x, -0.5, -0.5)]
+    return [None, lambda: _slope(ops.bessel_i_scaled, order, x, 0.5, 0.5) - decay]
 
 
 @partials(ops.bessel_k_scaled, refused={0: _ORDER})
 def bessel_k_scaled(out: Value, order: Value, x: Value) -> list[Partial]:
     """As of K, and exp(x) has its derivative; about x roundings of the result are lost."""
-    if is_number(order, 0):
-        return [None, lambda: out - build.bessel_k_scaled(1, x)]
-    return [None, lambda: out + _between(build.bessel_k_scaled, order, x, -0.5, -0.5)]
+    return [None, lambda: out + _slope(ops.bessel_k_scaled, order, x, -0.5, -0.5)]
 
 
 # -- integrals ------------------------------------------------------------------------------------

@@ -35,13 +35,6 @@ def _is_exact_reciprocal(m: Match) -> bool:
     )
 
 
-def _negated(m: Match) -> Value:
-    """Return minus the constant ``?c``, in the type of the match."""
-    number = m.number("c")
-    assert number is not None, "a guard or the kind of the variable says it is a constant"
-    return build.full(m.value.type.shape, -number, m.value.type.dtype)
-
-
 # -- units and signs -------------------------------------------------------------------------------
 
 ARITHMETIC = [
@@ -65,33 +58,26 @@ ARITHMETIC = [
     rule("sub-constant", "sub(?x, ?c:const) => add(?x, -?c)", exact,
          "sums with constants have one spelling",
          when=lambda m: _is_float(m) and m.number("c") == m.number("c"),
-         build=lambda m: m["x"] + _negated(m),
          examples=["sub(?x, 3.5) => add(?x, -3.5)", "sub(?x, -3.5) => add(?x, 3.5)"]),
     rule("mul-neg-neg", "mul(neg(?x), neg(?y)) => mul(?x, ?y)", exact, "the signs cancel"),
     rule("div-neg-neg", "div(neg(?x), neg(?y)) => div(?x, ?y)", exact, "the signs cancel"),
     rule("neg-mul-constant", "neg(mul(?x, ?c:const)) => mul(?x, -?c)", exact,
          "the sign goes into the constant", when=_is_float,
-         build=lambda m: m["x"] * _negated(m),
          examples=["neg(mul(?x, 3.5)) => mul(?x, -3.5)"]),
     rule("mul-neg-constant", "mul(neg(?x), ?c:const) => mul(?x, -?c)", exact,
          "the sign goes into the constant", when=_is_float,
-         build=lambda m: m["x"] * _negated(m),
          examples=["mul(neg(?x), 3.5) => mul(?x, -3.5)"]),
     rule("neg-div-constant", "neg(div(?c:const, ?x)) => div(-?c, ?x)", exact,
          "the sign goes into the constant", when=_is_float,
-         build=lambda m: _negated(m) / m["x"],
          examples=["neg(div(3.5, ?x)) => div(-3.5, ?x)"]),
     rule("div-by-neg-constant", "div(neg(?x), ?c:const) => div(?x, -?c)", exact,
          "the sign goes into the constant",
-         build=lambda m: m["x"] / _negated(m),
          examples=["div(neg(?x), 3.5) => div(?x, -3.5)"]),
     rule("neg-div-by-constant", "neg(div(?x, ?c:const)) => div(?x, -?c)", exact,
          "the sign goes into the constant",
-         build=lambda m: m["x"] / _negated(m),
          examples=["neg(div(?x, 3.5)) => div(?x, -3.5)"]),
     rule("div-constant-by-neg", "div(?c:const, neg(?x)) => div(-?c, ?x)", exact,
          "the sign goes into the constant",
-         build=lambda m: _negated(m) / m["x"],
          examples=["div(3.5, neg(?x)) => div(-3.5, ?x)"]),
     rule("mul-neg", "mul(neg(?x), ?y) => neg(mul(?x, ?y))", exact,
          "signs come out of products, where they meet others",
@@ -106,7 +92,6 @@ ARITHMETIC = [
     rule("div-power-of-two", "div(?x, ?c:const) => mul(?x, 1 / ?c)", exact,
          "a power of two has an exact reciprocal, and a product is cheaper than a quotient",
          when=_is_exact_reciprocal,
-         build=lambda m: m["x"] * (1 / m["c"]),
          examples=["div(?x, 4) => mul(?x, 0.25)", "div(?x, -0.5) => mul(?x, -2)"]),
     rule("abs-neg", "abs(neg(?x)) => abs(?x)", exact, "abs drops the sign"),
     rule("abs-abs", "abs(abs(?x)) => abs(?x)", exact, "abs has no sign left to drop"),

@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from gradc.version import __version__
 from gradc_codegen.abi import RESERVED, Signature, c_identifier
 from gradc_codegen.arrays.external import prototypes
 from gradc_codegen.compile_function import compile_object
 from gradc_codegen.interface.c_header import Exported, header, macro_names
 from gradc_codegen.math.scipy_words import scipy_name, word_of
 from gradc_codegen.target.target import target
+from gradc_ir import __version__
 from gradc_ir.core.graph import Function
 from gradc_ir.core.walk import nested
 from gradc_ir.errors import ExportError

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gradc.tracing.building.by_name import array, number, numpy, refuse
 from gradc.tracing.core.source import shape_error
-from gradc.tracing.numpy.linalg.matrix_norms import norm
+from gradc.tracing.core.table import AnyFunction
+from gradc.tracing.numpy.linalg.norms import norm
 from gradc.tracing.registry.scipy_function import scipy_function
 
 
-def _norm(order: Any) -> Callable[..., Any]:
+def _norm(order: Any) -> AnyFunction:
     return lambda difference, left, right: _length(difference, order)
 
 
@@ -22,7 +22,7 @@ def _length(vectors: Any, order: Any = None) -> Any:
 
 
 # metric -> the distance of points, of their difference and the two along the last axis
-METRICS: dict[str, Callable[..., Any]] = {
+METRICS: dict[str, AnyFunction] = {
     "euclidean": _norm(None),
     "sqeuclidean": lambda difference, left, right: numpy.sum(difference * difference, axis=-1),
     "cityblock": _norm(1),
@@ -33,7 +33,7 @@ METRICS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _metric(name: str, metric: Any, p: Any) -> Callable[..., Any]:
+def _metric(name: str, metric: Any, p: Any) -> AnyFunction:
     if metric == "minkowski":
         return _norm(2 if p is None else p)
     found = METRICS.get(metric) if isinstance(metric, str) and p is None else None

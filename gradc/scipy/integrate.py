@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradc.tracing.building.axes import along, position
+from gradc.tracing.building.axes import along, one_axis, position
 from gradc.tracing.building.by_name import array, number, numpy
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.numpy.math import calculus
@@ -35,7 +35,7 @@ def _steps(x: Any, rank: int, axis: int) -> Any:
     if places.ndim != 1:
         return array(shaping.diff(places, 1, axis))
     steps = array(shaping.diff(places))
-    return steps.reshape(tuple(-1 if i == axis else 1 for i in range(rank)))
+    return steps.reshape(one_axis(axis, rank))
 
 
 @scipy_function("integrate.simpson")

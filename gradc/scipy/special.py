@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from gradc import special
 from gradc.special.recording import floats, in_double, numpy, where
 from gradc.tracing.building.by_name import number, refuse
-from gradc.tracing.core.as_tracer import as_tracer
+from gradc.tracing.core.as_tracer import lists_as_tracers
 from gradc.tracing.core.promote import common_dtype, kind, resolve
 from gradc.tracing.core.source import trace_error
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.masked.of_selection import of_selection
 from gradc.tracing.masked.reductions import log_sum
 from gradc.tracing.registry.scipy_function import scipy_function
@@ -67,7 +67,7 @@ def factorial(n: Any, exact: bool = False) -> Any:
     return special.factorial(in_double(n), exact)
 
 
-def _derivative_of_bessel(own: Callable[..., Any]) -> Callable[..., Any]:
+def _derivative_of_bessel(own: AnyFunction) -> AnyFunction:
     """Return a recorder that computes in double precision, as SciPy does but for n = 0."""
 
     def record(v: Any, z: Any, n: Any = 1) -> Any:
@@ -76,19 +76,19 @@ def _derivative_of_bessel(own: Callable[..., Any]) -> Callable[..., Any]:
     return record
 
 
-def _own(name: str) -> Callable[..., Any]:
+def _own(name: str) -> AnyFunction:
     """Return our function for one of SciPy's ufuncs."""
     if name in OF_NUMPY or name == "round":
         return functools.partial(numpy, "rint" if name == "round" else name)
     return loggamma if name == "loggamma" else getattr(special, RENAMED.get(name, name))
 
 
-def _ufunc(name: str, own: Callable[..., Any]) -> Callable[..., Any]:
+def _ufunc(name: str, own: AnyFunction) -> AnyFunction:
     """Return a recorder that computes in double precision where SciPy's ufunc does."""
 
     def record(*operands: Any) -> Any:
         theirs = getattr(sys.modules["scipy.special"], name)
-        arrays = [as_tracer(x) if isinstance(x, list | tuple) else x for x in operands]
+        arrays = lists_as_tracers(operands)
         kinds = tuple(kind(x) for x in arrays)
         if len(arrays) != theirs.nin:
             raise trace_error(

@@ -16,16 +16,16 @@ def xlogy(x: Any, y: Any) -> Any:
     Where x is 0 and log(y) is not finite the result is a constant: both derivatives are 0.
     """
     x, y = floats(x), floats(y)
-    infinite = numpy("logical_or", y <= 0, y == math.inf)
-    return where(numpy("logical_and", x == 0, infinite), 0.0, x * numpy("log", y))
+    infinite = (y <= 0) | (y == math.inf)
+    return where((x == 0) & infinite, 0.0, x * numpy("log", y))
 
 
 @quietly
 def xlog1py(x: Any, y: Any) -> Any:
     """Return ``x * log(1 + y)``, 0 where x is 0 and y is not nan; derivatives as of xlogy."""
     x, y = floats(x), floats(y)
-    infinite = numpy("logical_or", y <= -1, y == math.inf)
-    return where(numpy("logical_and", x == 0, infinite), 0.0, x * numpy("log1p", y))
+    infinite = (y <= -1) | (y == math.inf)
+    return where((x == 0) & infinite, 0.0, x * numpy("log1p", y))
 
 
 def entr(x: Any) -> Any:
@@ -41,12 +41,12 @@ def rel_entr(x: Any, y: Any) -> Any:
     ratio = x / y
     step = (x - y) / y
     near = numpy("abs", step) < 0.5
-    whole = numpy("logical_and", ratio > 0, ratio < math.inf)
+    whole = (ratio > 0) & (ratio < math.inf)
     apart = where(whole, numpy("log", ratio), numpy("log", x) - numpy("log", y))
     inside = x * where(near, numpy("log1p", where(near, step, 0.0)), apart)
-    flat = numpy("logical_and", x == 0, y >= 0)
-    defined = numpy("logical_and", x > 0, y > 0)
-    unknown = numpy("logical_or", x != x, y != y)
+    flat = (x == 0) & (y >= 0)
+    defined = (x > 0) & (y > 0)
+    unknown = (x != x) | (y != y)
     rest = where(unknown, x + y, math.inf)
     return where(defined, inside, where(flat, 0.0, rest))
 
@@ -90,7 +90,7 @@ def boxcox1p(x: Any, lmbda: Any) -> Any:
 
 @quietly
 def _transformed(log: Any, lmbda: Any) -> Any:
-    infinite = numpy("logical_and", lmbda == 0, numpy("abs", log) == math.inf)
+    infinite = (lmbda == 0) & (numpy("abs", log) == math.inf)
     exponent = lmbda * where(infinite, 0.0, log)
     near = numpy("abs", exponent) < 1.0
     return where(near, log * exprel(where(near, exponent, 0.0)), numpy("expm1", exponent) / lmbda)

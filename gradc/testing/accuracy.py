@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradc.api.compile import compiled
-from gradc.arguments import pytree
 from gradc.arguments.as_array import Array
 from gradc.calls.signature import bind_types
 from gradc.pipeline import Request, derive
@@ -184,11 +183,7 @@ class _Measurement:
     ) -> None:
         self.name, self.seed = form.__name__, seed
         bound, types = bind_types(form._parameters.names, form.argument_types(spec))
-        paths = [
-            path
-            for name, value in zip(bound.names, bound.values)
-            for path in pytree.paths(value, name)
-        ]
+        paths = bound.paths
         drawn = points(types, paths, count, ranges, size, seed)
         types = [t.with_shape(a.shape) for t, a in zip(types, drawn[0])]
         traced = form._trace(bound, types)

@@ -323,12 +323,17 @@ def check_function(
     As :func:`check_grads`, on a Function as it is: no rule rewrites it or its derivatives.
     """
     tolerance = Tolerance.of(function, rtol, atol)
-    for made in comparisons(
+    _check(comparisons(
         function, arrays, wrt, order, checked_modes(modes), (CENTRAL,), tolerance,
         seed=seed, finish=OpenCalls(),
-    ):  # fmt: skip
-        if not made.agree:
-            raise AssertionError(str(made))
+    ))  # fmt: skip
+
+
+def _check(made: Iterator[Comparison]) -> None:
+    """Raise AssertionError at the first comparison of two that disagree."""
+    for comparison in made:
+        if not comparison.agree:
+            raise AssertionError(str(comparison))
 
 
 def compare_grads(
@@ -379,6 +384,4 @@ def check_grads(
     central differences and 1e-9 for the rest, for float32 1e-3 and 1e-4. Raises AssertionError that
     names the element of the argument, what was expected and what was found.
     """
-    for made in compare_grads(f, args, order, modes, rtol=rtol, atol=atol, seed=seed):
-        if not made.agree:
-            raise AssertionError(str(made))
+    _check(compare_grads(f, args, order, modes, rtol=rtol, atol=atol, seed=seed))

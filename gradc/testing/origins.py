@@ -22,6 +22,7 @@ from gradc_ir.location import Location, shown
 _ROUNDING = 2.0
 # The elements of larger operands are not tried one by one.
 _MOST_TRIED = 200
+_EPSILON = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -87,10 +88,14 @@ class _Run:
                 same = np.array_equal(self.floats[operand], self.balls[operand])
                 brought.append(0.0 if same else 64.0)
                 continue
-            made = balls().evaluate(node, [*true[:i], found[i], *true[i + 1 :]], {})[value.index]
-            brought.append(_apart(made, self.balls[value], index))
+            brought.append(self.harm(value, index, [*true[:i], found[i], *true[i + 1 :]]))
         made = balls().evaluate(node, found, {})[value.index]
         return brought, _bits(self.floats[value], made, index)
+
+    def harm(self, value: Value, index: Index, operands: list[Array]) -> float:
+        """Return how far an element is off when its op is done, in balls, on these operands."""
+        made = balls().evaluate(value.node, operands, {})[value.index]
+        return _off(made[index].mid(), self.balls[value][index], _EPSILON)
 
 
 def origin_of(
@@ -209,8 +214,7 @@ def _operand_index(run: _Run, operand: Value, value: Value, index: Index) -> Ind
         moved = run.balls[operand].copy()
         moved[place] = found[place]
         operands = [moved if each is operand else x for each, x in zip(value.operands, true)]
-        made = balls().evaluate(value.node, operands, {})[value.index]
-        return _apart(made, run.balls[value], index)
+        return run.harm(value, index, operands)
 
     return max(np.ndindex(*run.floats[operand].shape), key=harm)
 
@@ -219,10 +223,6 @@ def _bits(found: Array, true: Array, index: Index) -> float:
     """Return log2(1 + the relative error in units of the last place), at most 64."""
     eps = float(np.finfo(found.dtype).eps) if found.dtype.kind == "f" else 0.0
     return _off(float(found[index]), true[index], eps)
-
-
-def _apart(one: Array, other: Array, index: Index) -> float:
-    return _off(one[index].mid(), other[index], float(np.finfo(np.float64).eps))
 
 
 def _off(found: Any, true: Any, eps: float) -> float:

@@ -2,3 +2,5 @@
 
 from gradc_ir import build as build
 from gradc_ir.text import display as display
+
+__version__ = "0.1.0"

@@ -7,7 +7,7 @@ where a value is wanted, and leave out rearrangements that change nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,10 +21,12 @@ from gradc_ir.core.builder import Builder as Builder
 from gradc_ir.core.builder import active as active
 from gradc_ir.core.constant import Constant
 from gradc_ir.core.graph import Operand, Value, use_constructors
-from gradc_ir.core.sizes import Size
-from gradc_ir.core.types import DType
+from gradc_ir.core.sizes import Shape, Size
+from gradc_ir.core.types import Axes, DType
 from gradc_ir.errors import ShapeError
 from gradc_ir.ops import TABLE
+
+_Constructor = TypeVar("_Constructor", bound=Callable[..., Value])
 
 
 def apply(name: str, /, *operands: Value, **attributes: Any) -> Value:
@@ -50,7 +52,7 @@ def constant(array: Any, dtype: DType | None = None) -> Value:
     return apply("constant", value=Constant(data))
 
 
-def full(shape: tuple[Size, ...], value: Any, dtype: DType) -> Value:
+def full(shape: Shape, value: Any, dtype: DType) -> Value:
     """Return a value of this shape filled with one number."""
     return broadcast_to(apply("constant", value=Constant.of_number(value, dtype)), shape)
 
@@ -102,22 +104,32 @@ def elementwise(name: str, *operands: Operand) -> Value:
     return apply(name, *_values(*operands))
 
 
+def _named(constructor: _Constructor, name: str, operands: str) -> _Constructor:
+    """Return a constructor with the name of its op, and a sentence about it."""
+    constructor.__name__ = constructor.__qualname__ = name
+    constructor.__doc__ = f"Return the op ``{name}`` {operands}."
+    return constructor
+
+
 def _unary(name: str) -> Callable[[Value], Value]:
     def constructor(x: Value) -> Value:
         return apply(name, x)
 
-    constructor.__name__ = constructor.__qualname__ = name
-    constructor.__doc__ = f"Return the op ``{name}`` of x."
-    return constructor
+    return _named(constructor, name, "of x")
 
 
 def _binary(name: str) -> Callable[[Operand, Operand], Value]:
     def constructor(x: Operand, y: Operand) -> Value:
         return elementwise(name, x, y)
 
-    constructor.__name__ = constructor.__qualname__ = name
-    constructor.__doc__ = f"Return the op ``{name}`` of x and y."
-    return constructor
+    return _named(constructor, name, "of x and y")
+
+
+def _ternary(name: str) -> Callable[[Operand, Operand, Operand], Value]:
+    def constructor(x: Operand, y: Operand, z: Operand) -> Value:
+        return elementwise(name, x, y, z)
+
+    return _named(constructor, name, "of x, y and z")
 
 
 neg = _unary("neg")
@@ -192,6 +204,8 @@ stdtr, stdtrit = map(_binary, ("stdtr", "stdtrit"))
 bessel_j, bessel_y = map(_binary, ("bessel_j", "bessel_y"))
 bessel_i, bessel_i_scaled = map(_binary, ("bessel_i", "bessel_i_scaled"))
 bessel_k, bessel_k_scaled = map(_binary, ("bessel_k", "bessel_k_scaled"))
+coth_sum, log_mixture = map(_ternary, ("coth_sum", "log_mixture"))
+betainc, betaincinv = map(_ternary, ("betainc", "betaincinv"))
 
 use_constructors(add=add, sub=sub, mul=mul, div=div, power=power, neg=neg)
 
@@ -199,26 +213,6 @@ use_constructors(add=add, sub=sub, mul=mul, div=div, power=power, neg=neg)
 def power_mean(x: Operand, y: Operand, p: Operand, w: Operand, c: Operand) -> Value:
     """Return the op ``power_mean`` of x, y, p, w and c."""
     return elementwise("power_mean", x, y, p, w, c)
-
-
-def coth_sum(x: Operand, y: Operand, t: Operand) -> Value:
-    """Return the op ``coth_sum`` of x, y and t."""
-    return elementwise("coth_sum", x, y, t)
-
-
-def log_mixture(x: Operand, y: Operand, t: Operand) -> Value:
-    """Return the op ``log_mixture`` of x, y and t."""
-    return elementwise("log_mixture", x, y, t)
-
-
-def betainc(a: Operand, b: Operand, x: Operand) -> Value:
-    """Return the op ``betainc`` of a, b and x."""
-    return elementwise("betainc", a, b, x)
-
-
-def betaincinv(a: Operand, b: Operand, p: Operand) -> Value:
-    """Return the op ``betaincinv`` of a, b and p."""
-    return elementwise("betaincinv", a, b, p)
 
 
 def gt(x: Operand, y: Operand) -> Value:
@@ -244,7 +238,7 @@ def cast(x: Value, dtype: DType) -> Value:
 # -- shape -----------------------------------------------------------------------------------------
 
 
-def broadcast(x: Value, shape: tuple[Size, ...], axes: tuple[int, ...]) -> Value:
+def broadcast(x: Value, shape: Shape, axes: Axes) -> Value:
     """Return x repeated: its axis i becomes axis ``axes[i]`` of ``shape``, of the same size."""
     if x.type.shape == shape:
         return x
@@ -254,7 +248,7 @@ def broadcast(x: Value, shape: tuple[Size, ...], axes: tuple[int, ...]) -> Value
     return apply("broadcast", x, shape=shape, axes=axes)
 
 
-def broadcast_to(x: Value, shape: tuple[Size, ...]) -> Value:
+def broadcast_to(x: Value, shape: Shape) -> Value:
     """Return x broadcast by NumPy's rule: axes align at the end, size 1 stretches."""
     missing = len(shape) - x.type.rank
     if missing < 0:
@@ -270,7 +264,7 @@ def broadcast_to(x: Value, shape: tuple[Size, ...]) -> Value:
     return broadcast(squeezed, shape, tuple(missing + axis for axis in kept))
 
 
-def reshape(x: Value, shape: tuple[Size, ...]) -> Value:
+def reshape(x: Value, shape: Shape) -> Value:
     """Return x in another shape of as many elements, row-major."""
     if x.type.shape == shape:
         return x
@@ -286,7 +280,7 @@ def expand_dims(x: Value, axes: Sequence[int]) -> Value:
     return reshape(x, tuple(1 if axis in axes else next(rest) for axis in range(rank)))
 
 
-def transpose(x: Value, permutation: tuple[int, ...]) -> Value:
+def transpose(x: Value, permutation: Axes) -> Value:
     """Return x with axes permuted: result axis i is axis ``permutation[i]`` of x."""
     if permutation == tuple(range(x.type.rank)):
         return x
@@ -298,25 +292,21 @@ def concatenate(parts: Sequence[Value], axis: int) -> Value:
     return parts[0] if len(parts) == 1 else apply("concatenate", *parts, axis=axis)
 
 
-def slice(
-    x: Value, starts: tuple[Size, ...], shape: tuple[Size, ...], steps: tuple[int, ...]
-) -> Value:
+def slice(x: Value, starts: Shape, shape: Shape, steps: tuple[int, ...]) -> Value:
     """Return the window of x whose element i is element ``start + i * step``."""
     if shape == x.type.shape and all(step == 1 for step in steps):
         return x
     return apply("slice", x, starts=starts, shape=shape, steps=steps)
 
 
-def pad(
-    x: Value, starts: tuple[Size, ...], shape: tuple[Size, ...], steps: tuple[int, ...]
-) -> Value:
+def pad(x: Value, starts: Shape, shape: Shape, steps: tuple[int, ...]) -> Value:
     """Return zeros of ``shape`` with x as a window: the transpose of slice."""
     if shape == x.type.shape and all(step == 1 for step in steps):
         return x
     return apply("pad", x, starts=starts, shape=shape, steps=steps)
 
 
-def set_slice(x: Value, part: Value, starts: tuple[Size, ...], steps: tuple[int, ...]) -> Value:
+def set_slice(x: Value, part: Value, starts: Shape, steps: tuple[int, ...]) -> Value:
     """Return x with a window replaced by ``part``."""
     if part.type.shape == x.type.shape and all(step == 1 for step in steps):
         return part
@@ -326,17 +316,17 @@ def set_slice(x: Value, part: Value, starts: tuple[Size, ...], steps: tuple[int,
 # -- index, reduce, contract -----------------------------------------------------------------------
 
 
-def gather(x: Value, indices: Sequence[Value], axes: tuple[int, ...]) -> Value:
+def gather(x: Value, indices: Sequence[Value], axes: Axes) -> Value:
     """Return x's elements at integer indices along axes; index axes come first in the result."""
     return apply("gather", x, *indices, axes=axes)
 
 
-def scatter_set(x: Value, part: Value, indices: Sequence[Value], axes: tuple[int, ...]) -> Value:
+def scatter_set(x: Value, part: Value, indices: Sequence[Value], axes: Axes) -> Value:
     """Return x with elements at integer indices replaced."""
     return apply("scatter_set", x, part, *indices, axes=axes)
 
 
-def scatter_add(x: Value, part: Value, indices: Sequence[Value], axes: tuple[int, ...]) -> Value:
+def scatter_add(x: Value, part: Value, indices: Sequence[Value], axes: Axes) -> Value:
     """Return x with ``part`` added at integer indices, repeated ones added up."""
     return apply("scatter_add", x, part, *indices, axes=axes)
 
@@ -346,21 +336,14 @@ def _reduction(name: str) -> Callable[[Value, Iterable[int]], Value]:
         ordered = tuple(sorted(axes))
         return apply(name, x, axes=ordered) if ordered else x
 
-    constructor.__name__ = constructor.__qualname__ = name
-    constructor.__doc__ = f"Return the op ``{name}`` of x over axes; x itself for no axes."
-    return constructor
+    return _named(constructor, name, "of x over axes; x itself for no axes")
 
 
 reduce_sum = _reduction("reduce_sum")
 reduce_prod = _reduction("reduce_prod")
 reduce_max = _reduction("reduce_max")
 reduce_min = _reduction("reduce_min")
-
-
-def logsumexp(x: Value, axes: Iterable[int]) -> Value:
-    """Return log(sum(exp(x))) over axes; x itself for no axes."""
-    ordered = tuple(sorted(axes))
-    return apply("logsumexp", x, axes=ordered) if ordered else x
+logsumexp = _reduction("logsumexp")
 
 
 def contract(x: Value, y: Value, spec: str) -> Value:

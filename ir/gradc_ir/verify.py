@@ -9,7 +9,7 @@ from gradc_ir.core.constant import Constant
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import TABLE, Op
 from gradc_ir.core.sizes import Expr
-from gradc_ir.core.types import Type
+from gradc_ir.core.types import Type, Types
 from gradc_ir.errors import GradcError, VerifyError
 from gradc_ir.text.printer import print_node
 
@@ -48,7 +48,7 @@ class _Verifier:
         self.more = more
         self.seen = seen
         # what was found right of ops without attributes, by the types they are on and make
-        self.right: set[tuple[Op, tuple[Type, ...], Type]] = set()
+        self.right: set[tuple[Op, Types, Type]] = set()
         self.symbols = outer | frozenset(function.size_symbols)
 
     def run(self) -> None:
@@ -156,5 +156,5 @@ def _text(function: Function, node: Node) -> str:
     try:
         return print_node(function, node)
     except (KeyError, TypeError, IndexError, AttributeError):
-        types: tuple[Type, ...] = tuple(value.type for value in node.results)
+        types: Types = tuple(value.type for value in node.results)
         return f"{node.op.name}: {', '.join(map(str, types))}"

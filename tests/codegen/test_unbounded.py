@@ -15,12 +15,14 @@ from gradc_codegen.scalar.wide_exponents import watched
 from gradc_ir import build
 from gradc_ir.core.builder import Builder
 from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.op import TABLE
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError
 from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.text.parser import parse_function
 from gradc_ir.wide_exponents.arithmetic import compute
-from gradc_ir.wide_exponents.formulas import FUNCTIONS, steps_of
+from gradc_ir.wide_exponents.formulas import steps_of
+from gradc_ir.wide_exponents.functions import FUNCTIONS
 
 FORMULAS = [
     "mul %0 %1; div %2 %1 -> %3",
@@ -121,7 +123,7 @@ def test_products_leave_the_range_and_come_back(x: float, y: float, wanted: floa
 @pytest.mark.parametrize("word", FUNCTIONS)
 @pytest.mark.parametrize("dtype", [DType.F64, DType.F32])
 def test_compiled_functions_have_the_bits_of_the_interpreter(word: str, dtype: DType) -> None:
-    names = " ".join(["%3", "%1"][: FUNCTIONS[word]])
+    names = " ".join(["%3", "%1"][: TABLE[word].operands])
     text = f"mul %0 %1; {word} {names}; mul %4 %2; select %4 %5 %0; div %5 %6 -> %5 %4 %6 %7"
     body, count, shape = formula(text, 3, dtype), 4, (61,)
     with Builder() as builder:
@@ -161,7 +163,7 @@ REFERENCES: list[tuple[str, Callable[..., Any], float, float]] = [
 def test_functions_are_what_they_are_called(
     word: str, reference: Callable[..., Any], low: float, high: float
 ) -> None:
-    random, count = np.random.default_rng(6), FUNCTIONS.get(word, 1)
+    random, count = np.random.default_rng(6), TABLE[word].operands or 0
     arrays = [random.uniform(low, high, 200) for _ in range(count)]
     names = " ".join(f"%{i}" for i in range(count))
     found = compute(*arrays, body=formula(f"{word} {names} -> %{count}", count), result=0)

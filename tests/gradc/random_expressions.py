@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from benchmarks.accuracy.bits import Array, doubles, error_bits
 from benchmarks.accuracy.truth import evaluate
+from gradc.arguments.as_array import Array
 from gradc.pipeline import Options, Request, derive
 from gradc.rules.engine import watch_firings
 from gradc.tracing import trace
 from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.meaning.ulp_distance import bits_between, from_ordinals
 
 Function = Callable[..., Any]
 
@@ -60,7 +61,7 @@ def points(seed: int, number: int) -> tuple[Array, Array]:
 
     def patterns() -> Array:
         bits = random.integers(0, 0x7FF0000000000000, number)
-        return doubles(bits) * random.choice([-1.0, 1.0, 1.0], number)
+        return from_ordinals(bits) * random.choice([-1.0, 1.0, 1.0], number)
 
     def usual() -> Array:
         return random.normal(size=number) * np.exp(random.uniform(-3, 3, number))
@@ -116,9 +117,9 @@ def bits_of(text: str, seed: int = 0, number: int = 10) -> Bits | None:
     for stable in (False, True):
         with watch_firings(lambda _, firing: fired.add(firing.rule)):
             value, *by_argument = _computed(function, x, y, stable)
-        found.append(_mean(error_bits(value, values)))
+        found.append(_mean(bits_between(value, values)))
         pairs = zip(by_argument, gradients)
-        found.append(_mean(np.stack([error_bits(one, truth) for one, truth in pairs])))
+        found.append(_mean(np.stack([bits_between(one, truth) for one, truth in pairs])))
     return Bits(found[0], found[2], found[1], found[3], frozenset(fired))
 
 

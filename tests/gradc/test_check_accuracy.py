@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -178,6 +180,20 @@ def test_refusals() -> None:
         check_accuracy(soft, "x: f64", ranges={"y": (0, 1)})
     with pytest.raises(gradc.TraceError, match="returns no float"):
         check_accuracy(lambda i: i + 1, "i: i64")
+
+
+def test_without_python_flint_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "flint", None)
+    monkeypatch.delitem(sys.modules, "gradc.testing.balls")
+    with pytest.raises(gradc.GradcError) as caught:
+        importlib.import_module("gradc.testing.balls")
+    assert str(caught.value) == (
+        "numbers of many digits need python-flint\n"
+        "  import of flint halted; None in sys.modules\n"
+        "  help: install python-flint"
+    )
 
 
 # -- the command -----------------------------------------------------------------------------------

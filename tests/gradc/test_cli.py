@@ -205,8 +205,8 @@ def test_explain_an_op() -> None:
 
 def test_check() -> None:
     assert succeed("check", "model.py:loss", "--spec", SPEC).startswith("ok model.py:loss")
-    succeed("check", "model.py:loss", "--spec", SPEC, "--size", "3", "--seed", "4")
-    text = succeed("check", "model.py:loss", "--spec", SPEC, "--order", "2", "--repeat", "2")
+    options = ["--size", "3", "--seed", "4", "--order", "2", "--repeat", "2"]
+    text = succeed("check", "model.py:loss", "--spec", SPEC, *options)
     assert re.search(r"^2 +ct0 +result 0 +reverse mode +forward mode", text, re.MULTILINE)
     assert re.search(r"^the exported C kernel +the same$", text, re.MULTILINE)
     result = run("check", "model.py:wrong", "--spec", "x: f64")

@@ -6,6 +6,7 @@ reverse and forward mode, are compared in bits with multiple precision.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 import gradc
-from tests.comparing import assert_same_bits
+from tests.comparing import assert_same_bits, ulps_off
 
 pytestmark = pytest.mark.slow
 
@@ -140,11 +141,7 @@ def truth(body: str, point: np.ndarray[Any, Any]) -> list[Any]:
 
 def bits(found: Any, wanted: Any, dtype: type) -> float:
     """Return log2 of one plus the error in units in the last place."""
-    near = dtype(float(wanted))
-    if not np.isfinite(found):
-        return 64.0
-    unit = mpmath.mpf(float(np.spacing(abs(near))))
-    return float(mpmath.log(1 + abs(mpmath.mpf(float(found)) - wanted) / unit, 2))
+    return math.log2(1 + ulps_off(found, wanted, dtype)) if np.isfinite(found) else 64.0
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

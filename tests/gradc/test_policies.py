@@ -6,6 +6,11 @@ import numpy as np
 import pytest
 
 import gradc
+from gradc.calls.policies import ApplyPolicies, Policies
+from gradc.derivatives import vjp
+from gradc.tracing import trace
+from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.verify import verify
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -156,6 +161,40 @@ def test_variables_have_policies_too() -> None:
     by_w, by_unused = gradient(X)
     assert by_w.tolist() == X.tolist()
     assert by_unused is None
+
+
+def test_a_pass_applies_them_to_a_derivative() -> None:
+    traced = trace(dot, [X, X]).function
+    plain = vjp(traced, (0, 1), seeds="ones")
+    policies = Policies(nonfinite="zero", aliases="same", unconnected="none")
+    policed = ApplyPolicies("dot", policies, (True, False), groups=(0, 0))
+    made = policed(plain)
+    verify(made)
+    assert made.name == "dot"
+    bad = np.array([np.inf, 1.0, np.nan])
+    results, count = policed.unpacked(interpret(made, [X, bad]))
+    assert count == 4
+    # the second one is that of the first, as they are one array
+    assert [g.tolist() for g in results[1:]] == [[0.0, 1.0, 0.0]] * 2
+    alone = ApplyPolicies("dot", policies, (True, False))
+    results, count = alone.unpacked(interpret(alone(plain), [X, X]))
+    assert (results[2], count) == (None, 0)
+
+
+def test_static_arguments_under_policies() -> None:
+    @gradc.compile(static="how")
+    def f(x, how):
+        return np.sqrt(x) if how == "root" else x**2
+
+    assert gradc.grad(f, nonfinite="zero")(0.0, "root") == 0.0
+    assert gradc.vjp(f, 3.0, "square", unconnected="none")[1](1.0) == (6.0,)
+
+
+def test_a_pullback_under_policies_keeps_what_it_needs() -> None:
+    x = X.copy()
+    _, pullback = gradc.vjp(lambda x: np.sum(x**2), x, nonfinite="zero")
+    x[:] = 0.0
+    assert pullback(1.0)[0].tolist() == [2.0, 4.0, 6.0]
 
 
 @pytest.mark.parametrize("policy", ["unconnected", "nonfinite", "aliases", "int_args"])

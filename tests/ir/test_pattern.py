@@ -172,6 +172,26 @@ def test_lone_numbers_on_the_right_take_the_type_of_the_left() -> None:
         assert describe(made) == want
 
 
+@pytest.mark.parametrize(
+    ("right", "want"),
+    [
+        ("mul(?x, -?c)", "mul(%0, -4.0)"),
+        ("mul(?x, 1 / ?c)", "mul(%0, 0.25)"),
+        ("mul(?x, ?c / 2)", "mul(%0, 2.0)"),
+        ("add(?x, ?c + ?c)", "add(%0, 8.0)"),
+        ("mul(exp(?x), ?c * ?c)", "mul(exp(%0), 16.0)"),
+        ("div(?x, -log(?c))", "div(%0, neg(log(4.0)))"),
+        ("-?x", "neg(%0)"),
+    ],
+)
+def test_constants_on_the_right_are_computed(right: str, want: str) -> None:
+    program = function("f32[n]", "%0: f32[n] = mul %v, 4.0 return %0", "%v: f32[n]")
+    rule = PatternRule("test", f"mul(?x, ?c:const) => {right}", when=lambda m: m["c"] == 4)
+    (made,) = rewrite(program, [rule]).results
+    assert describe(made) == want
+    assert made.type == program.results[0].type
+
+
 def test_guards_see_numbers_and_signs() -> None:
     program = function("f64", "%0: f64 = exp %x %1: f64 = mul %0, -2.0 return %1")
     bound = found("mul(?p, ?c)", program)

@@ -15,24 +15,29 @@ from gradc.autodiff.batching.bodies import (
 from gradc.autodiff.batching.points import Mapped, Points, Rule
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.graphs.control_flow import Roles
 
 
-def _cond(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Mapped]:
-    pred, *given = operands
-    if pred.varies:
-        return _cond_by_point(points, node, pred.value, given)
-    flags = points.varying.control(node, [operand.varies for operand in operands]).results
-    bodies: list[Function] = [node.attributes[branch] for branch in ("then", "otherwise")]
-    mask = mask_of(points, *bodies)
+def _once(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Mapped]:
+    """A cond on which all points agree, or a checkpoint."""
+    roles = Roles.of(node)
+    assert roles is not None
+    pred, given = operands[: roles.first], operands[roles.first :]
+    if any(operand.varies for operand in pred):
+        return _cond_by_point(points, node, pred[0].value, given)
     varies = [operand.varies for operand in given]
-    then, otherwise = (
-        body_of(points, body, varies, bool(mask), spread_where(flags)) for body in bodies
-    )
+    flags = points.varying.control(node, [operand.varies for operand in operands]).results
+    mask = mask_of(points, *roles.bodies)
+    made = [body_of(points, body, varies, bool(mask), spread_where(flags)) for body in roles.bodies]
     values = [*mask, *(operand.value for operand in given)]
-    found = build.cond(pred.value, then.function, otherwise.function, values)
-    for value, one, other in zip(found, then.bases, otherwise.bases):
-        if one is not None and one == other:
-            points.note_base(value, values[one])
+    if pred:
+        then, otherwise = (body.function for body in made)
+        found = build.cond(pred[0].value, then, otherwise, values)
+    else:
+        found = build.checkpoint(made[0].function, values)
+    for value, *bases in zip(found, *(body.bases for body in made)):
+        if bases[0] is not None and len(set(bases)) == 1:
+            points.note_base(value, values[bases[0]])
     return [Mapped(*pair) for pair in zip(found, flags)]
 
 
@@ -98,20 +103,6 @@ def _idle(branch: Body) -> Function:
         return builder.function(f"no_{branch.function.name}", params, results)
 
 
-def _checkpoint(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Mapped]:
-    body: Function = node.attributes["body"]
-    varies = [operand.varies for operand in operands]
-    flags = points.varying.results(body, varies)
-    mask = mask_of(points, body)
-    made = body_of(points, body, varies, bool(mask), spread_where(flags))
-    values = [*mask, *(operand.value for operand in operands)]
-    found = build.checkpoint(made.function, values)
-    for value, base in zip(found, made.bases):
-        if base is not None:
-            points.note_base(value, values[base])
-    return [Mapped(*pair) for pair in zip(found, flags)]
-
-
 def _call(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Mapped]:
     """Keep the rule: each point has its own cotangent, and what points share the sum of theirs."""
     given = node.attributes
@@ -164,6 +155,6 @@ def _with_tangent_of_mask(points: Points, jvp: Function, count: int) -> Function
 
 RULES: dict[str, Rule] = {
     "call": _call,
-    "checkpoint": _checkpoint,
-    "cond": _cond,
+    "checkpoint": _once,
+    "cond": _once,
 }

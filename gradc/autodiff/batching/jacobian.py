@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
 
 from gradc.autodiff.batching import batch
 from gradc.autodiff.forward import jvp
@@ -12,6 +14,9 @@ from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size, at_least
 from gradc_ir.core.types import DType, Type
+from gradc_ir.graphs.subgraph import drop_results
+
+Blocks: TypeAlias = dict[tuple[int, int], Value]  # by the result and the parameter
 
 
 def jacobian(function: Function, wrt: Sequence[int], mode: str = "auto") -> Function:
@@ -27,10 +32,10 @@ def jacobian(function: Function, wrt: Sequence[int], mode: str = "auto") -> Func
     outputs = sum((function.result_types[i].count for i in results), start=0)
     if mode == "auto":
         mode = "forward" if at_least(outputs, inputs) else "reverse"
-    rows = _by_columns if mode == "forward" else _by_rows
+    made = _by_columns if mode == "forward" else _by_rows
     with Builder() as builder:
         params = [builder.param(i, type_) for i, type_ in enumerate(function.param_types)]
-        blocks = rows(builder, function, params, wrt, results)
+        blocks = made(function, params, wrt, results)
         found = [blocks[r, w] for r in results for w in wrt]
         return builder.function(
             function.name, params, found, names=function.names, location=function.location
@@ -49,22 +54,13 @@ def unit_seeds(type_: Type) -> Value:
 
 
 def _by_columns(
-    builder: Builder,
-    function: Function,
-    params: list[Value],
-    wrt: Sequence[int],
-    results: list[int],
-) -> dict[tuple[int, int], Value]:
-    blocks: dict[tuple[int, int], Value] = {}
+    function: Function, params: list[Value], wrt: Sequence[int], results: list[int]
+) -> Blocks:
+    blocks: Blocks = {}
     for w in wrt:
-        seeds = unit_seeds(function.param_types[w])
-        count: Size = seeds.type.shape[0]
-        # the one seed of a number has no zeros
-        pushed = _keep(jvp(function, [w], units=count != 1), len(function.results))
-        wide = batch(pushed, [False] * len(params) + [True], count)
-        for r, tangents in zip(results, builder.inline(wide, [*params, seeds])):
-            rank = tangents.type.rank
-            last = build.transpose(tangents, (*range(1, rank), 0))
+        made = _at_once(function, partial(jvp, wrt=[w]), function.param_types[w], params)
+        for r, tangents in zip(results, made):
+            last = build.transpose(tangents, (*range(1, tangents.type.rank), 0))
             shape = function.result_types[r].shape + function.param_types[w].shape
             # as in reverse mode, where a cotangent has the dtype of its parameter
             blocks[r, w] = build.cast(build.reshape(last, shape), function.param_types[w].dtype)
@@ -72,31 +68,25 @@ def _by_columns(
 
 
 def _by_rows(
-    builder: Builder,
-    function: Function,
-    params: list[Value],
-    wrt: Sequence[int],
-    results: list[int],
-) -> dict[tuple[int, int], Value]:
-    blocks: dict[tuple[int, int], Value] = {}
+    function: Function, params: list[Value], wrt: Sequence[int], results: list[int]
+) -> Blocks:
+    blocks: Blocks = {}
     for r in results:
-        seeds = unit_seeds(function.result_types[r])
-        count: Size = seeds.type.shape[0]
-        pulled = _keep(vjp(function, list(wrt), [r], units=count != 1), len(function.results))
-        wide = batch(pulled, [False] * len(params) + [True], count)
-        for w, rows in zip(wrt, builder.inline(wide, [*params, seeds])):
+        pull = partial(vjp, wrt=wrt, seeds=[r])
+        made = _at_once(function, pull, function.result_types[r], params)
+        for w, rows in zip(wrt, made):
             shape = function.result_types[r].shape + function.param_types[w].shape
             blocks[r, w] = build.reshape(rows, shape)
     return blocks
 
 
-def _keep(function: Function, first: int) -> Function:
-    """Return the function without its first results."""
-    return Function(
-        function.name,
-        function.params,
-        function.results[first:],
-        names=function.names,
-        locations=function.locations,
-        location=function.location,
-    )
+def _at_once(
+    function: Function, derivative: Callable[..., Function], type_: Type, params: list[Value]
+) -> Sequence[Value]:
+    """Return what a derivative of all unit seeds of a type makes, without the results before it."""
+    seeds = unit_seeds(type_)
+    count: Size = seeds.type.shape[0]
+    made = derivative(function, units=count != 1)  # the one seed of a number has no zeros
+    beside = drop_results(made, len(function.results))
+    wide = batch(beside, [False] * len(params) + [True], count)
+    return build.active().inline(wide, [*params, seeds])

@@ -6,6 +6,7 @@ A point whose loop has ended keeps its carries, makes zeros for rows, and is not
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from gradc.autodiff.batching.bodies import Body, body_of, building, mask_of, spread_where
 from gradc.autodiff.batching.points import Mapped, Points, Rule
@@ -13,35 +14,41 @@ from gradc.autodiff.batching.varying import ControlFlags
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType, Type
+from gradc_ir.graphs.control_flow import Roles
 
 
-def _scan(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Mapped]:
-    given = node.attributes
+class _Loop(NamedTuple):
+    """A loop and its operands: what decides how many steps it takes, and those of its body."""
+
+    node: Node
+    outside: list[Mapped]
+    consts: list[Mapped]
+    init: list[Mapped]
+    rows: list[Mapped]
+    flags: ControlFlags
+
+
+def _loop(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Mapped]:
+    roles = Roles.of(node)
+    assert roles is not None
     flags = points.varying.control(node, [operand.varies for operand in operands])
-    count = operands[0] if given["counted"] else None
-    operands = operands[1:] if given["counted"] else operands
-    end = given["consts"] + given["carries"]
-    consts, rows = operands[: given["consts"]], operands[end:]
-    init = _started(points, operands[given["consts"] : end], flags)
-    if flags.decided:
-        assert count is not None
-        found = _scan_to_counts(points, node, count.value, consts, init, rows)
+    given = operands[roles.first :]
+    init = _started(points, given[roles.consts : roles.end], flags)
+    consts, rows = given[: roles.consts], given[roles.end :]
+    loop = _Loop(node, operands[: roles.first], consts, init, rows, flags)
+    if node.op.name == "scan":
+        found = (_scan_to_counts if flags.decided else _scan_together)(points, loop)
     else:
-        found = _scan_together(points, node, count, consts, init, rows, flags)
+        found = (_while_any if flags.decided else _while_together)(points, loop)
     carries = [Mapped(*pair) for pair in zip(found, flags.carries)]
-    return [*carries, *_stacked(found[len(init) :], flags.rest)]
+    end = len(init) + len(flags.rest)
+    count = [Mapped(value, flags.decided) for value in found[end:]]
+    return [*carries, *_stacked(found[len(init) : end], flags.rest), *count]
 
 
-def _scan_together(
-    points: Points,
-    node: Node,
-    count: Mapped | None,
-    consts: list[Mapped],
-    init: list[Mapped],
-    rows: list[Mapped],
-    flags: ControlFlags,
-) -> Sequence[Value]:
+def _scan_together(points: Points, loop: _Loop) -> Sequence[Value]:
     """Every point takes as many steps."""
+    node, count, consts, init, rows, flags = loop
     given = node.attributes
     mask = mask_of(points, given["body"])
     varies = [operand.varies for operand in (*consts, *init, *rows)]
@@ -53,26 +60,20 @@ def _scan_together(
         [_rows_first(row) for row in rows],
         length=given["length"],
         reverse=given["reverse"],
-        count=None if count is None else count.value,
+        count=count[0].value if count else None,
         checkpoint=given["checkpoint"],
     )
     _note_bases(points, body, found, init, len(mask) + len(consts))
     return found
 
 
-def _scan_to_counts(
-    points: Points,
-    node: Node,
-    count: Value,
-    consts: list[Mapped],
-    init: list[Mapped],
-    rows: list[Mapped],
-) -> Sequence[Value]:
+def _scan_to_counts(points: Points, loop: _Loop) -> Sequence[Value]:
     """Each point takes a number of steps of its own, of those that the most need."""
+    node, (steps,), consts, init, rows, _ = loop
     given = node.attributes
     body: Function = given["body"]
     reverse: bool = given["reverse"]
-    count = points.at_work(count, 0)
+    count = points.at_work(steps.value, 0)
     most = build.reduce_max(count, [0])
     first = most - 1 if reverse else build.constant(0, DType.I64)
     with building() as builder:
@@ -108,29 +109,9 @@ def _scan_to_counts(
     return found
 
 
-def _while(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Mapped]:
-    given = node.attributes
-    flags = points.varying.control(node, [operand.varies for operand in operands])
-    split = given["condition_consts"]
-    end = split + given["body_consts"]
-    asked, consts = operands[:split], operands[split:end]
-    init = _started(points, operands[end:], flags)
-    run = _while_any if flags.decided else _while_together
-    found = run(points, node, asked, consts, init, flags)
-    carries = [Mapped(*pair) for pair in zip(found, flags.carries)]
-    rows = _stacked(found[len(init) : -1], flags.rest)
-    return [*carries, *rows, Mapped(found[-1], flags.decided)]
-
-
-def _while_together(
-    points: Points,
-    node: Node,
-    asked: list[Mapped],
-    consts: list[Mapped],
-    init: list[Mapped],
-    flags: ControlFlags,
-) -> Sequence[Value]:
+def _while_together(points: Points, loop: _Loop) -> Sequence[Value]:
     """All points go on together: the condition holds for all of them or for none."""
+    node, asked, consts, init, _, flags = loop
     given = node.attributes
     mask = mask_of(points, given["body"])
     # what the condition reads does not vary, so that it is no matter which points are at work
@@ -150,18 +131,12 @@ def _while_together(
     return found
 
 
-def _while_any(
-    points: Points,
-    node: Node,
-    asked: list[Mapped],
-    consts: list[Mapped],
-    init: list[Mapped],
-    flags: ControlFlags,
-) -> Sequence[Value]:
+def _while_any(points: Points, loop: _Loop) -> Sequence[Value]:
     """Go on while some point does; which do is a carry, so the condition is asked once a step.
 
     It is asked again for points that have ended, of the same carries, which cannot fail.
     """
+    node, asked, consts, init, _, flags = loop
     given = node.attributes
     condition: Function = given["condition"]
     body: Function = given["body"]
@@ -254,4 +229,4 @@ def _swapped(value: Value) -> Value:
     return build.transpose(value, order)
 
 
-RULES: dict[str, Rule] = {"scan": _scan, "while": _while}
+RULES: dict[str, Rule] = {"scan": _loop, "while": _loop}

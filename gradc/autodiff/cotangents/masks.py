@@ -9,7 +9,7 @@ built when they are first needed: most never are. The tangents of forward mode a
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias, Union
 
 from gradc.autodiff import zeros
@@ -193,6 +193,26 @@ def nowhere(like: Value) -> Mask:
     """Return the mask that holds nowhere, of a value's shape."""
     shape = like.type.shape
     return Mask(build=lambda: build.full(shape, False, DType.BOOL))
+
+
+def on_demand(
+    positions: Iterable[int], make: Callable[[int], Mapping[int, Value]]
+) -> dict[int, Mask]:
+    """Return masks at these positions, of values that are made together when one is needed.
+
+    ``make`` takes the position that is asked for to values, at that and perhaps at others; they
+    come from the lines that are being built now.
+    """
+    lines = build.active().here
+    made: dict[int, Value] = {}
+
+    def value(position: int) -> Value:
+        if position not in made:
+            with build.active().at(lines):
+                made.update(make(position))
+        return made[position]
+
+    return {i: Mask(build=functools.partial(value, i)) for i in positions}
 
 
 def either(left: Mask | None, right: Mask | None) -> Mask | None:

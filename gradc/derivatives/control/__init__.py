@@ -1,5 +1,5 @@
 """Derivatives of control flow: calls, branches, loops and what reverse mode computes again."""
 
-from gradc.derivatives.control import call, checkpoint, cond, scan, while_loop
+from gradc.derivatives.control import call, cond_and_checkpoint, scan_and_while
 
-__all__ = ["call", "checkpoint", "cond", "scan", "while_loop"]
+__all__ = ["call", "cond_and_checkpoint", "scan_and_while"]

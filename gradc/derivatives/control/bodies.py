@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
-from gradc.autodiff.cotangents.masks import Cotangent, Mask, either
+from gradc.autodiff.cotangents.masks import Cotangent, Mask, either, on_demand
 from gradc.autodiff.reverse import Pulled, pull_body
 from gradc.autodiff.table import Cotangents, Site
 from gradc.derivatives.control.layout import arranged, begun, reads
-from gradc_ir import build
 from gradc_ir.core.graph import Function, Value
 
 # builds the node of these bodies and operands
@@ -88,16 +87,7 @@ class Bodies:
     def _made_masks(self, masked: Sequence[int]) -> dict[int, Mask]:
         """Return masks, with the totals', of operands that have one in a body."""
         own = [i for i in masked if i not in self._into or self._total_mask(i) is not None]
-        lines = build.active().here
-        made: dict[int, Value] = {}
-
-        def value(position: int) -> Value:
-            if not made:
-                with build.active().at(lines):
-                    made.update(zip(own, self._run_masks(own)))
-            return made[position]
-
-        return {i: Mask(build=functools.partial(value, i)) for i in own}
+        return on_demand(own, lambda position: dict(zip(own, self._run_masks(own))))
 
     def _run_masks(self, own: Sequence[int]) -> Sequence[Value]:
         pulled = [each.function for each in self._pull(own)]

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from gradc.rules.algebra.cancellation import sign
 from gradc.rules.algebra.factors import Product, whole
-from gradc.rules.algebra.polynomial import Polynomial, exact_number, parts
+from gradc.rules.algebra.parts import exact_number, parts
+from gradc.rules.algebra.polynomial import Polynomial
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
+from gradc.rules.algebra.parts import operand_of
 from gradc_ir import build
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.graphs.rearrange import REARRANGEMENTS, peel, rearrange, scalar_constant
@@ -12,12 +14,6 @@ from gradc_ir.matching.pattern import Match
 
 # How deep products and sums are looked into: a fixed bound keeps passes linear.
 _DEPTH = 4
-
-
-def operand_of(value: Value, name: str) -> Value | None:
-    """Return the operand of the unary op that makes a value, rearranged as the value is."""
-    source, moves = peel(value)
-    return rearrange(source.operands[0], moves) if source.op.name == name else None
 
 
 def negated(x: Value, y: Value) -> bool:
@@ -97,6 +93,40 @@ def replace_factor(
         made = replace_factor(value.operands[0], replace, depth - 1)
         return None if made is None else -made
     return None
+
+
+def join_factors(
+    value: Value, name: str, join: Callable[[Value, Value], Value | None]
+) -> Value | None:
+    """Return a product with a side f(x), f the op of this name, joined with a factor of the other.
+
+    ``join`` is told x and each of the factors until it returns what stands for both.
+    """
+    for one, other in (value.operands, value.operands[::-1]):
+        argument = operand_of(one, name)
+        if argument is not None:
+            made = replace_factor(other, partial(join, argument))
+            if made is not None:
+                return made
+    return None
+
+
+def opposite_factors(value: Value, f: str, g: str, join: Callable[[Value], Value]) -> Value | None:
+    """Return a product with its factors f(x) and g(-x), ops of these names, joined of x.
+
+    One of them is a side of the product, the other may stand deeper.
+    """
+
+    def joined(x: Value, factor: Value) -> Value | None:
+        opposite = operand_of(factor, g)
+        return join(x) if opposite is not None and negated(opposite, x) else None
+
+    def joined_back(opposite: Value, factor: Value) -> Value | None:
+        x = operand_of(factor, f)
+        return join(x) if x is not None and negated(x, opposite) else None
+
+    made = join_factors(value, f, joined)
+    return join_factors(value, g, joined_back) if made is None else made
 
 
 def opposite_terms(value: Value, name: str) -> tuple[Value, Value] | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import TypeAlias
 
+from gradc.rules.algebra.parts import exact_number, parts
 from gradc_ir.core.builder import active, remembered
 from gradc_ir.core.graph import Value
-from gradc_ir.graphs.rearrange import REARRANGEMENTS, peel, rearrange, scalar_constant
 
 # The atoms of a product with their powers, in the order of their making.
 Monomial: TypeAlias = tuple[tuple[Value, int], ...]
@@ -74,6 +73,13 @@ class Polynomial:
         """Whether a term, coefficient included, stands in both."""
         return any(other.terms.get(m) == number for m, number in self.terms.items())
 
+    def ratio(self, other: Polynomial) -> Fraction | None:
+        """Return how many times the polynomial is another one, when that is a number."""
+        if self.terms.keys() != other.terms.keys() or not other.terms:
+            return None
+        ratios = {number / other.terms[monomial] for monomial, number in self.terms.items()}
+        return ratios.pop() if len(ratios) == 1 else None
+
     def is_small(self) -> bool:
         """Whether there are few enough terms and factors to go on with."""
         return len(self.terms) <= _MOST_TERMS and all(
@@ -96,25 +102,6 @@ def multiplied(first: Fraction, second: Fraction) -> Fraction:
     if first is ONE:
         return second
     return first if second is ONE else first * second
-
-
-def parts(value: Value) -> tuple[str, tuple[Value, ...]]:
-    """Return the op that makes a value and its operands, both seen through rearrangements."""
-    node = value.node
-    if node.op.name not in REARRANGEMENTS:
-        return node.op.name, node.operands
-    source, moves = peel(value)
-    if not source.op.is_elementwise:
-        return source.op.name, ()
-    return source.op.name, tuple(rearrange(operand, moves) for operand in source.operands)
-
-
-def exact_number(value: Value) -> Fraction | None:
-    """Return the number of a finite float constant, spread or not."""
-    found = scalar_constant(value)
-    if found is None or not value.type.dtype.is_float or not math.isfinite(found):
-        return None
-    return Fraction(found)
 
 
 @remembered

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from gradc.rules.algebra.cancellation import polynomial_difference
 from gradc.rules.algebra.difference_formulas import FORMULAS, MINUS_ONE, Side
 from gradc.rules.algebra.factors import Product, common_factors, multiplied_out, product, whole
-from gradc.rules.algebra.polynomial import number, parts, polynomial
+from gradc.rules.algebra.parts import parts
+from gradc.rules.algebra.polynomial import number, polynomial
 from gradc_ir import build
 from gradc_ir.core.builder import remembered
 from gradc_ir.core.graph import Value

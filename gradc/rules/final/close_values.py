@@ -14,7 +14,8 @@ from fractions import Fraction
 
 from gradc.rules.algebra.cancellation import as_product
 from gradc.rules.algebra.factors import whole
-from gradc.rules.algebra.polynomial import exact_number, parts, polynomial
+from gradc.rules.algebra.parts import exact_number, parts
+from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.algebra.split_differences import difference, difference_of_functions, terms
 from gradc.rules.engine import Rule, procedure, stable
 from gradc_ir import build

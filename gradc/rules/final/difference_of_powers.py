@@ -9,7 +9,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from gradc.rules.algebra.factors import Product, common_factors, whole
-from gradc.rules.algebra.polynomial import exact_number, parts, polynomial
+from gradc.rules.algebra.parts import exact_number, parts
+from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.algebra.split_differences import terms
 from gradc.rules.engine import procedure, stable
 from gradc_ir import build

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from gradc.rules.algebra.cancellation import as_product
 from gradc.rules.algebra.factors import whole
-from gradc.rules.algebra.polynomial import parts, polynomial
+from gradc.rules.algebra.parts import parts
+from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.algebra.split_differences import difference_of_functions
 from gradc.rules.engine import Rule, procedure, stable
 from gradc_ir import build

@@ -9,7 +9,8 @@ from functools import partial
 
 from gradc.rules.algebra.factors import Product, cancelled, product
 from gradc.rules.algebra.forms import replace_factor
-from gradc.rules.algebra.polynomial import ONE, parts
+from gradc.rules.algebra.parts import parts
+from gradc.rules.algebra.polynomial import ONE
 from gradc.rules.engine import Rule, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value

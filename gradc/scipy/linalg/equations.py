@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from gradc.scipy.linalg.special_matrices import toeplitz
 from gradc.tracing.building.by_name import array, number, numpy, refuse
 from gradc.tracing.core.source import shape_error
-from gradc.tracing.numpy.linalg.solving import inverse
-from gradc.tracing.numpy.linalg.stacks import Stacks, as_column, from_column
+from gradc.tracing.numpy.linalg.solving import inverse, with_columns
+from gradc.tracing.numpy.linalg.stacks import Stacks
 from gradc.tracing.registry.scipy_function import scipy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
@@ -20,19 +19,6 @@ from gradc_ir.graphs.matrices import upper as upper_triangle
 _GENERAL = (None, "gen", "general", "banded", "tridiagonal")
 _SYMMETRIC = ("sym", "her", "symmetric", "hermitian")
 _POSITIVE = ("pos", "positive definite")
-
-
-def with_columns(
-    stacks: Stacks, matrix: Value, right: Value, solved: Callable[[Value, Value], Value]
-) -> Value:
-    """Return the solutions for one vector on the right, or for matrices of columns."""
-    stacks.check(matrix, square=True)
-    if not right.type.rank:
-        raise stacks.failure("the right-hand side has to be a vector or a matrix")
-    columns = as_column(right) if right.type.rank == 1 else right
-    stacks.match(matrix.type.shape[-1], columns.type.shape[-2], "the right-hand side does not fit")
-    found = solved(*stacks.together(matrix, columns))
-    return from_column(found) if right.type.rank == 1 else found
 
 
 def mirrored_triangle(x: Value, lower: bool) -> Value:
@@ -139,7 +125,7 @@ def _from_bands(bands: Any, below: int, above: int) -> Any:
     size = bands.shape[1]
     row, column = numpy.arange(size)[:, None], numpy.arange(size)[None, :]
     place = above + row - column
-    inside = numpy.logical_and(place >= 0, place <= below + above)
+    inside = (place >= 0) & (place <= below + above)
     return numpy.where(inside, bands[numpy.clip(place, 0, below + above), column], 0.0)
 
 

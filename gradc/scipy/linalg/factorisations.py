@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.scipy.linalg.equations import inverse_of, mirrored_triangle, with_columns
+from gradc.scipy.linalg.equations import inverse_of, mirrored_triangle
 from gradc.scipy.linalg.pivots import order_of, pivots_of
 from gradc.tracing.building.by_name import array, number, refuse
 from gradc.tracing.numpy.linalg.determinants import determinant
@@ -23,8 +23,9 @@ from gradc.tracing.numpy.linalg.least_squares import (
     pseudo_inverse,
     relative,
 )
-from gradc.tracing.numpy.linalg.matrix_norms import norm as matrix_norm
-from gradc.tracing.numpy.linalg.stacks import Stacks
+from gradc.tracing.numpy.linalg.norms import norm as matrix_norm
+from gradc.tracing.numpy.linalg.solving import with_columns
+from gradc.tracing.numpy.linalg.stacks import Stacks, one_stack
 from gradc.tracing.registry.scipy_function import scipy_function
 from gradc_ir import build
 from gradc_ir.core import sizes
@@ -48,13 +49,16 @@ def _given(name: str, *given: Any) -> Stacks:
     return Stacks(f"scipy.linalg.{name}", *given, double=False)
 
 
+def _one_matrix(name: str, a: Any, *, square: bool = False) -> tuple[Stacks, Value]:
+    return one_stack(f"scipy.linalg.{name}", a, square=square, double=False)
+
+
 @scipy_function("linalg.cholesky")
 def cholesky(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
     """Record ``scipy.linalg.cholesky``: the upper factor by default; nan where there is none."""
-    stacks = _given("cholesky", a)
-    (x,) = stacks.matrices(square=True)
+    stacks, x = _one_matrix("cholesky", a, square=True)
     return stacks.result(_factor(x, lower))
 
 
@@ -67,8 +71,7 @@ def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
     """Record ``scipy.linalg.cho_factor``: the other triangle is that of the matrix, as SciPy's."""
-    stacks = _given("cho_factor", a)
-    (x,) = stacks.matrices(square=True)
+    stacks, x = _one_matrix("cho_factor", a, square=True)
     rest = upper_triangle(x, 1) if lower else lower_triangle(x, 1)
     return stacks.result(_factor(x, lower) + rest), lower
 
@@ -82,8 +85,7 @@ def lu(
     p_indices: bool = False,
 ) -> Any:
     """Record ``scipy.linalg.lu``: P, L and U; P L and U; or p with a = L[p] U."""
-    stacks = _given("lu", a)
-    (x,) = stacks.matrices()
+    stacks, x = _one_matrix("lu", a)
     factors, order = build.lu(x)
     height, width = x.type.shape[-2:]
     k = sizes.minimum(height, width)
@@ -102,8 +104,7 @@ def lu(
 @scipy_function("linalg.lu_factor")
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Record ``scipy.linalg.lu_factor``: L and U in one matrix, and LAPACK's exchanges of rows."""
-    stacks = _given("lu_factor", a)
-    (x,) = stacks.matrices()
+    stacks, x = _one_matrix("lu_factor", a)
     steps = min(number(size, "scipy.linalg.lu_factor") for size in stacks.arrays[0].shape[-2:])
     factors, order = build.lu(x)
     return stacks.result(factors), stacks.result(pivots_of(order, steps))
@@ -140,8 +141,7 @@ def qr(
     check_finite: bool = True,
 ) -> Any:
     """Record ``scipy.linalg.qr``, without pivoting."""
-    stacks = _given("qr", a)
-    (x,) = stacks.matrices()
+    stacks, x = _one_matrix("qr", a)
     if pivoting or mode not in ("full", "economic", "r"):
         what = "pivoting=True" if pivoting else f"mode={mode!r}"
         raise refuse(f"scipy.linalg.qr with {what}", 'write mode="economic"')
@@ -161,8 +161,7 @@ def svd(
     lapack_driver: str = "gesdd",
 ) -> Any:
     """Record ``scipy.linalg.svd``."""
-    stacks = _given("svd", a)
-    (x,) = stacks.matrices()
+    stacks, x = _one_matrix("svd", a)
     if not compute_uv:
         return stacks.result(singular_values(x))
     return tuple(map(stacks.result, vectors_and_values(x, full_matrices)))
@@ -230,8 +229,7 @@ def eigvalsh(
 @scipy_function("linalg.det")
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Record ``scipy.linalg.det``, a float64 in any case."""
-    stacks = Stacks("scipy.linalg.det", a)
-    (x,) = stacks.matrices(square=True)
+    stacks, x = one_stack("scipy.linalg.det", a, square=True)
     stacks.dtype = DType.F64
     return stacks.result(determinant(x))
 
@@ -246,8 +244,7 @@ def inv(
     lower: bool = False,
 ) -> Any:
     """Record ``scipy.linalg.inv``: nan where the matrix is singular."""
-    stacks = _given("inv", a)
-    (x,) = stacks.matrices(square=True)
+    stacks, x = _one_matrix("inv", a, square=True)
     return stacks.result(inverse_of(x, assume_a, lower))
 
 
@@ -257,8 +254,7 @@ def pinv(
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
     """Record ``scipy.linalg.pinv``; the rank is a result where it is asked for."""
-    stacks = _given("pinv", a)
-    (x,) = stacks.matrices()
+    stacks, x = _one_matrix("pinv", a)
     part = relative(fraction(rtol, "scipy.linalg.pinv: rtol"), x)
     least = fraction(atol, "scipy.linalg.pinv: atol")
     cutoff: Cutoff = part if least is None else lambda s: part(s) + least
@@ -307,8 +303,7 @@ def norm(
 @scipy_function("linalg.polar")
 def polar(a: Any, side: str = "right") -> Any:
     """Record ``scipy.linalg.polar``: a = U P, or P U for the left side."""
-    stacks = _given("polar", a)
-    (x,) = stacks.matrices()
+    stacks, x = _one_matrix("polar", a)
     u, s, vt = build.svd(x)
     around = transposed(vt) if side == "right" else u
     stretched = build.broadcast(s, around.type.shape, (*range(s.type.rank - 1), s.type.rank))

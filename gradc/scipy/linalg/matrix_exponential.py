@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradc.tracing.numpy.linalg.stacks import Stacks
+from gradc.tracing.numpy.linalg.stacks import one_stack
 from gradc.tracing.registry.scipy_function import scipy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
@@ -34,8 +34,7 @@ def expm(A: Any) -> Any:
     Scaling and squaring with the Padé approximant of degree 13 (Higham 2005). How often a result is
     squared depends on the matrix: all squarings are computed, and those needed are chosen.
     """
-    stacks = Stacks("scipy.linalg.expm", A, double=False)
-    (x,) = stacks.matrices(square=True)
+    stacks, x = one_stack("scipy.linalg.expm", A, square=True, double=False)
     return stacks.result(_exponential(x))
 
 

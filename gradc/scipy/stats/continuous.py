@@ -35,7 +35,7 @@ def expm1(x: Any) -> Any:
 def _positive(*shapes: Any) -> Any:
     found = shapes[0] > 0
     for shape in shapes[1:]:
-        found = numpy("logical_and", found, shape > 0)
+        found = found & (shape > 0)
     return found
 
 

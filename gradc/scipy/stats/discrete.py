@@ -11,11 +11,11 @@ from gradc.special.recording import numpy
 
 
 def _is_probability(p: Any) -> Any:
-    return numpy("logical_and", p >= 0, p <= 1)
+    return (p >= 0) & (p <= 1)
 
 
 def _count_and_probability(n: Any, p: Any) -> Any:
-    return numpy("logical_and", n >= 0, _is_probability(p))
+    return (n >= 0) & _is_probability(p)
 
 
 def _poisson(k: Any, mu: Any) -> Any:
@@ -85,7 +85,7 @@ DISCRETE: dict[str, Family] = {
         _negative_binomial,
         ("n", "p"),
         low=0.0,
-        valid=lambda n, p: numpy("logical_and", n > 0, numpy("logical_and", p > 0, p <= 1)),
+        valid=lambda n, p: (n > 0) & ((p > 0) & (p <= 1)),
         distribution=lambda k, n, p: special.betainc(n, k + 1.0, p),
         survival=lambda k, n, p: special.betaincc(n, k + 1.0, p),
         discrete=True,
@@ -95,7 +95,7 @@ DISCRETE: dict[str, Family] = {
         ("p",),
         low=1.0,
         high=math.inf,
-        valid=lambda p: numpy("logical_and", p > 0, p <= 1),
+        valid=lambda p: (p > 0) & (p <= 1),
         distribution=lambda k, p: -numpy("expm1", k * numpy("log1p", -p)),
         survival=lambda k, p: numpy("exp", k * numpy("log1p", -p)),
         log_survival=lambda k, p: k * numpy("log1p", -p),

@@ -9,16 +9,17 @@ from __future__ import annotations
 import inspect
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gradc.special.recording import in_double, numpy, quietly, where
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import state
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.lens.modules import Random
 from gradc.tracing.registry.dispatch import Mapped
 
-Formula = Callable[..., Any]
+Formula = AnyFunction
 
 
 class Family(NamedTuple):
@@ -158,8 +159,8 @@ def _inside(family: Family, y: Any, shapes: Sequence[Any]) -> Any:
     low, high = _bounds(family, shapes)
     found = y >= low
     if not (_is_known(high) and high == math.inf):
-        found = numpy("logical_and", found, y <= high)
-    return numpy("logical_and", found, numpy("floor", y) == y) if family.discrete else found
+        found = found & (y <= high)
+    return found & (numpy("floor", y) == y) if family.discrete else found
 
 
 def _density(family: Family, x: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
@@ -232,7 +233,7 @@ def _quantiles(upper: bool) -> Formula:
         else:
             y = family.quantile(1.0 - q if upper else q, *shapes)
         y = where(q == 0, low, where(q == 1, high, y))
-        y = where(numpy("logical_and", q >= 0, q <= 1), y, math.nan)
+        y = where((q >= 0) & (q <= 1), y, math.nan)
         return loc + scale * y
 
     return method

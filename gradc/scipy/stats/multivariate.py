@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from gradc.special.recording import in_double, numpy, quietly, where
 from gradc.tracing.building.by_name import array, refuse
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.source import shape_error
+from gradc.tracing.core.table import AnyFunction
 
 
 def _squeezed(x: Any) -> Any:
@@ -26,7 +26,7 @@ def _is_one(size: Any) -> bool:
     return isinstance(size, int) and size == 1
 
 
-def _exponential(logarithm: Callable[..., Any]) -> Callable[..., Any]:
+def _exponential(logarithm: AnyFunction) -> AnyFunction:
     def density(*args: Any, **kwargs: Any) -> Any:
         return numpy("exp", logarithm(*args, **kwargs))
 
@@ -91,11 +91,11 @@ def dirichlet_logpdf(x: Any, alpha: Any) -> Any:
         last = 1.0 - numpy("sum", points, axis=0, keepdims=True)
         points = array(numpy("concatenate", [points, last], axis=0))
     total = numpy("sum", points, axis=0)
-    inside = numpy("logical_and", numpy("abs", total - 1.0) <= 1e-9, points.min(0) >= 0)
+    inside = (numpy("abs", total - 1.0) <= 1e-9) & (points.min(0) >= 0)
     scale = numpy("sum", special.gammaln(powers)) - special.gammaln(numpy("sum", powers))
     column = powers if points.ndim == 1 else powers.reshape((-1, 1))
     found = numpy("sum", special.xlogy(column - 1.0, points), axis=0) - scale
-    valid = numpy("logical_and", inside, powers.min() > 0)
+    valid = inside & (powers.min() > 0)
     return _squeezed(where(valid, found, math.nan))
 
 
@@ -106,14 +106,12 @@ def multinomial_logpmf(x: Any, n: Any, p: Any) -> Any:
     _check(counts.ndim > 0 and shares.ndim > 0, "multinomial", counts, trials, shares)
     terms = special.xlogy(counts, shares) - special.gammaln(counts + 1.0)
     found = special.gammaln(trials + 1.0) + numpy("sum", terms, axis=-1)
-    whole = numpy("all", numpy("logical_and", counts >= 0, numpy("floor", counts) == counts), -1)
-    possible = numpy("logical_and", whole, numpy("sum", counts, axis=-1) == trials)
+    whole = numpy("all", (counts >= 0) & (numpy("floor", counts) == counts), -1)
+    possible = whole & (numpy("sum", counts, axis=-1) == trials)
     eps = 10 * float(np.finfo(np.float64).eps)
     whole_sum = numpy("abs", 1.0 - numpy("sum", shares, axis=-1)) <= eps
-    valid = numpy("logical_and", whole_sum, numpy("all", shares >= 0, -1))
-    return where(
-        numpy("logical_and", valid, trials >= 0), where(possible, found, -math.inf), math.nan
-    )
+    valid = whole_sum & numpy("all", shares >= 0, -1)
+    return where(valid & (trials >= 0), where(possible, found, -math.inf), math.nan)
 
 
 def normal_entropy(mean: Any = None, cov: Any = 1) -> Any:
@@ -125,7 +123,7 @@ def normal_entropy(mean: Any = None, cov: Any = 1) -> Any:
     return 0.5 * dimension - normal_logpdf(numpy("zeros", (1, dimension)), None, covariance)
 
 
-MULTIVARIATE: dict[str, dict[str, Callable[..., Any]]] = {
+MULTIVARIATE: dict[str, dict[str, AnyFunction]] = {
     "multivariate_normal": {
         "logpdf": normal_logpdf,
         "pdf": _exponential(normal_logpdf),

@@ -17,7 +17,7 @@ from gradc.tracing.core.promote import supported
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize, as_integer
-from gradc.tracing.core.table import TABLE, call
+from gradc.tracing.core.table import TABLE, AnyFunction, call
 from gradc.tracing.core.tracer import Tracer, make_known, read, shape_of, weak_number
 from gradc.tracing.core.variables import assign_value, value_of_variable
 from gradc.tracing.indexing import indexing
@@ -32,7 +32,7 @@ from gradc_ir.core.types import DType
 
 
 def _array_ufunc(self: Tracer, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-    seen = running().lens.see(ufunc)
+    seen = TABLE.of(ufunc) or running().lens.see(ufunc)
     if method != "__call__":
         seen = getattr(seen, method)
     out = options.get("out")
@@ -48,7 +48,7 @@ def _array_ufunc(self: Tracer, ufunc: Any, method: str, *inputs: Any, **options:
 def _array_function(
     self: Tracer, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    return running().lens.see(function)(*args, **kwargs)
+    return (TABLE.of(function) or running().lens.see(function))(*args, **kwargs)
 
 
 # -- attributes and methods --------------------------------------------------------------------
@@ -207,7 +207,7 @@ def _missing(self: Tracer, name: str) -> Any:
     )
 
 
-def _bound(self: Tracer, name: str) -> Callable[..., Any]:
+def _bound(self: Tracer, name: str) -> AnyFunction:
     def call(*args: Any, **kwargs: Any) -> Any:
         # on a copy: methods such as sort work in place
         array = np.array(self.known)

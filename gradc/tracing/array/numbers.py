@@ -12,7 +12,7 @@ from gradc.tracing.building.weak_numbers import as_integer
 from gradc.tracing.core import source
 from gradc.tracing.core.signals import NeedsConcreteSize
 from gradc.tracing.core.source import trace_error
-from gradc.tracing.core.table import TABLE
+from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.indexing import indexing
 
@@ -200,7 +200,7 @@ def _str(self: Tracer) -> str:
 
 
 # Special method -> what answers it; attached to the tracer.
-NUMBERS: dict[str, Callable[..., Any]] = {
+NUMBERS: dict[str, AnyFunction] = {
     "__bool__": _bool,
     "__float__": _float,
     "__int__": _int,

@@ -10,14 +10,14 @@ import numpy as np
 
 from gradc.tracing.building.elementwise import elementwise, weak_kinds
 from gradc.tracing.building.integers import refuse_wide_product
-from gradc.tracing.core.as_tracer import as_tracer, contains_unknown, plain_nest
+from gradc.tracing.core.as_tracer import as_tracer, contains_unknown, lists_as_tracers, plain_nest
 from gradc.tracing.core.promote import kind
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.source import dtype_error
 from gradc.tracing.core.stand_ins import overrides_for
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize
-from gradc.tracing.core.table import TABLE
+from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import Tracer, make, read, refuse_write, touch, weak_number
 from gradc.tracing.indexing.picking import write_out
 from gradc.tracing.numpy.math.ufuncs import RULES
@@ -46,7 +46,7 @@ def operate(name: str, *operands: Any) -> Any:
         found = override(*operands)
         weak = weak_kinds(operands) is not None
         return weak_number(read(found), python_type(found.type.dtype)) if weak else found
-    operands = tuple([as_tracer(x) if isinstance(x, list | tuple) else x for x in operands])
+    operands = tuple(lists_as_tracers(operands))
     if name == "power":
         special = _simple_power(*operands)
         if special is not None:
@@ -128,7 +128,7 @@ _OPERANDS = (
 )  # fmt: skip
 
 
-def _binary(name: str) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+def _binary(name: str) -> tuple[AnyFunction, AnyFunction, AnyFunction]:
     def forward(self: Tracer, other: Any) -> Any:
         return operate(name, self, other) if isinstance(other, _OPERANDS) else _refuse(other)
 
@@ -163,7 +163,7 @@ def _assign_in_place(name: str, target: Tracer, other: Any) -> Tracer:
     return write_out(name, result, target)
 
 
-def _compare(name: str) -> Callable[..., Any]:
+def _compare(name: str) -> AnyFunction:
     def compare(self: Tracer, other: Any) -> Any:
         if isinstance(other, _OPERANDS):
             return operate(name, self, other)
@@ -194,8 +194,8 @@ def _imatmul(self: Tracer, other: Any) -> Any:
     return write_out("matmul", as_tracer(TABLE["matmul"](self, other)), self)
 
 
-def _operators() -> dict[str, Callable[..., Any]]:
-    found: dict[str, Callable[..., Any]] = {
+def _operators() -> dict[str, AnyFunction]:
+    found: dict[str, AnyFunction] = {
         "__matmul__": _matmul,
         "__rmatmul__": _rmatmul,
         "__imatmul__": _imatmul,

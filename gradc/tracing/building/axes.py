@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from gradc.tracing.core.source import shape_error
 from gradc_ir import build
 from gradc_ir.core.graph import Value
+from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
 
 
@@ -27,6 +29,23 @@ def position(axis: Any, rank: int) -> int:
     if not -rank <= number < rank:
         raise shape_error(f"axis {number} is out of bounds for an array with {rank} axes")
     return number % rank
+
+
+def reduced_shape(shape: Sequence[Any], axes: Sequence[int], keepdims: bool = True) -> Any:
+    """Return a shape with size 1 for axes that are reduced, or without them."""
+    return tuple(
+        [1 if i in axes else size for i, size in enumerate(shape) if keepdims or i not in axes]
+    )
+
+
+def one_axis(axis: int, rank: int) -> tuple[int, ...]:
+    """Return the shape for ``reshape`` that lays a vector along one of so many axes."""
+    return tuple([-1 if i == axis else 1 for i in range(rank)])
+
+
+def index_along(shape: Sequence[Size], axis: int) -> Value:
+    """Return the index along an axis of each element of an array of this shape."""
+    return build.broadcast(build.iota(DType.I64, shape[axis]), tuple(shape), (axis,))
 
 
 def along(axis: int, key: Any) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradc.tracing.building.axes import truth
 from gradc.tracing.building.integers import check_range, comparable, refuse_wide
-from gradc.tracing.core.as_tracer import as_tracer
+from gradc.tracing.core.as_tracer import lists_as_tracers
 from gradc.tracing.core.materialise import note_unnamed
 from gradc.tracing.core.promote import (
     Kind,
@@ -131,7 +131,7 @@ def plain_value(operand: Any, dtype: DType, shape: tuple[Size, ...], trace: Trac
 
 def where(condition: Any, x: Any, y: Any) -> Tracer:
     """Record ``np.where`` of three arguments."""
-    operands = [as_tracer(a) if isinstance(a, list | tuple) else a for a in (condition, x, y)]
+    operands = lists_as_tracers((condition, x, y))
     dtype = common_dtype([kind(a) for a in operands[1:]])
     chosen = kind(operands[0])
     test = chosen if isinstance(chosen, DType) else DType.F64

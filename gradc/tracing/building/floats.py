@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradc.tracing.building.axes import axes_of
+from gradc.tracing.building.axes import axes_of, reduced_shape
 from gradc.tracing.building.elementwise import aligned
-from gradc.tracing.core.as_tracer import as_tracer
+from gradc.tracing.core.as_tracer import as_tracer, lists_as_tracers
 from gradc.tracing.core.promote import common_dtype, kind
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import Tracer, make, read
@@ -18,7 +18,7 @@ from gradc_ir.core.types import DType
 def record_floats(op: str, operands: Sequence[Any]) -> Tracer:
     """Record an elementwise op of floats; integers are taken as float64."""
     trace = running()
-    arrays = [as_tracer(x) if isinstance(x, list | tuple) else x for x in operands]
+    arrays = lists_as_tracers(operands)
     dtype = common_dtype([kind(x) for x in arrays])
     dtype = dtype if dtype.is_float else DType.F64
     values, contiguous = aligned(op, arrays, (dtype,) * len(arrays), trace)
@@ -31,8 +31,7 @@ def record_logsumexp(x: Any, axis: Any, keepdims: bool) -> Tracer:
     axes = axes_of(axis, array.type.rank)
     value = build.logsumexp(read(array), axes)
     if keepdims:
-        shape = tuple(1 if i in axes else size for i, size in enumerate(array.type.shape))
-        value = build.reshape(value, shape)
+        value = build.reshape(value, reduced_shape(array.type.shape, axes))
     return make(running(), value, contiguous=array.contiguous)
 
 

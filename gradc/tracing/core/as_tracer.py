@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,11 @@ def as_tracer(x: Any) -> Tracer:
     if isinstance(x, np.ndarray) and x.ndim:
         note_unnamed(x, running())
     return make_known(array)
+
+
+def lists_as_tracers(operands: Iterable[Any]) -> list[Any]:
+    """Return operands with tracers of the lists among them."""
+    return [as_tracer(x) if isinstance(x, list | tuple) else x for x in operands]
 
 
 def stacked(parts: Sequence[Any], dtype: DType | None = None) -> Tracer:

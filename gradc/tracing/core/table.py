@@ -9,11 +9,14 @@ index repeats the names. What is not NumPy's loads nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from gradc import on_need
+
+# a function of the user's, of NumPy, or one that records such a one
+AnyFunction: TypeAlias = Callable[..., Any]
 
 
 class Table:

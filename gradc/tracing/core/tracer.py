@@ -105,16 +105,24 @@ def make_known(array: Array) -> Tracer:
     """Return a tracer of an array known while tracing, which from now on belongs to the tracer."""
     trace = state.top
     assert trace is not None
+    tracer = _without_value(trace)
+    tracer._type = Type(dtype_of(array.dtype), array.shape)
+    tracer._known = array
+    tracer.contiguous = bool(array.flags.c_contiguous)
+    return tracer
+
+
+def _without_value(trace: Trace) -> Tracer:
+    """Return a tracer that gets its type, and has a value when it is first read."""
     tracer = Tracer.__new__(Tracer)
     tracer._trace = trace
     tracer._value = None
-    tracer._type = Type(dtype_of(array.dtype), array.shape)
-    tracer._known = array
+    tracer._known = None
     tracer._parent = None
     tracer._version = 0
     tracer._why_fixed = None
     tracer._origin = None
-    tracer.contiguous = bool(array.flags.c_contiguous)
+    tracer.contiguous = True
     tracer.scalar = False
     tracer.weak = None
     return tracer
@@ -122,35 +130,20 @@ def make_known(array: Array) -> Tracer:
 
 def make_hidden(trace: Trace, type: Type, origin: Any, why_fixed: str) -> Tracer:
     """Return a tracer of an array outside; it becomes a parameter when it is first used."""
-    tracer = Tracer.__new__(Tracer)
-    tracer._trace = trace
-    tracer._value = None
+    tracer = _without_value(trace)
     tracer._type = type
-    tracer._known = None
-    tracer._parent = None
-    tracer._version = 0
     tracer._why_fixed = why_fixed
     tracer._origin = origin
-    tracer.contiguous = True
-    tracer.scalar = False
-    tracer.weak = None
     return tracer
 
 
 def make_view(parent: Tracer, view: View, shape: tuple[Size, ...] = ()) -> Tracer:
     """Return a view: of its memory for a known array, else of this shape, read when used."""
     known = parent.known
-    tracer = Tracer.__new__(Tracer)
-    tracer._trace = parent._trace
-    tracer._value = None
-    tracer._known = None
+    tracer = _without_value(parent._trace)
     tracer._parent = parent
     tracer._view = view
-    tracer._version = 0
-    tracer._origin = None
     tracer._why_fixed = view.why_fixed
-    tracer.scalar = False
-    tracer.weak = None
     tracer._seen = root(parent)._version
     if known is not None and view.follows_known:
         tracer._known = view.known(known)
@@ -317,11 +310,6 @@ def touch(tracer: Tracer) -> None:
     base._value = None
     tracer._value = None
     tracer._seen = base._version
-
-
-def typed(tracer: Tracer) -> str:
-    """Return the type as text, for errors."""
-    return str(tracer._type)
 
 
 def shape_of(tracer: Tracer) -> tuple[Any, ...]:

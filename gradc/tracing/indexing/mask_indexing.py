@@ -82,7 +82,7 @@ def element(a: Selection, index: Any) -> Tracer:
     else:
         ranks = array(numpy.cumsum(mask))
         number = numpy.where(numpy.less(index, 0), index + ranks[-1], index)
-        found = numpy.logical_and(numpy.equal(ranks, number + 1), mask)
+        found = numpy.equal(ranks, number + 1) & mask
         place = numpy.argmax(found)
 
     def error(at: Location) -> IndexError:

@@ -14,7 +14,7 @@ from gradc.tracing.building.weak_numbers import as_truth
 from gradc.tracing.core.as_tracer import stacked
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.symbolic_size import SymbolicSize
-from gradc.tracing.core.table import TABLE, call
+from gradc.tracing.core.table import TABLE, AnyFunction, call
 from gradc.tracing.core.tracer import Tracer, shape_of
 from gradc.tracing.lens.modules import see_numpy
 from gradc.tracing.lens.number_types import NUMBER_TYPES, stands_for
@@ -39,7 +39,7 @@ def seen_sum(values: Any, /, start: Any = 0) -> Any:
     return sum(values, start)
 
 
-def _extreme(name: str, better: str) -> Callable[..., Any]:
+def _extreme(name: str, better: str) -> AnyFunction:
     original = getattr(builtins, name)
 
     def choose(*args: Any, **kwargs: Any) -> Any:
@@ -65,7 +65,7 @@ seen_min = _extreme("min", "less")
 seen_max = _extreme("max", "greater")
 
 
-def _truth(name: str, join: str, decides: bool) -> Callable[..., Any]:
+def _truth(name: str, join: str, decides: bool) -> AnyFunction:
     original = getattr(builtins, name)
 
     def answer(values: Any, /) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 from gradc.arguments.as_array import computes_otherwise
 from gradc.tracing.core import source
 from gradc.tracing.core.state import Capture, CodeOf, Entry, Guard, SameElements, SameObject, Trace
-from gradc.tracing.core.table import TABLE
+from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import Tracer, make_hidden
 from gradc.tracing.lens import captured_containers
 from gradc.tracing.lens.builtins import BUILTINS, seen_builtins, seen_type
@@ -48,7 +48,7 @@ _PLAIN = (int, float, complex, str, bytes, type(None), np.generic)
 class Inlined:
     """An object that is called in its own way inside a trace; for all else it is itself."""
 
-    def __init__(self, original: Any, run: Callable[..., Any]) -> None:
+    def __init__(self, original: Any, run: AnyFunction) -> None:
         self.__gradc_original__ = original
         self.__gradc_run__ = run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from gradc.tracing.building.weak_numbers import as_float, as_integer, as_truth
 from gradc.tracing.core.as_tracer import contains_unknown, plain_nest
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
-from gradc.tracing.core.table import TABLE
+from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import Tracer
 
 
@@ -73,7 +73,7 @@ def _number(x: Any) -> Any:
     return as_float(x)
 
 
-def _numpy(name: str) -> Callable[..., Any]:
+def _numpy(name: str) -> AnyFunction:
     """Return what records a function of math as that of NumPy; rounding gives integers there."""
     function = TABLE[name]
 
@@ -162,7 +162,7 @@ _CURES = {
 }
 
 # Name in math -> what records it; what is not here is NumPy's function of that name.
-RECORDED: dict[str, Callable[..., Any]] = {
+RECORDED: dict[str, AnyFunction] = {
     "pow": lambda x, y: as_float(TABLE["float_power"](x, y)),
     "log": _log,
     "hypot": _hypot,
@@ -174,10 +174,10 @@ RECORDED: dict[str, Callable[..., Any]] = {
     "ldexp": _ldexp,
 }
 # The same for special functions, which announce themselves, loaded with the first that is called.
-SPECIAL: dict[str, Callable[..., Any]] = {}
+SPECIAL: dict[str, AnyFunction] = {}
 
 
-def _recorder(name: str) -> Callable[..., Any] | None:
+def _recorder(name: str) -> AnyFunction | None:
     if name in RECORDED or name in _CURES:
         return RECORDED.get(name)
     if name in TABLE:

@@ -10,13 +10,13 @@ import abc
 import functools
 import sys
 import types
-from collections.abc import Callable
 from typing import Any
 
 from gradc.arguments import pytree
 from gradc.tracing.core import source
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import state
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.lens import captured_containers
 
 # Python's own business, or made by dataclass and the like for the class itself.
@@ -147,7 +147,7 @@ def _member(kind: Any, name: str, value: Any) -> Any:
     return _ClassValue(kind, name)
 
 
-def _method(kind: Any, name: str, entry: Any, function: Any) -> Callable[..., Any]:
+def _method(kind: Any, name: str, entry: Any, function: Any) -> AnyFunction:
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
         trace = state.top

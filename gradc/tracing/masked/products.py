@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from gradc.tracing.building.by_name import array, numpy
 from gradc.tracing.core.selection import Selection
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.indexing.mask_indexing import check_same
 from gradc.tracing.masked.of_selection import of_selection
 from gradc.tracing.masked.reductions import flattened
 from gradc.tracing.numpy.linalg import products
 
 
-def _product(name: str) -> Callable[..., Any]:
+def _product(name: str) -> AnyFunction:
     """Return what records a product that sums over an axis of both operands."""
 
     def record(a: Any, b: Any) -> Any:

@@ -11,11 +11,11 @@ from gradc.tracing.building.axes import axes_of
 from gradc.tracing.building.by_name import array, numpy
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.state import running
-from gradc.tracing.core.table import TABLE
+from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.indexing.picking import gathered_or
 from gradc.tracing.masked.of_selection import of_selection, record_of_selection
-from gradc.tracing.numpy.linalg import matrix_norms
+from gradc.tracing.numpy.linalg import norms
 from gradc.tracing.numpy.reduce import quantiles, reductions, statistics, ufunc_methods
 from gradc_ir import build
 from gradc_ir.core.graph import Value
@@ -60,7 +60,7 @@ def _elsewhere(
     return a.derived(found, a.place - gone)
 
 
-def _by_mask(name: str, default: Any = None) -> Callable[..., Any]:
+def _by_mask(name: str, default: Any = None) -> AnyFunction:
     """Return what records a reduction that takes ``where=``."""
 
     def record(
@@ -153,7 +153,7 @@ def _count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return _by_mask("sum")(a != 0, axis, keepdims=keepdims)
 
 
-def _ignoring_nan(name: str) -> Callable[..., Any]:
+def _ignoring_nan(name: str) -> AnyFunction:
     """Return what records a reduction that leaves out nan: what is not selected is made nan."""
 
     def record(a: Any, axis: Any = None, *, keepdims: bool = False, **options: Any) -> Any:
@@ -187,7 +187,7 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
     return (found, scale) if returned else found
 
 
-def _norm(name: str) -> Callable[..., Any]:
+def _norm(name: str) -> AnyFunction:
     def record(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
         axes, whole = _along(x, axis)
         options = {} if ord is None else {"ord": ord}
@@ -203,7 +203,7 @@ def _norm(name: str) -> Callable[..., Any]:
     return record
 
 
-def log_sum(default: Any) -> Callable[..., Any]:
+def log_sum(default: Any) -> AnyFunction:
     """Return what records the logarithm of a sum of exponentials, along an axis by default."""
 
     def record(a: Any, axis: Any = default, *, keepdims: bool = False) -> Any:
@@ -236,21 +236,21 @@ def _median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     low = numpy.take(ordered, last // 2, axis=along)
     high = numpy.take(ordered, numpy.minimum(count // 2, last), axis=along)
     missing = _by_mask("any")(points != points, axis)
-    found = numpy.where(numpy.logical_or(missing, count == 0), np.nan, (low + high) / 2)
+    found = numpy.where(missing | (count == 0), np.nan, (low + high) / 2)
     return _kept(a, axes, found) if keepdims else found
 
 
 # Function -> what makes its record for a default axis.
 _REDUCTIONS: dict[Any, Callable[[Any], Any]] = {
-    statistics.sum: lambda axis: _by_mask("sum", axis),
-    statistics.prod: lambda axis: _by_mask("prod", axis),
-    statistics.mean: lambda axis: _by_mask("mean", axis),
-    statistics.any_: lambda axis: _by_mask("any", axis),
-    statistics.all_: lambda axis: _by_mask("all", axis),
-    statistics.var: lambda axis: _by_mask("var", axis),
-    statistics.std: lambda axis: _by_mask("std", axis),
-    statistics.max: lambda axis: _extreme("max", _lowest, axis),
-    statistics.min: lambda axis: _extreme("min", _highest, axis),
+    reductions.sum: lambda axis: _by_mask("sum", axis),
+    reductions.prod: lambda axis: _by_mask("prod", axis),
+    reductions.mean: lambda axis: _by_mask("mean", axis),
+    reductions.any_: lambda axis: _by_mask("any", axis),
+    reductions.all_: lambda axis: _by_mask("all", axis),
+    reductions.var: lambda axis: _by_mask("var", axis),
+    reductions.std: lambda axis: _by_mask("std", axis),
+    reductions.max: lambda axis: _extreme("max", _lowest, axis),
+    reductions.min: lambda axis: _extreme("min", _highest, axis),
 }
 for _function, _make in _REDUCTIONS.items():
     of_selection(_function)(_make(None))
@@ -260,5 +260,5 @@ of_selection(TABLE["logaddexp.reduce"].recorder)(log_sum(0))
 for _name in ("sum", "prod", "mean", "var", "std", "max", "min"):
     _entry = TABLE[f"nan{_name}"]
     of_selection(_entry.recorder)(_ignoring_nan(_entry.name))
-of_selection(matrix_norms.norm)(_norm("linalg.norm"))
-of_selection(matrix_norms.vector_norm)(_norm("linalg.vector_norm"))
+of_selection(norms.norm)(_norm("linalg.norm"))
+of_selection(norms.vector_norm)(_norm("linalg.vector_norm"))

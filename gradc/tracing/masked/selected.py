@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,7 +14,7 @@ from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.source import dtype_error, trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import is_integer
-from gradc.tracing.core.table import TABLE
+from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import Tracer, make, read
 from gradc.tracing.indexing import mask_indexing
 from gradc.tracing.indexing.picking import assigned_value
@@ -48,7 +47,7 @@ def call(self: Selection, mapped: Mapped, args: Any, kwargs: dict[str, Any]) -> 
     raise _first((*args, *kwargs.values())).refused(f"be an argument of {mapped.title}")
 
 
-def _check_taken(record: Callable[..., Any], title: str, args: Any, kwargs: Any) -> None:
+def _check_taken(record: AnyFunction, title: str, args: Any, kwargs: Any) -> None:
     """Raise TraceError for an argument that a function does not take of a selection."""
     try:
         signature = inspect.signature(record)
@@ -73,7 +72,7 @@ def _first(given: Any) -> Any:
     return None
 
 
-def elementwise(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+def elementwise(function: AnyFunction, args: Any, kwargs: dict[str, Any]) -> Any:
     """Return the selection of what an elementwise function makes of whole arrays."""
     out = kwargs.pop("out", None)
     selections = [x for x in (*args, *kwargs.values()) if isinstance(x, Selection)]
@@ -90,6 +89,11 @@ def elementwise(function: Callable[..., Any], args: Any, kwargs: dict[str, Any])
     rank = full.type.rank - first.mask.type.rank - first.after
     result = first.derived(full, rank)
     return result if out is None else _written(result, out[0] if isinstance(out, tuple) else out)
+
+
+def _applied(self: Selection, function: AnyFunction, args: Any, kwargs: dict[str, Any]) -> Any:
+    """Do what an elementwise function does with arguments of which this is the first selection."""
+    return elementwise(function, args, kwargs)
 
 
 def _whole(x: Any, like: Selection) -> Any:
@@ -177,7 +181,7 @@ def _reshape(a: Any, *shape: Any) -> Any:
     raise a.refused("be reshaped")
 
 
-def _running(name: str, neutral: int) -> Callable[..., Any]:
+def _running(name: str, neutral: int) -> AnyFunction:
     """Return what records a running sum or product over the selected elements alone."""
 
     def record(a: Any, axis: Any = None, dtype: Any = None) -> Any:
@@ -288,7 +292,7 @@ def set(self: Selection, key: Any, new: Any) -> None:
     self.full, self.position = make(running(), taken), None
 
 
-def _in_place(name: str) -> Callable[..., Any]:
+def _in_place(name: str) -> AnyFunction:
     def assign(self: Selection, other: Any) -> Any:
         return elementwise(lambda *whole: operate(name, *whole), (self, other), {"out": self})
 
@@ -364,8 +368,6 @@ MEMBERS: dict[str, Any] = {
     "__array_ufunc__": _array_ufunc,
     "__array_function__": _array_function,
     "__getattr__": _missing,
-    "__gradc_call__": call,
-    "__gradc_elementwise__": lambda self, *call: elementwise(*call),
 }
 
 
@@ -373,6 +375,8 @@ def attach() -> None:
     """Give selections all of these; done once, when the first one is made."""
     for name, member in MEMBERS.items():
         setattr(Selection, name, member)
+    Selection.__gradc_call__ = call
+    Selection.__gradc_elementwise__ = _applied
 
 
 attach()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from gradc.tracing.core.signals import SizesMustMatch
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Capture, Guard, Trace, running, state
 from gradc.tracing.core.symbolic_size import SymbolicSize
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import Tracer, make, read
 from gradc.tracing.lens.lens import Lens
 from gradc.tracing.lens.modules import CastingType
@@ -76,7 +77,7 @@ class Subtrace:
 
 
 def trace(
-    fn: Callable[..., Any],
+    fn: AnyFunction,
     args: Sequence[Any],
     kwargs: Mapping[str, Any] | None = None,
     *,
@@ -139,7 +140,7 @@ def _substituted(leaf: Any, solved: Mapping[str, Size]) -> Any:
 
 
 def _trace_once(
-    fn: Callable[..., Any],
+    fn: AnyFunction,
     leaves: Sequence[Any],
     paths: Sequence[str],
     in_tree: Structure,
@@ -264,7 +265,7 @@ def _location_of(fn: Any) -> Location | None:
 
 
 def subtrace(
-    fn: Callable[..., Any],
+    fn: AnyFunction,
     args: Sequence[Any],
     kwargs: Mapping[str, Any] | None = None,
     *,
@@ -347,21 +348,9 @@ def inline(function: Function, operands: Sequence[Tracer | Value]) -> tuple[Trac
     return tuple(make(trace_, value) for value in trace_.builder.inline(function, values))
 
 
-def is_tracing() -> bool:
-    """Whether a trace is running in this thread."""
-    return state.top is not None
-
-
-def call(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def call(fn: AnyFunction, *args: Any, **kwargs: Any) -> Any:
     """Call a function inside the running trace, seen through its lens."""
     return running().lens.see(fn)(*args, **kwargs)
-
-
-def call_traced(
-    fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
-) -> Any:
-    """Call a function inside the running trace; the arguments are given as they are to trace()."""
-    return call(fn, *args, **(kwargs or {}))
 
 
 def tracer_of(value: Value) -> Tracer:

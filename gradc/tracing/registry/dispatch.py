@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.stand_ins import overrides_for
 from gradc.tracing.core.state import state
-from gradc.tracing.core.table import TABLE
+from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import Tracer, make_known, make_view, refuse_write, touch
 from gradc.tracing.core.views import Overlapping
 from gradc.tracing.indexing.picking import write_out
@@ -43,9 +43,9 @@ class Mapped:
         self,
         name: str,
         original: Any,
-        record: Callable[..., Any] | None,
+        record: AnyFunction | None,
         *,
-        recorder: Callable[..., Any] | None = None,
+        recorder: AnyFunction | None = None,
         view: bool = False,
         writes: bool = False,
         value_only: bool = False,
@@ -125,9 +125,11 @@ class Mapped:
     def _checked(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         found = {}
         for key, value in kwargs.items():
+            if value is np._NoValue:
+                continue
             if key in self._accepted:
                 found[key] = plain_nest(value) if key == "dtype" else value
-            elif value is not None and value is not np._NoValue and not has_no_effect(key, value):
+            elif value is not None and not has_no_effect(key, value):
                 raise trace_error(
                     f"{self.title}: {key}= is not supported for traced arrays",
                     help=instead_of(key) or f"it takes {', '.join(sorted(self._accepted))}",
@@ -155,7 +157,7 @@ class Mapped:
 
 
 def _overridden(
-    name: str, override: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    name: str, override: AnyFunction, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Return what stands for a function makes of a call; it is written where ``out=`` says."""
     out = kwargs.get("out")

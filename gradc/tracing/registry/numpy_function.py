@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gradc.tracing.core.table import TABLE
+from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.registry.dispatch import Mapped
 from gradc.tracing.registry.options import as_ufunc, with_dtype, with_out
 
-Recorder = TypeVar("Recorder", bound=Callable[..., Any])
+Recorder = TypeVar("Recorder", bound=AnyFunction)
 
 
 def numpy_function(
@@ -69,8 +69,8 @@ def _original(name: str) -> Any:
 
 
 def _with_options(
-    name: str, original: Any, record: Callable[..., Any], out: int | None, casts: bool
-) -> Callable[..., Any]:
+    name: str, original: Any, record: AnyFunction, out: int | None, casts: bool
+) -> AnyFunction:
     if isinstance(original, np.ufunc) and original.nout == 1 and original.signature is None:
         return as_ufunc(name, original.nin, record)
     if casts:

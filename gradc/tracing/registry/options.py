@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,11 @@ import numpy as np
 from gradc.tracing.building.elementwise import where
 from gradc.tracing.core.as_tracer import as_tracer, cast
 from gradc.tracing.core.source import dtype_error, shape_error, trace_error
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.indexing.picking import write_out
 from gradc_ir.core.types import DType
 
-Record = Callable[..., Any]
+Record = AnyFunction
 
 
 def as_ufunc(name: str, count: int, record: Record) -> Record:
@@ -27,12 +28,11 @@ def as_ufunc(name: str, count: int, record: Record) -> Record:
             raise trace_error(f"np.{name} takes {count} arguments, not {len(operands)}")
         if dtype is not None:
             operands = tuple(cast(x, dtype) for x in operands)
-        result = as_tracer(record(*operands))
+        result = record(*operands)
         if where is not True:
-            return _written_where(name, result, out, where)
-        return result if out is None else write_out(name, result, out)
+            return _written_where(name, as_tracer(result), out, where)
+        return result if out is None else write_out(name, as_tracer(result), out)
 
-    call.__doc__ = record.__doc__
     return call
 
 
@@ -78,7 +78,6 @@ def _like(record: Record, call: Record, more: Sequence[str]) -> Record:
     extra = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in more]
     parameters = [*own.parameters.values(), *extra]
     call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-    call.__doc__ = record.__doc__
     return call
 
 

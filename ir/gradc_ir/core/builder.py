@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeAlias, TypeVar
 
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.op import TABLE, Op
+from gradc_ir.core.op import TABLE, Attributes, Op
 from gradc_ir.core.types import Type
 from gradc_ir.location import Location
 
@@ -64,7 +64,7 @@ class Builder:
         self,
         op: Op,
         operands: tuple[Value, ...],
-        attributes: Mapping[str, Any],
+        attributes: Attributes,
         like: Node | None = None,
     ) -> Node:
         """Return the node of an op, its operands and attributes (in the op's order).

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, TypeAlias, Union
 from weakref import WeakValueDictionary
 
 from gradc_ir.core import sizes
-from gradc_ir.core.op import Op
+from gradc_ir.core.op import Attributes, Op
 from gradc_ir.core.range import Range
-from gradc_ir.core.types import Type
+from gradc_ir.core.types import Type, Types
 from gradc_ir.location import Location
 
 Operand: TypeAlias = Union["Value", int, float, bool]
@@ -91,7 +91,7 @@ class Node:
         self,
         op: Op,
         operands: tuple[Value, ...],
-        attributes: Mapping[str, Any],
+        attributes: Attributes,
         types: Sequence[Type],
         serial: int,
     ) -> None:
@@ -210,12 +210,12 @@ class Function:
         return (node for node in self.nodes if node.op.name != "param")
 
     @property
-    def param_types(self) -> tuple[Type, ...]:
+    def param_types(self) -> Types:
         """The types of the parameters."""
         return tuple(param.type for param in self.params)
 
     @property
-    def result_types(self) -> tuple[Type, ...]:
+    def result_types(self) -> Types:
         """The types of the results."""
         return tuple(result.type for result in self.results)
 

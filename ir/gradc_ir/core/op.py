@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, ParamSpec, TypeAlias
 
-from gradc_ir.core.types import Type
+from gradc_ir.core.types import Type, Types
 
 Attributes: TypeAlias = Mapping[str, Any]
-TypeRule: TypeAlias = Callable[[Sequence[Type], Attributes], tuple[Type, ...]]
+_Facts = ParamSpec("_Facts")
+TypeRule: TypeAlias = Callable[[Sequence[Type], Attributes], Types]
 
 
 class Domain(NamedTuple):
@@ -105,9 +106,15 @@ _ELEMENTWISE = frozenset({"elementwise", "composed", "special", "unbounded"})
 TABLE: dict[str, Op] = {}
 
 
-def declare(op: Op) -> Op:
-    """Enter an op into the table; its name must be new."""
-    if op.name in TABLE:
-        raise ValueError(f"op {op.name} is declared twice")
-    TABLE[op.name] = op
-    return op
+def _entering(make: Callable[_Facts, Op]) -> Callable[_Facts, Op]:
+    def declare(*args: _Facts.args, **kwargs: _Facts.kwargs) -> Op:
+        op = make(*args, **kwargs)
+        if TABLE.setdefault(op.name, op) is not op:
+            raise ValueError(f"op {op.name} is declared twice")
+        return op
+
+    return declare
+
+
+# Declares an op by its facts, those of `Op`, and enters it into the table; its name must be new.
+declare = _entering(Op)

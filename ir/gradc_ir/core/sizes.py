@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias, Union
 
 Size: TypeAlias = Union[int, "Expr"]
+Shape: TypeAlias = tuple[Size, ...]
 Atom: TypeAlias = Union[str, "Quotient", "Maximum", "SquareRoot"]
 Monomial: TypeAlias = tuple[Atom, ...]  # sorted by text; () is the constant term
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gradc_ir.core import sizes
-from gradc_ir.core.sizes import Size
+from gradc_ir.core.sizes import Shape, Size
 from gradc_ir.errors import DTypeError
 
 _NUMPY = {
@@ -76,7 +77,7 @@ class Type:
     # not a tuple: a nest of types must not take a type for a container
     __slots__ = ("_hash", "dtype", "shape")
 
-    def __init__(self, dtype: DType, shape: tuple[Size, ...] = ()) -> None:
+    def __init__(self, dtype: DType, shape: Shape = ()) -> None:
         self.dtype = dtype
         self.shape = shape
         self._hash: int | None = None
@@ -109,7 +110,7 @@ class Type:
         """The names of the symbolic sizes, in order of appearance."""
         return tuple(dict.fromkeys(name for size in self.shape for name in sizes.symbols(size)))
 
-    def with_shape(self, shape: tuple[Size, ...]) -> Type:
+    def with_shape(self, shape: Shape) -> Type:
         """Return the type with the same dtype and another shape."""
         return Type(self.dtype, shape)
 
@@ -121,3 +122,7 @@ class Type:
         if not self.shape:
             return str(self.dtype)
         return f"{self.dtype}[{','.join(str(size).replace(' ', '') for size in self.shape)}]"
+
+
+Types: TypeAlias = tuple[Type, ...]
+Axes: TypeAlias = tuple[int, ...]

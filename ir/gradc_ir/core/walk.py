@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.op import Attributes
 
 Item = TypeVar("Item", bound=Hashable)
 Answer = TypeVar("Answer")
@@ -73,7 +74,7 @@ def nested(function: Function) -> Iterator[tuple[Function, Node]]:
 
 def changed_bodies(
     function: Function, change: Callable[[Function], Function]
-) -> dict[Node, Mapping[str, Any]]:
+) -> dict[Node, Attributes]:
     """Return the attributes of control flow with its bodies changed, where that changes them.
 
     Bodies of ``call`` stay as they are: they are about to be opened.

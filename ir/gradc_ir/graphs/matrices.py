@@ -8,7 +8,7 @@ from __future__ import annotations
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
-from gradc_ir.core.sizes import Size
+from gradc_ir.core.sizes import Shape, Size
 from gradc_ir.core.types import DType
 
 _STACK = "abcdefghijklmnopqrstuvwABCDEFGHIJKLMNOPQRSTUVW"
@@ -38,7 +38,7 @@ def transposed(x: Value) -> Value:
     return build.transpose(x, (*range(rank - 2), rank - 1, rank - 2))
 
 
-def _places(shape: tuple[Size, ...]) -> tuple[Value, Value]:
+def _places(shape: Shape) -> tuple[Value, Value]:
     """Return the number of the row and of the column, for each element of a matrix."""
     across = len(shape) - 1
     return tuple(  # type: ignore[return-value]
@@ -61,13 +61,13 @@ def upper(x: Value, above: int = 0) -> Value:
     return build.select(kept, x, build.zeros_like(x))
 
 
-def on_diagonal(shape: tuple[Size, ...]) -> Value:
+def on_diagonal(shape: Shape) -> Value:
     """Return the mask of the diagonal of matrices."""
     row, column = _places(shape)
     return build.eq(row, column)
 
 
-def identity(shape: tuple[Size, ...], dtype: DType) -> Value:
+def identity(shape: Shape, dtype: DType) -> Value:
     """Return identity matrices of a shape."""
     return build.cast(on_diagonal(shape), dtype)
 
@@ -98,13 +98,13 @@ def scale_columns(x: Value, v: Value) -> Value:
     return x * along_columns(v, x.type.shape)
 
 
-def along_columns(v: Value, shape: tuple[Size, ...]) -> Value:
+def along_columns(v: Value, shape: Shape) -> Value:
     """Return a matrix whose element is that of v at its column."""
     rank = len(shape)
     return build.broadcast(v, shape, (*range(rank - 2), rank - 1))
 
 
-def along_rows(v: Value, shape: tuple[Size, ...]) -> Value:
+def along_rows(v: Value, shape: Shape) -> Value:
     """Return a matrix whose element is that of v at its row."""
     return build.broadcast(v, shape, tuple(range(len(shape) - 1)))
 

@@ -30,3 +30,15 @@ def closed(
                 builder.copy(node, new, function.locations.get(node, ()))
         ends = [new[result] for result in results]
         return builder.function(name, made, ends, names, function.location)
+
+
+def drop_results(function: Function, count: int) -> Function:
+    """Return the function without its first ``count`` results."""
+    return Function(
+        function.name,
+        function.params,
+        function.results[count:],
+        names=function.names,
+        locations=function.locations,
+        location=function.location,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradc_ir import build
 from gradc_ir.core.graph import Node, Value
-from gradc_ir.core.sizes import Size
+from gradc_ir.core.sizes import Shape, Size
 
 # A read looks past this many updates for the one it meets, so that many reads stay cheap.
 _FARTHEST = 200
@@ -50,7 +50,7 @@ def _relate(read: Node, update: Node) -> bool | None:
     return True if inside else None
 
 
-def _within(read: Node, update: Node) -> tuple[tuple[Size, ...], tuple[Size, ...], tuple[int, ...]]:
+def _within(read: Node, update: Node) -> tuple[Shape, Shape, tuple[int, ...]]:
     """Return starts, shape and steps of a read inside an update's window, seen from there."""
     starts: list[Size] = []
     steps: list[int] = []

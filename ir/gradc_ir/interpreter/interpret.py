@@ -13,7 +13,7 @@ import numpy as np
 from gradc_ir.core import sizes
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.op import Op
+from gradc_ir.core.op import Attributes, Op
 from gradc_ir.core.sizes import Expr
 from gradc_ir.core.types import Type, dtype_of
 from gradc_ir.errors import DTypeError, GradcError, ShapeError
@@ -186,11 +186,11 @@ def _type_of(array: Array) -> Type:
 # The sizes in a body's types are those of its operands, so symbols mean the same in it.
 
 
-def _call(operands: list[Array], attributes: Mapping[str, Any], symbols: Symbols) -> Any:
+def _call(operands: list[Array], attributes: Attributes, symbols: Symbols) -> Any:
     return _run(attributes["body"], operands, symbols)
 
 
-def _scan(operands: list[Array], attributes: Mapping[str, Any], symbols: Symbols) -> Any:
+def _scan(operands: list[Array], attributes: Attributes, symbols: Symbols) -> Any:
     body: Function = attributes["body"]
     length = numbers(attributes["length"], symbols)
     trips = length
@@ -221,7 +221,7 @@ def _stacks(body: Function, carries: int, length: int | None, symbols: Symbols) 
     ]
 
 
-def _while(operands: list[Array], attributes: Mapping[str, Any], symbols: Symbols) -> Any:
+def _while(operands: list[Array], attributes: Attributes, symbols: Symbols) -> Any:
     body: Function = attributes["body"]
     split = attributes["condition_consts"]
     end = split + attributes["body_consts"]
@@ -244,14 +244,14 @@ class _TapeIsFull(Exception):
     """A tape of free size has no room for a step: there must be more."""
 
 
-def _too_many(attributes: Mapping[str, Any], length: int) -> Exception:
+def _too_many(attributes: Attributes, length: int) -> Exception:
     """Return what to raise when a loop has a step more than its length."""
     if attributes["length"] == sizes.TAPE:
         return _TapeIsFull()
     return too_many_steps(length)
 
 
-def _cond(operands: list[Array], attributes: Mapping[str, Any], symbols: Symbols) -> Any:
+def _cond(operands: list[Array], attributes: Attributes, symbols: Symbols) -> Any:
     branch = attributes["then"] if operands[0] else attributes["otherwise"]
     return _run(branch, operands[1:], symbols)
 

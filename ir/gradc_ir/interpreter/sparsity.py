@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradc_ir.core.graph import Function, Node, Value, topological
+from gradc_ir.core.types import Axes
 from gradc_ir.interpreter.interpret import evaluate
 
 Pattern = NDArray[np.bool_]
@@ -36,7 +37,7 @@ def patterns(function: Function) -> dict[Value, Pattern]:
     return found
 
 
-def _along(value: Value, axes: tuple[int, ...]) -> tuple[int, ...] | None:
+def _along(value: Value, axes: Axes) -> tuple[int, ...] | None:
     """Return the shape of a pattern that tells indices along axes apart, None if too large."""
     sizes = [size if i in axes else 1 for i, size in enumerate(value.type.shape)]
     numbers = [size for size in sizes if isinstance(size, int)]
@@ -114,47 +115,36 @@ def _truth(condition: Value) -> Pattern | None:
 def _scatter(node: Node, patterns: list[Pattern | None]) -> Pattern | None:
     """Add to the base's pattern the places that constants say are written."""
     x, _, *indices = node.operands
-    base = patterns[0]
-    axes: tuple[int, ...] = node.attributes["axes"]
-    shape = _along(x, axes)
-    if base is None or shape is None or any(index.op.name != "constant" for index in indices):
+    axes: Axes = node.attributes["axes"]
+    if any(index.op.name != "constant" for index in indices):
         return None
-    full = tuple(map(max, shape, base.shape))
-    if math.prod(full) > _LARGEST:
-        return None
-    made = np.broadcast_to(base, full).copy()
-    where: list[slice | NDArray[np.int64]] = [slice(None)] * len(full)
-    for axis, index in zip(axes, indices):
-        where[axis] = index.node.attributes["value"].array
-    made[tuple(where)] = True
-    return made
+    arrays = [index.node.attributes["value"].array for index in indices]
+    return _written(x, patterns[0], dict(zip(axes, arrays)))
 
 
 def _set_slice(node: Node, patterns: list[Pattern | None]) -> Pattern | None:
     x, part = node.operands
-    base = patterns[0]
-    starts, steps = node.attributes["starts"], node.attributes["steps"]
-    written = [
-        i
-        for i, (start, step, size, whole) in enumerate(
-            zip(starts, steps, part.type.shape, x.type.shape)
-        )
-        if not (start == 0 and step == 1 and size == whole)
-    ]
-    shape = _along(x, tuple(written))
+    where = {}
+    windows = zip(*(node.attributes[name] for name in ("starts", "steps")), part.type.shape)
+    for axis, (start, step, size) in enumerate(windows):
+        if start == 0 and step == 1 and size == x.type.shape[axis]:
+            continue
+        if not (isinstance(start, int) and isinstance(size, int)):
+            return None
+        where[axis] = slice(start, start + step * size, step)
+    return _written(x, patterns[0], where)
+
+
+def _written(x: Value, base: Pattern | None, where: dict[int, Any]) -> Pattern | None:
+    """Add to the base's pattern what is written at some places along axes."""
+    shape = _along(x, tuple(where))
     if base is None or shape is None:
         return None
     full = tuple(map(max, shape, base.shape))
     if math.prod(full) > _LARGEST:
         return None
     made = np.broadcast_to(base, full).copy()
-    where = [slice(None)] * len(full)
-    for axis in written:
-        start, step, size = starts[axis], steps[axis], part.type.shape[axis]
-        if not (isinstance(start, int) and isinstance(size, int)):
-            return None
-        where[axis] = slice(start, start + step * size, step)
-    made[tuple(where)] = True
+    made[tuple(where.get(axis, slice(None)) for axis in range(len(full)))] = True
     return made
 
 

@@ -8,6 +8,7 @@ number:
 - a number is a constant of any dtype (but bool) that is exactly that number, spread or not; ``0``
   is not ``-0.0``; ``nan``, ``inf``, ``-inf``, ``true`` and ``false`` are written so;
 - operands of commutative ops match in both orders;
+- on the right side, ``-?c``, ``?b + ?c``, ``?b * ?c`` and ``1 / ?c`` of constants are constants;
 - ``reduce_sum(?x, axes=?a)`` binds an attribute; attributes not mentioned may be anything;
 - where an elementwise op is wanted and a rearranged one stands, such as ``broadcast(exp(x))``, it
   matches as if the rearrangement were done to its operands, which has the same bits. No pattern
@@ -18,7 +19,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, Union
 
@@ -36,6 +38,14 @@ Bindings: TypeAlias = dict[str, Any]
 
 KINDS = {"", "const", "float", "integer", "bool"}
 _WORDS = {"true": True, "false": False}
+_MARKS = {"+": "add", "*": "mul", "/": "div"}
+# What is computed of numbers when the right side is built.
+_ARITHMETIC: dict[str, Callable[..., Any]] = {
+    "neg": operator.neg,
+    "add": operator.add,
+    "mul": operator.mul,
+    "div": operator.truediv,
+}
 
 
 @dataclass(frozen=True)
@@ -192,6 +202,16 @@ def variables(pattern: Pattern) -> frozenset[str]:
 
 
 def _parse(cursor: Cursor) -> Pattern:
+    if cursor.accept("-"):
+        return Call(TABLE["neg"], (_parse_one(cursor),))
+    found = _parse_one(cursor)
+    for mark, name in _MARKS.items():
+        if cursor.accept(mark):
+            return Call(TABLE[name], (found, _parse_one(cursor)))
+    return found
+
+
+def _parse_one(cursor: Cursor) -> Pattern:
     token = cursor.take()
     if token.kind == "number":
         return Number(parse_number(token.text))
@@ -368,14 +388,16 @@ def instantiate(pattern: Pattern, bindings: Mapping[str, Any], type: Type) -> Va
     ``type`` is the type of the value it replaces. Numbers take the type of the operands beside
     them, or else that type.
     """
-    if isinstance(pattern, Number):
-        return build.full(type.shape, pattern.value, type.dtype)
+    number = _number(pattern, bindings)
+    if number is not None:
+        return build.full(type.shape, number, type.dtype)
     if isinstance(pattern, Variable):
-        bound = bindings[pattern.name]
-        return bound if isinstance(bound, Value) else build.full(type.shape, bound, type.dtype)
+        value: Value = bindings[pattern.name]
+        return value
+    assert isinstance(pattern, Call), "numbers were taken care of"
     attributes = {name: bindings[variable] for name, variable in pattern.attributes}
     operands: list[Value | None] = [
-        None if _is_number(operand, bindings) else instantiate(operand, bindings, type)
+        None if _number(operand, bindings) is not None else instantiate(operand, bindings, type)
         for operand in pattern.operands
     ]
     if None in operands:
@@ -396,7 +418,16 @@ def instantiate(pattern: Pattern, bindings: Mapping[str, Any], type: Type) -> Va
     return build.apply(pattern.op.name, *values, **ordered)
 
 
-def _is_number(pattern: Pattern, bindings: Mapping[str, Any]) -> bool:
+def _number(pattern: Pattern, bindings: Mapping[str, Any]) -> int | float | bool | None:
+    """Return the number that a side is, computed of those that its variables stand for."""
+    if isinstance(pattern, Number):
+        return pattern.value
     if isinstance(pattern, Variable):
-        return not isinstance(bindings[pattern.name], Value)
-    return isinstance(pattern, Number)
+        bound: int | float | bool | Value = bindings[pattern.name]
+        return None if isinstance(bound, Value) else bound
+    compute = _ARITHMETIC.get(pattern.op.name)
+    if compute is None:
+        return None
+    numbers = [_number(operand, bindings) for operand in pattern.operands]
+    found: int | float | bool | None = None if None in numbers else compute(*numbers)
+    return found

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc_ir.core.graph import Function
-from gradc_ir.core.op import Attributes, Op, declare
+from gradc_ir.core.op import Attributes, declare
 from gradc_ir.core.sizes import Size
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.types import DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 
 
@@ -22,13 +22,13 @@ def _expect(name: str, what: str, found: Sequence[Type], wanted: Sequence[Type])
         )
 
 
-def _stacked(name: str, length: Size | None, rows: Sequence[Type]) -> tuple[Type, ...]:
+def _stacked(name: str, length: Size | None, rows: Sequence[Type]) -> Types:
     if length is None and rows:
         raise ShapeError(f"{name}: rows need a length")
     return tuple(row.with_shape((length, *row.shape)) for row in rows)  # type: ignore[arg-type]
 
 
-def _infer_call(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_call(types: Sequence[Type], attributes: Attributes) -> Types:
     body: Function = attributes["body"]
     _expect("call", "operands", types, body.param_types)
     vjp: Function | None = attributes["vjp"]
@@ -45,42 +45,38 @@ def _infer_call(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ..
 
 
 declare(
-    Op(
-        "call",
-        "control",
-        None,
-        _infer_call,
-        None,
-        attributes=("name", "body", "vjp", "jvp", "constants"),
-        summary="A function with derivatives of its own: vjp takes the operands and the "
-        "results' cotangents to the operands' cotangents, jvp takes operands and tangents to "
-        "the results' tangents; None where none is given. Constants: for each operand that the "
-        "rules have no derivative by what a user calls it, for the others nothing.",
-    )
+    "call",
+    "control",
+    None,
+    _infer_call,
+    None,
+    attributes=("name", "body", "vjp", "jvp", "constants"),
+    summary="A function with derivatives of its own: vjp takes the operands and the "
+    "results' cotangents to the operands' cotangents, jvp takes operands and tangents to "
+    "the results' tangents; None where none is given. Constants: for each operand that the "
+    "rules have no derivative by what a user calls it, for the others nothing.",
 )
 
 
-def _infer_checkpoint(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_checkpoint(types: Sequence[Type], attributes: Attributes) -> Types:
     body: Function = attributes["body"]
     _expect("checkpoint", "operands", types, body.param_types)
     return body.result_types
 
 
 declare(
-    Op(
-        "checkpoint",
-        "control",
-        None,
-        _infer_checkpoint,
-        None,
-        attributes=("body",),
-        summary="A function that is kept apart: in reverse mode its inner values are not kept but "
-        "computed again.",
-    )
+    "checkpoint",
+    "control",
+    None,
+    _infer_checkpoint,
+    None,
+    attributes=("body",),
+    summary="A function that is kept apart: in reverse mode its inner values are not kept but "
+    "computed again.",
 )
 
 
-def _infer_scan(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_scan(types: Sequence[Type], attributes: Attributes) -> Types:
     body: Function = attributes["body"]
     consts, carries = attributes["consts"], attributes["carries"]
     length: Size | None = attributes["length"]
@@ -101,23 +97,21 @@ def _infer_scan(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ..
 
 
 declare(
-    Op(
-        "scan",
-        "control",
-        None,
-        _infer_scan,
-        None,
-        attributes=("body", "consts", "carries", "length", "reverse", "counted", "checkpoint"),
-        summary="A loop: body takes consts, carries and one row of each further operand to "
-        "carries and one row of each further result; last carries and stacked rows. Reverse goes "
-        "from the last row to the first. Counted: the first operand is how many rows are visited, "
-        "the first ones; the others' results are zeros. Checkpoint: how many carries reverse mode "
-        "stores, none for what it needs of every step.",
-    )
+    "scan",
+    "control",
+    None,
+    _infer_scan,
+    None,
+    attributes=("body", "consts", "carries", "length", "reverse", "counted", "checkpoint"),
+    summary="A loop: body takes consts, carries and one row of each further operand to "
+    "carries and one row of each further result; last carries and stacked rows. Reverse goes "
+    "from the last row to the first. Counted: the first operand is how many rows are visited, "
+    "the first ones; the others' results are zeros. Checkpoint: how many carries reverse mode "
+    "stores, none for what it needs of every step.",
 )
 
 
-def _infer_while(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_while(types: Sequence[Type], attributes: Attributes) -> Types:
     condition: Function = attributes["condition"]
     body: Function = attributes["body"]
     split = attributes["condition_consts"]
@@ -132,20 +126,18 @@ def _infer_while(types: Sequence[Type], attributes: Attributes) -> tuple[Type, .
 
 
 declare(
-    Op(
-        "while",
-        "control",
-        None,
-        _infer_while,
-        None,
-        attributes=("condition", "body", "condition_consts", "body_consts", "length"),
-        summary="A loop that runs body on the carries as long as condition holds, at most length "
-        "times; last carries, stacked rows of the body's further results, and how often it ran.",
-    )
+    "while",
+    "control",
+    None,
+    _infer_while,
+    None,
+    attributes=("condition", "body", "condition_consts", "body_consts", "length"),
+    summary="A loop that runs body on the carries as long as condition holds, at most length "
+    "times; last carries, stacked rows of the body's further results, and how often it ran.",
 )
 
 
-def _infer_cond(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_cond(types: Sequence[Type], attributes: Attributes) -> Types:
     then: Function = attributes["then"]
     otherwise: Function = attributes["otherwise"]
     if not types or types[0] != Type(DType.BOOL):
@@ -157,13 +149,11 @@ def _infer_cond(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ..
 
 
 declare(
-    Op(
-        "cond",
-        "control",
-        None,
-        _infer_cond,
-        None,
-        attributes=("then", "otherwise"),
-        summary="The results of then or of otherwise; only that one runs.",
-    )
+    "cond",
+    "control",
+    None,
+    _infer_cond,
+    None,
+    attributes=("then", "otherwise"),
+    summary="The results of then or of otherwise; only that one runs.",
 )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradc_ir.core.op import POSITIVE, REALS, Attributes, Domain, Op, Work, declare, greater_than
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.types import DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning import functions
 from gradc_ir.meaning.reduction import Array
@@ -81,7 +81,7 @@ def elementwise(
     that of an element, where no function of mathematics is called.
     """
 
-    def infer(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    def infer(types: Sequence[Type], attributes: Attributes) -> Types:
         same_shape(name, types)
         dtype = same_dtype(name, types, allowed)
         if result is None or result is dtype:
@@ -97,21 +97,19 @@ def elementwise(
     word = scalar or f"math.{name}"
     domains = domain if isinstance(domain[0], tuple) else (domain,) * operands
     return declare(
-        Op(
-            name=name,
-            family=family,
-            operands=operands,
-            infer=infer,
-            reference=compute if reference else None,
-            scalar=word,
-            summary=summary,
-            domain=domains,
-            commutative=commutative,
-            linear=linear,
-            multilinear=multilinear,
-            work=None if word.startswith("math.") else Work(work),
-            finite=finite,
-        )
+        name=name,
+        family=family,
+        operands=operands,
+        infer=infer,
+        reference=compute if reference else None,
+        scalar=word,
+        summary=summary,
+        domain=domains,
+        commutative=commutative,
+        linear=linear,
+        multilinear=multilinear,
+        work=None if word.startswith("math.") else Work(work),
+        finite=finite,
     )
 
 
@@ -312,7 +310,7 @@ elementwise(
 )
 
 
-def _infer_select(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_select(types: Sequence[Type], attributes: Attributes) -> Types:
     same_shape("select", types)
     same_dtype("select", types[:1], _bools)
     same_dtype("select", types[1:], _anything)
@@ -320,25 +318,23 @@ def _infer_select(types: Sequence[Type], attributes: Attributes) -> tuple[Type, 
 
 
 declare(
-    Op(
-        "select",
-        "elementwise",
-        3,
-        _infer_select,
-        np.where,
-        scalar="select",
-        domain=(REALS, REALS, REALS),
-        linear=(1, 2),
-        work=Work(1),
-        summary="x where the condition holds, y elsewhere; the other one is not read.",
-    )
+    "select",
+    "elementwise",
+    3,
+    _infer_select,
+    np.where,
+    scalar="select",
+    domain=(REALS, REALS, REALS),
+    linear=(1, 2),
+    work=Work(1),
+    summary="x where the condition holds, y elsewhere; the other one is not read.",
 )
 # fmt: on
 
 # -- fences and conversions ------------------------------------------------------------------------
 
 
-def _infer_same(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_same(types: Sequence[Type], attributes: Attributes) -> Types:
     return (types[0],)
 
 
@@ -355,32 +351,24 @@ for _name, _linear, _summary in (
     ),
 ):
     declare(
-        Op(
-            *(_name, "elementwise", 1, _infer_same, _identity),
-            scalar="identity",
-            work=Work(),
-            domain=(REALS,),
-            linear=_linear,
-            summary=_summary,
-        )
+        *(_name, "elementwise", 1, _infer_same, _identity),
+        scalar="identity",
+        work=Work(),
+        domain=(REALS,),
+        linear=_linear,
+        summary=_summary,
     )
-
-
-def _infer_cast(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    return (types[0].with_dtype(attributes["dtype"]),)
 
 
 declare(
-    Op(
-        "cast",
-        "elementwise",
-        1,
-        _infer_cast,
-        functions.cast,
-        attributes=("dtype",),
-        scalar="cast",
-        domain=(REALS,),
-        work=Work(1),
-        summary="x in another dtype; floats out of range saturate, nan becomes 0.",
-    )
+    "cast",
+    "elementwise",
+    1,
+    lambda types, attributes: (types[0].with_dtype(attributes["dtype"]),),
+    functions.cast,
+    attributes=("dtype",),
+    scalar="cast",
+    domain=(REALS,),
+    work=Work(1),
+    summary="x in another dtype; floats out of range saturate, nan becomes 0.",
 )

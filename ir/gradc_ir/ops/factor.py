@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from gradc_ir.core import sizes
-from gradc_ir.core.op import Attributes, Op, declare
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.op import Attributes, declare
+from gradc_ir.core.types import DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning.reduction import Array
 
@@ -63,10 +63,6 @@ def _of_finite(function: Callable[..., Any], x: Array, read: Array) -> tuple[Arr
     )
 
 
-def _infer_cholesky(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    return (_matrix("cholesky", types[0], square=True),)
-
-
 def _cholesky(a: Array) -> Array:
     (found,) = _or_nan(np.linalg.cholesky, a)
     failed = np.any(np.isnan(np.diagonal(found, axis1=-2, axis2=-1)), -1)
@@ -74,19 +70,17 @@ def _cholesky(a: Array) -> Array:
 
 
 declare(
-    Op(
-        "cholesky",
-        "factor",
-        1,
-        _infer_cholesky,
-        _cholesky,
-        summary="The lower factor L of a = L Lᵀ, by a's lower triangle; all nan where a is not "
-        "positive definite.",
-    )
+    "cholesky",
+    "factor",
+    1,
+    lambda types, attributes: (_matrix("cholesky", types[0], square=True),),
+    _cholesky,
+    summary="The lower factor L of a = L Lᵀ, by a's lower triangle; all nan where a is not "
+    "positive definite.",
 )
 
 
-def _infer_lu(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_lu(types: Sequence[Type], attributes: Attributes) -> Types:
     a = _matrix("lu", types[0])
     return a, Type(DType.I64, a.shape[:-1])
 
@@ -111,20 +105,18 @@ def _lu(a: Array) -> tuple[Array, Array]:
 
 
 declare(
-    Op(
-        "lu",
-        "factor",
-        1,
-        _infer_lu,
-        _lu,
-        summary="L below the diagonal (its own is 1) and U on and above it, and the order p of "
-        "rows, such that a[p] = L U; the largest pivot of each column.",
-    )
+    "lu",
+    "factor",
+    1,
+    _infer_lu,
+    _lu,
+    summary="L below the diagonal (its own is 1) and U on and above it, and the order p of "
+    "rows, such that a[p] = L U; the largest pivot of each column.",
 )
 
 
-def _infer_solution(name: str) -> Callable[[Sequence[Type], Attributes], tuple[Type, ...]]:
-    def infer(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_solution(name: str) -> Callable[[Sequence[Type], Attributes], Types]:
+    def infer(types: Sequence[Type], attributes: Attributes) -> Types:
         a, b = types
         _matrix(name, a, square=True)
         _matrix(name, b)
@@ -153,17 +145,15 @@ def _triangular_solve(a: Array, b: Array, *, lower: bool, transposed: bool, unit
 
 
 declare(
-    Op(
-        "triangular_solve",
-        "factor",
-        2,
-        _infer_solution("triangular_solve"),
-        _triangular_solve,
-        attributes=("lower", "transposed", "unit"),
-        linear=(1,),
-        summary="x of a x = b, or of aᵀ x = b if transposed; only the lower (or upper) triangle of "
-        "a is read, and not its diagonal if that is unit.",
-    )
+    "triangular_solve",
+    "factor",
+    2,
+    _infer_solution("triangular_solve"),
+    _triangular_solve,
+    attributes=("lower", "transposed", "unit"),
+    linear=(1,),
+    summary="x of a x = b, or of aᵀ x = b if transposed; only the lower (or upper) triangle of "
+    "a is read, and not its diagonal if that is unit.",
 )
 
 
@@ -184,66 +174,52 @@ def _solve(a: Array, b: Array, *, transposed: bool) -> Array:
 
 
 declare(
-    Op(
-        "solve",
-        "factor",
-        2,
-        _infer_solution("solve"),
-        _solve,
-        attributes=("transposed",),
-        linear=(1,),
-        summary="x of a x = b, or of aᵀ x = b if transposed, by lu; all nan where a pivot is 0.",
-    )
+    "solve",
+    "factor",
+    2,
+    _infer_solution("solve"),
+    _solve,
+    attributes=("transposed",),
+    linear=(1,),
+    summary="x of a x = b, or of aᵀ x = b if transposed, by lu; all nan where a pivot is 0.",
 )
 
 
-def _infer_qr(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_qr(types: Sequence[Type], attributes: Attributes) -> Types:
     a = _matrix("qr", types[0])
     *stack, m, n = a.shape
     k = sizes.minimum(m, n)
     return a.with_shape((*stack, m, k)), a.with_shape((*stack, k, n))
 
 
-def _qr(a: Array) -> tuple[Array, ...]:
-    return _or_nan(lambda part: tuple(np.linalg.qr(part)), a)
-
-
 declare(
-    Op(
-        "qr",
-        "factor",
-        1,
-        _infer_qr,
-        _qr,
-        summary="Q with orthonormal columns and the upper triangle R of a = Q R, min(m, n) columns "
-        "and rows; signs as LAPACK's Householder reflections give them.",
-    )
+    "qr",
+    "factor",
+    1,
+    _infer_qr,
+    lambda a: _or_nan(lambda part: tuple(np.linalg.qr(part)), a),
+    summary="Q with orthonormal columns and the upper triangle R of a = Q R, min(m, n) columns "
+    "and rows; signs as LAPACK's Householder reflections give them.",
 )
 
 
-def _infer_eigh(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_eigh(types: Sequence[Type], attributes: Attributes) -> Types:
     a = _matrix("eigh", types[0], square=True)
     return a.with_shape(a.shape[:-1]), a
 
 
-def _eigh(a: Array) -> tuple[Array, ...]:
-    return _of_finite(lambda part: tuple(np.linalg.eigh(part)), a, np.tril(a))
-
-
 declare(
-    Op(
-        "eigh",
-        "factor",
-        1,
-        _infer_eigh,
-        _eigh,
-        summary="Eigenvalues, ascending, and orthonormal eigenvectors, as columns, of the "
-        "symmetric matrix with a's lower triangle.",
-    )
+    "eigh",
+    "factor",
+    1,
+    _infer_eigh,
+    lambda a: _of_finite(lambda part: tuple(np.linalg.eigh(part)), a, np.tril(a)),
+    summary="Eigenvalues, ascending, and orthonormal eigenvectors, as columns, of the "
+    "symmetric matrix with a's lower triangle.",
 )
 
 
-def _infer_svd(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_svd(types: Sequence[Type], attributes: Attributes) -> Types:
     a = _matrix("svd", types[0])
     *stack, m, n = a.shape
     k = sizes.minimum(m, n)
@@ -254,17 +230,11 @@ def _infer_svd(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...
     )
 
 
-def _svd(a: Array) -> tuple[Array, ...]:
-    return _of_finite(lambda part: tuple(np.linalg.svd(part, full_matrices=False)), a, a)
-
-
 declare(
-    Op(
-        "svd",
-        "factor",
-        1,
-        _infer_svd,
-        _svd,
-        summary="U, the descending singular values, and Vᵀ of a = U diag(s) Vᵀ, min(m, n) of each.",
-    )
+    "svd",
+    "factor",
+    1,
+    _infer_svd,
+    lambda a: _of_finite(lambda part: tuple(np.linalg.svd(part, full_matrices=False)), a, a),
+    summary="U, the descending singular values, and Vᵀ of a = U diag(s) Vᵀ, min(m, n) of each.",
 )

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from gradc_ir.core import foreign
-from gradc_ir.core.op import Attributes, Op, declare
+from gradc_ir.core.op import Attributes, declare
 from gradc_ir.core.sizes import Size
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.types import DType, Type, Types
 from gradc_ir.errors import ShapeError
 
 
-def _infer(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer(types: Sequence[Type], attributes: Attributes) -> Types:
     shapes: Sequence[Sequence[Size]] = attributes["shapes"]
     dtypes: Sequence[DType] = attributes["dtypes"]
     numbers: Sequence[bool] = attributes["numbers"]
@@ -49,15 +49,13 @@ def _external(
 
 
 declare(
-    Op(
-        "external",
-        "foreign",
-        None,
-        _infer,
-        _external,
-        attributes=("symbol", "sizes", "numbers", "shapes", "dtypes"),
-        summary="A function of C, by its symbol. Without sizes: of one number of each operand, to "
-        "one number, for every element. Else void: of the sizes, of each operand's number or "
-        "address, of the addresses of the results.",
-    )
+    "external",
+    "foreign",
+    None,
+    _infer,
+    _external,
+    attributes=("symbol", "sizes", "numbers", "shapes", "dtypes"),
+    summary="A function of C, by its symbol. Without sizes: of one number of each operand, to "
+    "one number, for every element. Else void: of the sizes, of each operand's number or "
+    "address, of the addresses of the results.",
 )

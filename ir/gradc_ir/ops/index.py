@@ -11,16 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir.core.op import Attributes, Op, Work, declare
-from gradc_ir.core.sizes import Size
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.op import Attributes, Work, declare
+from gradc_ir.core.sizes import Shape
+from gradc_ir.core.types import Axes, DType, Type, Types
 from gradc_ir.errors import DTypeError, IndexError, ShapeError
 from gradc_ir.meaning.reduction import Array
 
 
-def _part_shape(
-    name: str, x: Type, indices: Sequence[Type], axes: tuple[int, ...]
-) -> tuple[Size, ...]:
+def _part_shape(name: str, x: Type, indices: Sequence[Type], axes: Axes) -> Shape:
     if not indices or len(indices) != len(axes) or len(set(axes)) != len(axes):
         raise ShapeError(f"{name}: {len(indices)} index arrays for axes {axes}")
     if any(not 0 <= axis < x.rank for axis in axes):
@@ -34,7 +32,7 @@ def _part_shape(
     return indices[0].shape + rest
 
 
-def checked(x: Array, indices: Sequence[Array], axes: tuple[int, ...]) -> list[Array]:
+def checked(x: Array, indices: Sequence[Array], axes: Axes) -> list[Array]:
     """Return the indices with negative ones wrapped once; raise IndexError for any outside."""
     wrapped = []
     for i, axis in zip(indices, axes):
@@ -47,40 +45,36 @@ def checked(x: Array, indices: Sequence[Array], axes: tuple[int, ...]) -> list[A
     return wrapped
 
 
-def _key(
-    x: Array, indices: Sequence[Array], axes: tuple[int, ...]
-) -> tuple[Array, tuple[Any, ...]]:
+def _key(x: Array, indices: Sequence[Array], axes: Axes) -> tuple[Array, tuple[Any, ...]]:
     """Return x as a view with the indexed axes first, and the index for it."""
     return np.moveaxis(x, axes, range(len(axes))), tuple(checked(x, indices, axes))
 
 
-def _infer_gather(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_gather(types: Sequence[Type], attributes: Attributes) -> Types:
     x, *indices = types
     return (x.with_shape(_part_shape("gather", x, indices, attributes["axes"])),)
 
 
-def _gather(x: Array, *indices: Array, axes: tuple[int, ...]) -> Array:
+def _gather(x: Array, *indices: Array, axes: Axes) -> Array:
     view, key = _key(x, indices, axes)
     return np.asarray(view[key])
 
 
 declare(
-    Op(
-        "gather",
-        "index",
-        None,
-        _infer_gather,
-        _gather,
-        attributes=("axes",),
-        linear=(0,),
-        work=Work(1),
-        summary="Elements of x at integer indices along axes.",
-    )
+    "gather",
+    "index",
+    None,
+    _infer_gather,
+    _gather,
+    attributes=("axes",),
+    linear=(0,),
+    work=Work(1),
+    summary="Elements of x at integer indices along axes.",
 )
 
 
 def _infer_scatter(name: str) -> Any:
-    def infer(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    def infer(types: Sequence[Type], attributes: Attributes) -> Types:
         x, part, *indices = types
         if name == "scatter_add" and x.dtype is DType.BOOL:
             raise DTypeError("scatter_add: bool is not summed", help="cast to an integer first")
@@ -95,7 +89,7 @@ def _infer_scatter(name: str) -> Any:
     return infer
 
 
-def _scatter_set(x: Array, part: Array, *indices: Array, axes: tuple[int, ...]) -> Array:
+def _scatter_set(x: Array, part: Array, *indices: Array, axes: Axes) -> Array:
     out = x.copy()
     view, key = _key(out, indices, axes)
     if key[0].ndim == 0:
@@ -107,7 +101,7 @@ def _scatter_set(x: Array, part: Array, *indices: Array, axes: tuple[int, ...]) 
     return out
 
 
-def _scatter_add(x: Array, part: Array, *indices: Array, axes: tuple[int, ...]) -> Array:
+def _scatter_add(x: Array, part: Array, *indices: Array, axes: Axes) -> Array:
     out = x.copy()
     view, key = _key(out, indices, axes)
     np.add.at(view, key, part)
@@ -115,30 +109,26 @@ def _scatter_add(x: Array, part: Array, *indices: Array, axes: tuple[int, ...]) 
 
 
 declare(
-    Op(
-        "scatter_set",
-        "index",
-        None,
-        _infer_scatter("scatter_set"),
-        _scatter_set,
-        attributes=("axes",),
-        linear=(0, 1),
-        updates=True,
-        work=Work(read=2),
-        summary="x with elements replaced; of equal indices the last wins.",
-    )
+    "scatter_set",
+    "index",
+    None,
+    _infer_scatter("scatter_set"),
+    _scatter_set,
+    attributes=("axes",),
+    linear=(0, 1),
+    updates=True,
+    work=Work(read=2),
+    summary="x with elements replaced; of equal indices the last wins.",
 )
 declare(
-    Op(
-        "scatter_add",
-        "index",
-        None,
-        _infer_scatter("scatter_add"),
-        _scatter_add,
-        attributes=("axes",),
-        linear=(0, 1),
-        updates=True,
-        work=Work(read=2),
-        summary="x with elements added to, in row-major order of the indices.",
-    )
+    "scatter_add",
+    "index",
+    None,
+    _infer_scatter("scatter_add"),
+    _scatter_add,
+    attributes=("axes",),
+    linear=(0, 1),
+    updates=True,
+    work=Work(read=2),
+    summary="x with elements added to, in row-major order of the indices.",
 )

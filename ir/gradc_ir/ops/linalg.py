@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradc_ir.core.op import Attributes, Op, declare
+from gradc_ir.core.op import Attributes, declare
 from gradc_ir.core.sizes import Size
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.types import DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning.fma import fma
 from gradc_ir.meaning.reduction import Array, contract_in_order, reduce_in_order
@@ -62,7 +62,7 @@ def contracted(spec: str) -> str:
     return "".join(label for label in left if label not in result)
 
 
-def _infer_contract(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_contract(types: Sequence[Type], attributes: Attributes) -> Types:
     x, y = types
     left, right, result = parse_spec(attributes["spec"])
     if len(left) != x.rank or len(right) != y.rank:
@@ -127,16 +127,14 @@ def _counts(condition: Condition, order: str, shape: tuple[int, ...]) -> Array:
 
 
 declare(
-    Op(
-        "contract",
-        "linalg",
-        2,
-        _infer_contract,
-        _contract,
-        attributes=("spec",),
-        linear=(0, 1),
-        multilinear=True,
-        summary="The sum of products over the labels that the result lacks, one fma a product; the "
-        "spec may say which products count.",
-    )
+    "contract",
+    "linalg",
+    2,
+    _infer_contract,
+    _contract,
+    attributes=("spec",),
+    linear=(0, 1),
+    multilinear=True,
+    summary="The sum of products over the labels that the result lacks, one fma a product; the "
+    "spec may say which products count.",
 )

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir.core.op import REALS, Attributes, Domain, Op, Work, declare
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.op import REALS, Attributes, Domain, Work, declare
+from gradc_ir.core.types import DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning.reduction import Array
 
@@ -19,30 +19,24 @@ def _along(name: str, x: Type, axis: Any) -> None:
         raise ShapeError(f"{name}: axis {axis} does not fit {x}")
 
 
-def _infer_argsort(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_argsort(types: Sequence[Type], attributes: Attributes) -> Types:
     (x,) = types
     _along("argsort", x, attributes["axis"])
     return (Type(DType.I64, x.shape),)
 
 
-def _argsort(x: Array, *, axis: int) -> Array:
-    return np.argsort(x, axis=axis, kind="stable").astype(np.int64)
-
-
 declare(
-    Op(
-        "argsort",
-        "order",
-        1,
-        _infer_argsort,
-        _argsort,
-        attributes=("axis",),
-        summary="The places of the elements in ascending order, stable; nan last.",
-    )
+    "argsort",
+    "order",
+    1,
+    _infer_argsort,
+    lambda x, *, axis: np.argsort(x, axis=axis, kind="stable").astype(np.int64),
+    attributes=("axis",),
+    summary="The places of the elements in ascending order, stable; nan last.",
 )
 
 
-def _infer_cumsum(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_cumsum(types: Sequence[Type], attributes: Attributes) -> Types:
     (x,) = types
     _along("cumsum", x, attributes["axis"])
     if x.dtype is DType.BOOL:
@@ -58,21 +52,19 @@ def _cumsum(x: Array, *, axis: int, reverse: bool) -> Array:
 
 
 declare(
-    Op(
-        "cumsum",
-        "order",
-        1,
-        _infer_cumsum,
-        _cumsum,
-        attributes=("axis", "reverse"),
-        linear=(0,),
-        work=Work(read=2),
-        summary="The running sum along an axis, left to right; from the end with reverse.",
-    )
+    "cumsum",
+    "order",
+    1,
+    _infer_cumsum,
+    _cumsum,
+    attributes=("axis", "reverse"),
+    linear=(0,),
+    work=Work(read=2),
+    summary="The running sum along an axis, left to right; from the end with reverse.",
 )
 
 
-def _infer_recurrence(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_recurrence(types: Sequence[Type], attributes: Attributes) -> Types:
     a, b = types
     _along("recurrence", b, attributes["axis"])
     if a != b:
@@ -94,15 +86,13 @@ def _recurrence(a: Array, b: Array, *, axis: int, reverse: bool) -> Array:
 
 
 declare(
-    Op(
-        "recurrence",
-        "order",
-        2,
-        _infer_recurrence,
-        _recurrence,
-        attributes=("axis", "reverse"),
-        domain=(Domain(-1.5, 1.5), REALS),
-        linear=(1,),
-        summary="h[i] = a[i] h[i-1] + b[i] along an axis, h[0] = b[0]; from the end with reverse.",
-    )
+    "recurrence",
+    "order",
+    2,
+    _infer_recurrence,
+    _recurrence,
+    attributes=("axis", "reverse"),
+    domain=(Domain(-1.5, 1.5), REALS),
+    linear=(1,),
+    summary="h[i] = a[i] h[i-1] + b[i] along an axis, h[0] = b[0]; from the end with reverse.",
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradc_ir.core.op import REALS, Attributes, Domain, Op, Work, declare
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.types import Axes, DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning import functions
 from gradc_ir.meaning.reduction import Array, reduce_in_order
@@ -28,36 +28,34 @@ def reduction(
 ) -> Op:
     """Declare a reduction by an associative ``combine`` with an ``identity`` for each dtype."""
 
-    def infer(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    def infer(types: Sequence[Type], attributes: Attributes) -> Types:
         (x,) = types
         if x.dtype is DType.BOOL and not booleans:
             raise DTypeError(f"{name}: bool is not summed", help="cast to an integer first")
         return (x.with_shape(without_axes(name, x, attributes["axes"])),)
 
-    def meaning(x: Array, *, axes: tuple[int, ...]) -> Array:
+    def meaning(x: Array, *, axes: Axes) -> Array:
         with np.errstate(all="ignore"):
             start = identity(x.dtype)
             none = empty(x.dtype) if empty else start
             return np.asarray(reduce_in_order(x, axes, combine, start, none))
 
     return declare(
-        Op(
-            name=name,
-            family="reduce",
-            operands=1,
-            attributes=("axes",),
-            infer=infer,
-            reference=meaning,
-            scalar=scalar,
-            work=Work(read=1),
-            summary=summary,
-            domain=(domain,),
-            linear=linear,
-        )
+        name=name,
+        family="reduce",
+        operands=1,
+        attributes=("axes",),
+        infer=infer,
+        reference=meaning,
+        scalar=scalar,
+        work=Work(read=1),
+        summary=summary,
+        domain=(domain,),
+        linear=linear,
     )
 
 
-def without_axes(name: str, x: Type, axes: tuple[int, ...]) -> tuple[Any, ...]:
+def without_axes(name: str, x: Type, axes: Axes) -> tuple[Any, ...]:
     """Return the shape without ``axes``, which must be ascending, distinct and within the rank."""
     if list(axes) != sorted(set(axes)) or any(not 0 <= axis < x.rank for axis in axes):
         raise ShapeError(f"{name}: axes {axes} do not fit {x}")
@@ -112,14 +110,14 @@ reduction(
 )
 
 
-def _infer_logsumexp(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_logsumexp(types: Sequence[Type], attributes: Attributes) -> Types:
     (x,) = types
     if not x.dtype.is_float:
         raise DTypeError("logsumexp: the operand must be a float", found=str(x))
     return (x.with_shape(without_axes("logsumexp", x, attributes["axes"])),)
 
 
-def _logsumexp(x: Array, *, axes: tuple[int, ...]) -> Array:
+def _logsumexp(x: Array, *, axes: Axes) -> Array:
     with np.errstate(all="ignore"):
         lowest_ = lowest(x.dtype)
         largest = reduce_in_order(x, axes, functions.maximum, lowest_, lowest_)
@@ -130,13 +128,11 @@ def _logsumexp(x: Array, *, axes: tuple[int, ...]) -> Array:
 
 
 declare(
-    Op(
-        "logsumexp",
-        "reduce",
-        1,
-        _infer_logsumexp,
-        _logsumexp,
-        attributes=("axes",),
-        summary="log(sum(exp(x))) over axes without overflow; -inf for no elements.",
-    )
+    "logsumexp",
+    "reduce",
+    1,
+    _infer_logsumexp,
+    _logsumexp,
+    attributes=("axes",),
+    summary="log(sum(exp(x))) over axes without overflow; -inf for no elements.",
 )

@@ -8,108 +8,62 @@ from typing import Any
 import numpy as np
 
 from gradc_ir.core import sizes
-from gradc_ir.core.constant import Constant
-from gradc_ir.core.op import Attributes, Op, Work, declare
-from gradc_ir.core.sizes import Size
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.op import Attributes, Work, declare
+from gradc_ir.core.sizes import Shape, Size
+from gradc_ir.core.types import Axes, DType, Type, Types
 from gradc_ir.errors import ShapeError
 from gradc_ir.meaning.reduction import Array
 
 # -- sources ---------------------------------------------------------------------------------------
 
-
-def _infer_param(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    type_: Type = attributes["type"]
-    return (type_,)
-
-
 declare(
-    Op(
-        "param",
-        "shape",
-        0,
-        _infer_param,
-        None,
-        attributes=("index", "type"),
-        work=Work(),
-        summary="A parameter of the function.",
-    )
+    "param",
+    "shape",
+    0,
+    lambda types, attributes: (attributes["type"],),
+    None,
+    attributes=("index", "type"),
+    work=Work(),
+    summary="A parameter of the function.",
 )
-
-
-def _infer_constant(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    value: Constant = attributes["value"]
-    return (value.type,)
-
-
-def _constant(*, value: Constant) -> Array:
-    return value.array
-
-
 declare(
-    Op(
-        "constant",
-        "shape",
-        0,
-        _infer_constant,
-        _constant,
-        attributes=("value",),
-        work=Work(),
-        summary="A constant array, held by its bits.",
-    )
+    "constant",
+    "shape",
+    0,
+    lambda types, attributes: (attributes["value"].type,),
+    lambda *, value: value.array,
+    attributes=("value",),
+    work=Work(),
+    summary="A constant array, held by its bits.",
 )
-
-
-def _infer_iota(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    return (Type(attributes["dtype"], (attributes["size"],)),)
-
-
-def _iota(*, dtype: DType, size: int) -> Array:
-    return np.arange(size).astype(dtype.numpy)
-
-
 declare(
-    Op(
-        "iota",
-        "shape",
-        0,
-        _infer_iota,
-        _iota,
-        attributes=("dtype", "size"),
-        work=Work(),
-        summary="0, 1, 2 … up to size, exclusive.",
-    )
+    "iota",
+    "shape",
+    0,
+    lambda types, attributes: (Type(attributes["dtype"], (attributes["size"],)),),
+    lambda *, dtype, size: np.arange(size).astype(dtype.numpy),
+    attributes=("dtype", "size"),
+    work=Work(),
+    summary="0, 1, 2 … up to size, exclusive.",
 )
-
-
-def _infer_size(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    return (Type(DType.I64),)
-
-
-def _size(*, size: int) -> Array:
-    return np.asarray(size, dtype=np.int64)
-
-
 declare(
-    Op(
-        "size",
-        "shape",
-        0,
-        _infer_size,
-        _size,
-        attributes=("size",),
-        work=Work(),
-        summary="A symbolic size as a number.",
-    )
+    "size",
+    "shape",
+    0,
+    lambda types, attributes: (Type(DType.I64),),
+    lambda *, size: np.asarray(size, dtype=np.int64),
+    attributes=("size",),
+    work=Work(),
+    summary="A symbolic size as a number.",
 )
 
 # -- rearrangement ---------------------------------------------------------------------------------
 
 
-def _infer_broadcast(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_broadcast(types: Sequence[Type], attributes: Attributes) -> Types:
     (x,) = types
-    shape: tuple[Size, ...] = attributes["shape"]
-    axes: tuple[int, ...] = attributes["axes"]
+    shape: Shape = attributes["shape"]
+    axes: Axes = attributes["axes"]
     if len(axes) != x.rank or list(axes) != sorted(set(axes)):
         raise ShapeError(f"broadcast: axes {axes} do not fit {x}")
     if any(axis >= len(shape) or shape[axis] != have for axis, have in zip(axes, x.shape)):
@@ -117,81 +71,67 @@ def _infer_broadcast(types: Sequence[Type], attributes: Attributes) -> tuple[Typ
     return (x.with_shape(shape),)
 
 
-def _broadcast(x: Array, *, shape: tuple[int, ...], axes: tuple[int, ...]) -> Array:
+def _broadcast(x: Array, *, shape: tuple[int, ...], axes: Axes) -> Array:
     expanded = np.expand_dims(x, tuple(i for i in range(len(shape)) if i not in axes))
     return np.broadcast_to(expanded, shape)
 
 
 declare(
-    Op(
-        "broadcast",
-        "shape",
-        1,
-        _infer_broadcast,
-        _broadcast,
-        attributes=("shape", "axes"),
-        linear=(0,),
-        work=Work(),
-        summary="x repeated: its axis i becomes axis axes[i] of shape.",
-    )
+    "broadcast",
+    "shape",
+    1,
+    _infer_broadcast,
+    _broadcast,
+    attributes=("shape", "axes"),
+    linear=(0,),
+    work=Work(),
+    summary="x repeated: its axis i becomes axis axes[i] of shape.",
 )
 
 
-def _infer_reshape(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_reshape(types: Sequence[Type], attributes: Attributes) -> Types:
     (x,) = types
-    shape: tuple[Size, ...] = attributes["shape"]
+    shape: Shape = attributes["shape"]
     if sizes.product(shape) != x.count:
         raise ShapeError(f"reshape: {x} has not as many elements as shape {shape}")
     return (x.with_shape(shape),)
 
 
-def _reshape(x: Array, *, shape: tuple[int, ...]) -> Array:
-    return x.reshape(shape)
-
-
 declare(
-    Op(
-        "reshape",
-        "shape",
-        1,
-        _infer_reshape,
-        _reshape,
-        attributes=("shape",),
-        linear=(0,),
-        work=Work(),
-        summary="x in another shape, row-major order.",
-    )
+    "reshape",
+    "shape",
+    1,
+    _infer_reshape,
+    lambda x, *, shape: x.reshape(shape),
+    attributes=("shape",),
+    linear=(0,),
+    work=Work(),
+    summary="x in another shape, row-major order.",
 )
 
 
-def _infer_transpose(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_transpose(types: Sequence[Type], attributes: Attributes) -> Types:
     (x,) = types
-    permutation: tuple[int, ...] = attributes["permutation"]
+    permutation: Axes = attributes["permutation"]
     if sorted(permutation) != list(range(x.rank)):
         raise ShapeError(f"transpose: {permutation} is no permutation of the axes of {x}")
     return (x.with_shape(tuple(x.shape[axis] for axis in permutation)),)
 
 
-def _transpose(x: Array, *, permutation: tuple[int, ...]) -> Array:
-    return np.transpose(x, permutation)
-
-
 declare(
-    Op(
-        "transpose",
-        "shape",
-        1,
-        _infer_transpose,
-        _transpose,
-        attributes=("permutation",),
-        linear=(0,),
-        work=Work(1),
-        summary="x with its axes permuted: result axis i is axis permutation[i].",
-    )
+    "transpose",
+    "shape",
+    1,
+    _infer_transpose,
+    lambda x, *, permutation: np.transpose(x, permutation),
+    attributes=("permutation",),
+    linear=(0,),
+    work=Work(1),
+    summary="x with its axes permuted: result axis i is axis permutation[i].",
 )
 
 
-def _infer_concatenate(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_concatenate(types: Sequence[Type], attributes: Attributes) -> Types:
     axis: int = attributes["axis"]
     if not types:
         raise ShapeError("concatenate: nothing to concatenate")
@@ -212,22 +152,16 @@ def _infer_concatenate(types: Sequence[Type], attributes: Attributes) -> tuple[T
     return (first.with_shape((*first.shape[:axis], total, *first.shape[axis + 1 :])),)
 
 
-def _concatenate(*arrays: Array, axis: int) -> Array:
-    return np.concatenate(arrays, axis=axis)
-
-
 declare(
-    Op(
-        "concatenate",
-        "shape",
-        None,
-        _infer_concatenate,
-        _concatenate,
-        attributes=("axis",),
-        linear=(0,),
-        work=Work(1),
-        summary="The operands one after another along an axis.",
-    )
+    "concatenate",
+    "shape",
+    None,
+    _infer_concatenate,
+    lambda *arrays, axis: np.concatenate(arrays, axis=axis),
+    attributes=("axis",),
+    linear=(0,),
+    work=Work(1),
+    summary="The operands one after another along an axis.",
 )
 
 # -- windows: element i of the window is element start + i * step of the whole ---------------------
@@ -241,7 +175,7 @@ def window(starts: Sequence[int], shape: Sequence[int], steps: Sequence[int]) ->
 
 
 def _check_window(name: str, whole: Type, part: Sequence[Size], attributes: Attributes) -> None:
-    starts: tuple[Size, ...] = attributes["starts"]
+    starts: Shape = attributes["starts"]
     steps: tuple[int, ...] = attributes["steps"]
     if not len(starts) == len(steps) == len(part) == whole.rank or 0 in steps:
         raise ShapeError(f"{name}: starts {starts} and steps {steps} do not fit {whole}")
@@ -252,32 +186,26 @@ def _check_window(name: str, whole: Type, part: Sequence[Size], attributes: Attr
                 raise ShapeError(f"{name}: elements {start}…{last} lie outside {whole}")
 
 
-def _infer_slice(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_slice(types: Sequence[Type], attributes: Attributes) -> Types:
     (x,) = types
     _check_window("slice", x, attributes["shape"], attributes)
     return (x.with_shape(attributes["shape"]),)
 
 
-def _slice(x: Array, *, starts: Any, shape: Any, steps: Any) -> Array:
-    return x[window(starts, shape, steps)] if x.ndim else x
-
-
 declare(
-    Op(
-        "slice",
-        "shape",
-        1,
-        _infer_slice,
-        _slice,
-        attributes=("starts", "shape", "steps"),
-        linear=(0,),
-        work=Work(1),
-        summary="A window of x.",
-    )
+    "slice",
+    "shape",
+    1,
+    _infer_slice,
+    lambda x, *, starts, shape, steps: x[window(starts, shape, steps)] if x.ndim else x,
+    attributes=("starts", "shape", "steps"),
+    linear=(0,),
+    work=Work(1),
+    summary="A window of x.",
 )
 
 
-def _infer_pad(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_pad(types: Sequence[Type], attributes: Attributes) -> Types:
     (x,) = types
     whole = x.with_shape(attributes["shape"])
     _check_window("pad", whole, x.shape, attributes)
@@ -291,21 +219,19 @@ def _pad(x: Array, *, starts: Any, shape: Any, steps: Any) -> Array:
 
 
 declare(
-    Op(
-        "pad",
-        "shape",
-        1,
-        _infer_pad,
-        _pad,
-        attributes=("starts", "shape", "steps"),
-        linear=(0,),
-        work=Work(1),
-        summary="x as a window of zeros: undoes slice.",
-    )
+    "pad",
+    "shape",
+    1,
+    _infer_pad,
+    _pad,
+    attributes=("starts", "shape", "steps"),
+    linear=(0,),
+    work=Work(1),
+    summary="x as a window of zeros: undoes slice.",
 )
 
 
-def _infer_set_slice(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_set_slice(types: Sequence[Type], attributes: Attributes) -> Types:
     x, part = types
     if x.dtype != part.dtype:
         raise ShapeError("set_slice: operand dtypes differ", found=f"{x} and {part}")
@@ -320,16 +246,14 @@ def _set_slice(x: Array, part: Array, *, starts: Any, steps: Any) -> Array:
 
 
 declare(
-    Op(
-        "set_slice",
-        "shape",
-        2,
-        _infer_set_slice,
-        _set_slice,
-        attributes=("starts", "steps"),
-        linear=(0, 1),
-        updates=True,
-        work=Work(1),
-        summary="x with a window replaced by the second operand.",
-    )
+    "set_slice",
+    "shape",
+    2,
+    _infer_set_slice,
+    _set_slice,
+    attributes=("starts", "steps"),
+    linear=(0, 1),
+    updates=True,
+    work=Work(1),
+    summary="x with a window replaced by the second operand.",
 )

@@ -10,31 +10,28 @@ import functools
 from collections.abc import Sequence
 
 from gradc_ir.core.graph import Function
-from gradc_ir.core.op import Attributes, Op, declare
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.op import Attributes, declare
+from gradc_ir.core.types import DType, Type, Types
 from gradc_ir.errors import DTypeError
 from gradc_ir.ops.elementwise import same_dtype, same_shape
 from gradc_ir.wide_exponents.arithmetic import compute
 from gradc_ir.wide_exponents.arithmetic import recover as recovered
-from gradc_ir.wide_exponents.formulas import ARITHMETIC, WORDS
+from gradc_ir.wide_exponents.formulas import ARITHMETIC
+from gradc_ir.wide_exponents.functions import WORDS
 
 
 def _is_float(dtype: DType) -> bool:
     return dtype.is_float
 
 
-def _infer(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    return _type_of("unbounded", types, types, attributes)
-
-
-def _infer_recover(types: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_recover(types: Sequence[Type], attributes: Attributes) -> Types:
     plain, guards = len(attributes["body"].results), attributes["guards"]
     return _type_of("recover", types, types[plain : len(types) - guards], attributes)
 
 
 def _type_of(
     name: str, types: Sequence[Type], starts: Sequence[Type], attributes: Attributes
-) -> tuple[Type, ...]:
+) -> Types:
     """Return the type of what formulas make of some of the operands."""
     if not starts:
         raise DTypeError(f"{name}: a formula has operands")
@@ -63,26 +60,22 @@ def _check(name: str, body: Function, number: Type) -> None:
 
 
 declare(
-    Op(
-        "unbounded",
-        "unbounded",
-        None,
-        _infer,
-        compute,
-        attributes=("body", "result"),
-        scalar="unbounded",
-        summary="A formula that over- and underflows only in its result.",
-    )
+    "unbounded",
+    "unbounded",
+    None,
+    lambda types, attributes: _type_of("unbounded", types, types, attributes),
+    compute,
+    attributes=("body", "result"),
+    scalar="unbounded",
+    summary="A formula that over- and underflows only in its result.",
 )
 declare(
-    Op(
-        "recover",
-        "unbounded",
-        None,
-        _infer_recover,
-        recovered,
-        attributes=("body", "result", "guards"),
-        scalar="recover",
-        summary="What is finite as it is; where it is not, a formula of what comes behind it.",
-    )
+    "recover",
+    "unbounded",
+    None,
+    _infer_recover,
+    recovered,
+    attributes=("body", "result", "guards"),
+    scalar="recover",
+    summary="What is finite as it is; where it is not, a formula of what comes behind it.",
 )

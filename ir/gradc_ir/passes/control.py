@@ -84,18 +84,10 @@ def _checkpoint(node: Node, operands: Sequence[Value]) -> Sequence[Value]:
     return [result if one is None else one for one, result in zip(found, made)]
 
 
-def _scan(node: Node, operands: Sequence[Value]) -> Sequence[Value]:
-    return Scan.of(node, operands).simplified(_simplify)
-
-
-def _while(node: Node, operands: Sequence[Value]) -> Sequence[Value]:
-    return While.of(node, operands).simplified(_simplify)
-
-
+_simplify = SimplifyControl()
 _SIMPLIFIERS: dict[str, Simplifier] = {
     "checkpoint": _checkpoint,
     "cond": _cond,
-    "scan": _scan,
-    "while": _while,
+    "scan": lambda node, operands: Scan.of(node, operands).simplified(_simplify),
+    "while": lambda node, operands: While.of(node, operands).simplified(_simplify),
 }
-_simplify = SimplifyControl()

@@ -129,34 +129,27 @@ def _follow(uses: Iterable[Use]) -> None:
 # -- what an op needs for a result, and for a parameter of a body; what is left of it --------------
 
 
-def _checkpoint_result(outer: _Uses, node: Node, index: int) -> Iterator[Use]:
-    body = outer.bodies(node)["body"]
-    yield body, body.function.results[index]
-
-
-def _checkpoint_param(outer: _Uses, node: Node, name: str, index: int) -> Iterator[Use]:
-    yield outer, node.operands[index]
-
-
-def _checkpoint_kept(node: Node, bodies: dict[str, _Uses], wanted: list[int]) -> _Kept:
-    params = bodies["body"].params()
-    return _Kept(params, wanted, {"body": bodies["body"].rebuilt(params, wanted)})
-
-
-def _cond_result(outer: _Uses, node: Node, index: int) -> Iterator[Use]:
-    yield outer, node.operands[0]
+def _branch_result(outer: _Uses, node: Node, index: int) -> Iterator[Use]:
+    for condition in node.operands[: _conditions(node)]:
+        yield outer, condition
     for branch in outer.bodies(node).values():
         yield branch, branch.function.results[index]
 
 
-def _cond_param(outer: _Uses, node: Node, name: str, index: int) -> Iterator[Use]:
-    yield outer, node.operands[index + 1]
+def _branch_param(outer: _Uses, node: Node, name: str, index: int) -> Iterator[Use]:
+    yield outer, node.operands[_conditions(node) + index]
 
 
-def _cond_kept(node: Node, bodies: dict[str, _Uses], wanted: list[int]) -> _Kept:
+def _branch_kept(node: Node, bodies: dict[str, _Uses], wanted: list[int]) -> _Kept:
     params = sorted({i for branch in bodies.values() for i in branch.params()})
     branches = {name: branch.rebuilt(params, wanted) for name, branch in bodies.items()}
-    return _Kept([0, *(i + 1 for i in params)], wanted, branches)
+    first = _conditions(node)
+    return _Kept([*range(first), *(first + i for i in params)], wanted, branches)
+
+
+def _conditions(node: Node) -> int:
+    """Return how many operands no branch takes; a checkpoint is a branch without a condition."""
+    return 1 if node.op.name == "cond" else 0
 
 
 def _scan_result(outer: _Uses, node: Node, index: int) -> Iterator[Use]:
@@ -238,20 +231,20 @@ def _while_kept(node: Node, bodies: dict[str, _Uses], wanted: list[int]) -> _Kep
 
 
 _RESULTS = {
-    "checkpoint": _checkpoint_result,
-    "cond": _cond_result,
+    "checkpoint": _branch_result,
+    "cond": _branch_result,
     "scan": _scan_result,
     "while": _while_result,
 }
 _PARAMS = {
-    "checkpoint": _checkpoint_param,
-    "cond": _cond_param,
+    "checkpoint": _branch_param,
+    "cond": _branch_param,
     "scan": _scan_param,
     "while": _while_param,
 }
 _KEPT = {
-    "checkpoint": _checkpoint_kept,
-    "cond": _cond_kept,
+    "checkpoint": _branch_kept,
+    "cond": _branch_kept,
     "scan": _scan_kept,
     "while": _while_kept,
 }

@@ -55,16 +55,7 @@ class HoistInvariants:
         body = with_consts(body, len(loop.consts), len(loop.init), steady)
         runs = loop.count is None and loop.length is not None and at_least(loop.length, 1)
         body, consts = self._without_invariants(body, consts, runs)
-        made = build.scan(
-            body,
-            consts,
-            init,
-            loop.rows,
-            length=loop.length,
-            reverse=loop.reverse,
-            count=loop.count,
-            checkpoint=loop.checkpoint,
-        )
+        made = loop.on(body, consts, init, loop.rows)
         return [*merged(loop.init, steady, made[: len(init)]), *made[len(init) :]]
 
     def while_loop(self, node: Node, operands: Sequence[Value]) -> Sequence[Value]:

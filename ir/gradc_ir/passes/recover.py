@@ -13,7 +13,7 @@ from gradc_ir.core.types import DType
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.passes.formulas import Group, grouped, is_tame, rebuilt
 from gradc_ir.ranges import knowledge
-from gradc_ir.wide_exponents.formulas import PRIMITIVES, WORDS
+from gradc_ir.wide_exponents.functions import FUNCTIONS, WORDS
 
 # Functions that may overflow, that may underflow, and whose results are of moderate size.
 _LARGE = frozenset({"power", "exp", "expm1", "exp2", "sinh", "cosh", "exp_product"})
@@ -68,7 +68,7 @@ class RecoverFinite:
 def _weight(group: Group) -> int:
     """Return about how many steps the formulas of a group have when functions are taken apart."""
     words = [node.op.name for node in group.body.body if node.op.name != "constant"]
-    return sum(1 if word in PRIMITIVES else _FUNCTION_WEIGHT for word in words)
+    return sum(_FUNCTION_WEIGHT if word in FUNCTIONS else 1 for word in words)
 
 
 def _recovered(group: Group, place: int, given: list[Value], guards: list[_Guard]) -> Value:

@@ -56,6 +56,25 @@ class Scan:
             attributes["checkpoint"],
         )
 
+    def on(
+        self,
+        body: Function,
+        consts: Sequence[Value],
+        init: Sequence[Value],
+        rows: Sequence[Value],
+    ) -> tuple[Value, ...]:
+        """Return the results of this loop of another body, on other operands."""
+        return build.scan(
+            body,
+            consts,
+            init,
+            rows,
+            length=self.length,
+            reverse=self.reverse,
+            count=self.count,
+            checkpoint=self.checkpoint,
+        )
+
     def simplified(self, simplify: Callable[[Function], Function]) -> Sequence[Value]:
         """Return the results, built in the active builder; ``simplify`` is for the body."""
         loop = self._with_known_length()
@@ -109,16 +128,7 @@ class Scan:
         split = len(self.init)
         ends = [*carries.kept, *range(split, len(self.body.results))]
         body = simplify(specialise(self.body, given, end + len(rows.values), ends))
-        made = build.scan(
-            body,
-            consts.values,
-            carries.init,
-            rows.values,
-            length=self.length,
-            reverse=self.reverse,
-            count=self.count,
-            checkpoint=self.checkpoint,
-        )
+        made = self.on(body, consts.values, carries.init, rows.values)
         last, stacked = list(made[: end - start]), made[end - start :]
         if self.count is None and sizes.at_least(_number(self.length), 1):
             last = [_unless(x, self._invariant(y, consts)) for x, y in zip(last, body.results)]

@@ -6,6 +6,7 @@ result, rounded once, in the dtype itself.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,18 @@ def rounded(dtype: DType, function: Callable[..., Any], *numbers: Number) -> Num
     kind = dtype.numpy.type
     found = float(function(*map(kind, numbers)))
     return found if found == found else 0.0
+
+
+def _ends(function: Callable[[Any, Any], Any], x: Range, y: Range) -> tuple[Any, Any]:
+    """Return the smallest and the largest of a function of the ends of two ranges."""
+    corners = [function(a, b) for a in (x.low, x.high) for b in (y.low, y.high)]
+    return min(corners), max(corners)
+
+
+def _rounded_ends(
+    dtype: DType, function: Callable[..., Any], x: Range, y: Range
+) -> tuple[Number, Number]:
+    return _ends(lambda a, b: rounded(dtype, function, a, b), x, y)
 
 
 def integers(dtype: DType, low: Number, high: Number) -> Range:
@@ -70,13 +83,10 @@ def sub(dtype: DType, x: Range, y: Range) -> Range:
 def mul(dtype: DType, x: Range, y: Range) -> Range:
     """Return the range of x * y, whose factors are different values."""
     if not dtype.is_float:
-        exact = [a * b for a in (x.low, x.high) for b in (y.low, y.high)]
-        return integers(dtype, min(exact), max(exact))
-    corners = [rounded(dtype, np.multiply, a, b) for a in (x.low, x.high) for b in (y.low, y.high)]
+        return integers(dtype, *_ends(operator.mul, x, y))
     return make(
         dtype,
-        min(corners),
-        max(corners),
+        *_rounded_ends(dtype, np.multiply, x, y),
         whole=x.whole and y.whole,
         signed=x.low < 0 or y.low < 0 or x.signed or y.signed,
         nan=x.nan or y.nan or (x.has_zero and y.has_infinity) or (y.has_zero and x.has_infinity),
@@ -97,14 +107,8 @@ def div(dtype: DType, x: Range, y: Range) -> Range:
     sure = y.low > 0 or y.high < 0 or (y.low == 0 and not y.signed)
     if not sure:
         return make(dtype, -INF, INF, nan=nan)
-    corners = [rounded(dtype, np.divide, a, b) for a in (x.low, x.high) for b in (y.low, y.high)]
-    return make(
-        dtype,
-        min(corners),
-        max(corners),
-        signed=x.low < 0 or y.low < 0 or x.signed,
-        nan=nan,
-    )
+    ends = _rounded_ends(dtype, np.divide, x, y)
+    return make(dtype, *ends, signed=x.low < 0 or y.low < 0 or x.signed, nan=nan)
 
 
 def floor_divide(dtype: DType, x: Range, y: Range) -> Range:
@@ -113,8 +117,7 @@ def floor_divide(dtype: DType, x: Range, y: Range) -> Range:
         return make(dtype, -INF, INF, whole=True)
     if y.low <= 0:
         return anything(dtype)
-    exact = [int(a) // int(b) for a in (x.low, x.high) for b in (y.low, y.high)]
-    return integers(dtype, min(exact), max(exact))
+    return integers(dtype, *_ends(lambda a, b: int(a) // int(b), x, y))
 
 
 def remainder(dtype: DType, x: Range, y: Range) -> Range:
@@ -148,27 +151,26 @@ def floor(dtype: DType, x: Range) -> Range:
 
 def maximum(dtype: DType, x: Range, y: Range) -> Range:
     """Return the range of the larger."""
-    return make(
-        dtype,
-        max(x.low, y.low),
-        max(x.high, y.high),
-        whole=x.whole and y.whole,
-        nonzero=x.nonzero and y.nonzero,
-        # +0.0 is above -0.0
-        signed=(x.signed and (y.signed or y.low < 0)) or (y.signed and x.low < 0),
-        nan=x.nan or y.nan,
-    )
+    # +0.0 is above -0.0
+    signed = (x.signed and (y.signed or y.low < 0)) or (y.signed and x.low < 0)
+    return _one_of(dtype, max, x, y, signed)
 
 
 def minimum(dtype: DType, x: Range, y: Range) -> Range:
     """Return the range of the smaller."""
+    return _one_of(dtype, min, x, y, x.signed or y.signed)
+
+
+def _one_of(
+    dtype: DType, choose: Callable[[Number, Number], Number], x: Range, y: Range, signed: bool
+) -> Range:
     return make(
         dtype,
-        min(x.low, y.low),
-        min(x.high, y.high),
+        choose(x.low, y.low),
+        choose(x.high, y.high),
         whole=x.whole and y.whole,
         nonzero=x.nonzero and y.nonzero,
-        signed=x.signed or y.signed,
+        signed=signed,
         nan=x.nan or y.nan,
     )
 
@@ -190,8 +192,7 @@ def power(dtype: DType, x: Range, y: Range) -> Range:
 
 
 def _power_of_nonnegative(dtype: DType, x: Range, y: Range) -> Range:
-    ends = [rounded(dtype, np.power, a, b) for a in (x.low, x.high) for b in (y.low, y.high)]
-    low, high = outward(dtype, min(ends), max(ends))
+    low, high = outward(dtype, *_rounded_ends(dtype, np.power, x, y))
     if x.low <= 1 <= x.high or y.low <= 0 <= y.high:
         low, high = min(low, 1.0), max(high, 1.0)
     # an odd power of -0.0 is -0.0 or -inf

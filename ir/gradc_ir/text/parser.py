@@ -14,7 +14,7 @@ from gradc_ir.core.constant import Constant
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import TABLE, Op
 from gradc_ir.core.sizes import Size
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.types import DType, Type, Types
 from gradc_ir.location import Location
 from gradc_ir.text.lexer import Cursor, Token, parse_number
 from gradc_ir.text.printer import DERIVED, literal_dtype
@@ -151,7 +151,7 @@ class _Reader:
         found = _LOCATION.fullmatch(comment)
         return Location(found[1], int(found[2]), found[3] or "") if found else None
 
-    def _types(self) -> tuple[Type, ...]:
+    def _types(self) -> Types:
         return tuple(read_type(self.cursor) for _ in self.cursor.sequence(")"))
 
     def _enter(self, values: dict[str, Value], token: Token, value: Value) -> None:

@@ -1,4 +1,4 @@
-"""What formulas may be made of, and their steps.
+"""The steps of formulas.
 
 A formula is a closed Function of numbers: its parameters are of one float dtype, or conditions.
 """
@@ -11,24 +11,8 @@ from gradc_ir.core.graph import Function, Value
 
 Operand: TypeAlias = int | float  # the number of a value, or a number
 
-# How many operands the words have that are computed; those of plain arithmetic are among them.
-PRIMITIVES = {
-    **dict.fromkeys(("neg", "abs", "sqrt", "floor", "exponent", "significand", "grown"), 1),
-    **dict.fromkeys(("add", "sub", "mul", "div", "lt", "eq", "scale"), 2),
-    "select": 3,
-}
+# The words of plain arithmetic.
 ARITHMETIC = frozenset({"neg", "abs", "sqrt", "add", "sub", "mul", "div", "power"})
-# Words that are ops, and made of the others.
-FUNCTIONS = {
-    **dict.fromkeys(("exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "cbrt"), 1),
-    **dict.fromkeys(("sinh", "cosh", "tanh", "arcsin", "arccos", "arctan"), 1),
-    **dict.fromkeys(("arcsinh", "arccosh", "arctanh", "sigmoid", "sigmoid_derivative"), 1),
-    **dict.fromkeys(("softplus", "log1mexp", "sign", "logical_not", "stop_gradient", "fence"), 1),
-    **dict.fromkeys(("power", "exp_product", "hypot", "arctan2", "direction_cosine"), 2),
-    **dict.fromkeys(("logaddexp", "maximum", "minimum", "le", "ne"), 2),
-    **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), 2),
-}
-WORDS = frozenset({*ARITHMETIC, *FUNCTIONS, "lt", "eq", "floor", "select"})
 
 
 class Step(NamedTuple):

@@ -8,14 +8,13 @@ ulps, and as many digits as an exponent has for powers and for exponentials of l
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType
-from gradc_ir.wide_exponents.formulas import PRIMITIVES, Operand, Step, Steps, steps_of
+from gradc_ir.wide_exponents.formulas import ARITHMETIC, Operand, Step, Steps, steps_of
 
 _LARGEST_POWER = 64
 
@@ -44,11 +43,11 @@ def expand(body: Function, dtype: DType) -> Steps:
     """Return the steps of formulas without functions; equal steps are made once."""
     steps, results = steps_of(body)
     program = _Program(len(body.params), dtype)
-    places: list[Operand] = list(range(len(body.params)))
-    for step in steps:
-        given = [places[each] if isinstance(each, int) else each for each in step.operands]
-        places.append(program.apply(step.word, given))
-    return Steps(tuple(program.steps), tuple(int(places[each]) for each in results))
+    values = [_Number(program, place) for place in range(len(body.params))]
+    for word, operands in steps:
+        given = [values[x] if isinstance(x, int) else _Number(program, x) for x in operands]
+        values.append(FUNCTIONS[word](*given) if word in FUNCTIONS else program.write(word, *given))
+    return Steps(tuple(program.steps), tuple(int(values[result].place) for result in results))
 
 
 class _Program:
@@ -60,284 +59,387 @@ class _Program:
         self._first = operands
         self._known: dict[str, int] = {}
 
-    def apply(self, word: str, given: Sequence[Operand]) -> int:
-        """Write a step, or what it is made of; returns the number of its value."""
-        if word == "power" and isinstance(given[1], float):
-            return self._constant_power(given[0], given[1])
-        made = _FUNCTIONS.get(word)
-        if made is not None and word not in PRIMITIVES:
-            return made(self, *given)
+    def write(self, word: str, *given: _Number | float) -> _Number:
+        """Write a step, unless it is there."""
+        places = tuple([x.place if isinstance(x, _Number) else x for x in given])
         # as a text the value %1 is not the number 1.0
-        key = f"{word} {given!r}"
+        key = f"{word} {places!r}"
         if key not in self._known:
             self._known[key] = self._first + len(self.steps)
-            self.steps.append(Step(word, tuple(given)))
-        return self._known[key]
-
-    # -- what functions are written with -----------------------------------------------------------
-
-    def add(self, x: Operand, y: Operand) -> int:
-        return self.apply("add", (x, y))
-
-    def sub(self, x: Operand, y: Operand) -> int:
-        return self.apply("sub", (x, y))
-
-    def mul(self, x: Operand, y: Operand) -> int:
-        return self.apply("mul", (x, y))
-
-    def div(self, x: Operand, y: Operand) -> int:
-        return self.apply("div", (x, y))
-
-    def one(self, word: str, x: Operand) -> int:
-        return self.apply(word, (x,))
-
-    def below(self, x: Operand, y: Operand) -> int:
-        return self.apply("lt", (x, y))
-
-    def choice(self, condition: Operand, x: Operand, y: Operand) -> int:
-        return self.apply("select", (condition, x, y))
-
-    def scaled(self, x: Operand, exponent: Operand) -> int:
-        return self.apply("scale", (x, exponent))
-
-    def polynomial(self, x: Operand, coefficients: Sequence[float]) -> Operand:
-        """Write a polynomial of at least two terms, of which the constant comes first."""
-        made: Operand = coefficients[-1]
-        for each in reversed(coefficients[:-1]):
-            made = self.add(self.mul(made, x), each)
-        return made
-
-    def signed(self, x: Operand, size: Operand) -> int:
-        """Write a size with the sign of a number."""
-        return self.choice(self.below(x, 0.0), self.one("neg", size), size)
-
-    # -- functions ---------------------------------------------------------------------------------
-
-    def same(self, x: Operand) -> int:
-        return x if isinstance(x, int) else self.mul(x, 1.0)
-
-    def _constant_power(self, base: Operand, exponent: float) -> int:
-        if exponent < 0:
-            return self.div(1.0, self._constant_power(base, -exponent))
-        if exponent in range(1, _LARGEST_POWER + 1):
-            return self._squared(base, int(exponent))
-        if 2 * exponent in range(1, _LARGEST_POWER + 1):
-            root = self.one("sqrt", base)
-            if exponent < 1:
-                return root
-            return self.mul(self._squared(base, int(exponent)), root)
-        return self.power(base, exponent)
-
-    def _squared(self, base: Operand, exponent: int) -> int:
-        result: Operand | None = None
-        while exponent:
-            if exponent % 2:
-                result = base if result is None else self.mul(result, base)
-            exponent //= 2
-            if exponent:
-                base = self.mul(base, base)
-        assert result is not None
-        return self.same(result)
-
-    def _parts(self, x: Operand) -> tuple[int, int]:
-        """Write exp(r) - 1 and n, of which exp(r) * 2**n is the exponential."""
-        count, high, low = self.format.exponential, self.format.high, self.format.low
-        n = self.one("floor", self.add(self.mul(x, 1 / math.log(2)), 0.5))
-        rest = self.sub(self.sub(x, self.mul(n, high)), self.mul(n, low))
-        series = [1 / math.factorial(k) for k in range(1, count)]
-        return self.mul(rest, self.polynomial(rest, series)), n
-
-    def exp(self, x: Operand) -> int:
-        small, n = self._parts(x)
-        return self._grown(x, self.scaled(self.add(small, 1.0), n))
-
-    def _grown(self, x: Operand, otherwise: int) -> int:
-        """Write an exponential, of which otherwise hardly a digit were known for large x."""
-        moderate = self.below(self.one("abs", x), self.format.far)
-        return self.choice(moderate, otherwise, self.one("grown", x))
-
-    def expm1(self, x: Operand) -> int:
-        small, n = self._parts(x)
-        large = self.sub(self.exp(x), 1.0)
-        return self.choice(self.apply("eq", (n, 0.0)), small, large)
-
-    def _near_one(self, f: Operand) -> int:
-        """Write log((1 + f) / (1 - f))."""
-        square = self.mul(f, f)
-        series = [2.0 / (2 * k + 1) for k in range(self.format.logarithm)]
-        return self.mul(f, self.polynomial(square, series))
-
-    def log(self, x: Operand) -> int:
-        m, e = self.one("significand", x), self.one("exponent", x)
-        low = self.below(m, math.sqrt(0.5))
-        m = self.choice(low, self.add(m, m), m)
-        e = self.choice(low, self.sub(e, 1.0), e)
-        near = self._near_one(self.div(self.sub(m, 1.0), self.add(m, 1.0)))
-        high, low_ = self.mul(e, self.format.high), self.mul(e, self.format.low)
-        made = self.choice(self.below(x, math.inf), self.add(high, self.add(low_, near)), x)
-        # of 0 it is -inf, of what is below it is nan
-        beyond = self.div(-1.0, self.one("sqrt", x))
-        return self.choice(self.below(0.0, x), made, beyond)
-
-    def log1p(self, x: Operand) -> int:
-        near = self._near_one(self.div(x, self.add(x, 2.0)))
-        small = self.below(self.one("abs", x), 0.25)
-        return self.choice(small, near, self.log(self.add(x, 1.0)))
-
-    def log_of_base(self, x: Operand, factor: float) -> int:
-        return self.mul(self.log(x), factor)
-
-    def power(self, x: Operand, y: Operand) -> int:
-        size = self.exp(self.mul(y, self.log(self.one("abs", x))))
-        half = self.mul(y, 0.5)
-        even = self.apply("eq", (self.one("floor", half), half))
-        whole = self.apply("eq", (self.one("floor", y), y))
-        turned = self.choice(even, size, self.one("neg", size))
-        made = self.choice(
-            self.below(x, 0.0), self.choice(whole, turned, self.one("sqrt", -1.0)), size
-        )
-        return self.choice(self.apply("eq", (y, 0.0)), 1.0, made)
-
-    def cbrt(self, x: Operand) -> int:
-        m, e = self.one("significand", self.one("abs", x)), self.one("exponent", x)
-        third = self.one("floor", self.mul(e, 1 / 3))
-        m = self.scaled(m, self.sub(e, self.mul(third, 3.0)))
-        guess = self.exp(self.mul(self.log(m), 1 / 3))
-        square = self.mul(guess, guess)
-        error = self.sub(self.mul(square, guess), m)
-        root = self.sub(guess, self.div(error, self.mul(square, 3.0)))
-        made = self.signed(x, self.scaled(root, third))
-        return self.choice(self.apply("eq", (x, 0.0)), x, made)
-
-    def hypot(self, x: Operand, y: Operand) -> int:
-        return self.one("sqrt", self.add(self.mul(x, x), self.mul(y, y)))
-
-    def sinh(self, x: Operand) -> int:
-        t = self.expm1(self.one("abs", x))
-        both = self.add(t, self.div(t, self.add(t, 1.0)))
-        doubled = self.choice(self.below(t, 2.0**60), both, t)
-        return self.signed(x, self.mul(doubled, 0.5))
-
-    def cosh(self, x: Operand) -> int:
-        t = self.exp(self.one("abs", x))
-        return self.mul(self.add(t, self.div(1.0, t)), 0.5)
-
-    def tanh(self, x: Operand) -> int:
-        t = self.expm1(self.mul(self.one("abs", x), 2.0))
-        size = self.choice(self.below(t, 2.0**60), self.div(t, self.add(t, 2.0)), 1.0)
-        return self.signed(x, size)
-
-    def _arctan_of_proper(self, x: Operand) -> int:
-        """Write the arctangent of a number from 0 to 1: of a quarter of the angle."""
-        for _ in range(2):
-            x = self.div(x, self.add(self.one("sqrt", self.add(self.mul(x, x), 1.0)), 1.0))
-        square = self.mul(x, x)
-        series = [4.0 * (-1) ** k / (2 * k + 1) for k in range(self.format.arctangent)]
-        return self.mul(x, self.polynomial(square, series))
-
-    def arctan2(self, y: Operand, x: Operand) -> int:
-        a, b = self.one("abs", y), self.one("abs", x)
-        steep = self.below(b, a)
-        proper = self.choice(steep, self.div(b, a), self.div(a, b))
-        angle = self._arctan_of_proper(proper)
-        angle = self.choice(steep, self.sub(math.pi / 2, angle), angle)
-        angle = self.choice(self.below(x, 0.0), self.sub(math.pi, angle), angle)
-        return self.signed(y, angle)
-
-    def arctan(self, x: Operand) -> int:
-        return self.arctan2(x, 1.0)
-
-    def _side(self, x: Operand) -> int:
-        """Write sqrt(1 - x * x)."""
-        return self.one("sqrt", self.mul(self.sub(1.0, x), self.add(x, 1.0)))
-
-    def arcsin(self, x: Operand) -> int:
-        return self.arctan2(x, self._side(x))
-
-    def arccos(self, x: Operand) -> int:
-        return self.arctan2(self._side(x), x)
-
-    def arcsinh(self, x: Operand) -> int:
-        size = self.one("abs", x)
-        square = self.mul(x, x)
-        root = self.one("sqrt", self.add(square, 1.0))
-        return self.signed(x, self.log1p(self.add(size, self.div(square, self.add(root, 1.0)))))
-
-    def arccosh(self, x: Operand) -> int:
-        less = self.sub(x, 1.0)
-        return self.log1p(self.add(less, self.one("sqrt", self.mul(less, self.add(x, 1.0)))))
-
-    def arctanh(self, x: Operand) -> int:
-        return self.mul(self.log1p(self.div(self.add(x, x), self.sub(1.0, x))), 0.5)
-
-    def sigmoid(self, x: Operand) -> int:
-        t = self.exp(self.one("neg", self.one("abs", x)))
-        return self.div(self.choice(self.below(x, 0.0), t, 1.0), self.add(t, 1.0))
-
-    def sigmoid_derivative(self, x: Operand) -> int:
-        t = self.exp(self.one("neg", self.one("abs", x)))
-        more = self.add(t, 1.0)
-        return self.div(t, self.mul(more, more))
-
-    def softplus(self, x: Operand) -> int:
-        t = self.exp(self.one("neg", self.one("abs", x)))
-        return self.add(self.choice(self.below(x, 0.0), 0.0, x), self.log1p(t))
-
-    def logaddexp(self, x: Operand, y: Operand) -> int:
-        larger = self.choice(self.below(x, y), y, x)
-        apart = self.one("neg", self.one("abs", self.sub(x, y)))
-        return self.add(larger, self.log1p(self.exp(apart)))
-
-    def log1mexp(self, x: Operand) -> int:
-        small = self.expm1(x)
-        near = self.below(-math.log(2), x)
-        far = self.log1p(self.one("neg", self.exp(x)))
-        return self.choice(near, self.log(self.one("neg", small)), far)
-
-    def direction_cosine(self, x: Operand, y: Operand) -> int:
-        return self.div(x, self.hypot(x, y))
-
-    def maximum(self, x: Operand, y: Operand) -> int:
-        return self.choice(self.below(x, y), y, x)
-
-    def minimum(self, x: Operand, y: Operand) -> int:
-        return self.choice(self.below(x, y), x, y)
-
-    def sign(self, x: Operand) -> int:
-        size = self.choice(self.apply("eq", (x, 0.0)), x, 1.0)
-        return self.signed(x, size)
-
-    def le(self, x: Operand, y: Operand) -> int:
-        return self.choice(self.below(x, y), 1.0, self.apply("eq", (x, y)))
-
-    def not_(self, x: Operand) -> int:
-        return self.choice(x, 0.0, 1.0)
-
-    def ne(self, x: Operand, y: Operand) -> int:
-        return self.not_(self.apply("eq", (x, y)))
-
-    def and_(self, x: Operand, y: Operand) -> int:
-        return self.choice(x, y, 0.0)
-
-    def or_(self, x: Operand, y: Operand) -> int:
-        return self.choice(x, 1.0, y)
+            self.steps.append(Step(word, places))
+        return _Number(self, self._known[key])
 
 
-_P = _Program
-_FUNCTIONS: dict[str, Callable[..., int]] = {
-    "exp": _P.exp, "expm1": _P.expm1, "log": _P.log, "log1p": _P.log1p,
-    "exp2": lambda p, x: p.exp(p.mul(x, math.log(2))),
-    "log2": functools.partial(_P.log_of_base, factor=1 / math.log(2)),
-    "log10": functools.partial(_P.log_of_base, factor=1 / math.log(10)),
-    "exp_product": lambda p, x, y: p.exp(p.mul(x, y)),
-    "power": _P.power, "cbrt": _P.cbrt, "hypot": _P.hypot,
-    "sinh": _P.sinh, "cosh": _P.cosh, "tanh": _P.tanh,
-    "arctan": _P.arctan, "arctan2": _P.arctan2, "arcsin": _P.arcsin, "arccos": _P.arccos,
-    "arcsinh": _P.arcsinh, "arccosh": _P.arccosh, "arctanh": _P.arctanh,
-    "sigmoid": _P.sigmoid, "sigmoid_derivative": _P.sigmoid_derivative,
-    "softplus": _P.softplus, "logaddexp": _P.logaddexp, "log1mexp": _P.log1mexp,
-    "direction_cosine": _P.direction_cosine,
-    "maximum": _P.maximum, "minimum": _P.minimum, "sign": _P.sign,
-    "le": _P.le, "ne": _P.ne, "logical_not": _P.not_, "logical_and": _P.and_,
-    "logical_or": _P.or_, "logical_xor": _P.ne, "stop_gradient": _P.same, "fence": _P.same,
-}  # fmt: skip
+class _Number:
+    """A value of a program, or a number that stands for itself: arithmetic writes steps."""
+
+    __slots__ = ("place", "program")
+
+    def __init__(self, program: _Program, place: Operand) -> None:
+        self.program = program
+        self.place = place
+
+    def of(self, word: str, *others: _Number | float) -> _Number:
+        """Write a step of which this is the first operand."""
+        return self.program.write(word, self, *others)
+
+    def __add__(self, other: _Number | float) -> _Number:
+        return self.of("add", other)
+
+    def __sub__(self, other: _Number | float) -> _Number:
+        return self.of("sub", other)
+
+    def __rsub__(self, other: float) -> _Number:
+        return self.program.write("sub", other, self)
+
+    def __mul__(self, other: _Number | float) -> _Number:
+        return self.of("mul", other)
+
+    def __rmul__(self, other: float) -> _Number:
+        return self.program.write("mul", other, self)
+
+    def __truediv__(self, other: _Number | float) -> _Number:
+        return self.of("div", other)
+
+    def __rtruediv__(self, other: float) -> _Number:
+        return self.program.write("div", other, self)
+
+    def __lt__(self, other: _Number | float) -> _Number:
+        return self.of("lt", other)
+
+    def __gt__(self, other: float) -> _Number:
+        return self.program.write("lt", other, self)
+
+    def __neg__(self) -> _Number:
+        return self.of("neg")
+
+    def __abs__(self) -> _Number:
+        return self.of("abs")
+
+
+# What takes the place of a word: a function of the numbers that are its operands.
+_Made: TypeAlias = Callable[..., _Number]
+FUNCTIONS: dict[str, _Made] = {}
+
+
+def _function(made: _Made) -> _Made:
+    """Enter what an op is made of, by its name."""
+    FUNCTIONS[made.__name__.removeprefix("_")] = made
+    return made
+
+
+def _choice(condition: _Number, x: _Number | float, y: _Number | float) -> _Number:
+    return condition.of("select", x, y)
+
+
+def _polynomial(x: _Number, coefficients: Sequence[float]) -> _Number:
+    """Write a polynomial of at least two terms, of which the constant comes first."""
+    made = coefficients[-1] * x + coefficients[-2]
+    for each in reversed(coefficients[:-2]):
+        made = made * x + each
+    return made
+
+
+def _signed(x: _Number, size: _Number) -> _Number:
+    """Write a size with the sign of a number."""
+    return _choice(x < 0.0, -size, size)
+
+
+def _squared(base: _Number, exponent: int) -> _Number:
+    """Write a power of a number by squaring."""
+    result: _Number | None = None
+    while exponent:
+        if exponent % 2:
+            result = base if result is None else result * base
+        exponent //= 2
+        if exponent:
+            base = base * base
+    assert result is not None
+    return _stop_gradient(result)
+
+
+@_function
+def _stop_gradient(x: _Number) -> _Number:
+    return x if isinstance(x.place, int) else x * 1.0
+
+
+@_function
+def _fence(x: _Number) -> _Number:
+    return _stop_gradient(x)
+
+
+def _parts(x: _Number) -> tuple[_Number, _Number]:
+    """Write exp(r) - 1 and n, of which exp(r) * 2**n is the exponential."""
+    format_ = x.program.format
+    n = (x * (1 / math.log(2)) + 0.5).of("floor")
+    rest = x - n * format_.high - n * format_.low
+    series = [1 / math.factorial(k) for k in range(1, format_.exponential)]
+    return rest * _polynomial(rest, series), n
+
+
+@_function
+def _exp(x: _Number) -> _Number:
+    small, n = _parts(x)
+    plain = (small + 1.0).of("scale", n)
+    # of that hardly a digit were known for large x
+    return _choice(abs(x) < x.program.format.far, plain, x.of("grown"))
+
+
+@_function
+def _expm1(x: _Number) -> _Number:
+    small, n = _parts(x)
+    large = _exp(x) - 1.0
+    return _choice(n.of("eq", 0.0), small, large)
+
+
+@_function
+def _exp2(x: _Number) -> _Number:
+    return _exp(x * math.log(2))
+
+
+@_function
+def _exp_product(x: _Number, y: _Number) -> _Number:
+    return _exp(x * y)
+
+
+def _near_one(f: _Number) -> _Number:
+    """Write log((1 + f) / (1 - f))."""
+    square = f * f
+    series = [2.0 / (2 * k + 1) for k in range(f.program.format.logarithm)]
+    return f * _polynomial(square, series)
+
+
+@_function
+def _log(x: _Number) -> _Number:
+    format_ = x.program.format
+    m, e = x.of("significand"), x.of("exponent")
+    low = m < math.sqrt(0.5)
+    m = _choice(low, m + m, m)
+    e = _choice(low, e - 1.0, e)
+    near = _near_one((m - 1.0) / (m + 1.0))
+    above, rest = e * format_.high, e * format_.low
+    made = _choice(x < math.inf, above + (rest + near), x)
+    # of 0 it is -inf, of what is below it is nan
+    beyond = -1.0 / x.of("sqrt")
+    return _choice(x > 0.0, made, beyond)
+
+
+@_function
+def _log1p(x: _Number) -> _Number:
+    near = _near_one(x / (x + 2.0))
+    small = abs(x) < 0.25
+    return _choice(small, near, _log(x + 1.0))
+
+
+@_function
+def _log2(x: _Number) -> _Number:
+    return _log(x) * (1 / math.log(2))
+
+
+@_function
+def _log10(x: _Number) -> _Number:
+    return _log(x) * (1 / math.log(10))
+
+
+@_function
+def _power(x: _Number, y: _Number) -> _Number:
+    if isinstance(y.place, float):
+        if y.place < 0:
+            return 1.0 / _power(x, _Number(y.program, -y.place))
+        if y.place in range(1, _LARGEST_POWER + 1):
+            return _squared(x, int(y.place))
+        if 2 * y.place in range(1, _LARGEST_POWER + 1):
+            root = x.of("sqrt")
+            return root if y.place < 1 else _squared(x, int(y.place)) * root
+    size = _exp(y * _log(abs(x)))
+    half = y * 0.5
+    even = half.of("floor").of("eq", half)
+    whole = y.of("floor").of("eq", y)
+    of_whole = _choice(even, size, -size)
+    negative = x < 0.0
+    of_negative = _choice(whole, of_whole, x.program.write("sqrt", -1.0))
+    made = _choice(negative, of_negative, size)
+    return _choice(y.of("eq", 0.0), 1.0, made)
+
+
+@_function
+def _cbrt(x: _Number) -> _Number:
+    m, e = abs(x).of("significand"), x.of("exponent")
+    third = (e * (1 / 3)).of("floor")
+    m = m.of("scale", e - third * 3.0)
+    guess = _exp(_log(m) * (1 / 3))
+    square = guess * guess
+    error = square * guess - m
+    root = guess - error / (square * 3.0)
+    made = _signed(x, root.of("scale", third))
+    return _choice(x.of("eq", 0.0), x, made)
+
+
+@_function
+def _hypot(x: _Number, y: _Number) -> _Number:
+    return (x * x + y * y).of("sqrt")
+
+
+@_function
+def _direction_cosine(x: _Number, y: _Number) -> _Number:
+    return x / _hypot(x, y)
+
+
+@_function
+def _sinh(x: _Number) -> _Number:
+    t = _expm1(abs(x))
+    both = t + t / (t + 1.0)
+    doubled = _choice(t < 2.0**60, both, t)
+    return _signed(x, doubled * 0.5)
+
+
+@_function
+def _cosh(x: _Number) -> _Number:
+    t = _exp(abs(x))
+    return (t + 1.0 / t) * 0.5
+
+
+@_function
+def _tanh(x: _Number) -> _Number:
+    t = _expm1(abs(x) * 2.0)
+    return _signed(x, _choice(t < 2.0**60, t / (t + 2.0), 1.0))
+
+
+def _arctan_of_proper(x: _Number) -> _Number:
+    """Write the arctangent of a number from 0 to 1: of a quarter of the angle."""
+    for _ in range(2):
+        x = x / ((x * x + 1.0).of("sqrt") + 1.0)
+    square = x * x
+    series = [4.0 * (-1) ** k / (2 * k + 1) for k in range(x.program.format.arctangent)]
+    return x * _polynomial(square, series)
+
+
+@_function
+def _arctan2(y: _Number, x: _Number | float) -> _Number:
+    x = x if isinstance(x, _Number) else _Number(y.program, x)
+    a, b = abs(y), abs(x)
+    steep = b < a
+    angle = _arctan_of_proper(_choice(steep, b / a, a / b))
+    angle = _choice(steep, math.pi / 2 - angle, angle)
+    angle = _choice(x < 0.0, math.pi - angle, angle)
+    return _signed(y, angle)
+
+
+@_function
+def _arctan(x: _Number) -> _Number:
+    return _arctan2(x, 1.0)
+
+
+def _side(x: _Number) -> _Number:
+    """Write sqrt(1 - x * x)."""
+    return ((1.0 - x) * (x + 1.0)).of("sqrt")
+
+
+@_function
+def _arcsin(x: _Number) -> _Number:
+    return _arctan2(x, _side(x))
+
+
+@_function
+def _arccos(x: _Number) -> _Number:
+    return _arctan2(_side(x), x)
+
+
+@_function
+def _arcsinh(x: _Number) -> _Number:
+    size = abs(x)
+    square = x * x
+    root = (square + 1.0).of("sqrt")
+    return _signed(x, _log1p(size + square / (root + 1.0)))
+
+
+@_function
+def _arccosh(x: _Number) -> _Number:
+    less = x - 1.0
+    return _log1p(less + (less * (x + 1.0)).of("sqrt"))
+
+
+@_function
+def _arctanh(x: _Number) -> _Number:
+    return _log1p((x + x) / (1.0 - x)) * 0.5
+
+
+@_function
+def _sigmoid(x: _Number) -> _Number:
+    t = _exp(-abs(x))
+    return _choice(x < 0.0, t, 1.0) / (t + 1.0)
+
+
+@_function
+def _sigmoid_derivative(x: _Number) -> _Number:
+    t = _exp(-abs(x))
+    more = t + 1.0
+    return t / (more * more)
+
+
+@_function
+def _softplus(x: _Number) -> _Number:
+    t = _exp(-abs(x))
+    return _choice(x < 0.0, 0.0, x) + _log1p(t)
+
+
+@_function
+def _logaddexp(x: _Number, y: _Number) -> _Number:
+    larger = _maximum(x, y)
+    return larger + _log1p(_exp(-abs(x - y)))
+
+
+@_function
+def _log1mexp(x: _Number) -> _Number:
+    small = _expm1(x)
+    near = x > -math.log(2)
+    far = _log1p(-_exp(x))
+    return _choice(near, _log(-small), far)
+
+
+@_function
+def _maximum(x: _Number, y: _Number) -> _Number:
+    return _choice(x < y, y, x)
+
+
+@_function
+def _minimum(x: _Number, y: _Number) -> _Number:
+    return _choice(x < y, x, y)
+
+
+@_function
+def _sign(x: _Number) -> _Number:
+    return _signed(x, _choice(x.of("eq", 0.0), x, 1.0))
+
+
+@_function
+def _le(x: _Number, y: _Number) -> _Number:
+    return _choice(x < y, 1.0, x.of("eq", y))
+
+
+@_function
+def _ne(x: _Number, y: _Number) -> _Number:
+    return _logical_not(x.of("eq", y))
+
+
+@_function
+def _logical_not(x: _Number) -> _Number:
+    return _choice(x, 0.0, 1.0)
+
+
+@_function
+def _logical_and(x: _Number, y: _Number) -> _Number:
+    return _choice(x, y, 0.0)
+
+
+@_function
+def _logical_or(x: _Number, y: _Number) -> _Number:
+    return _choice(x, 1.0, y)
+
+
+@_function
+def _logical_xor(x: _Number, y: _Number) -> _Number:
+    return _ne(x, y)
+
+
+WORDS = frozenset({*ARITHMETIC, *FUNCTIONS, "lt", "eq", "floor", "select"})

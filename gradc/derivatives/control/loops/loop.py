@@ -9,8 +9,10 @@ from gradc.autodiff import active as activity
 from gradc.autodiff import zeros
 from gradc.autodiff.forward import jvp
 from gradc.autodiff.table import Site, Tangents
-from gradc.derivatives.control.layout import arranged
+from gradc.derivatives.control.layout import arranged, with_more_params
+from gradc_ir import build
 from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.sizes import Size
 from gradc_ir.graphs.control_flow import Roles
 
 
@@ -42,6 +44,32 @@ class Loop(NamedTuple):
         asked = site.asked[: len(body.results)]
         active = activity.active_in_body(body, site.wanted[first:], asked, consts, carries)
         return cls(site, body, consts, carries, first, active)
+
+    def run(
+        self,
+        body: Function,
+        consts: Sequence[Value],
+        init: Sequence[Value],
+        rows: Sequence[Value],
+        length: Size | None,
+    ) -> Sequence[Value]:
+        """Return the results of the loop with another body, as many steps, perhaps more carries."""
+        given = self.site.attributes
+        if self.site.op.name == "while":
+            more = [value.type for value in init[self.carries :]]
+            condition = with_more_params(given["condition"], more) if more else given["condition"]
+            asked = self.site.operands[: self.first]
+            return build.while_loop(condition, body, asked, consts, init, length=length)
+        return build.scan(
+            body,
+            consts,
+            init,
+            rows,
+            length=length,
+            reverse=given["reverse"],
+            count=self.site.operands[0] if given["counted"] else None,
+            checkpoint=given["checkpoint"],
+        )
 
     @property
     def operands(self) -> tuple[Value, ...]:

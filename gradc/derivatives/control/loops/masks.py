@@ -7,10 +7,9 @@ mask is needed.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from gradc.autodiff.cotangents.masks import Mask, either
+from gradc.autodiff.cotangents.masks import Mask, either, on_demand
 from gradc.autodiff.reverse import pull_body
 from gradc.autodiff.table import Site
 from gradc.derivatives.control.layout import arranged
@@ -36,20 +35,13 @@ def operand_masks(
     loop = kept.loop
     own = [i for i in loop.active.wrt if i in masked and not _has_solid_total(loop, site, i)]
     carries = [i for i in own if 0 <= i - loop.consts < loop.carries]
-    masks = masks_of_steps(loop, site, [i for i in loop.active.wrt if i not in masked])
-    lines = build.active().here
-    made: dict[int, Value] = {}
 
-    def value(position: int) -> Value:
-        if position not in made:
-            # sums of masks must not be begun in a step that is only asked for those of carries
-            asked = carries if position in carries else own
-            with build.active().at(lines):
-                made.update(_run_backward(kept, site, given, asked, reverse))
-        return made[position]
+    def make(position: int) -> dict[int, Value]:
+        # sums of masks must not be begun in a step that is only asked for those of carries
+        asked = carries if position in carries else own
+        return _run_backward(kept, site, given, asked, reverse)
 
-    masks.update((i, Mask(build=functools.partial(value, i))) for i in own)
-    return masks
+    return {**_masks_of_steps(loop, site, masked), **on_demand(own, make)}
 
 
 def masks_run_again(
@@ -70,27 +62,23 @@ def masks_run_again(
         for i in (*loop.active_consts, *loop.active_rows)
         if i in masked and not _has_solid_total(loop, site, i)
     ]
-    masks = masks_of_steps(loop, site, [i for i in loop.active.wrt if i not in masked])
-    lines = build.active().here
-    made: dict[int, Value] = {}
 
-    def value(position: int) -> Value:
-        if not made:
-            with build.active().at(lines):
-                made.update(zip(own, _run_forward(loop, site, seeded, given, own)))
-        return made[position]
+    def make(position: int) -> dict[int, Value]:
+        return dict(zip(own, _run_forward(loop, site, seeded, given, own)))
 
-    masks.update((i, Mask(build=functools.partial(value, i))) for i in own)
-    return masks
+    return {**_masks_of_steps(loop, site, masked), **on_demand(own, make)}
 
 
-def masks_of_steps(loop: Loop, site: Site, positions: Iterable[int]) -> Masks:
-    """Return masks of consts and rows at these positions, which all steps that are taken read."""
+def _masks_of_steps(loop: Loop, site: Site, masked: Collection[int]) -> Masks:
+    """Return masks, with totals', of other consts and rows, which all steps that are taken read."""
     masks = {}
-    for i in positions:
-        taken = _taken(loop, site, i)
-        if taken is not None and not _has_solid_total(loop, site, i):
-            masks[i] = _with_total(loop, site, i, taken)
+    for i in loop.active.wrt:
+        taken = None if i in masked else _taken(loop, site, i)
+        if taken is not None:
+            total = site.totals[loop.first + i] if i < loop.consts else None
+            both = either(total.mask, taken) if total else taken
+            if both is not None:
+                masks[i] = both
     return masks
 
 
@@ -98,14 +86,6 @@ def _has_solid_total(loop: Loop, site: Site, position: int) -> bool:
     """Whether a parameter is a const, and what its cotangent is added to has no mask."""
     total = site.totals[loop.first + position] if position < loop.consts else None
     return total is not None and total.mask is None
-
-
-def _with_total(loop: Loop, site: Site, position: int, mask: Mask) -> Mask:
-    """Return the mask, or that of what a const's cotangent is added to."""
-    total = site.totals[loop.first + position] if position < loop.consts else None
-    both = either(total.mask, mask) if total else mask
-    assert both is not None  # there is no mask where the total has none
-    return both
 
 
 def _taken(loop: Loop, site: Site, position: int) -> Mask | None:

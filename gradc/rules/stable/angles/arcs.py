@@ -10,7 +10,8 @@ from fractions import Fraction
 
 from gradc.rules.algebra.cancellation import as_product, polynomial_difference
 from gradc.rules.algebra.factors import Product, product
-from gradc.rules.algebra.polynomial import exact_number, number, parts, polynomial
+from gradc.rules.algebra.parts import exact_number, parts
+from gradc.rules.algebra.polynomial import number, polynomial
 from gradc.rules.algebra.split_differences import terms
 from gradc.rules.engine import procedure, stable
 from gradc_ir import build

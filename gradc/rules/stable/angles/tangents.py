@@ -6,8 +6,7 @@ import math
 from typing import NamedTuple
 
 from gradc.rules.algebra.factors import product
-from gradc.rules.algebra.forms import operand_of
-from gradc.rules.algebra.polynomial import parts
+from gradc.rules.algebra.parts import operand_of, parts
 from gradc.rules.engine import procedure, stable
 from gradc.rules.stable.angles.complements import beside_angle
 from gradc_ir import build

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from gradc.rules.algebra.factors import Product, product
-from gradc.rules.algebra.polynomial import parts
+from gradc.rules.algebra.parts import parts
 from gradc.rules.engine import procedure, stable
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import scalar_constant

@@ -9,7 +9,8 @@ from __future__ import annotations
 from gradc.rules.algebra.cancellation import polynomial_difference
 from gradc.rules.algebra.difference_formulas import Side, logarithm_of_quotient
 from gradc.rules.algebra.factors import Product, product
-from gradc.rules.algebra.polynomial import exact_number, number, parts, polynomial
+from gradc.rules.algebra.parts import exact_number, parts
+from gradc.rules.algebra.polynomial import number, polynomial
 from gradc.rules.algebra.split_differences import (
     NAMES,
     SAME,

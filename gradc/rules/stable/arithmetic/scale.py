@@ -28,7 +28,6 @@ RULES = [
          "a product with a power of two rounds only where numbers get subnormal or infinite on "
          "the way",
          when=_joins_exactly,
-         build=lambda m: m["x"] * (m["c"] * m["d"]),
          examples=["mul(mul(?x, 100), 2) => mul(?x, 200)",
                    "mul(mul(?x, 0.5), -2) => neg(?x)"]),
 ]  # fmt: skip

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 
-from gradc.rules.algebra.forms import operand_of, replace_factor
+from gradc.rules.algebra.forms import join_factors
+from gradc.rules.algebra.parts import operand_of
 from gradc.rules.engine import procedure, rule, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
@@ -34,20 +34,13 @@ def _is_float(m: Match) -> bool:
 )
 def over_exp_times_exp(value: Value) -> Value | None:
     """Cancel an exponential against the same one below the line of another factor."""
-    for one, other in (value.operands, value.operands[::-1]):
-        exponent = operand_of(one, "exp")
-        if exponent is None:
-            continue
+    return join_factors(value, "exp", _cancelled)
 
-        def cancelled(factor: Value, exponent: Value = exponent) -> Value | None:
-            if factor.op.name != "div" or operand_of(factor.operands[1], "exp") is not exponent:
-                return None
-            return factor.operands[0]
 
-        made = replace_factor(other, cancelled)
-        if made is not None:
-            return made
-    return None
+def _cancelled(exponent: Value, factor: Value) -> Value | None:
+    if factor.op.name != "div" or operand_of(factor.operands[1], "exp") is not exponent:
+        return None
+    return factor.operands[0]
 
 
 @procedure(
@@ -68,33 +61,16 @@ def over_exp_times_exp(value: Value) -> Value | None:
 )
 def exp_times_exp_of_exp(value: Value) -> Value | None:
     """Join exponentials of which one stands in the exponent of the other."""
-    for one, other in (value.operands, value.operands[::-1]):
-        inner = operand_of(one, "exp")
-        if inner is not None:
-            made = replace_factor(other, partial(_joined, inner))
-            if made is not None:
-                return made
-        outer = operand_of(one, "exp")
-        if outer is not None:
-            made = replace_factor(other, partial(_joined_with, outer))
-            if made is not None:
-                return made
-    return None
 
+    def joined(inner: Value | None, outer: Value | None) -> Value | None:
+        if inner is None or outer is None or not _has_exp(outer, inner):
+            return None
+        return _product(inner, outer)
 
-def _joined(inner: Value, factor: Value) -> Value | None:
-    """Return exp(x) times a factor exp(y), where y has a term with exp(x)."""
-    exponent = operand_of(factor, "exp")
-    if exponent is None or not _has_exp(exponent, inner):
-        return None
-    return _product(inner, exponent)
-
-
-def _joined_with(outer: Value, factor: Value) -> Value | None:
-    inner = operand_of(factor, "exp")
-    if inner is None or not _has_exp(outer, inner):
-        return None
-    return _product(inner, outer)
+    made = join_factors(value, "exp", lambda x, factor: joined(x, operand_of(factor, "exp")))
+    if made is None:
+        made = join_factors(value, "exp", lambda x, factor: joined(operand_of(factor, "exp"), x))
+    return made
 
 
 def _product(inner: Value, outer: Value) -> Value:
@@ -116,7 +92,7 @@ def _has_exp(exponent: Value, inner: Value, depth: int = 4) -> bool:
 RULES = [
     rule("power-e", "power(?c:const, ?x) => exp(?x)", stable,
          "a base that is the number nearest to e, such as np.e, is meant to be e", when=_is_e,
-         build=lambda m: build.exp(m["x"]), examples=["power(E, ?x) => exp(?x)"]),
+         examples=["power(E, ?x) => exp(?x)"]),
     rule("reciprocal-exp", "div(1, exp(?x)) => exp(neg(?x))", stable,
          "exp overflows in the value, and its square in the derivative"),
     over_exp_times_exp,

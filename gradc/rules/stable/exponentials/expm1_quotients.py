@@ -7,7 +7,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 from gradc.rules.algebra.factors import Product, common_factors, either_way, product, whole
-from gradc.rules.algebra.polynomial import parts, polynomial
+from gradc.rules.algebra.parts import parts
+from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.engine import procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value

@@ -5,21 +5,19 @@ from __future__ import annotations
 from fractions import Fraction
 
 from gradc.rules.algebra.factors import Product, either_way, product
-from gradc.rules.algebra.polynomial import parts, polynomial
+from gradc.rules.algebra.parts import parts
+from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.engine import procedure, rule, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 
-_MOST_FOLD = 4
+_MOST_TIMES = 4
 
 
-def _multiple(value: Value, base: Value) -> Fraction | None:
-    """Return how many times a value is a base, when that is a number."""
-    one, other = polynomial(value).terms, polynomial(base).terms
-    if one.keys() != other.keys() or not other:
-        return None
-    ratios = {number / other[monomial] for monomial, number in one.items()}
-    return ratios.pop() if len(ratios) == 1 else None
+def _ratio(one: Value, other: Value) -> Fraction | None:
+    """Return how many times the operand of a function is that of another one."""
+    (x, *_), (y, *_) = parts(one)[1], parts(other)[1]
+    return polynomial(x).ratio(polynomial(y))
 
 
 @procedure(
@@ -44,7 +42,7 @@ def _without_squares(entire: Product) -> Product | None:
     for half in above:
         for sine in below:
             angle = parts(half)[1][0]
-            if entire.above.count(half) < 2 or _multiple(parts(sine)[1][0], angle) != 2:
+            if entire.above.count(half) < 2 or _ratio(sine, half) != 2:
                 continue
             rest = entire.without(Product(Fraction(1), (half, half), (sine,)))
             return Product(entire.coefficient / 2, (build.tan(angle), *rest.above), rest.below)
@@ -70,16 +68,16 @@ def expm1_of_multiple(value: Value) -> Value | None:
     below = [factor for factor in whole.below if parts(factor)[0] == "expm1"]
     for one in above:
         for other in below:
-            fold = _multiple(parts(one)[1][0], parts(other)[1][0])
-            if fold is None:
+            times = _ratio(one, other)
+            if times is None:
                 continue
             rest = whole.without(Product(Fraction(1), (one,), (other,)))
             rest = rest.times(whole.coefficient)
-            if fold in range(2, _MOST_FOLD + 1):
-                series = _series(parts(other)[1][0], int(fold))
+            if times in range(2, _MOST_TIMES + 1):
+                series = _series(parts(other)[1][0], int(times))
                 return (Product(Fraction(1), (series,)) * rest).value(value)
-            if fold and 1 / fold in range(2, _MOST_FOLD + 1):
-                series = _series(parts(one)[1][0], int(1 / fold))
+            if times and 1 / times in range(2, _MOST_TIMES + 1):
+                series = _series(parts(one)[1][0], int(1 / times))
                 return (rest * Product(Fraction(1), (), (series,))).value(value)
     return None
 

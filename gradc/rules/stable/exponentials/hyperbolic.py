@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from gradc.rules.algebra.forms import (
-    are_negated,
-    operand_of,
-    replace_factor,
-    replace_in_terms,
-    split_factor,
-)
+from gradc.rules.algebra.forms import are_negated, replace_factor, replace_in_terms, split_factor
+from gradc.rules.algebra.parts import operand_of
 from gradc.rules.engine import procedure, rule, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value

@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from gradc.rules.algebra.forms import negated, operand_of, replace_factor, replace_in_terms
+from gradc.rules.algebra.forms import negated, replace_factor, replace_in_terms
+from gradc.rules.algebra.parts import operand_of
 from gradc.rules.engine import procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from functools import partial
 
-from gradc.rules.algebra.forms import are_negated, negated, operand_of, replace_factor, split_factor
+from gradc.rules.algebra.forms import (
+    are_negated,
+    join_factors,
+    negated,
+    opposite_factors,
+    replace_factor,
+    split_factor,
+)
+from gradc.rules.algebra.parts import operand_of, operands_of
 from gradc.rules.engine import procedure, rule, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant
+from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.matching.pattern import Match
 
 
@@ -31,26 +39,7 @@ def _is_negative_constant(m: Match) -> bool:
 )
 def exp_times_sigmoid(value: Value) -> Value | None:
     """Join the factors exp(x) and sigmoid(-x) of a product, however it is grouped."""
-    for one, other in (value.operands, value.operands[::-1]):
-        exponent = operand_of(one, "exp")
-        if exponent is not None:
-            made = replace_factor(other, partial(_partner, "sigmoid", exponent))
-            if made is not None:
-                return made
-        argument = operand_of(one, "sigmoid")
-        if argument is not None:
-            made = replace_factor(other, partial(_partner, "exp", argument))
-            if made is not None:
-                return made
-    return None
-
-
-def _partner(name: str, opposite: Value, factor: Value) -> Value | None:
-    """Return the sigmoid that a pair is when the factor is the missing half of it."""
-    operand = operand_of(factor, name)
-    if operand is None or not negated(operand, opposite):
-        return None
-    return build.sigmoid(operand if name == "exp" else opposite)
+    return opposite_factors(value, "exp", "sigmoid", build.sigmoid)
 
 
 @procedure(
@@ -98,23 +87,13 @@ def _mirrored(argument: Value, factor: Value) -> Value | None:
 )
 def exp_times_over_two_exps(value: Value) -> Value | None:
     """Join a factor exp(x) with one divided by exp(x) + exp(y)."""
-    for one, other in (value.operands, value.operands[::-1]):
-        exponent = operand_of(one, "exp")
-        if exponent is None:
-            continue
-        made = replace_factor(other, partial(_joined, exponent))
-        if made is not None:
-            return made
-    return None
+    return join_factors(value, "exp", _joined)
 
 
 def _joined(exponent: Value, factor: Value) -> Value | None:
     if factor.op.name != "div":
         return None
-    below, moves = peel(factor.operands[1])
-    if below.op.name != "add":
-        return None
-    exponents = [operand_of(rearrange(part, moves), "exp") for part in below.operands]
+    exponents = [operand_of(part, "exp") for part in operands_of(factor.operands[1], "add") or ()]
     if exponent not in exponents:
         return None
     partner = exponents[1 - exponents.index(exponent)]
@@ -134,7 +113,6 @@ RULES = [
     rule("power-one-plus-exp", "power(add(1, exp(?x)), ?c:const) => power(sigmoid(neg(?x)), -?c)",
          stable, "exp overflows; the power magnifies one rounding of the sigmoid", loss=2.0,
          when=_is_negative_constant,
-         build=lambda m: build.power(build.sigmoid(-m["x"]), -m["c"]),
          examples=["power(add(1, exp(?x)), -1.5) => power(sigmoid(neg(?x)), 1.5)"]),
     rule("one-minus-sigmoid", "sub(1, sigmoid(?x)) => sigmoid(neg(?x))", stable,
          "the difference cancels from x = 1 and is 0 from x = 37"),

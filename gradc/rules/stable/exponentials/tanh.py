@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from gradc.rules.algebra.forms import negated, operand_of, opposite_terms, replace_factor
+from gradc.rules.algebra.forms import opposite_factors, opposite_terms
 from gradc.rules.engine import procedure, rule, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
@@ -42,21 +40,7 @@ def sigmoid_difference(value: Value) -> Value | None:
 )
 def expm1_times_sigmoid(value: Value) -> Value | None:
     """Join the factors expm1(x) and sigmoid(-x) of a product, however it is grouped."""
-    for one, other in (value.operands, value.operands[::-1]):
-        for name, partner in (("expm1", "sigmoid"), ("sigmoid", "expm1")):
-            argument = operand_of(one, name)
-            if argument is not None:
-                made = replace_factor(other, partial(_half_tanh, argument, partner))
-                if made is not None:
-                    return made
-    return None
-
-
-def _half_tanh(argument: Value, partner: str, factor: Value) -> Value | None:
-    found = operand_of(factor, partner)
-    if found is None or not negated(found, argument):
-        return None
-    return build.tanh(0.5 * (found if partner == "expm1" else argument))
+    return opposite_factors(value, "expm1", "sigmoid", lambda x: build.tanh(0.5 * x))
 
 
 RULES = [

@@ -7,27 +7,19 @@ what left, so that the logarithm of a negative number is nan as before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from gradc.rules.algebra.forms import sum_of_exponentials
+from gradc.rules.algebra.parts import Factor, factors_of, parts, product_of
 from gradc.rules.engine import procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant
+from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.ranges.knowledge import is_nonnegative, is_whole
 
 INF = float("inf")
-_DEPTH = 8
 # functions whose logarithm is known, and which range far wider than it
 _WIDE = frozenset({"exp", "gamma", "rgamma", "beta", "power"})
-
-
-class Factor(NamedTuple):
-    """A factor of a product; ``above`` the line or below it."""
-
-    value: Value
-    above: bool
 
 
 class Part(NamedTuple):
@@ -69,14 +61,14 @@ def log_of_product(value: Value) -> Value | None:
     rest: list[Factor] = []
     signs: list[Factor] = []
     # logarithms of powers and of gammas are the largest terms, and cancel each other first
-    factors.sort(key=lambda each: peel(each.value)[0].op.name == "exp")
+    factors.sort(key=lambda each: parts(each.value)[0] == "exp")
     for each in factors:
         part = _part(each.value)
         if part is None:
             rest.append(each)
             continue
         if part.sign is not None:
-            signs.append(Factor(part.sign, above=True))
+            signs.append(Factor(part.sign))
         total = _with_term(total, part.logarithm, each.above)
     assert total is not None
     product = product_of([*rest, *signs])
@@ -87,23 +79,8 @@ def log_of_product(value: Value) -> Value | None:
     return build.select(build.lt(0, product), total, build.full_like(total, float("nan")))
 
 
-def factors_of(value: Value, above: bool = True, depth: int = _DEPTH) -> Iterator[Factor]:
-    """Yield the factors of a product, through quotients and signs."""
-    source, moves = peel(value)
-    name = source.op.name
-    if depth and name in ("mul", "div"):
-        left, right = (rearrange(operand, moves) for operand in source.operands)
-        yield from factors_of(left, above, depth - 1)
-        yield from factors_of(right, above == (name == "mul"), depth - 1)
-    elif depth and name == "neg":
-        yield Factor(build.full_like(value, -1), above=True)
-        yield from factors_of(rearrange(source.operands[0], moves), above, depth - 1)
-    else:
-        yield Factor(value, above)
-
-
 def _is_wide(value: Value) -> bool:
-    return peel(value)[0].op.name in _WIDE or sum_of_exponentials(value) is not None
+    return parts(value)[0] in _WIDE or sum_of_exponentials(value) is not None
 
 
 def _with_term(total: Value | None, term: Value, above: bool) -> Value:
@@ -112,25 +89,10 @@ def _with_term(total: Value | None, term: Value, above: bool) -> Value:
     return total + term if above else total - term
 
 
-def product_of(factors: list[Factor]) -> Value | None:
-    """Return the product of factors, None for an empty one."""
-    above = [each.value for each in factors if each.above]
-    below = [each.value for each in factors if not each.above]
-    if not factors:
-        return None
-    product = above[0] if above else build.ones_like(below[0])
-    for each in above[1:]:
-        product = product * each
-    for each in below:
-        product = product / each
-    return product
-
-
 def _part(value: Value) -> Part | None:
     """Return the logarithm of a wide factor, None for any other."""
-    source, moves = peel(value)
-    operands = [rearrange(operand, moves) for operand in source.operands]
-    match source.op.name:
+    name, operands = parts(value)
+    match name:
         case "exp":
             return Part(operands[0], None)
         case "gamma":

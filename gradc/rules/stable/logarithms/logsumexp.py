@@ -5,12 +5,12 @@ from __future__ import annotations
 from gradc.rules.algebra.forms import (
     is_maximum,
     largest,
-    operand_of,
     over_axes,
     replace_factor,
     replace_in_terms,
     sum_of_exponentials,
 )
+from gradc.rules.algebra.parts import operand_of
 from gradc.rules.engine import procedure, stable
 from gradc.rules.stable.logarithms.means_of_exponentials import unscaled
 from gradc_ir import build

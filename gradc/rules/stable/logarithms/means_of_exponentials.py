@@ -12,8 +12,8 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import NamedTuple
 
-from gradc.rules.algebra.forms import Sum, operand_of, over_axes, sum_of_exponentials
-from gradc.rules.algebra.polynomial import exact_number
+from gradc.rules.algebra.forms import Sum, over_axes, sum_of_exponentials
+from gradc.rules.algebra.parts import exact_number, operand_of
 from gradc.rules.engine import procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value

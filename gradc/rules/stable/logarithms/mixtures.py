@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gradc.rules.algebra.forms import largest, operand_of
+from gradc.rules.algebra.forms import largest
+from gradc.rules.algebra.parts import Factor, factors_of, operand_of, parts, product_of
 from gradc.rules.engine import procedure, stable
-from gradc.rules.stable.logarithms.log_products import Factor, factors_of, product_of
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant
@@ -49,12 +49,12 @@ def _term(value: Value) -> Term:
 
 def _terms_of(value: Value) -> tuple[Term, Term] | None:
     """Return the two terms of a sum of which at least one has a weight and an exponential."""
-    source, moves = peel(value)
-    if source.op.name not in ("add", "sub"):
+    name, operands = parts(value)
+    if name not in ("add", "sub"):
         return None
-    left, right = (_term(rearrange(operand, moves)) for operand in source.operands)
-    if source.op.name == "sub":
-        minus = Factor(build.full_like(value, -1), above=True)
+    left, right = map(_term, operands)
+    if name == "sub":
+        minus = Factor(build.full_like(value, -1))
         right = Term([*right.weights, minus], right.exponent)
     if not any(term.weights and term.exponent is not None for term in (left, right)):
         return None
@@ -77,11 +77,11 @@ def _complementary(left: Term, right: Term) -> Value | None:
 
 def _is_rest(value: Value, t: Value) -> bool:
     """Whether a value is 1 - t."""
-    source, moves = peel(value)
-    if source.op.name not in ("sub", "add"):
+    name, operands = parts(value)
+    if name not in ("sub", "add"):
         return False
-    one, other = (rearrange(operand, moves) for operand in source.operands)
-    if source.op.name == "sub":
+    one, other = operands
+    if name == "sub":
         return scalar_constant(one) == 1 and other is t
     return any(
         scalar_constant(a) == 1 and operand_of(b, "neg") is t

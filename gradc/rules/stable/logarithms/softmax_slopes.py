@@ -7,37 +7,14 @@ cancel.
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
 
 from gradc.rules.algebra.factors import Product, product, whole
 from gradc.rules.algebra.forms import sum_of_exponentials
+from gradc.rules.algebra.parts import terms_of, total_of
 from gradc.rules.engine import procedure, stable
-from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.graphs.rearrange import peel, rearrange
 
 _DEPTH = 4
-
-
-class Signed(NamedTuple):
-    """A term of a sum; ``plus`` or minus."""
-
-    value: Value
-    plus: bool
-
-
-def _terms(value: Value, plus: bool = True, depth: int = _DEPTH) -> list[Signed]:
-    source, moves = peel(value)
-    name = source.op.name
-    if depth and name in ("add", "sub", "neg"):
-        operands = [rearrange(operand, moves) for operand in source.operands]
-        signs = [plus, plus == (name == "add")] if name != "neg" else [not plus]
-        return [
-            term
-            for operand, sign in zip(operands, signs, strict=True)
-            for term in _terms(operand, sign, depth - 1)
-        ]
-    return [Signed(value, plus)]
 
 
 def _is_weight(entire: Product) -> bool:
@@ -80,7 +57,7 @@ def softmax_weights_cancel(value: Value) -> Value | None:
         if not _is_weight(taken):
             continue
         for total in dict.fromkeys(entire.above):
-            terms = _terms(total)
+            terms = terms_of(total, _DEPTH)
             if len(terms) < 2:
                 continue
             rest = entire.without(Product(entire.coefficient, (total,)))
@@ -90,16 +67,9 @@ def softmax_weights_cancel(value: Value) -> Value | None:
                 one = one if plus else one.negated
                 if one.coefficient != -taken.coefficient or _key(one) != _key(taken):
                     continue
-                left_over = _sum(terms[:i] + terms[i + 1 :])
+                left_over = total_of(terms[:i] + terms[i + 1 :])
                 return (rest * whole(left_over)).value(value)
     return None
-
-
-def _sum(terms: list[Signed]) -> Value:
-    total = terms[0].value if terms[0].plus else -terms[0].value
-    for term, plus in terms[1:]:
-        total = (build.add if plus else build.sub)(total, term)
-    return total
 
 
 RULES = [softmax_weights_cancel]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from gradc.rules.algebra.factors import Product, product, whole
-from gradc.rules.algebra.polynomial import Polynomial, parts, polynomial
+from gradc.rules.algebra.parts import parts
+from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.algebra.split_differences import difference_of_functions
 from gradc.rules.engine import procedure, stable
 from gradc_ir import build
@@ -40,7 +41,7 @@ def logarithmic_mean(value: Value) -> Value | None:
         x, y, factor = found
         less = polynomial(x) - polynomial(y)
         for above in dict.fromkeys(entire.above):
-            ratio = _ratio(polynomial(above), less)
+            ratio = polynomial(above).ratio(less)
             if ratio is None:
                 continue
             rest = entire.without(Product(Fraction(1), (above,), (below,)))
@@ -73,14 +74,6 @@ def _logarithms(value: Value) -> tuple[Value, Value, Fraction] | None:
     if name != "log" or scale.above or scale.below:
         return None
     return of_f[0], of_g[0], scale.coefficient
-
-
-def _ratio(one: Polynomial, other: Polynomial) -> Fraction | None:
-    """Return how many times a polynomial is another one, when that is a number."""
-    if one.terms.keys() != other.terms.keys() or not other.terms:
-        return None
-    ratios = {number / other.terms[monomial] for monomial, number in one.terms.items()}
-    return ratios.pop() if len(ratios) == 1 else None
 
 
 RULES = [logarithmic_mean]

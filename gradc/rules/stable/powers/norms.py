@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from gradc.rules.algebra.parts import operands_of, parts
 from gradc.rules.engine import procedure, rule, stable
 from gradc.rules.stable.arithmetic.quotients import power_of
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant
+from gradc_ir.graphs.rearrange import peel, scalar_constant
 from gradc_ir.matching.pattern import Match
 
 INF = float("inf")
@@ -26,28 +27,27 @@ _DEPTH = 5
 
 def root_of_squares(total: Value, depth: int = _DEPTH) -> Value | None:
     """Return the root of a sum of squares and positive numbers as nested hypots, in its order."""
-    source, moves = peel(total)
-    name = source.op.name
+    name, operands = parts(total)
     power = power_of(total) if name == "mul" else None
     if power is not None and power[1] == 2 and power[2] > 0:
         return power[0] if power[2] == 1 else power[0] * math.sqrt(power[2])
-    number = scalar_constant(source)
+    number = scalar_constant(total)
     if number is not None and 0 < number < INF and total.type.dtype.is_float:
         return build.full_like(total, math.sqrt(number))
     if name != "add" or not depth:
         return None
-    parts = []
-    for operand in source.operands:
-        part = root_of_squares(rearrange(operand, moves), depth - 1)
-        if part is None:
+    roots = []
+    for operand in operands:
+        root = root_of_squares(operand, depth - 1)
+        if root is None:
             return None
-        parts.append(part)
-    return build.hypot(*parts)
+        roots.append(root)
+    return build.hypot(*roots)
 
 
 def _norm_of(total: Value) -> Value | None:
     """Return the root of a sum of two or more squares or a square and a number, else None."""
-    if peel(total)[0].op.name != "add":
+    if parts(total)[0] != "add":
         return None
     root = root_of_squares(total)
     return root if root is not None and root.op.name == "hypot" else None
@@ -108,10 +108,10 @@ class Component(NamedTuple):
 
 def _components(norm: Value) -> list[Component]:
     """Return what a norm is made of, hypots in it opened."""
-    source, moves = peel(norm)
-    if source.op.name != "hypot":
+    operands = operands_of(norm, "hypot")
+    if operands is None:
         return []
-    x, y = (rearrange(operand, moves) for operand in source.operands)
+    x, y = operands
     found: list[Component] = []
     for part, other in ((x, y), (y, x)):
         if scalar_constant(part) is None:
@@ -131,11 +131,9 @@ def _with_cosines(value: Value, components: list[Component], depth: int) -> Valu
     for component in components:
         if value is component.value:
             return component.cosine()
-    source, moves = peel(value)
-    name = source.op.name
+    name, operands = parts(value)
     if not depth or name not in ("mul", "div", "neg", "add", "sub"):
         return None
-    operands = [rearrange(operand, moves) for operand in source.operands]
     made = [_with_cosines(operand, components, depth - 1) for operand in operands]
     first = made[0]
     if name == "neg":
@@ -190,10 +188,7 @@ def over_norm(value: Value) -> Value | None:
 
 def _norms_below(value: Value, depth: int) -> tuple[list[Value], list[Value]]:
     """Return the norms that are factors of a value, and its other factors."""
-    source, moves = peel(value)
-    name = source.op.name
-    moved = source.operands if source.op.is_elementwise else ()
-    operands = [rearrange(operand, moves) for operand in moved]
+    name, operands = parts(value)
     if name == "hypot":
         return [value], []
     if name == "power":
@@ -225,11 +220,11 @@ def _norms_below(value: Value, depth: int) -> tuple[list[Value], list[Value]]:
 def times_over_norm(value: Value) -> Value | None:
     """Join a factor with the reciprocal of a norm that it is a component of."""
     for one, other in (value.operands, value.operands[::-1]):
-        source, moves = peel(other)
-        if source.op.name != "div":
+        sides = operands_of(other, "div")
+        if sides is None:
             continue
-        above, below = (rearrange(operand, moves) for operand in source.operands)
-        if scalar_constant(above) is not None and peel(below)[0].op.name == "hypot":
+        above, below = sides
+        if scalar_constant(above) is not None and parts(below)[0] == "hypot":
             made = with_cosines(one, below)
             if made is not None:
                 return above * made
@@ -255,9 +250,9 @@ def times_over_norm(value: Value) -> Value | None:
 def log_of_squares(value: Value) -> Value | None:
     """Take the exponent out of the logarithm of a square or of a sum of squares."""
     total = value.operands[0]
-    source, moves = peel(total)
-    if source.op.name == "mul" and source.operands[0] is source.operands[1]:
-        return 2 * build.log(build.abs(rearrange(source.operands[0], moves)))
+    factors = operands_of(total, "mul")
+    if factors is not None and factors[0] is factors[1]:
+        return 2 * build.log(build.abs(factors[0]))
     norm = _norm_of(total)
     if norm is None or _has_constant(norm):
         return None

@@ -11,7 +11,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from gradc.rules.algebra.factors import Product, cancelled, product, whole
-from gradc.rules.algebra.polynomial import ONE, exact_number, parts, polynomial
+from gradc.rules.algebra.parts import exact_number, parts
+from gradc.rules.algebra.polynomial import ONE, polynomial
 from gradc.rules.engine import procedure, stable
 from gradc.rules.stable.logarithms.means_of_exponentials import logarithm
 from gradc_ir import build

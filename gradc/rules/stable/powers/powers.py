@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gradc.rules.algebra.factors import Product, common_factors, either_way, product, whole
-from gradc.rules.algebra.polynomial import ONE, exact_number, parts
+from gradc.rules.algebra.parts import exact_number, parts
+from gradc.rules.algebra.polynomial import ONE
 from gradc.rules.engine import procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value

@@ -10,7 +10,8 @@ from fractions import Fraction
 from gradc.rules.algebra.cancellation import polynomial_difference
 from gradc.rules.algebra.difference_formulas import over
 from gradc.rules.algebra.factors import Product, cancelled, common_factors, product, whole
-from gradc.rules.algebra.polynomial import Polynomial, exact_number, parts, polynomial
+from gradc.rules.algebra.parts import exact_number, parts
+from gradc.rules.algebra.polynomial import Polynomial, polynomial
 from gradc.rules.algebra.split_differences import terms
 from gradc.rules.engine import procedure, stable
 from gradc_ir import build

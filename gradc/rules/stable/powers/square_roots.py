@@ -78,6 +78,5 @@ RULES = [
                    "select(eq(exp(?t), 0), exp(?t), sqrt(exp(?t)))) => exp(?t)"]),
     rule("sqrt-of-even-power", "sqrt(power(?x, ?c:const)) => power(abs(?x), ?c / 2)", stable,
          "the power over- and underflows although its root does not", when=_is_even,
-         build=lambda m: build.power(build.abs(m["x"]), m["c"] / 2),
          examples=["sqrt(power(?x, 6)) => power(abs(?x), 3.0)"], loss=1.0),
 ]  # fmt: skip

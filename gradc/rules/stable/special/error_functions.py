@@ -7,7 +7,8 @@ from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
-from gradc.rules.algebra.forms import operand_of, replace_factor
+from gradc.rules.algebra.forms import replace_factor
+from gradc.rules.algebra.parts import operand_of
 from gradc.rules.engine import Rule, procedure, rule, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
@@ -323,7 +324,6 @@ RULES = [
     rule("constant-minus-scaled-erfc", "sub(?d:const, mul(?c:const, erfc(?x))) => "
          "mul(?c, erfc(neg(?x)))", stable, "the difference cancels where erfc is nearly 2; for "
          "d = 2 c", when=_is_twice,
-         build=lambda m: m["c"] * build.erfc(-m["x"]),
          examples=["sub(1, mul(0.5, erfc(?x))) => mul(0.5, erfc(neg(?x)))"]),
     rule("log1p-erf", "log1p(erf(?x)) => log(add(1, erf(?x)))", stable,
          "erf rounds to -1 on the left, where the sum becomes erfc(-x)",

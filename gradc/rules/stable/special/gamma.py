@@ -8,26 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from gradc.rules.algebra.cancellation import as_product
 from gradc.rules.algebra.factors import Product, whole
-from gradc.rules.algebra.polynomial import Polynomial, exact_number, polynomial
+from gradc.rules.algebra.parts import Term, exact_number, operands_of, terms_of, total_of
+from gradc.rules.algebra.polynomial import Polynomial, polynomial
 from gradc.rules.algebra.split_differences import terms
 from gradc.rules.engine import procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.graphs.rearrange import peel, rearrange
+from gradc_ir.graphs.rearrange import peel
 
 INF = float("inf")
 _DEPTH = 6
-
-
-class Signed(NamedTuple):
-    """A term of a sum; ``plus`` or minus."""
-
-    value: Value
-    plus: bool
 
 
 @procedure(
@@ -49,7 +42,7 @@ class Signed(NamedTuple):
 )
 def log_gamma_difference(value: Value) -> Value | None:
     """Join two or three logarithms of gamma functions among the terms of a sum."""
-    terms = _terms(value, plus=True, depth=_DEPTH)
+    terms = terms_of(value, _DEPTH)
     for join in (_joined_triple, _joined_pair):
         for plus in (True, False):
             made = join(terms, plus)
@@ -58,27 +51,13 @@ def log_gamma_difference(value: Value) -> Value | None:
     return None
 
 
-def _terms(value: Value, plus: bool, depth: int) -> list[Signed]:
-    source, moves = peel(value)
-    name = source.op.name
-    if depth and name in ("add", "sub"):
-        left, right = (rearrange(operand, moves) for operand in source.operands)
-        return [
-            *_terms(left, plus, depth - 1),
-            *_terms(right, plus == (name == "add"), depth - 1),
-        ]
-    if depth and name == "neg":
-        return _terms(rearrange(source.operands[0], moves), not plus, depth - 1)
-    return [Signed(value, plus)]
-
-
-def _joined_triple(terms: list[Signed], plus: bool) -> Value | None:
+def _joined_triple(terms: list[Term], plus: bool) -> Value | None:
     """Join ``lgamma(s) - lgamma(a) - lgamma(b)``, of which two may be joined, or minus that."""
     for top in terms:
         if top.plus is not plus:
             continue
-        whole, pair = _operands(top.value, "lgamma"), _operands(top.value, "log_poch")
-        steps: list[tuple[list[Signed], Value, Value]] = []
+        whole, pair = operands_of(top.value, "lgamma"), operands_of(top.value, "log_poch")
+        steps: list[tuple[list[Term], Value, Value]] = []
         if whole is not None:
             total = polynomial(whole[0])
         elif pair is not None and peel(pair[0])[0].op.name != "select":
@@ -96,10 +75,10 @@ def _joined_triple(terms: list[Signed], plus: bool) -> Value | None:
     return None
 
 
-def _joined_pair(terms: list[Signed], plus: bool) -> Value | None:
+def _joined_pair(terms: list[Term], plus: bool) -> Value | None:
     """Join ``lgamma(s) - lgamma(a)``, or minus that."""
     for top in terms:
-        whole = _operands(top.value, "lgamma")
+        whole = operands_of(top.value, "lgamma")
         if top.plus is not plus or whole is None:
             continue
         for other, argument in _others(terms, plus):
@@ -109,19 +88,12 @@ def _joined_pair(terms: list[Signed], plus: bool) -> Value | None:
     return None
 
 
-def _others(terms: list[Signed], plus: bool) -> Iterator[tuple[Signed, Value]]:
+def _others(terms: list[Term], plus: bool) -> Iterator[tuple[Term, Value]]:
     """Yield the terms of the other sign that are lgamma, with their arguments."""
     for term in terms:
-        argument = _operands(term.value, "lgamma")
+        argument = operands_of(term.value, "lgamma")
         if term.plus is not plus and argument is not None:
             yield term, argument[0]
-
-
-def _operands(value: Value, name: str) -> tuple[Value, ...] | None:
-    source, moves = peel(value)
-    if source.op.name != name:
-        return None
-    return tuple(rearrange(operand, moves) for operand in source.operands)
 
 
 def _difference(left: Polynomial, part: Value) -> Value | None:
@@ -154,16 +126,13 @@ def _triple(a: Value, from_a: Value, b: Value, from_b: Value) -> Value:
     return difference - build.apply("lgamma", other)
 
 
-def _sum(terms: list[Signed], joined: list[Signed], made: Value, plus: bool) -> Value:
+def _sum(terms: list[Term], joined: list[Term], made: Value, plus: bool) -> Value:
     """Return the sum in its order, with one value in place of the joined terms."""
     left = list(terms)
     for term in joined[1:]:
         left.remove(term)
-    left[left.index(joined[0])] = Signed(made, plus)
-    total = left[0].value if left[0].plus else -left[0].value
-    for term in left[1:]:
-        total = (build.add if term.plus else build.sub)(total, term.value)
-    return total
+    left[left.index(joined[0])] = Term(made, plus)
+    return total_of(left)
 
 
 @procedure(
@@ -189,7 +158,7 @@ def digamma_difference(value: Value) -> Value | None:
         return None
     for one in dict.fromkeys(first.above):
         for other in dict.fromkeys(second.above):
-            x, y = _operands(one, "digamma"), _operands(other, "digamma")
+            x, y = operands_of(one, "digamma"), operands_of(other, "digamma")
             if x is None or y is None or one is other:
                 continue
             rest = first.without(whole(one))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from gradc.tracing.building.by_name import array, known, number, numpy, refuse
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import SymbolicSize
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.numpy.create import creation
 from gradc.tracing.numpy.shape import shaping
@@ -18,7 +18,7 @@ from gradc.tracing.registry.dispatch import wrap_known
 from gradc.tracing.registry.numpy_function import numpy_function
 
 
-def _of_numbers(name: str) -> Callable[..., Any]:
+def _of_numbers(name: str) -> AnyFunction:
     """Return what records a function of numbers: a symbolic size has to become a number first."""
     original = getattr(np, name)
 
@@ -27,7 +27,6 @@ def _of_numbers(name: str) -> Callable[..., Any]:
         named = {key: _plain(value, f"np.{name}") for key, value in options.items()}
         return wrap_known(original(*plain, **named), [])
 
-    record.__doc__ = f"Record ``np.{name}``."
     parameters = inspect.signature(original).parameters.values()
     record.__signature__ = inspect.Signature(list(parameters))  # type: ignore[attr-defined]
     return record
@@ -51,7 +50,7 @@ for _name in (
 
 
 @numpy_function("mask_indices", value_only=True)
-def mask_indices(n: Any, mask_func: Callable[..., Any], k: Any = 0) -> Any:
+def mask_indices(n: Any, mask_func: AnyFunction, k: Any = 0) -> Any:
     """Record ``np.mask_indices``."""
     mask = mask_func(array(np.ones((number(n, "np.mask_indices"),) * 2, int)), k)
     return tuple(array(part) for part in np.nonzero(known(mask, "np.mask_indices")))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.building.axes import index_along
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer, cast, stacked
 from gradc.tracing.core.materialise import identity
@@ -148,8 +149,7 @@ def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tracer:
     if rows == columns and k == 0:
         return make(running(), identity(rows, wanted))
     shape = (rows, columns)
-    down = build.broadcast(build.iota(DType.I64, rows), shape, (0,))
-    across = build.broadcast(build.iota(DType.I64, columns), shape, (1,))
+    down, across = index_along(shape, 0), index_along(shape, 1)
     return make(running(), build.cast(build.eq(down + k, across), wanted))
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from gradc.tracing.building.axes import one_axis
 from gradc.tracing.building.by_name import array, known, number, numpy
 from gradc.tracing.building.elementwise import common_shape
 from gradc.tracing.core.promote import common_dtype, kind, supported
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import as_integer
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.numpy.create import creation
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
@@ -96,8 +97,7 @@ def meshgrid(
     if indexing == "xy" and rank > 1:
         places[:2] = [1, 0]
     grid = [
-        shaping.reshape(shaping.ravel(x), tuple(-1 if i == place else 1 for i in range(rank)))
-        for x, place in zip(xi, places)
+        shaping.reshape(shaping.ravel(x), one_axis(place, rank)) for x, place in zip(xi, places)
     ]
     if not sparse:
         grid = list(broadcast_arrays(*grid))
@@ -120,7 +120,7 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     rows = []
     for axis, size in enumerate(shape):
         places = array(numpy.arange(size, dtype=supported(dtype).numpy))
-        row = places.reshape(tuple(-1 if i == axis else 1 for i in range(rank)))
+        row = places.reshape(one_axis(axis, rank))
         rows.append(row if sparse else shaping.broadcast_to(row, shape))
     return tuple(rows) if sparse else shaping.stack(rows, 0)
 
@@ -136,19 +136,17 @@ def ix_(*args: Any) -> tuple[Any, ...]:
             raise shape_error("np.ix_ takes vectors", found=f"{index.type}")
         if index.dtype == np.bool_:
             index = array(np.flatnonzero(known(index, "np.ix_")))
-        found.append(index.reshape(tuple(-1 if i == axis else 1 for i in range(rank))))
+        found.append(index.reshape(one_axis(axis, rank)))
     return tuple(found)
 
 
 @numpy_function("fromfunction")
-def fromfunction(
-    function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
-) -> Any:
+def fromfunction(function: AnyFunction, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
     """Record ``np.fromfunction``: a function of the grids of indices."""
     return function(*array(indices(shape, dtype)), **kwargs)
 
 
-def _indices_from(name: str) -> Callable[..., Any]:
+def _indices_from(name: str) -> AnyFunction:
     """Return what records ``np.diag_indices_from`` and its like: they need the shape only."""
 
     def record(arr: Any, k: int = 0) -> tuple[Any, ...]:
@@ -157,7 +155,6 @@ def _indices_from(name: str) -> Callable[..., Any]:
         found = getattr(np, name)(np.broadcast_to(0.0, shape), *extra)
         return tuple(array(part) for part in found)
 
-    record.__doc__ = f"Record ``np.{name}``."
     return record
 
 

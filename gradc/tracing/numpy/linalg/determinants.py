@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradc.tracing.building.axes import index_along
 from gradc.tracing.building.call_node import unless_not_asked, with_rules
 from gradc.tracing.numpy.linalg.factorisations import named
-from gradc.tracing.numpy.linalg.stacks import Stacks
+from gradc.tracing.numpy.linalg.stacks import one_stack
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
@@ -25,16 +26,14 @@ from gradc_ir.graphs.matrices import (
 @numpy_function("linalg.det")
 def det(a: Any) -> Any:
     """Record ``np.linalg.det``."""
-    stacks = Stacks("np.linalg.det", a)
-    (x,) = stacks.matrices(square=True)
+    stacks, x = one_stack("np.linalg.det", a, square=True)
     return stacks.result(determinant(x))
 
 
 @numpy_function("linalg.slogdet")
 def slogdet(a: Any) -> Any:
     """Record ``np.linalg.slogdet``: sign 0 and -inf where a matrix is singular."""
-    stacks = Stacks("np.linalg.slogdet", a)
-    (x,) = stacks.matrices(square=True)
+    stacks, x = one_stack("np.linalg.slogdet", a, square=True)
     return named("SlogdetResult", *map(stacks.result, sign_and_logarithm(x)))
 
 
@@ -164,9 +163,7 @@ def _products_before(v: Value, reverse: bool = False) -> Value:
     others = build.broadcast(v, shape, (*range(rank - 1), rank))
     # below the diagonal are the elements before, transposed those after
     ones = build.ones_like(others)
-    index = build.iota(DType.I64, v.type.shape[-1])
-    row = build.broadcast(index, shape, (rank - 1,))
-    column = build.broadcast(index, shape, (rank,))
+    row, column = index_along(shape, rank - 1), index_along(shape, rank)
     kept = build.lt(row, column) if reverse else build.lt(column, row)
     return build.reduce_prod(build.select(kept, others, ones), (rank,))
 
@@ -175,9 +172,7 @@ def _products_between(v: Value) -> Value:
     """Return the matrix of products of the elements strictly between row and column."""
     shape = (*v.type.shape, v.type.shape[-1])
     rank = v.type.rank
-    index = build.iota(DType.I64, v.type.shape[-1])
-    row = build.broadcast(index, shape, (rank - 1,))
-    column = build.broadcast(index, shape, (rank,))
+    row, column = index_along(shape, rank - 1), index_along(shape, rank)
     # element k of row i multiplies the product so far by v[k - 1], from k = i + 2 on
     before = _shifted(v)
     steps = build.select(

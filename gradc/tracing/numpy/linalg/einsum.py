@@ -126,32 +126,38 @@ def _check_sizes(text: str, inputs: list[str], tracers: list[Tracer]) -> None:
 
 def _rearranged(x: Tracer, labels: str, result: str) -> Tracer:
     """Return the view NumPy gives where nothing is summed: diagonals, axes in another order."""
-    for label in dict.fromkeys(labels):
-        axes = tuple(axis for axis, other in enumerate(labels) if other == label)
-        if len(axes) > 1:
-            size = x.type.shape[axes[0]]
-            if any(x.type.shape[axis] != size for axis in axes):
-                raise _wrong(labels, f"the sizes of the repeated label {label} differ")
-            rest = tuple(n for axis, n in enumerate(x.type.shape) if axis not in axes)
-            indices = (build.iota(DType.I64, size),) * len(axes)
-            x = make_view(x, Element(indices, axes), (size, *rest))
-            labels = label + "".join(other for other in labels if other != label)
+    while axes := _repeated(x.type.shape, labels):
+        size = x.type.shape[axes[0]]
+        rest = tuple(n for axis, n in enumerate(x.type.shape) if axis not in axes)
+        indices = (build.iota(DType.I64, size),) * len(axes)
+        x = make_view(x, Element(indices, axes), (size, *rest))
+        labels = _once_in_front(labels, axes)
     order = tuple(labels.index(label) for label in result)
     return make_view(x, Permuted(order), tuple(x.type.shape[axis] for axis in order))
 
 
 def _diagonals(x: Value, labels: str) -> tuple[Value, str]:
     """Take the diagonal of axes with the same label."""
-    for label in dict.fromkeys(labels):
-        axes = tuple(axis for axis, other in enumerate(labels) if other == label)
-        if len(axes) > 1:
-            size = x.type.shape[axes[0]]
-            if any(x.type.shape[axis] != size for axis in axes):
-                raise _wrong(labels, f"the sizes of the repeated label {label} differ")
-            indices = [build.iota(DType.I64, size)] * len(axes)
-            x = build.gather(x, indices, axes)
-            labels = label + "".join(other for other in labels if other != label)
+    while axes := _repeated(x.type.shape, labels):
+        indices = [build.iota(DType.I64, x.type.shape[axes[0]])] * len(axes)
+        x = build.gather(x, indices, axes)
+        labels = _once_in_front(labels, axes)
     return x, labels
+
+
+def _repeated(shape: tuple[Size, ...], labels: str) -> tuple[int, ...]:
+    """Return the axes of the first label that is repeated, none when all are different."""
+    for label in labels:
+        axes = tuple(axis for axis, other in enumerate(labels) if other == label)
+        if len({shape[axis] for axis in axes}) > 1:
+            raise _wrong(labels, f"the sizes of the repeated label {label} differ")
+        if len(axes) > 1:
+            return axes
+    return ()
+
+
+def _once_in_front(labels: str, axes: tuple[int, ...]) -> str:
+    return labels[axes[0]] + "".join(a for axis, a in enumerate(labels) if axis not in axes)
 
 
 def _next_pair(terms: list[tuple[Value, str]], result: str) -> tuple[int, int]:

@@ -14,7 +14,7 @@ import numpy as np
 from gradc.tracing.building.by_name import refuse
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.numpy.linalg.completing import completed
-from gradc.tracing.numpy.linalg.stacks import Stacks
+from gradc.tracing.numpy.linalg.stacks import Stacks, one_stack
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
@@ -36,8 +36,7 @@ def named(name: str, *parts: Any) -> Any:
 @numpy_function("linalg.cholesky")
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """Record ``np.linalg.cholesky``: nan where a matrix is not positive definite."""
-    stacks = Stacks("np.linalg.cholesky", a)
-    (x,) = stacks.matrices(square=True)
+    stacks, x = one_stack("np.linalg.cholesky", a, square=True)
     if upper:
         return stacks.result(transposed(build.cholesky(transposed(x))))
     return stacks.result(build.cholesky(x))
@@ -46,8 +45,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
 @numpy_function("linalg.qr")
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Record ``np.linalg.qr``."""
-    stacks = Stacks("np.linalg.qr", a)
-    (x,) = stacks.matrices()
+    stacks, x = one_stack("np.linalg.qr", a)
     if mode not in ("reduced", "complete", "r"):
         raise refuse(f"np.linalg.qr with mode={mode!r}", 'write mode="reduced"')
     q, r = complete_qr(x) if mode == "complete" else build.qr(x)
@@ -91,8 +89,7 @@ def svd(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
     """Record ``np.linalg.svd``."""
-    stacks = Stacks("np.linalg.svd", a)
-    (x,) = stacks.matrices(square=hermitian)
+    stacks, x = one_stack("np.linalg.svd", a, square=hermitian)
     if not compute_uv:
         return stacks.result(singular_values(x, hermitian))
     parts = vectors_and_values(x, full_matrices, hermitian)
@@ -136,6 +133,5 @@ def _chosen(w: Value, order: Value) -> Value:
 @numpy_function("linalg.svdvals")
 def svdvals(x: Any, /) -> Any:
     """Record ``np.linalg.svdvals``."""
-    stacks = Stacks("np.linalg.svdvals", x)
-    (value,) = stacks.matrices()
+    stacks, value = one_stack("np.linalg.svdvals", x)
     return stacks.result(singular_values(value))

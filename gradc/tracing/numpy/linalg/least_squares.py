@@ -16,9 +16,9 @@ from gradc.tracing.building.by_name import array, known, numpy, refuse
 from gradc.tracing.building.call_node import Rules, rules, types_of, unless_not_asked
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.numpy.linalg.factorisations import singular_values
-from gradc.tracing.numpy.linalg.matrix_norms import norm
+from gradc.tracing.numpy.linalg.norms import norm
 from gradc.tracing.numpy.linalg.solving import inverse
-from gradc.tracing.numpy.linalg.stacks import Stacks, as_column
+from gradc.tracing.numpy.linalg.stacks import Stacks, as_column, one_stack
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core import sizes
@@ -161,8 +161,7 @@ def fraction(given: Any, what: str) -> float | None:
 @numpy_function("linalg.pinv")
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
     """Record ``np.linalg.pinv``."""
-    stacks = Stacks("np.linalg.pinv", a)
-    (x,) = stacks.matrices(square=hermitian)
+    stacks, x = one_stack("np.linalg.pinv", a, square=hermitian)
     if rcond is not None and rtol is not np._NoValue:
         raise trace_error("np.linalg.pinv takes rcond or rtol, not both")
     given = (1e-15 if rtol is np._NoValue else rtol) if rcond is None else rcond
@@ -239,8 +238,7 @@ def _constant(least: float) -> Cutoff:
 @numpy_function("linalg.cond")
 def cond(x: Any, p: Any = None) -> Any:
     """Record ``np.linalg.cond``: infinite for singular matrices."""
-    stacks = Stacks("np.linalg.cond", x)
-    (value,) = stacks.matrices(square=p not in (None, 2, -2))
+    stacks, value = one_stack("np.linalg.cond", x, square=p not in (None, 2, -2))
     if p in (None, 2, -2):
         s = array(stacks.result(singular_values(value)))
         found = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
@@ -249,5 +247,5 @@ def cond(x: Any, p: Any = None) -> Any:
         sides = [norm(part, p, (-2, -1)) for part in (matrix, other)]
         found = sides[0] * sides[1]
     unknown = numpy.any(numpy.isnan(array(x)), axis=(-2, -1))
-    failed = numpy.logical_and(numpy.isnan(found), numpy.logical_not(unknown))
+    failed = numpy.isnan(found) & ~unknown
     return numpy.where(failed, np.asarray(np.inf, found.dtype), found)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gradc.tracing.building.by_name import array, number, numpy
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import as_integer
-from gradc.tracing.numpy.linalg.stacks import Stacks, as_column, from_column
+from gradc.tracing.numpy.linalg.stacks import Stacks, as_column, from_column, one_stack
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
@@ -25,25 +26,26 @@ def solve(a: Any, b: Any) -> Any:
     """
     stacks = Stacks("np.linalg.solve", a, b)
     matrix, right = stacks.values
-    return stacks.result(solution(stacks, matrix, right))
+    return stacks.result(with_columns(stacks, matrix, right, build.solve))
 
 
-def solution(stacks: Stacks, matrix: Value, right: Value, *, transposed: bool = False) -> Value:
-    """Return the solution for right-hand sides that are one vector, or matrices."""
+def with_columns(
+    stacks: Stacks, matrix: Value, right: Value, solved: Callable[[Value, Value], Value]
+) -> Value:
+    """Return the solutions for one vector on the right, or for matrices of columns."""
     stacks.check(matrix, square=True)
     if not right.type.rank:
         raise stacks.failure("the right-hand side has to be a vector or a matrix")
     columns = as_column(right) if right.type.rank == 1 else right
     stacks.match(matrix.type.shape[-1], columns.type.shape[-2], "the right-hand side does not fit")
-    found = build.solve(*stacks.together(matrix, columns), transposed=transposed)
+    found = solved(*stacks.together(matrix, columns))
     return from_column(found) if right.type.rank == 1 else found
 
 
 @numpy_function("linalg.inv")
 def inv(a: Any) -> Any:
     """Record ``np.linalg.inv``: nan where a matrix is singular."""
-    stacks = Stacks("np.linalg.inv", a)
-    (x,) = stacks.matrices(square=True)
+    stacks, x = one_stack("np.linalg.inv", a, square=True)
     return stacks.result(inverse(x))
 
 

@@ -72,6 +72,14 @@ class Stacks:
         return make(running(), value)
 
 
+def one_stack(
+    name: str, a: Any, *, square: bool = False, double: bool = True
+) -> tuple[Stacks, Value]:
+    """Return the argument of a function of matrices, and its value."""
+    stacks = Stacks(name, a, double=double)
+    return stacks, stacks.matrices(square=square)[0]
+
+
 def spread(x: Value, stack: tuple[Size, ...]) -> Value:
     """Return matrices repeated to a stack."""
     return build.broadcast_to(x, (*stack, *x.type.shape[-2:]))

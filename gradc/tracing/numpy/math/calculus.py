@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.building.axes import along, axes_of, position
+from gradc.tracing.building.axes import along, axes_of, index_along, one_axis, position
 from gradc.tracing.building.by_name import array, number, numpy, refuse
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
@@ -17,7 +17,6 @@ from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.sizes import Size
-from gradc_ir.core.types import DType
 
 # The series of sin(y) / y in y*y up to |y| = 1, exact to the last bit of float64.
 _SINC = [(-1) ** k / math.factorial(2 * k + 1) for k in range(10)]
@@ -115,7 +114,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
         places = array(x)
         if places.ndim == 1:
             step = array(shaping.diff(places))
-            step = step.reshape(tuple(-1 if i == axis else 1 for i in range(heights.ndim)))
+            step = step.reshape(one_axis(axis, heights.ndim))
         else:
             step = shaping.diff(places, 1, axis)
     later, earlier = heights[along(axis, slice(1, None))], heights[along(axis, slice(None, -1))]
@@ -164,9 +163,7 @@ def _correlated(x: Any, y: Any, mode: str, name: str) -> Any:
     else:
         before, count = width // 2, size
     windows = (count, width)
-    places = build.broadcast(build.iota(DType.I64, count), windows, (0,))
-    offsets = build.broadcast(build.iota(DType.I64, width), windows, (1,))
-    index = places + offsets
+    index = index_along(windows, 0) + index_along(windows, 1)
     if mode == "valid":
         value = contracted(build.gather(left, (index,), (0,)), right, "ab", "b", "a")
         return make(running(), value)
@@ -207,7 +204,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.p
     steps = array(shaping.diff(x, 1, axis))
     high = period / 2
     folded = (steps + high) % period - high
-    edge = numpy.logical_and(numpy.equal(folded, -high), numpy.greater(steps, 0))
+    edge = numpy.equal(folded, -high) & numpy.greater(steps, 0)
     change = numpy.where(edge, high, folded) - steps
     limit = high if discont is None else discont
     change = numpy.where(numpy.less(numpy.abs(steps), limit), 0, change)

@@ -8,15 +8,12 @@ import numpy as np
 
 from gradc.tracing.building.by_name import array, numpy
 from gradc.tracing.building.elementwise import Elementwise, elementwise
+from gradc.tracing.core.as_tracer import lists_as_tracers
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 
 INFINITY = float("inf")
-
-
-def _arrays(*operands: Any) -> list[Any]:
-    return [array(x) if isinstance(x, list | tuple) else x for x in operands]
 
 
 @numpy_function("fix", out=1, value_only=True, masked="elementwise")
@@ -53,7 +50,7 @@ _FRACTION = Elementwise("modf", np.fabs, _fraction)
 @numpy_function("modf")
 def modf(x: Any) -> tuple[Any, Any]:
     """Record ``np.modf``: fraction and whole part, both with the sign of x."""
-    (given,) = _arrays(x)
+    (given,) = lists_as_tracers([x])
     return elementwise(_FRACTION, [given]), elementwise(_WHOLE, [given])
 
 
@@ -108,7 +105,7 @@ _EXPONENT = Elementwise("frexp", np.fabs, _exponent)
 @numpy_function("frexp")
 def frexp(x: Any) -> tuple[Any, Any]:
     """Record ``np.frexp``: m in [0.5, 1) and an integer e with ``x == m * 2**e``."""
-    (given,) = _arrays(x)
+    (given,) = lists_as_tracers([x])
     exponent = elementwise(_EXPONENT, [given])
     return elementwise(_MANTISSA, [given]), array(exponent).astype(np.int32)
 
@@ -127,7 +124,7 @@ _SHIFTED = Elementwise("ldexp", np.ldexp, _shifted)
 @numpy_function("ldexp")
 def ldexp(x1: Any, x2: Any) -> Any:
     """Record ``np.ldexp``: ``x1 * 2**x2`` for integers x2, rounded once."""
-    return elementwise(_SHIFTED, _arrays(x1, x2))
+    return elementwise(_SHIFTED, lists_as_tracers([x1, x2]))
 
 
 def logaddexp2(x: Value, y: Value) -> Value:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gradc.tracing.building.by_name import array, number, numpy, refuse
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.numpy.math.calculus import convolve
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
@@ -24,7 +24,7 @@ def polyval(p: Any, x: Any) -> Any:
     return found
 
 
-def _combined(name: str) -> Callable[..., Any]:
+def _combined(name: str) -> AnyFunction:
     def record(a1: Any, a2: Any) -> Any:
         left, right = (numpy.atleast_1d(array(part)) for part in (a1, a2))
         missing = number(right.shape[0], f"np.poly{name}") - number(left.shape[0], f"np.poly{name}")
@@ -32,7 +32,6 @@ def _combined(name: str) -> Callable[..., Any]:
         right = _raised(right, max(-missing, 0))
         return getattr(numpy, "add" if name == "add" else "subtract")(left, right)
 
-    record.__doc__ = f"Record ``np.poly{name}``."
     return record
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from gradc.tracing.building.by_name import array, number, numpy
 from gradc.tracing.building.elementwise import Elementwise, elementwise
+from gradc.tracing.core.as_tracer import lists_as_tracers
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.registry.numpy_function import numpy_function
@@ -57,7 +58,7 @@ def _fmod(x: Value, y: Value) -> Value:
 @numpy_function("fmod", masked="elementwise")
 def fmod(x1: Any, x2: Any) -> Any:
     """Record ``np.fmod``: the remainder with the sign of the dividend."""
-    return elementwise(_FMOD, [array(x) if isinstance(x, list | tuple) else x for x in (x1, x2)])
+    return elementwise(_FMOD, lists_as_tracers((x1, x2)))
 
 
 _FMOD = Elementwise("fmod", np.fmod, _fmod)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradc.tracing.building.by_name import array, number, numpy
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
@@ -95,7 +96,7 @@ def _vandermonde(
     return shaping.stack(columns, -1)
 
 
-def _value_of(name: str, family: Family) -> Callable[..., Any]:
+def _value_of(name: str, family: Family) -> AnyFunction:
     def record(x: Any, c: Any, tensor: bool = True) -> Any:
         points, coefficients, count = _prepared(x, c, tensor, name)
         if count == 1:
@@ -105,15 +106,13 @@ def _value_of(name: str, family: Family) -> Callable[..., Any]:
             a, b = family.fold(count + 2 - place, points, coefficients[-place], a, b)
         return a + b * family.first(points)
 
-    record.__doc__ = f"Record ``np.{name}``, by Clenshaw's summation."
     return record
 
 
-def _matrix_of(name: str, family: Family) -> Callable[..., Any]:
+def _matrix_of(name: str, family: Family) -> AnyFunction:
     def record(x: Any, deg: Any) -> Any:
         return _vandermonde(x, deg, family.first, family.step)
 
-    record.__doc__ = f"Record ``np.{name}``."
     return record
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradc.tracing.building.axes import truth
 from gradc.tracing.building.elementwise import Elementwise, elementwise
-from gradc.tracing.core.as_tracer import as_tracer
+from gradc.tracing.core.as_tracer import lists_as_tracers
 from gradc.tracing.core.source import dtype_error
 from gradc.tracing.numpy.math.number_parts import INFINITY, logaddexp2, whole
 from gradc.tracing.registry.numpy_function import numpy_function
@@ -27,8 +27,7 @@ def ufunc(op: Callable[..., Value], *names: str, value_only: bool = False) -> No
     RULES.update(dict.fromkeys(names, rule))
 
     def record(*operands: Any) -> Any:
-        arrays = [as_tracer(x) if isinstance(x, list | tuple) else x for x in operands]
-        return elementwise(rule, arrays)
+        return elementwise(rule, lists_as_tracers(operands))
 
     numpy_function(*names, value_only=value_only)(record)
 

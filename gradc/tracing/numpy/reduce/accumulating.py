@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradc.tracing.building.axes import along, position
+from gradc.tracing.building.axes import along, one_axis, position
 from gradc.tracing.building.by_name import array, number, numpy
 from gradc.tracing.core.promote import supported
 from gradc.tracing.core.state import running
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.numpy.reduce.ignoring_nan import without_nan
 from gradc.tracing.numpy.select import choosing
@@ -26,10 +27,7 @@ from gradc_ir.errors import ShapeError
 
 def accumulate(name: str, a: Any, axis: Any, dtype: Any = None, title: str = "") -> Any:
     """Return the running results of a binary function along an axis; None flattens."""
-    x = array(a)
-    if axis is None:
-        x, axis = array(shaping.ravel(x)), 0
-    axis = position(axis, x.ndim)
+    x, axis = shaping.flat_without_axis(a, axis)
     if dtype is not None:
         x = x.astype(supported(dtype).numpy)
     elif name in ("add", "multiply") and x.dtype.kind in "bi":
@@ -58,11 +56,11 @@ def _by_doubling(name: str, x: Any, axis: int, title: str) -> Any:
 
 
 def _not_below(x: Any, best: Any) -> Any:
-    return numpy.logical_and(numpy.logical_not(numpy.less_equal(x, best)), _is_number(best))
+    return ~numpy.less_equal(x, best) & _is_number(best)
 
 
 def _not_above(x: Any, best: Any) -> Any:
-    return numpy.logical_and(numpy.logical_not(numpy.greater_equal(x, best)), _is_number(best))
+    return ~numpy.greater_equal(x, best) & _is_number(best)
 
 
 def _is_number(x: Any) -> Any:
@@ -70,15 +68,15 @@ def _is_number(x: Any) -> Any:
 
 
 def _first_number(x: Any, best: Any) -> Any:
-    return numpy.logical_and(_is_number(x), numpy.logical_not(_is_number(best)))
+    return _is_number(x) & ~_is_number(best)
 
 
 # whether an element is better than the best before it; a nan is the best of all, or of none
 _RECORDS: dict[str, Callable[[Any, Any], Any]] = {
     "maximum": _not_below,
     "minimum": _not_above,
-    "fmax": lambda x, best: numpy.logical_or(numpy.greater(x, best), _first_number(x, best)),
-    "fmin": lambda x, best: numpy.logical_or(numpy.less(x, best), _first_number(x, best)),
+    "fmax": lambda x, best: numpy.greater(x, best) | _first_number(x, best),
+    "fmin": lambda x, best: numpy.less(x, best) | _first_number(x, best),
 }
 
 
@@ -87,9 +85,9 @@ def _record_places(name: str, x: Any, best: Any, axis: int) -> Any:
     earlier, later = best[along(axis, slice(None, -1))], x[along(axis, slice(1, None))]
     first = numpy.ones_like(x[along(axis, slice(None, 1))], dtype=bool)
     new = array(shaping.concatenate([first, _RECORDS[name](later, earlier)], axis))
-    shape = tuple(-1 if i == axis else 1 for i in range(x.ndim))
+    shape = one_axis(axis, x.ndim)
     places = array(numpy.arange(x.shape[axis])).reshape(shape)
-    kept = array(numpy.logical_not(new)).astype("int64")
+    kept = array(~new).astype("int64")
     return make(running(), build.recurrence(read(kept), read(numpy.where(new, places, 0)), axis))
 
 
@@ -117,7 +115,7 @@ def nancumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     return cumprod(without_nan(a, 1)[0], axis, dtype)
 
 
-def _cumulative(run: Callable[..., Any], unit: int) -> Callable[..., Any]:
+def _cumulative(run: AnyFunction, unit: int) -> AnyFunction:
     def record(x: Any, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
         given = array(x)
         if axis is None and given.ndim > 1:
@@ -129,7 +127,6 @@ def _cumulative(run: Callable[..., Any], unit: int) -> Callable[..., Any]:
         shape = (*found.shape[:axis], 1, *found.shape[axis + 1 :])
         return shaping.concatenate([numpy.full(shape, unit, dtype=found.dtype), found], axis)
 
-    record.__doc__ = "Record ``np.cumulative_sum`` or ``np.cumulative_prod``."
     return record
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.building.axes import one_axis
 from gradc.tracing.building.by_name import array, number, numpy, refuse
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import is_integer
@@ -98,7 +99,7 @@ def _in_boxes(
     for x, edges in zip(coordinates, every):
         cells, here = _cells(x, edges)
         flat = flat * _bins(edges) + cells
-        inside = numpy.logical_and(inside, here)
+        inside = inside & here
         boxes *= _bins(edges)
     weight = None if weights is None else array(weights).astype(np.float64)
     summed = _summed(flat, inside, boxes, weight).astype(np.float64)
@@ -106,7 +107,7 @@ def _in_boxes(
     if density:
         total = numpy.sum(counts)
         for axis, edges in enumerate(every):
-            shape = tuple(-1 if i == axis else 1 for i in np.arange(count))
+            shape = one_axis(axis, count)
             counts = counts / array(numpy.diff(edges)).reshape(shape)
         counts = counts / total
     return counts, every
@@ -152,7 +153,7 @@ def _cells(x: Any, edges: Any) -> tuple[Any, Any]:
     place = array(searchsorted(edges, x, "right")) - 1
     last = edges[-1]
     place = numpy.where(numpy.equal(x, last), _bins(edges) - 1, place)
-    inside = numpy.logical_and(numpy.less_equal(edges[0], x), numpy.less_equal(x, last))
+    inside = numpy.less_equal(edges[0], x) & numpy.less_equal(x, last)
     return place, inside
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from gradc.tracing.building.axes import position
 from gradc.tracing.building.by_name import array, numpy
-from gradc.tracing.numpy.reduce import statistics
+from gradc.tracing.core.table import AnyFunction
+from gradc.tracing.numpy.reduce import reductions
 from gradc.tracing.registry.numpy_function import numpy_function
 
 NAN = float("nan")
@@ -24,22 +25,18 @@ def without_nan(a: Any, other: float) -> tuple[Any, Any]:
     return numpy.where(present, x, np.asarray(other, x.dtype)[()]), present
 
 
-@numpy_function("nansum", out=3)
-def nansum(
-    a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None,
-    where: Any = True,
-) -> Any:  # fmt: skip
-    """Record ``np.nansum``."""
-    return statistics.sum(without_nan(a, 0)[0], axis, dtype, keepdims, initial, where)
+def _total(function: AnyFunction, unit: int) -> AnyFunction:
+    def record(
+        a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None,
+        where: Any = True,
+    ) -> Any:  # fmt: skip
+        return function(without_nan(a, unit)[0], axis, dtype, keepdims, initial, where)
+
+    return record
 
 
-@numpy_function("nanprod", out=3)
-def nanprod(
-    a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None,
-    where: Any = True,
-) -> Any:  # fmt: skip
-    """Record ``np.nanprod``."""
-    return statistics.prod(without_nan(a, 1)[0], axis, dtype, keepdims, initial, where)
+numpy_function("nansum", out=3)(_total(reductions.sum, 0))
+numpy_function("nanprod", out=3)(_total(reductions.prod, 1))
 
 
 @numpy_function("nanmean", out=3)
@@ -47,8 +44,8 @@ def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False)
     """Record ``np.nanmean``."""
     x, present = without_nan(a, 0)
     if present is None:
-        return statistics.mean(x, axis, dtype, keepdims)
-    total = array(statistics.sum(x, axis, dtype, keepdims))
+        return reductions.mean(x, axis, dtype, keepdims)
+    total = array(reductions.sum(x, axis, dtype, keepdims))
     return total / array(numpy.sum(present, axis=axis, keepdims=keepdims)).astype(total.dtype)
 
 
@@ -59,8 +56,8 @@ def nanvar(
     """Record ``np.nanvar``: nan where no more than ``ddof`` elements are left."""
     x, present = without_nan(a, 0)
     if present is None:
-        return statistics.var(x, axis, dtype, ddof, keepdims)
-    found = array(statistics.var(x, axis, dtype, ddof, keepdims, present))
+        return reductions.var(x, axis, dtype, ddof, keepdims)
+    found = array(reductions.var(x, axis, dtype, ddof, keepdims, present))
     count = numpy.sum(present, axis=axis, keepdims=keepdims)
     return numpy.where(numpy.greater(count, ddof), found, np.asarray(NAN, found.dtype)[()])
 
@@ -70,10 +67,10 @@ def nanstd(
     a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False
 ) -> Any:
     """Record ``np.nanstd``."""
-    return statistics.root(array(nanvar(a, axis, dtype, ddof, keepdims)))
+    return reductions.root(array(nanvar(a, axis, dtype, ddof, keepdims)))
 
 
-def _extreme(name: str, empty: float, none_left: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _extreme(name: str, empty: float, none_left: Callable[[Any, Any], Any]) -> AnyFunction:
     """Return what records a reduction with ``empty`` for nan.
 
     ``none_left`` takes the array and the axis, and returns what stands where all are nan.
@@ -87,7 +84,6 @@ def _extreme(name: str, empty: float, none_left: Callable[[Any, Any], Any]) -> C
         some = numpy.any(present, axis=axis, keepdims=keepdims)
         return numpy.where(some, found, none_left(x, axis))
 
-    record.__doc__ = f"Record ``np.nan{name}``."
     return record
 
 

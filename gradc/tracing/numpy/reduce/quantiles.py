@@ -8,16 +8,16 @@ made of; with respect to ``q`` it is the slope of the line between them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradc.tracing.building.axes import axes_of
+from gradc.tracing.building.axes import axes_of, reduced_shape
 from gradc.tracing.building.by_name import array, numpy, refuse
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import as_integer
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import Tracer, make, read, weak_number
 from gradc.tracing.numpy.select import choosing
 from gradc.tracing.numpy.select.sorting import sort
@@ -77,7 +77,7 @@ def _lines(a: Any, axis: Any, without_nan: bool) -> _Lines:
     axes = axes_of(axis, x.ndim)
     kept = tuple(i for i in range(x.ndim) if i not in axes)
     shape = tuple(x.shape[i] for i in kept)
-    ones = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
+    ones = reduced_shape(x.shape, axes)
     size = as_integer(sizes.product(x.type.shape[i] for i in axes))
     joined = array(shaping.transpose(x, (*kept, *axes))).reshape((*shape, size))
     count: Any = size
@@ -93,12 +93,12 @@ def _no_elements(x: Any, axis: Any) -> bool:
 
 def _all_nan(x: Any, axis: Any, front: tuple[Any, ...], keepdims: bool) -> Any:
     axes = axes_of(axis, x.ndim)
-    shape = [1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes]
+    shape = reduced_shape(x.shape, axes, keepdims)
     dtype = x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
     return numpy.full((*front, *shape), NAN, dtype=dtype)
 
 
-def _median(without_nan: bool) -> Callable[..., Any]:
+def _median(without_nan: bool) -> AnyFunction:
     def record(
         a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: bool = False
     ) -> Any:
@@ -121,8 +121,6 @@ def _median(without_nan: bool) -> Callable[..., Any]:
             found = numpy.where(numpy.equal(below, above), low, (low + high) / 2)
         return lines.shaped(lines.or_nan(array(found)), (), keepdims)
 
-    name = "nanmedian" if without_nan else "median"
-    record.__doc__ = f"Record ``np.{name}``: the middle element, or the mean of the middle two."
     return record
 
 
@@ -156,7 +154,7 @@ def _discrete_place(method: str, n: Any, q: Any) -> Any:
     whole = numpy.floor(place)
     stays = numpy.equal(place, whole)
     if method == "closest_observation":
-        stays = numpy.logical_and(stays, numpy.equal(whole % 2, 1))
+        stays = stays & numpy.equal(whole % 2, 1)
     return numpy.maximum(numpy.where(stays, whole, whole + 1), 0)
 
 
@@ -193,7 +191,7 @@ def _quantiles(lines: _Lines, q: Any, method: str, weak: bool, checked: bool) ->
     """Return the quantiles of each line: shape ``(*kept, len(q))``."""
     inside = True
     if not checked:
-        inside = numpy.logical_and(numpy.less_equal(0, q), numpy.less_equal(q, 1))
+        inside = numpy.less_equal(0, q) & numpy.less_equal(q, 1)
     n = lines.count.astype(q.dtype) if lines.by_line else lines.count
     last = lines.count - 1
     discrete = method in _DISCRETE
@@ -222,7 +220,7 @@ def _interpolated(lines: _Lines, place: Any, last: Any, method: str, weak: bool)
     floor = numpy.floor(fixed)
     # NumPy's share beyond an end counts from that end, where both neighbours are one element
     above, below = numpy.greater_equal(place, last), numpy.less(place, 0)
-    ends = numpy.logical_or(above, below)
+    ends = above | below
     previous = numpy.where(above, last, numpy.maximum(floor, 0))
     following = numpy.where(ends, previous, floor + 1)
     share = _share(method, place, numpy.where(above, -1, numpy.maximum(floor, 0)))
@@ -236,7 +234,7 @@ def _interpolated(lines: _Lines, place: Any, last: Any, method: str, weak: bool)
 # -- the functions ---------------------------------------------------------------------------------
 
 
-def _recorder(title: str, *, percent: bool, without_nan: bool) -> Callable[..., Any]:
+def _recorder(title: str, *, percent: bool, without_nan: bool) -> AnyFunction:
     def record(
         a: Any, q: Any, axis: Any = None, overwrite_input: bool = False, method: str = "linear",
         keepdims: bool = False, weights: Any = None,
@@ -268,10 +266,6 @@ def _recorder(title: str, *, percent: bool, without_nan: bool) -> Callable[..., 
         found = array(_quantiles(lines, levels, method, weak, wanted.known is not None))
         return lines.shaped(shaping.moveaxis(found, -1, 0), front, keepdims)
 
-    record.__doc__ = (
-        f"Record ``{title}``; a traced ``q`` out of bounds, for which NumPy raises, gives nan,\n"
-        "or an index out of bounds where the result is an integer."
-    )
     return record
 
 

@@ -1,117 +1,194 @@
-"""Reductions with NumPy's signatures: sum, mean, prod, max, min, any, all."""
+"""Reductions with NumPy's signatures: sum, prod, mean, max, min, any, all, var, std."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradc.tracing.building.axes import axes_of, truth
-from gradc.tracing.core.as_tracer import as_tracer
+import numpy as np
+
+from gradc.tracing.building.axes import axes_of, reduced_shape, truth
+from gradc.tracing.building.by_name import array, numpy
 from gradc.tracing.core.promote import supported
 from gradc.tracing.core.source import dtype_error, shape_error
 from gradc.tracing.core.state import running
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import Tracer, make, read
+from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.types import DType
+
+Reduce = Callable[[Value, Sequence[int]], Value]
 
 
-def _finish(x: Tracer, value: Value, axes: Sequence[int], keepdims: bool) -> Tracer:
+def _reduced(x: Tracer, axis: Any, keepdims: bool, reduce: Reduce) -> Any:
+    """Return what an op makes of an array along axes."""
+    axes = axes_of(axis, x.type.rank)
+    value = reduce(read(x), axes)
     if keepdims:
-        shape = tuple(1 if i in axes else size for i, size in enumerate(x.type.shape))
-        value = build.reshape(value, shape)
+        value = build.reshape(value, reduced_shape(x.type.shape, axes))
     return make(running(), value, contiguous=x.contiguous)
 
 
-def _accumulated(type: Type, dtype: Any) -> DType:
-    """Return the dtype in which NumPy sums: integers and bools as int64, unless told otherwise."""
-    if dtype is not None:
-        return supported(dtype)
-    return type.dtype if type.dtype.is_float else DType.I64
+def _taken(a: Any, where: Any, other: Any) -> Any:
+    """Return an array with ``other`` in the places that ``where=`` leaves out."""
+    x = array(a)
+    if where is None or where is True:
+        return x
+    mask = shaping.broadcast_to(array(where), x.shape)
+    return array(numpy.where(mask, x, np.asarray(other).astype(x.dtype)[()]))
 
 
-def sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tracer:
-    """Record ``np.sum``."""
-    x = as_tracer(a)
-    axes = axes_of(axis, x.type.rank)
-    value = build.cast(read(x), _accumulated(x.type, dtype))
-    return _finish(x, build.reduce_sum(value, axes), axes, keepdims)
+def _total(unit: int, reduce: Reduce, join: Callable[[Any, Any], Any]) -> AnyFunction:
+    """Return what records np.sum or np.prod: integers and bools in int64, unless told otherwise."""
 
+    def record(
+        a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None,
+        where: Any = True,
+    ) -> Any:  # fmt: skip
+        x = _taken(a, where, unit)
+        wanted = x.type.dtype if x.type.dtype.is_float else DType.I64
+        wanted = wanted if dtype is None else supported(dtype)
+        total = _reduced(x, axis, keepdims, lambda x, axes: reduce(build.cast(x, wanted), axes))
+        return total if initial is None else join(total, array(initial).astype(total.dtype))
 
-def prod(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tracer:
-    """Record ``np.prod``."""
-    x = as_tracer(a)
-    axes = axes_of(axis, x.type.rank)
-    value = build.cast(read(x), _accumulated(x.type, dtype))
-    return _finish(x, build.reduce_prod(value, axes), axes, keepdims)
-
-
-def mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tracer:
-    """Record ``np.mean``: the sum divided by the count, in float64 for integers."""
-    x = as_tracer(a)
-    axes = axes_of(axis, x.type.rank)
-    wanted = supported(dtype) if dtype is not None else x.type.dtype
-    if not wanted.is_float:
-        wanted = DType.F64
-    value = build.cast(read(x), wanted)
-    count = build.broadcast_to(
-        build.count(value, axes, wanted), build.reduce_sum(value, axes).type.shape
-    )
-    return _finish(x, build.reduce_sum(value, axes) / count, axes, keepdims)
-
-
-def _extreme(name: str, reduce: Callable[..., Value]) -> Callable[..., Tracer]:
-    def record(a: Any, axis: Any = None, keepdims: bool = False) -> Tracer:
-        x = as_tracer(a)
-        axes = axes_of(axis, x.type.rank)
-        if any(x.type.shape[i] == 0 for i in axes):
-            raise shape_error(f"np.{name} of no elements has no value", found=f"{x.type}")
-        return _finish(x, reduce(read(x), axes), axes, keepdims)
-
-    record.__doc__ = f"Record ``np.{name}``."
     return record
 
 
-max = _extreme("max", build.reduce_max)
-min = _extreme("min", build.reduce_min)
+sum = numpy_function("sum", out=3)(_total(0, build.reduce_sum, operator.add))
+prod = numpy_function("prod", out=3)(_total(1, build.reduce_prod, operator.mul))
 
 
-def _truth(name: str, reduce: Callable[..., Value]) -> Callable[..., Tracer]:
-    def record(a: Any, axis: Any = None, keepdims: bool = False) -> Tracer:
-        x = as_tracer(a)
-        axes = axes_of(axis, x.type.rank)
-        return _finish(x, reduce(truth(read(x)), axes), axes, keepdims)
+def _truth(unit: int, reduce: Reduce) -> AnyFunction:
+    def record(a: Any, axis: Any = None, keepdims: bool = False, where: Any = True) -> Any:
+        x = _taken(a, where, unit)
+        return _reduced(x, axis, keepdims, lambda value, axes: reduce(truth(value), axes))
 
-    record.__doc__ = f"Record ``np.{name}``."
     return record
 
 
-any_ = _truth("any", build.reduce_max)
-all_ = _truth("all", build.reduce_min)
+any_ = numpy_function("any", out=2, value_only=True)(_truth(0, build.reduce_max))
+all_ = numpy_function("all", out=2, value_only=True)(_truth(1, build.reduce_min))
+
+
+def _extreme(name: str, reduce: Reduce, better: str) -> AnyFunction:
+    def record(
+        a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Any:
+        x = array(a)
+        axes = axes_of(axis, x.ndim)
+        none = any(x.shape[i] == 0 for i in axes)
+        if initial is None:
+            if where is not None and where is not True:
+                raise shape_error(
+                    f"np.{name} with where= needs a value for no elements",
+                    help="give initial=, such as -np.inf",
+                )
+            if none:
+                raise shape_error(f"np.{name} of no elements has no value", found=f"{x.type}")
+            return _reduced(x, axis, keepdims, reduce)
+        start = array(initial).astype(x.dtype)
+        if none:
+            rest = reduced_shape(x.shape, axes, keepdims)
+            return numpy.full(rest, start, dtype=x.dtype)
+        if where is not None and where is not True:
+            x = array(numpy.where(shaping.broadcast_to(array(where), x.shape), x, start))
+        return getattr(numpy, better)(_reduced(x, axis, keepdims, reduce), start)
+
+    return record
+
+
+max = numpy_function("max", "amax", out=2)(_extreme("max", build.reduce_max, "maximum"))
+min = numpy_function("min", "amin", out=2)(_extreme("min", build.reduce_min, "minimum"))
 
 
 @numpy_function("ptp", out=2)
 def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Record ``np.ptp``: max minus min."""
-    x = as_tracer(a)
+    x = array(a)
     if x.type.dtype is DType.BOOL:
         raise dtype_error("np.ptp does not take bool")
     high, low = max(x, axis, keepdims), min(x, axis, keepdims)
     return make(running(), read(high) - read(low), contiguous=x.contiguous)
 
 
+def _floating(x: Any, dtype: Any) -> DType:
+    """Return the dtype in which means are computed, float64 for integers."""
+    wanted: DType = x.type.dtype if dtype is None else supported(dtype)
+    return wanted if wanted.is_float else DType.F64
+
+
+@numpy_function("mean", out=3)
+def mean(
+    a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, where: Any = True
+) -> Any:
+    """Record ``np.mean``: the sum divided by the count."""
+    x = array(a)
+    wanted = _floating(x, dtype)
+    if where is not None and where is not True:
+        total = sum(x, axis, wanted.numpy, keepdims, where=where)
+        return total / _counted(x, where, axis, keepdims, wanted.numpy)
+
+    def divided(value: Value, axes: Sequence[int]) -> Value:
+        value = build.cast(value, wanted)
+        total = build.reduce_sum(value, axes)
+        return total / build.broadcast_to(build.count(value, axes, wanted), total.type.shape)
+
+    return _reduced(x, axis, keepdims, divided)
+
+
+def _counted(x: Any, where: Any, axis: Any, keepdims: bool, dtype: Any) -> Any:
+    """Return how many elements a mask takes, in a dtype."""
+    mask = array(shaping.broadcast_to(array(where), x.shape))
+    return array(numpy.sum(mask, axis=axis, keepdims=keepdims)).astype(dtype)
+
+
+_mean = mean
+
+
+@numpy_function("var", out=3)
 def var(
-    a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False
-) -> Tracer:
+    a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False,
+    where: Any = True, mean: Any = None, correction: Any = None,
+) -> Any:  # fmt: skip
     """Record ``np.var``: the mean squared distance from the mean, divided by count - ddof."""
-    x = as_tracer(a)
-    axes = axes_of(axis, x.type.rank)
-    centre = mean(x, axis, dtype, True)
-    value = build.cast(read(x), centre.type.dtype)
-    distance = value - build.broadcast_to(read(centre), value.type.shape)
-    total = build.reduce_sum(distance * distance, axes)
-    count = build.count(value, axes, value.type.dtype)
-    if ddof:
-        count = build.maximum(count - float(ddof), 0)
-    return _finish(x, total / build.broadcast_to(count, total.type.shape), axes, keepdims)
+    x = array(a)
+    wanted = _floating(x, dtype)
+    ddof = ddof if correction is None else correction
+    if (where is not None and where is not True) or mean is not None:
+        centre = _mean(x, axis, wanted.numpy, True, where) if mean is None else mean
+        distance = x.astype(wanted.numpy) - centre
+        total = sum(distance * distance, axis, wanted.numpy, keepdims, where=where)
+        count = _counted(x, where, axis, keepdims, wanted.numpy)
+        return total / numpy.maximum(count - ddof, 0)
+    centre = read(_mean(x, axis, dtype, True))
+
+    def spread(value: Value, axes: Sequence[int]) -> Value:
+        value = build.cast(value, wanted)
+        distance = value - build.broadcast_to(centre, value.type.shape)
+        total = build.reduce_sum(distance * distance, axes)
+        count = build.count(value, axes, wanted)
+        if ddof:
+            count = build.maximum(count - float(ddof), 0)
+        return total / build.broadcast_to(count, total.type.shape)
+
+    return _reduced(x, axis, keepdims, spread)
+
+
+@numpy_function("std", out=3)
+def std(
+    a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False,
+    where: Any = True, mean: Any = None, correction: Any = None,
+) -> Any:  # fmt: skip
+    """Record ``np.std``; like that of a norm, its derivative where it is zero is zero."""
+    return root(array(var(a, axis, dtype, ddof, keepdims, where, mean, correction)))
+
+
+def root(spread: Any) -> Any:
+    """Return the square root, zero with slope zero at zero."""
+    value = read(spread)
+    root = build.select(build.eq(value, 0.0), value, build.sqrt(value))
+    return make(running(), root, contiguous=spread.contiguous)

@@ -1,8 +1,7 @@
-"""Statistics with NumPy's signatures: reductions under a mask, spreads, weights, covariances."""
+"""Statistics with NumPy's signatures: weighted means, counts, covariances."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,153 +16,6 @@ from gradc.tracing.numpy.reduce import reductions
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
-
-
-def _is_all(where: Any) -> bool:
-    return where is None or where is True or where is np._NoValue
-
-
-def _is_given(initial: Any) -> bool:
-    return initial is not None and initial is not np._NoValue
-
-
-def masked(x: Any, where: Any, other: Any) -> Any:
-    """Return x with ``other`` in the places that a reduction's ``where=`` leaves out."""
-    mask = shaping.broadcast_to(array(where), x.shape)
-    filled = numpy.where(mask, x, np.asarray(other).astype(x.dtype)[()])
-    return array(filled)
-
-
-@numpy_function("sum", out=3)
-def sum(
-    a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None,
-    where: Any = True,
-) -> Any:  # fmt: skip
-    """Record ``np.sum``."""
-    x = array(a) if _is_all(where) else masked(array(a), where, 0)
-    total: Any = reductions.sum(x, axis, dtype, keepdims)
-    return total + array(initial).astype(total.dtype) if _is_given(initial) else total
-
-
-@numpy_function("prod", out=3)
-def prod(
-    a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None,
-    where: Any = True,
-) -> Any:  # fmt: skip
-    """Record ``np.prod``."""
-    x = array(a) if _is_all(where) else masked(array(a), where, 1)
-    total: Any = reductions.prod(x, axis, dtype, keepdims)
-    return total * array(initial).astype(total.dtype) if _is_given(initial) else total
-
-
-@numpy_function("mean", out=3)
-def mean(
-    a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, where: Any = True
-) -> Any:
-    """Record ``np.mean``."""
-    x = array(a)
-    if _is_all(where):
-        return reductions.mean(x, axis, dtype, keepdims)
-    wanted = supported(dtype).numpy if dtype is not None else _floating(x.dtype)
-    total = sum(x, axis, wanted, keepdims, where=where)
-    return total / _counted(x, where, axis, keepdims, wanted)
-
-
-def _floating(dtype: Any) -> Any:
-    return dtype if dtype.kind == "f" else np.dtype(np.float64)
-
-
-def _counted(x: Any, where: Any, axis: Any, keepdims: bool, dtype: Any) -> Any:
-    """Return how many elements a mask takes, in a dtype."""
-    mask = array(shaping.broadcast_to(array(where), x.shape))
-    return array(numpy.sum(mask, axis=axis, keepdims=keepdims)).astype(dtype)
-
-
-def _extreme(name: str, plain: Callable[..., Any], better: str) -> Callable[..., Any]:
-    def record(
-        a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
-    ) -> Any:
-        x = array(a)
-        if not _is_given(initial):
-            if not _is_all(where):
-                raise shape_error(
-                    f"np.{name} with where= needs a value for no elements",
-                    help="give initial=, such as -np.inf",
-                )
-            return plain(x, axis, keepdims)
-        start = array(initial).astype(x.dtype)
-        axes = axes_of(axis, x.ndim)
-        if any(x.shape[i] == 0 for i in axes):
-            rest = [
-                1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes
-            ]
-            return numpy.full(tuple(rest), start, dtype=x.dtype)
-        if not _is_all(where):
-            x = array(numpy.where(shaping.broadcast_to(array(where), x.shape), x, start))
-        return getattr(numpy, better)(plain(x, axis, keepdims), start)
-
-    record.__doc__ = f"Record ``np.{name}``."
-    return record
-
-
-max = numpy_function("max", "amax", out=2)(_extreme("max", reductions.max, "maximum"))
-min = numpy_function("min", "amin", out=2)(_extreme("min", reductions.min, "minimum"))
-
-
-@numpy_function("any", out=2, value_only=True)
-def any_(a: Any, axis: Any = None, keepdims: bool = False, where: Any = True) -> Any:
-    """Record ``np.any``."""
-    x = array(a) if _is_all(where) else masked(array(a), where, 0)
-    return reductions.any_(x, axis, keepdims)
-
-
-@numpy_function("all", out=2, value_only=True)
-def all_(a: Any, axis: Any = None, keepdims: bool = False, where: Any = True) -> Any:
-    """Record ``np.all``."""
-    x = array(a) if _is_all(where) else masked(array(a), where, 1)
-    return reductions.all_(x, axis, keepdims)
-
-
-_mean = mean
-
-
-def _is_absent(option: Any) -> bool:
-    return option is None or option is np._NoValue
-
-
-@numpy_function("var", out=3)
-def var(
-    a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False,
-    where: Any = True, mean: Any = None, correction: Any = None,
-) -> Any:  # fmt: skip
-    """Record ``np.var``: the mean squared distance from the mean, divided by count - ddof."""
-    x = array(a)
-    if correction is not None and correction is not np._NoValue:
-        ddof = correction
-    if _is_all(where) and _is_absent(mean):
-        return reductions.var(x, axis, dtype, ddof, keepdims)
-    wanted = supported(dtype).numpy if dtype is not None else _floating(x.dtype)
-    centre = _mean(x, axis, wanted, True, where) if _is_absent(mean) else mean
-    distance = x.astype(wanted) - centre
-    total = sum(distance * distance, axis, wanted, keepdims, where=where)
-    count = _counted(x, where, axis, keepdims, wanted)
-    return total / numpy.maximum(count - ddof, 0)
-
-
-@numpy_function("std", out=3)
-def std(
-    a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False,
-    where: Any = True, mean: Any = None, correction: Any = None,
-) -> Any:  # fmt: skip
-    """Record ``np.std``; like that of a norm, its derivative where it is zero is zero."""
-    return root(array(var(a, axis, dtype, ddof, keepdims, where, mean, correction)))
-
-
-def root(spread: Any) -> Any:
-    """Return the square root, zero with slope zero at zero."""
-    value = read(spread)
-    root = build.select(build.eq(value, 0.0), value, build.sqrt(value))
-    return make(running(), root, contiguous=spread.contiguous)
 
 
 @numpy_function("average")
@@ -192,8 +44,10 @@ def average(
         weight = array(shaping.transpose(weight, order))
         weight = weight.reshape(tuple(n if i in places else 1 for i, n in enumerate(x.shape)))
     weight = array(shaping.broadcast_to(weight, x.shape))
-    scale = array(sum(weight, axis, dtype, keepdims))
-    found = array(sum(x.astype(dtype) * weight.astype(dtype), axis, None, keepdims)) / scale
+    scale = array(reductions.sum(weight, axis, dtype, keepdims))
+    found = (
+        array(reductions.sum(x.astype(dtype) * weight.astype(dtype), axis, None, keepdims)) / scale
+    )
     return (found, scale) if returned else found
 
 
@@ -226,7 +80,7 @@ def cov(
     elif aweights is None:
         divisor = total[0] - ddof
     else:
-        divisor = total[0] - ddof * sum(weight * own) / total[0]
+        divisor = total[0] - ddof * reductions.sum(weight * own) / total[0]
     distance = x - centre[:, None]
     scaled = distance if weight is None else distance * weight
     return shaping.squeeze(numpy.dot(distance, shaping.transpose(scaled)) / divisor)

@@ -7,21 +7,20 @@ that are known.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gradc.tracing.building.axes import along, axes_of, position
+from gradc.tracing.building.axes import along, axes_of, position, reduced_shape
 from gradc.tracing.building.by_name import array, known, number, numpy
 from gradc.tracing.core.promote import kind, resolve
 from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.state import running
-from gradc.tracing.core.table import call
+from gradc.tracing.core.table import AnyFunction, call
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.indexing.picking import write_out
 from gradc.tracing.numpy.math.ufuncs import RULES
-from gradc.tracing.numpy.reduce import statistics
+from gradc.tracing.numpy.reduce import reductions
 from gradc.tracing.numpy.reduce.accumulating import accumulate
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
@@ -67,7 +66,7 @@ def _rows(name: str, method: str, x: Any) -> list[Any]:
     return [array(x[i]).astype(dtype) for i in range(size)]
 
 
-def _reducer(name: str) -> Callable[..., Any]:
+def _reducer(name: str) -> AnyFunction:
     """Return what records ``np.<ufunc>.reduce``, along axis 0 by default."""
 
     def record(array_: Any, axis: Any = 0, keepdims: bool = False) -> Any:
@@ -81,12 +80,12 @@ def _reducer(name: str) -> Callable[..., Any]:
         found = _joined(name, _rows(name, "reduce", ordered.reshape((-1, *kept))))
         if not keepdims:
             return found
-        return array(found).reshape(tuple(1 if i in axes else n for i, n in enumerate(x.shape)))
+        return array(found).reshape(reduced_shape(x.shape, axes))
 
     return record
 
 
-def _accumulator(name: str) -> Callable[..., Any]:
+def _accumulator(name: str) -> AnyFunction:
     """Return what records ``np.<ufunc>.accumulate``, along axis 0 by default."""
 
     def record_in_order(array_: Any, axis: int = 0) -> Any:
@@ -104,7 +103,7 @@ def _accumulator(name: str) -> Callable[..., Any]:
     return record_in_order if name in IN_ORDER else record
 
 
-def _reducer_at(name: str) -> Callable[..., Any]:
+def _reducer_at(name: str) -> AnyFunction:
     """Return what records ``np.<ufunc>.reduceat`` for indices that are known."""
 
     def record(array_: Any, indices: Any, axis: int = 0) -> Any:
@@ -127,7 +126,7 @@ def _reducer_at(name: str) -> Callable[..., Any]:
     return record
 
 
-def _with_op(function: Callable[..., Any]) -> Callable[..., Any]:
+def _with_op(function: AnyFunction) -> AnyFunction:
     """Return what records the method ``reduce`` that is a function along axis 0 by default."""
     options = {"initial", "dtype"} & {*inspect.signature(function).parameters}
 
@@ -152,10 +151,10 @@ def _log_sum(array_: Any, axis: Any = 0, keepdims: bool = False) -> Any:
     found: Any = make(running(), build.logsumexp(value, axes))
     if not keepdims:
         return found
-    return found.reshape(tuple(1 if i in axes else n for i, n in enumerate(x.shape)))
+    return found.reshape(reduced_shape(x.shape, axes))
 
 
-def _outer(name: str) -> Callable[..., Any]:
+def _outer(name: str) -> AnyFunction:
     """Return what records ``np.<ufunc>.outer``: the function of all pairs of elements."""
 
     def record(A: Any, B: Any) -> Any:
@@ -166,13 +165,13 @@ def _outer(name: str) -> Callable[..., Any]:
 
 
 # ufunc -> the function that its method reduce is, but for the axis
-REDUCTIONS: dict[str, Callable[..., Any]] = {
-    "add": statistics.sum,
-    "multiply": statistics.prod,
-    "maximum": statistics.max,
-    "minimum": statistics.min,
-    "logical_and": statistics.all_,
-    "logical_or": statistics.any_,
+REDUCTIONS: dict[str, AnyFunction] = {
+    "add": reductions.sum,
+    "multiply": reductions.prod,
+    "maximum": reductions.max,
+    "minimum": reductions.min,
+    "logical_and": reductions.all_,
+    "logical_or": reductions.any_,
 }
 for _name, _function in REDUCTIONS.items():
     numpy_function(f"{_name}.reduce")(_with_op(_function))

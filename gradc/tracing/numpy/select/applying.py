@@ -18,7 +18,7 @@ from gradc.tracing.building.by_name import array, number, numpy, refuse
 from gradc.tracing.core.as_tracer import cast, contains_unknown, stacked
 from gradc.tracing.core.promote import supported
 from gradc.tracing.core.source import shape_error, trace_error
-from gradc.tracing.core.table import TABLE
+from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.numpy.create.sequences import broadcast_arrays
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
@@ -36,9 +36,7 @@ def _check_calls(count: int, what: str, cure: str) -> None:
 
 
 @numpy_function("apply_along_axis")
-def apply_along_axis(
-    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
-) -> Any:
+def apply_along_axis(func1d: AnyFunction, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
     """Record ``np.apply_along_axis``: a function of each vector along an axis."""
     x = array(arr)
     axis = position(axis, x.ndim)
@@ -63,7 +61,7 @@ def _of_first_dtype(parts: list[Any]) -> Any:
 
 
 @numpy_function("apply_over_axes")
-def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+def apply_over_axes(func: AnyFunction, a: Any, axes: Any) -> Any:
     """Record ``np.apply_over_axes``: a reduction over one axis after the other, all kept."""
     value = array(a)
     rank = value.ndim

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.building import elementwise
-from gradc.tracing.building.axes import along, position
+from gradc.tracing.building.axes import along, one_axis, position
 from gradc.tracing.building.by_name import array, is_traced, known, number, numpy, refuse
+from gradc.tracing.core.as_tracer import lists_as_tracers
 from gradc.tracing.core.promote import common_dtype, kind
 from gradc.tracing.core.source import dtype_error, shape_error, trace_error
 from gradc.tracing.core.state import running
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import Tracer, make, read, write
 from gradc.tracing.indexing.picking import assigned_value
 from gradc.tracing.numpy.shape import shaping
@@ -37,7 +39,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
     low = min if a_min is None else a_min
     high = max if a_max is None else a_max
     bounds = [bound for bound in (low, high) if bound is not None]
-    operands = [array(x) if isinstance(x, list | tuple) else x for x in (a, *bounds)]
+    operands = lists_as_tracers((a, *bounds))
     dtype = common_dtype([kind(x) for x in operands])
     trace = running()
     values, contiguous = elementwise.aligned("clip", operands, (dtype,) * len(operands), trace)
@@ -161,10 +163,7 @@ def _within(index: Any, size: Any, mode: str) -> Any:
 @numpy_function("take", out=3)
 def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
     """Record ``np.take``."""
-    x = array(a)
-    if axis is None:
-        x, axis = array(shaping.ravel(x)), 0
-    axis = position(axis, x.ndim)
+    x, axis = shaping.flat_without_axis(a, axis)
     index = array(indices)
     if index.known is not None and index.known.size == 0:
         index = array(index.known.astype(np.int64))
@@ -180,10 +179,9 @@ def _places(x: Any, indices: Any, axis: Any) -> tuple[Any, ...]:
             "indices along an axis need as many axes as the array",
             found=f"array: {x.type}    indices: {index.type}",
         )  # fmt: skip
-    axis = position(axis, x.ndim)
     key = []
     for other, size in enumerate(x.shape):
-        shape = tuple(-1 if i == other else 1 for i in range(x.ndim))
+        shape = one_axis(other, x.ndim)
         key.append(index if other == axis else array(numpy.arange(size)).reshape(shape))
     return tuple(key)
 
@@ -191,18 +189,14 @@ def _places(x: Any, indices: Any, axis: Any) -> tuple[Any, ...]:
 @numpy_function("take_along_axis")
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     """Record ``np.take_along_axis``."""
-    x = array(arr)
-    if axis is None:
-        x, axis = array(shaping.ravel(x)), 0
+    x, axis = shaping.flat_without_axis(arr, axis)
     return x[_places(x, indices, axis)]
 
 
 @numpy_function("put_along_axis", writes=True)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     """Record ``np.put_along_axis``."""
-    x = _target(arr, "np.put_along_axis")
-    if axis is None:
-        x, axis = shaping.ravel(x), 0
+    x, axis = shaping.flat_without_axis(_target(arr, "np.put_along_axis"), axis)
     x[_places(x, indices, axis)] = values
 
 
@@ -298,7 +292,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     x[places] = numpy.resize(part, (count,)) if part.type.count != 1 else part.reshape(())
 
 
-def _extreme_place(name: str, reduce: str) -> Callable[..., Any]:
+def _extreme_place(name: str, reduce: str) -> AnyFunction:
     """Return what records ``np.argmax`` or ``np.argmin``: the first place, that of a nan if any."""
 
     def record(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -309,9 +303,9 @@ def _extreme_place(name: str, reduce: str) -> Callable[..., Any]:
         along_axis = 0 if axis is None else position(axis, rank)
         best = getattr(numpy, reduce)(x, axis=along_axis, keepdims=True)
         size = x.shape[along_axis]
-        shape = tuple(-1 if i == along_axis else 1 for i in range(x.ndim))
+        shape = one_axis(along_axis, x.ndim)
         places = array(numpy.arange(size)).reshape(shape)
-        found = numpy.logical_or(numpy.equal(x, best), numpy.not_equal(x, x))
+        found = numpy.equal(x, best) | numpy.not_equal(x, x)
         index = numpy.min(numpy.where(found, places, array(size)), axis=along_axis)
         if keepdims:
             full = (1,) * rank if axis is None else tuple(
@@ -320,7 +314,6 @@ def _extreme_place(name: str, reduce: str) -> Callable[..., Any]:
             return array(index).reshape(full)
         return index
 
-    record.__doc__ = f"Record ``np.{name}``: the first place; that of a nan if there is one."
     return record
 
 

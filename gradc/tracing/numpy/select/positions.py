@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradc.tracing.building.axes import along, position, truth
+from gradc.tracing.building.axes import along, index_along, truth
 from gradc.tracing.building.by_name import array, numpy
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.source import trace_error
@@ -12,8 +12,6 @@ from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
-from gradc_ir import build
-from gradc_ir.core.types import DType
 
 
 @numpy_function("nonzero", value_only=True)
@@ -24,9 +22,8 @@ def nonzero(a: Any) -> tuple[Any, ...]:
         raise trace_error("np.nonzero of a number", help="write np.atleast_1d(x) for it")
     mask = make(running(), truth(read(x)))
     found = []
-    for axis, size in enumerate(x.type.shape):
-        indices = build.broadcast(build.iota(DType.I64, size), x.type.shape, (axis,))
-        part = Selection(make(running(), indices), mask, 0)
+    for axis in range(x.ndim):
+        part = Selection(make(running(), index_along(x.type.shape, axis)), mask, 0)
         part.position = axis
         found.append(part)
     return tuple(found)
@@ -48,10 +45,7 @@ def argwhere(a: Any) -> Any:
 @numpy_function("compress", out=3)
 def compress(condition: Any, a: Any, axis: Any = None) -> Any:
     """Record ``np.compress``: the slices along an axis where a condition holds."""
-    x = array(a)
-    if axis is None:
-        x, axis = array(shaping.ravel(x)), 0
-    axis = position(axis, x.ndim)
+    x, axis = shaping.flat_without_axis(a, axis)
     mask = numpy.not_equal(condition, 0)
     size = x.shape[axis]
     if array(mask).known is not None and array(mask).shape != (size,):

@@ -20,9 +20,9 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     if y.dtype.kind != "f":
         y = y.astype(np.float64)
     near = numpy.less_equal(numpy.abs(x - y), atol + rtol * numpy.abs(y))
-    found = numpy.logical_or(numpy.logical_and(near, numpy.isfinite(y)), numpy.equal(x, y))
+    found = (near & numpy.isfinite(y)) | numpy.equal(x, y)
     if equal_nan:
-        found = numpy.logical_or(found, numpy.logical_and(numpy.isnan(x), numpy.isnan(y)))
+        found = found | (numpy.isnan(x) & numpy.isnan(y))
     return found
 
 
@@ -40,7 +40,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
         return False
     same = numpy.equal(x, y)
     if equal_nan:
-        same = numpy.logical_or(same, numpy.logical_and(numpy.isnan(x), numpy.isnan(y)))
+        same = same | (numpy.isnan(x) & numpy.isnan(y))
     return numpy.all(same)
 
 
@@ -87,13 +87,13 @@ def _before(bins: Any, values: Any, side: str, clean: bool) -> Any:
     """
     if clean:
         beyond = numpy.less if side == "right" else numpy.less_equal
-        return numpy.logical_not(beyond(values, bins))
+        return ~beyond(values, bins)
     of_bins, of_values = numpy.isnan(bins), numpy.isnan(values)
     if side == "left":
-        last = numpy.logical_and(of_values, numpy.logical_not(of_bins))
-        return numpy.logical_or(numpy.less(bins, values), last)
-    last = numpy.logical_and(of_bins, numpy.logical_not(of_values))
-    return numpy.logical_not(numpy.logical_or(numpy.less(values, bins), last))
+        last = of_values & ~of_bins
+        return numpy.less(bins, values) | last
+    last = of_bins & ~of_values
+    return ~(numpy.less(values, bins) | last)
 
 
 def _by_halving(bins: Any, values: Any, side: str, size: int, clean: bool) -> Any:
@@ -212,4 +212,4 @@ def isin(element: Any, test_elements: Any, invert: bool = False) -> Any:
         found = numpy.equal(ordered[array(place)], x)
     else:
         found = numpy.any(numpy.equal(shaping.expand_dims(x, x.ndim), among), axis=-1)
-    return numpy.logical_not(found) if invert else found
+    return ~found if invert else found

@@ -34,10 +34,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
 def _along(a: Any, axis: Any, order: Any) -> tuple[Any, int]:
     if order is not None:
         raise refuse("sorting by fields, order=,", "an array of numbers has no fields")
-    x = array(a)
-    if axis is None:
-        return array(shaping.ravel(x)), 0
-    return x, position(axis, x.ndim)
+    return shaping.flat_without_axis(a, axis)
 
 
 @numpy_function("partition")

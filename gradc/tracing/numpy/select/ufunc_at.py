@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,14 @@ import numpy as np
 from gradc.tracing.building.by_name import array, number, numpy
 from gradc.tracing.core.source import dtype_error, trace_error
 from gradc.tracing.core.state import running
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import Tracer, refuse_write
 from gradc.tracing.indexing import index_keys, indexing, picking
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 
 
-def _at(name: str) -> Callable[..., Any]:
+def _at(name: str) -> AnyFunction:
     """Return what records ``np.<ufunc>.at``."""
 
     def record(a: Any, indices: Any, *b: Any) -> None:

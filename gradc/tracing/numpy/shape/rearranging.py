@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,13 @@ from gradc.tracing.building.axes import along, axes_of, position
 from gradc.tracing.building.by_name import array, known, number, numpy
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import is_integer
+from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 
 
-def atleast(rank: int) -> Callable[..., Any]:
+def atleast(rank: int) -> AnyFunction:
     """Return what records ``np.atleast_1d`` and its like: arrays with at least so many axes."""
 
     def widened(part: Any) -> Any:
@@ -30,7 +31,6 @@ def atleast(rank: int) -> Callable[..., Any]:
         found = tuple(widened(part) for part in arys)
         return found[0] if len(found) == 1 else found
 
-    record.__doc__ = f"Record ``np.atleast_{rank}d``."
     return record
 
 
@@ -42,10 +42,7 @@ numpy_function("atleast_3d", view=True)(atleast(3))
 @numpy_function("repeat")
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     """Record ``np.repeat``: by a traced size for all, or by known counts for each element."""
-    x = array(a)
-    if axis is None:
-        x, axis = shaping.ravel(x), 0
-    axis = position(axis, x.ndim)
+    x, axis = shaping.flat_without_axis(a, axis)
     if not is_integer(repeats):
         counts = known(repeats, "np.repeat")
         if counts.size != 1:
@@ -261,10 +258,7 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
 @numpy_function("delete")
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     """Record ``np.delete`` at known indices."""
-    x = array(arr)
-    if axis is None:
-        x, axis = shaping.ravel(x), 0
-    axis = position(axis, x.ndim)
+    x, axis = shaping.flat_without_axis(arr, axis)
     size = number(x.shape[axis], "np.delete")
     where = obj if isinstance(obj, slice) else known(obj, "np.delete")
     if not isinstance(where, slice) and where.size == 0:
@@ -278,10 +272,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
 @numpy_function("insert")
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     """Record ``np.insert`` at known indices."""
-    x, new = array(arr), array(values)
-    if axis is None:
-        x, axis = shaping.ravel(x), 0
-    axis = position(axis, x.ndim)
+    (x, axis), new = shaping.flat_without_axis(arr, axis), array(values)
     size = number(x.shape[axis], "np.insert")
     where = np.arange(size)[obj] if isinstance(obj, slice) else known(obj, "np.insert")
     if new.ndim < x.ndim:

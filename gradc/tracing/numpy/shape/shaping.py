@@ -123,6 +123,12 @@ def ravel(a: Any, order: str = "C") -> Tracer:
     return reshape(x, tuple(map(as_integer, flat)), order)
 
 
+def flat_without_axis(a: Any, axis: Any) -> tuple[Any, int]:
+    """Return an array, flattened where no axis is given, and the axis counted from the front."""
+    x: Any = as_tracer(a)
+    return (ravel(x), 0) if axis is None else (x, position(axis, x.ndim))
+
+
 @numpy_function("copy")
 def copied(a: Any, order: str = "K") -> Tracer:
     """Record ``np.copy``: a new array with the same elements."""

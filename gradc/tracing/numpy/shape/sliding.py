@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.building.axes import position
+from gradc.tracing.building.axes import index_along, position
 from gradc.tracing.building.by_name import array, number
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.tracer import Tracer, make_view, shape_of
@@ -14,7 +14,6 @@ from gradc.tracing.core.views import Array, View
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.core.types import DType
 
 
 class Sliding(View):
@@ -36,9 +35,8 @@ class Sliding(View):
         """Return the view's elements."""
         count = base.type.shape[self.axis] - self.length + 1
         both = (count, self.length)
-        first = build.broadcast(build.iota(DType.I64, count), both, (0,))
-        place = build.broadcast(build.iota(DType.I64, self.length), both, (1,))
-        found = build.gather(base, [first + place], (self.axis,))
+        index = index_along(both, 0) + index_along(both, 1)
+        found = build.gather(base, [index], (self.axis,))
         # what is indexed comes first: back to its axis, and to the end
         others = list(range(2, base.type.rank + 1))
         return build.transpose(found, (*others[: self.axis], 0, *others[self.axis :], 1))
