@@ -194,7 +194,8 @@ class Elements:
                 return literal(node.attributes["value"].array.item(), value.type.dtype)
             if name == "param" and not index:
                 return self._scalar(node.attributes["index"], value.type.dtype)
-        return self.writer.once((value, index), lambda: self._element(value, storage, index))
+        key, writer = (value, index), self.writer
+        return writer.known(key) or writer.remember(key, self._element(value, storage, index))
 
     def _element(self, value: Value, storage: Storage | None, index: tuple[str, ...]) -> str:
         dtype = value.type.dtype

@@ -119,8 +119,7 @@ class Writer:
 
     def once(self, key: object, make: Callable[[], str]) -> str:
         """Return the register for a key, which is made where none is known."""
-        found = self.known(key)
-        return self.remember(key, make()) if found is None else found
+        return self.known(key) or self.remember(key, make())
 
     def remember(self, key: object, name: str) -> str:
         """Note a register for a key, up to the end of the innermost loop or branch."""
