@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gradc.libraries import announce
+from gradc.scipy.libraries import announce
 from gradc.version import __version__ as __version__
 
 announce()
