@@ -8,7 +8,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gradc import on_need as _on_need
+from gradc.scipy.libraries import announce
+
+announce()
+del announce
 
 if TYPE_CHECKING:
     from gradc import compat as compat
@@ -116,23 +119,6 @@ _PLACES = {
     ),
 }
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
-# What modules of libraries are recorded by which of ours, loaded once a program uses theirs.
-_LIBRARIES = {
-    _on_need.MATH: ("gradc.special.python_math",),
-    "scipy.integrate": ("gradc.scipy.integrate",),
-    "scipy.linalg": (
-        "gradc.scipy.linalg.refusals",
-        "gradc.scipy.linalg.equations",
-        "gradc.scipy.linalg.factorisations",
-        "gradc.scipy.linalg.matrix_exponential",
-        "gradc.scipy.linalg.special_matrices",
-    ),
-    "scipy.spatial.distance": ("gradc.scipy.distance",),
-    "scipy.special": ("gradc.scipy.special_refusals", "gradc.scipy.special"),
-    "scipy.stats": ("gradc.scipy.stats.stand_ins", "gradc.scipy.stats.summaries"),
-}
-for _library, _modules in _LIBRARIES.items():
-    _on_need.announce(_library, *_modules)
 _SUBMODULES = {
     "compat": "gradc.compat",
     "rules": "gradc.rules",

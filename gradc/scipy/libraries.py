@@ -1,0 +1,20 @@
+"""What modules of libraries are recorded by which of ours, loaded once a program uses theirs."""
+
+from gradc import on_need
+
+
+def announce() -> None:
+    """Announce them all; done once, when gradc is imported."""
+    on_need.announce(on_need.MATH, "gradc.special.python_math")
+    on_need.announce("scipy.integrate", "gradc.scipy.integrate")
+    on_need.announce(
+        "scipy.linalg",
+        "gradc.scipy.linalg.refusals",
+        "gradc.scipy.linalg.equations",
+        "gradc.scipy.linalg.factorisations",
+        "gradc.scipy.linalg.matrix_exponential",
+        "gradc.scipy.linalg.special_matrices",
+    )
+    on_need.announce("scipy.spatial.distance", "gradc.scipy.distance")
+    on_need.announce("scipy.special", "gradc.scipy.special_refusals", "gradc.scipy.special")
+    on_need.announce("scipy.stats", "gradc.scipy.stats.stand_ins", "gradc.scipy.stats.summaries")
