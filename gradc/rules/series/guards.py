@@ -35,7 +35,7 @@ class ContinueGuards:
         if guards:
             # not on top: few functions have a guard
             from gradc.rules.series.limits import coefficients
-            from gradc.rules.series.region import Surroundings
+            from gradc.rules.series.surroundings import Surroundings
 
             surroundings = Surroundings.of(function)
             for guard in guards:

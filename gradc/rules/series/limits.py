@@ -9,7 +9,8 @@ from gradc.rules.series import precise
 from gradc.rules.series.choices import are_equal
 from gradc.rules.series.point import Point
 from gradc.rules.series.precise import Context, Precise
-from gradc.rules.series.region import Region, Surroundings
+from gradc.rules.series.region import Region
+from gradc.rules.series.surroundings import Surroundings
 from gradc_ir.core.graph import Value
 
 # Derivatives up to this order are right at the point.

@@ -7,10 +7,10 @@ Monomials are what gradients are multiplied with, so that the functions can be t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from heapq import heappop, heappush
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -30,9 +30,9 @@ from gradc.rules.series.numbers import Known, Number
 from gradc.rules.series.point import Point
 from gradc.rules.series.precise import Context, Precise
 from gradc.rules.series.steps import CONSTANT, UNKNOWN, VARIABLE, Step, floats
-from gradc_ir.core.graph import Function, Node, Value
+from gradc.rules.series.surroundings import Surroundings
+from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.types import DType
-from gradc_ir.core.walk import users
 from gradc_ir.graphs.rearrange import REARRANGEMENTS, peel, scalar_constant
 from gradc_ir.meaning.reduction import Array
 
@@ -58,18 +58,6 @@ NEAR = np.array([2.0**-8, 2.0**-9, 2.0**-10, -(2.0**-10)])
 
 
 _ZERO = Step(CONSTANT)
-
-
-class Surroundings(NamedTuple):
-    """The graph around a region: who reads a value, and the places of nodes."""
-
-    readers: Mapping[Value, Sequence[Node]]
-    order: Mapping[Node, int]
-
-    @classmethod
-    def of(cls, function: Function) -> Surroundings:
-        """Return the graph of a function."""
-        return cls(users(function), {node: i for i, node in enumerate(function.nodes)})
 
 
 class Region:
