@@ -18,7 +18,6 @@ from gradc.calls.signature import (
     Bound,
     CallKey,
     Parameters,
-    WideInteger,
     Wrt,
     call_key,
     choose_wrt,
@@ -29,16 +28,15 @@ from gradc.calls.signature import (
 )
 from gradc.calls.tangents import as_tuple, like_argument, push_tangents
 from gradc.calls.variable import Variable
-from gradc.pipeline import Options, using
+from gradc.pipeline import Options
 from gradc.rules import as_rules
 from gradc.runtime.fast_path import KnownCall
 from gradc.runtime.pullback import Linearized, Pullback
 from gradc.runtime.specialize import Family, Signature, Specialization
 from gradc.scopes import scopes_key, under_scopes
 from gradc.traceback import boundary, cut
-from gradc.tracing import PythonNumber, Traced, call, current, trace
+from gradc.tracing import call, current
 from gradc.tracing.core.leaves import exact_key
-from gradc_ir.core.types import Type
 from gradc_ir.errors import ShapeError, TraceError
 
 Function_ = Callable[..., Any]
@@ -366,28 +364,12 @@ class Compiled(Inspected):
             ) from None
         if family is None:
             # the family outlives the call, whose arrays it must not keep
-            trace = functools.partial(self._trace, bound.without_arrays())
-            record = self._signatures.append
-            family = Family(asked, leaves, self.__name__, trace, record, self.options)
+            source = self._at(bound.without_arrays())
+            family = Family(asked, leaves, source, self._signatures.append)
             while len(self._families) >= _MOST_FAMILIES:
                 self._families.pop(next(iter(self._families)), None)
             family = self._families.setdefault(key, family)
         return family
-
-    def _trace(self, bound: Bound, types: Sequence[Type]) -> Traced:
-        # a Python number keeps its weak dtype: f32 array * 2.0 stays f32
-        leaves = [
-            PythonNumber(type_.dtype, wide=number is WideInteger) if number else type_
-            for type_, number in zip(types, bound.numbers)
-        ]
-        args, kwargs = self._parameters.call_form(bound.names, bound.nests(leaves), bound.static)
-        with using(self.options):
-            return trace(
-                self.__wrapped__,
-                args,
-                kwargs,
-                name=self.__name__ if self.__name__.isidentifier() else "f",
-            )
 
 
 class Method:

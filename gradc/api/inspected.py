@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -20,6 +20,7 @@ from gradc.calls.signature import (
     leaves_of,
     names_variables,
 )
+from gradc.calls.traceable import Traceable
 from gradc.pipeline import Options, Request, derive
 from gradc.runtime.specialize import Signature
 from gradc.traceback import boundary
@@ -51,15 +52,12 @@ class Inspected(ABC):
     """The methods of a compiled function that show what it is made of."""
 
     __name__: str
+    __wrapped__: Callable[..., Any]
     options: Options
     spec: str | None
     _parameters: Parameters
     _signatures: list[Signature]
     _last: LastCall | None
-
-    @abstractmethod
-    def _trace(self, bound: Bound, types: Sequence[Type]) -> Traced:
-        """Return the function traced for these types of the leaves."""
 
     @abstractmethod
     def _by_variables(
@@ -147,7 +145,7 @@ class Inspected(ABC):
         samples = bound.leaves if given and not isinstance(given[0], str) else ()
         return survey(
             self.__name__,
-            lambda types: self._trace(bound, types),
+            self._at(bound).trace,
             types,
             bound.paths,
             samples,
@@ -234,10 +232,15 @@ class Inspected(ABC):
         if of != "value":
             bound, types = self._parameters.with_asked(bound, types, wrt)
         try:
-            traced = self._trace(bound, types)
+            traced = self._at(bound).trace(types)
         except NeedsConcreteSize as needed:
             raise needed.error() from None
         return traced, self._request_of(bound, of, wrt)
+
+    def _at(self, bound: Bound) -> Traceable:
+        """Return the function at arguments of this structure, to be traced."""
+        name = self.__name__
+        return Traceable(self.__wrapped__, name, self._parameters, bound, self.options)
 
     def _bound(self, specs_or_args: Sequence[Any]) -> tuple[Bound, Sequence[Type]]:
         """Return the arguments that a spec, arguments or the last call stand for, and types."""

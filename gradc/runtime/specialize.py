@@ -21,7 +21,8 @@ from typing import Any
 
 from gradc.arguments.as_array import Array
 from gradc.calls.derivation import Derivation
-from gradc.pipeline import Options, PolicyPass, final_functions
+from gradc.calls.traceable import Traceable
+from gradc.pipeline import PolicyPass, final_functions
 from gradc.runtime.executable import Executable
 from gradc.tracing import NeedsConcreteSize, Traced
 from gradc_ir import ops
@@ -97,27 +98,21 @@ class Family:
     ----------
     asked: the derivation.
     wrt: the leaves that it is with respect to.
-    name: the function's name, for the log.
-    trace: from the leaves' types to a traced function.
+    source: the function at arguments of this structure, to be traced.
     record: is told of each compilation.
-    options: what the user chose for the function.
     """
 
     def __init__(
         self,
         asked: Derivation,
         wrt: tuple[int, ...],
-        name: str,
-        trace: Callable[[Sequence[Type]], Traced],
+        source: Traceable,
         record: Callable[[Signature], None],
-        options: Options,
     ) -> None:
-        self.name = name
         self._asked = asked
         self._wrt = wrt
-        self._trace = trace
+        self._source = source
         self._record = record
-        self._options = options
         self._seen: list[Shapes] = []
         self._by_shapes: dict[Shapes, Specialization] = {}
         self._made: list[Specialization] = []
@@ -179,7 +174,7 @@ class Family:
             general = list(generalize(concrete, self._seen))
             if general != concrete:
                 try:
-                    traced = self._trace(general)
+                    traced = self._source.trace(general)
                     reason = "a second size: sizes that changed are symbols"
                 except NeedsConcreteSize as why:
                     self._per_size = str(why) or "a size is needed as a number"
@@ -188,10 +183,10 @@ class Family:
                 if traced is not None and not _fits_leaves(traced, shapes):
                     traced = None
         if traced is None:
-            traced = self._trace(concrete)
+            traced = self._source.trace(concrete)
             if self._per_size:
                 reason = f"one kernel per size: {self._per_size}"
-        options = self._options
+        options = self._source.options
         request = self._asked.request(traced, self._wrt, options, traced.function.names.__getitem__)
         executables = tuple(
             Executable(function, options.debug_nans, options.blas)
@@ -215,7 +210,7 @@ class Family:
             all(each.kernel is not None for each in executables),
         )
         self._record(signature)
-        log("compile", "%s: %s", self.name, signature)
+        log("compile", "%s: %s", self._source.name, signature)
         return made
 
 

@@ -186,7 +186,7 @@ class _Measurement:
         paths = bound.paths
         drawn = points(types, paths, count, ranges, size, seed)
         types = [t.with_shape(a.shape) for t, a in zip(types, drawn[0])]
-        traced = form._trace(bound, types)
+        traced = form._at(bound).trace(types)
         captured = [capture.read() for capture in traced.captures]
         results = [t for t in traced.function.result_types if t.dtype.is_float]
         wrt = tuple(i for i, t in enumerate(types) if t.dtype.is_float)

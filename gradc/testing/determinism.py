@@ -117,7 +117,7 @@ class _Injected:
         self.bound = self.compiled._parameters.bind(self.args, {})
         self.arrays = self.bound.leaves
         self.wrt = [i for i, array in enumerate(self.arrays) if array.dtype.kind == "f"]
-        self.traced = self.compiled._trace(self.bound, self.bound.types)
+        self.traced = self.compiled._at(self.bound).trace(self.bound.types)
         value, _ = self.compiled.vjp(*self.args)
         self.value_tree = pytree.flatten(value)[1]
         self.like = [np.asarray(leaf) for leaf in pytree.flatten(value)[0]]
@@ -160,7 +160,7 @@ class _Injected:
         types = list(generalize(self.bound.types, [shapes, others]))
         if types == list(self.bound.types):
             raise NoKernel("there are no sizes")
-        return self.compiled._trace(self.bound, types)
+        return self.compiled._at(self.bound).trace(types)
 
     def _kernel(self, traced: Traced) -> Way:
         executable = Executable(self._final(traced), blas=self.options.blas)

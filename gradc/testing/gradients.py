@@ -350,7 +350,7 @@ def compare_grads(
     form = compiled(f)
     options = form.options
     bound = form._parameters.bind(tuple(args), {})
-    traced = form._trace(bound, bound.types)
+    traced = form._at(bound).trace(bound.types)
     arrays = [*bound.leaves, *(capture.read() for capture in traced.captures)]
     by = [True] * len(bound.leaves) + [each.variable is not None for each in traced.captures]
     wrt = [i for i, array in enumerate(arrays) if by[i] and array.dtype.kind == "f"]

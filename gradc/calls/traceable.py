@@ -1,0 +1,45 @@
+"""A function at arguments of one structure, which is traced at whatever types their leaves have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gradc.calls.signature import Bound, Parameters, WideInteger
+from gradc.pipeline import Options, using
+from gradc.tracing import PythonNumber, Traced, trace
+from gradc_ir.core.types import Type
+
+
+@dataclass(frozen=True)
+class Traceable:
+    """A function, what the user chose for it, and arguments of which only the structure counts.
+
+    Parameters
+    ----------
+    function: the user's function.
+    name: what it is called in graphs and logs.
+    parameters: its parameters.
+    bound: the arguments; kept for long, it should be without their arrays.
+    options: in force while it is traced, for transforms inside it.
+    """
+
+    function: Callable[..., Any]
+    name: str
+    parameters: Parameters
+    bound: Bound
+    options: Options
+
+    def trace(self, types: Sequence[Type]) -> Traced:
+        """Return the function traced at these types of the leaves, one a leaf."""
+        # a Python number keeps its weak dtype: f32 array * 2.0 stays f32
+        leaves = [
+            PythonNumber(type_.dtype, wide=number is WideInteger) if number else type_
+            for type_, number in zip(types, self.bound.numbers)
+        ]
+        bound = self.bound
+        args, kwargs = self.parameters.call_form(bound.names, bound.nests(leaves), bound.static)
+        with using(self.options):
+            name = self.name if self.name.isidentifier() else "f"
+            return trace(self.function, args, kwargs, name=name)
