@@ -100,7 +100,7 @@ def test_document(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             assert found == expected, f"{where} prints something else; `make golden` rewrites it"
 
 
-@pytest.mark.parametrize("name", ["ops.md", "rules.md", "numpy.md"])
+@pytest.mark.parametrize("name", ["ops.md", "rules.md", "numpy.md", "design.md"])
 def test_tables_are_current(name: str) -> None:
     """`make docs` renews them."""
     printed = subprocess.run(

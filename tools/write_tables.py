@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from textwrap import fill
@@ -175,7 +176,44 @@ STATES = {
     "refused": "an error at the user's line",
 }
 
-PAGES = {"ops.md": ops, "rules.md": rules, "numpy.md": numpy}
+PACKAGES = {"gradc": "gradc", "gradc_codegen": "codegen/gradc_codegen", "gradc_ir": "ir/gradc_ir"}
+
+
+def design() -> str:
+    """Return the page of the design, with the map of the rooms as they are."""
+    page = (DOCS / "design.md").read_text(encoding="utf-8")
+    before, begin, rest = page.partition("<!-- The map: written by tools/write_tables.py. -->\n")
+    _, end, after = rest.partition("<!-- The end of the map. -->\n")
+    return "".join([before, begin, *(rooms(name) for name in PACKAGES), end, after])
+
+
+def rooms(package: str) -> str:
+    """Return the map of a package: its rooms from the top to the bottom, a sentence each."""
+    sys.path[:0] = [str(DOCS.parent)]
+    from tools.import_graph import arrows, floors
+    from tools.import_graph import rooms as inside
+
+    places = {name: DOCS.parent / path for name, path in PACKAGES.items()}
+    graph = inside(arrows(places))
+
+    def below(room: str) -> Iterator[str]:
+        place = places[package].joinpath(*room.split(".")[1:])
+        heights = floors(graph.get(room, {}))
+        names = sorted(path.parent.name for path in place.glob("*/__init__.py"))
+        for name in sorted(names, key=lambda name: -heights.get(name, 0)):
+            yield f"{room}.{name}"
+            yield from below(f"{room}.{name}")
+
+    rows = []
+    for room in below(package):
+        place = places[package].joinpath(*room.split(".")[1:])
+        docstring = ast.get_docstring(ast.parse((place / "__init__.py").read_bytes())) or ""
+        name = room.partition(".")[2].replace(".", "/")
+        rows.append((f"`{name}/`", sentence_of(docstring).replace("``", "`")))
+    return f"\n{table(f'`{PACKAGES[package]}/`', 'what it is for, and what may enter', rows=rows)}"
+
+
+PAGES = {"ops.md": ops, "rules.md": rules, "numpy.md": numpy, "design.md": design}
 
 
 def main(names: list[str]) -> None:

@@ -1,1 +1,3 @@
-"""From graph to machine: schedules, loop nests, LLVM text, and what compiles and calls it."""
+"""From a graph to machine code: schedules, loop nests, LLVM text, and what compiles and calls
+it.
+"""

@@ -1,1 +1,3 @@
-"""What a user holds: compile, the compiled function, the transforms, vmap, the policies."""
+"""What a user holds, compiled functions and transforms; here enters what they call or get back,
+and nothing that computes.
+"""

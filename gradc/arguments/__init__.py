@@ -1,1 +1,1 @@
-"""Arguments as leaves: nests, arrays, and the axes that vmap maps over."""
+"""Arguments as leaves: what takes nests apart, joins them and reads arrays, without a graph."""

@@ -1,1 +1,3 @@
-"""Differentiation of graphs: Function in, Function out, in forward and reverse mode, any order."""
+"""Differentiation of graphs in both modes, to any order: what holds for every op, while what is
+an op's own stands in derivatives.
+"""

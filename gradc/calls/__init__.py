@@ -1,1 +1,3 @@
-"""One call: its signature, the checks of its arguments, the nests of tangents and results."""
+"""One call of a function: what binds and checks its arguments and nests its results, before
+anything is traced or run.
+"""

@@ -1,4 +1,6 @@
-"""What other systems call their gradients by, with their meaning, on NumPy arrays."""
+"""What other systems call their gradients by, with their meaning, on NumPy arrays: one file a
+system.
+"""
 
 from gradc.compat import ivy, tf
 

@@ -1,1 +1,3 @@
-"""Structured control flow: loops and branches on nests, in traced code and outside of it."""
+"""Loops and branches on nests, in traced code and outside of it: what users call, and what
+traces its bodies.
+"""

@@ -1,1 +1,3 @@
-"""Gradients of the user's: for functions of their own, of NumPy, and of C."""
+"""Gradients of the user's, for functions of their own, of NumPy and of C: what declares, checks
+and traces them.
+"""

@@ -1,4 +1,5 @@
-"""Derivatives: of functions, forward and reverse, and of the ops, in files named as their families.
+"""The derivatives of the ops, a file for each family under its name, and of functions, forward
+and reverse.
 
 Who differentiates imports ``jvp`` and ``vjp`` from here: importing this package tells the table of
 derivatives where the files are, of which each is loaded when an op of its family is first met.

@@ -1,1 +1,3 @@
-"""What is told of a function: its graphs as text, the rules that fired, what is supported."""
+"""What is told of a function, its graphs, the rules that fired, what is supported: text, which
+nothing else reads.
+"""

@@ -1,4 +1,4 @@
-"""The rewrite rules: lists of data in three classes, and the passes that apply them.
+"""The rewrite rules, as lists of data in three classes, and the passes that apply them.
 
 ``gradc.rules()`` lists them, ``print(gradc.rules.table())`` shows them, ``gradc.rule`` adds one,
 and ``with gradc.rules(one, another):`` puts rules in force within a block.

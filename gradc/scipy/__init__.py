@@ -1,1 +1,3 @@
-"""SciPy's functions and distributions, recorded in terms of ops."""
+"""SciPy's functions, recorded in terms of ops and of gradc.special: one file or room a module of
+SciPy.
+"""

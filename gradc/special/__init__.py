@@ -1,4 +1,6 @@
-"""Functions that NumPy lacks or computes carelessly; for traced arrays and plain ones alike."""
+"""Functions that NumPy lacks or computes carelessly, for traced arrays and plain ones alike, a
+file for each kind.
+"""
 
 from gradc.special.bessel import (
     i0,

@@ -1,4 +1,6 @@
-"""Checks of functions: derivatives against other numbers, bits against bits, and accuracy."""
+"""Checks of functions: derivatives against other numbers, bits against bits, and accuracy; what
+users run, not our own tests.
+"""
 
 from gradc.testing.accuracy import check_accuracy
 from gradc.testing.determinism import check_determinism, compare_bits

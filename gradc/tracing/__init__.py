@@ -1,4 +1,6 @@
-"""Tracing: NumPy code seen through a lens, recorded as a Function."""
+"""Tracing: NumPy code seen through a lens, recorded as a Function; nothing here differentiates
+or compiles.
+"""
 
 from gradc import on_need
 from gradc.tracing import numpy as numpy

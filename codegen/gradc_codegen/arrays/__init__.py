@@ -1,1 +1,3 @@
-"""Ops on whole arrays: sorting, scans, factorisations, BLAS, functions of C."""
+"""Ops on whole arrays, between the loops of a nest: sorting, scans, factorisations, BLAS,
+functions of C.
+"""

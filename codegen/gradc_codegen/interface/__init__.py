@@ -1,1 +1,3 @@
-"""How a kernel is called: from Python, from C, and with tapes that grow."""
+"""How a kernel is called, from Python and from C, and with tapes that grow: what knows the
+callers.
+"""

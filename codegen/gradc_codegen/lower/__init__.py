@@ -1,1 +1,3 @@
-"""From loop nests and buffers to LLVM IR."""
+"""From a loop nest and its buffers to LLVM text: what writes code, and decides nothing of the
+schedule.
+"""

@@ -1,1 +1,3 @@
-"""LLVM: text to optimised code, in this process or in an object file."""
+"""LLVM itself: text to optimised code, in this process or in an object file; only here is
+llvmlite called.
+"""

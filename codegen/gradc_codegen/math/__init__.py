@@ -1,1 +1,3 @@
-"""Mathematical functions of one number or two, behind one interface."""
+"""Mathematical functions behind one interface: emitted, widened to lanes, or found at an
+address.
+"""

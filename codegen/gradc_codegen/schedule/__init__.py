@@ -1,1 +1,3 @@
-"""From a graph to loop nests: labels, statements, phases, lanes."""
+"""From a graph to loop nests: labels, statements, phases, lanes; what decides, and writes no
+code.
+"""

@@ -1,1 +1,1 @@
-"""The processor that code is for."""
+"""The processor that code is for, and what it can do."""

@@ -1,1 +1,3 @@
-"""Writing LLVM IR: lines, index arithmetic, vectors, loads and stores."""
+"""Writing LLVM text, lines, index arithmetic, vectors, loads and stores: no op and no loop nest
+is known here.
+"""

@@ -1,1 +1,3 @@
-"""What reverse mode keeps of the steps of a loop, and what it computes again."""
+"""What reverse mode keeps of the steps of a loop and what it computes again: the choice, not the
+loops.
+"""

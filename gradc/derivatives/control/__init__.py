@@ -1,4 +1,4 @@
-"""Derivatives of control flow: calls, branches, loops and what reverse mode computes again."""
+"""Derivatives of control flow: calls, branches and loops, each by graphs of the same ops."""
 
 from gradc.derivatives.control import call, cond_and_checkpoint, scan_and_while
 

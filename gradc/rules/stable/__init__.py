@@ -1,1 +1,3 @@
-"""The stable rules, by the function that their right sides are made of."""
+"""The stable rules, in rooms by the function that their right sides are made of: equal over the
+reals, never less accurate.
+"""

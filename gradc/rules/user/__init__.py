@@ -1,1 +1,1 @@
-"""Rules of the user's: how they are written, read and registered."""
+"""Rules of the user's: what reads, checks and registers them; gradc's own pass by."""

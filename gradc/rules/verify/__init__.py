@@ -1,1 +1,3 @@
-"""Rules proved over the reals, and measured in floating point."""
+"""Rules proved over the reals and measured in floating point: what judges rules and applies
+none.
+"""

@@ -1,1 +1,1 @@
-"""Functions of scipy.linalg."""
+"""The functions of scipy.linalg, and the reasons why others are refused."""

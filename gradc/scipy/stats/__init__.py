@@ -1,1 +1,1 @@
-"""Distributions and summaries of scipy.stats."""
+"""The distributions and summaries of scipy.stats."""

@@ -1,1 +1,1 @@
-"""What errors of tracing say to write instead."""
+"""What errors of tracing say to write instead: loaded when one is raised."""

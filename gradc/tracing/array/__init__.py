@@ -1,1 +1,1 @@
-"""What an array has: members, operators, views, indexing and assignment."""
+"""What a traced array has, as a user of NumPy knows it: members, operators, iteration, numbers."""

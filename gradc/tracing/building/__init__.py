@@ -1,1 +1,3 @@
-"""What recorders build with: operands made alike, axes, numbers, functions by name."""
+"""What recorders build with: operands made alike, axes, numbers, functions by name; no function
+of NumPy.
+"""

@@ -1,1 +1,3 @@
-"""What tracing stands on: tracers, views, promotion, the state of a trace, the table."""
+"""What tracing stands on, tracers, views, promotion, the state of a trace, the table: it knows
+no function of NumPy by name.
+"""

@@ -1,1 +1,3 @@
-"""How the user's code is seen: copies of functions, and stand-ins for what they reach."""
+"""How the user's code is seen: copies of functions, and stand-ins for the modules, classes and
+values they reach.
+"""

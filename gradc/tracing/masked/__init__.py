@@ -1,1 +1,1 @@
-"""Selections by a traced mask, and the functions they can be given to."""
+"""What may be done with what a traced mask selects, whose size nobody knows."""

@@ -1,4 +1,6 @@
-"""NumPy's functions, recorded in terms of ops; each file of the rooms is loaded on need."""
+"""NumPy's functions, each recorded in terms of ops beside its record; every file is loaded on
+need.
+"""
 
 from gradc import on_need
 

@@ -1,1 +1,3 @@
-"""How NumPy's protocols find the record of a function."""
+"""How the record of a function is made and found: the decorator, NumPy's protocols, the options
+of ufuncs.
+"""

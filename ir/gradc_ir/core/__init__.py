@@ -1,1 +1,1 @@
-"""Types, sizes, ops and graphs: what every other room is made of."""
+"""Types, sizes, ops and graphs, of which every other room is made: no op is known here by name."""

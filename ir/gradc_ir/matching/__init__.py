@@ -1,1 +1,1 @@
-"""Patterns, and the engine that rewrites what they match."""
+"""Patterns, and the engine that rewrites what they match; the rules stand elsewhere."""

@@ -1,4 +1,6 @@
-"""The op table: importing this package declares every op; ``ops.NAME`` is the op called NAME."""
+"""The ops, declared by family with all that is a fact about an op; ``ops.NAME`` is the op called
+NAME.
+"""
 
 from gradc_ir.core.op import TABLE, Op
 from gradc_ir.ops import (

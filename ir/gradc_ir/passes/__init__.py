@@ -1,4 +1,6 @@
-"""The passes of the language: each a frozen dataclass, called with a function, returning one."""
+"""The passes of the language, one file each: a frozen dataclass, called with a function, that
+returns an equal one.
+"""
 
 from gradc_ir.passes.canonicalize import Canonicalize
 from gradc_ir.passes.control import SimplifyControl

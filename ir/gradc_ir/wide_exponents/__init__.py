@@ -1,1 +1,3 @@
-"""Arithmetic whose exponents have no bound."""
+"""Arithmetic whose exponents have no bound: what it means, and how functions are made of its
+steps.
+"""

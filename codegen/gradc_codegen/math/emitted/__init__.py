@@ -1,1 +1,3 @@
-"""Mathematical functions as LLVM text: branch-free, without a C library, one definition for all."""
+"""Mathematical functions as LLVM text, branch-free, without a C library, one definition for
+numbers and lanes.
+"""

@@ -1,1 +1,1 @@
-"""The rewrites of a graph that come before its schedule, and the list of them."""
+"""The rewrites of a graph that come before its schedule, one file each, and the list of them."""

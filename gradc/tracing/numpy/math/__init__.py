@@ -1,1 +1,1 @@
-"""NumPy functions of calculus, polynomials, series and the parts of numbers."""
+"""NumPy functions of single elements, of calculus, polynomials, series and the parts of numbers."""

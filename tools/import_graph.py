@@ -75,6 +75,20 @@ def _path(name: str, folders: set[str]) -> list[str]:
     return [*name.split("."), *(["__init__"] if name in folders else [])]
 
 
+def floors(graph: Graph) -> dict[str, int]:
+    """Return how high each node of a graph without circles stands: above all that it imports."""
+    found: dict[str, int] = {}
+
+    def height(node: str) -> int:
+        if node not in found:
+            found[node] = 1 + max((height(below) for below in graph.get(node, ())), default=-1)
+        return found[node]
+
+    for node in graph:
+        height(node)
+    return found
+
+
 def circles(graph: Graph) -> list[list[str]]:
     """Return the groups of nodes that reach each other (R. Tarjan, *Depth-first search*, 1972)."""
     number: dict[str, int] = {}
