@@ -80,7 +80,7 @@ def _extreme(name: str, reduce: Reduce, better: str) -> AnyFunction:
     ) -> Any:
         x = array(a)
         axes = axes_of(axis, x.ndim)
-        none = any(x.shape[i] == 0 for i in axes)
+        none = any(x.type.shape[i] == 0 for i in axes)
         if initial is None:
             if where is not None and where is not True:
                 raise shape_error(
