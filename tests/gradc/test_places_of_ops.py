@@ -21,7 +21,7 @@ from gradc_ir import build
 from gradc_ir.core.op import TABLE
 from gradc_ir.interpreter import composed
 from gradc_ir.ranges import arithmetic, arrays, functions
-from gradc_ir.wide_exponents import formulas
+from gradc_ir.wide_exponents import functions as wide_functions
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "add-an-op.md").read_text(encoding="utf-8")
@@ -95,7 +95,7 @@ PLACES = [
     ),
     Place(
         "ir/gradc_ir/wide_exponents/",
-        {*formulas.WORDS, *formulas.ARITHMETIC, "select"},
+        wide_functions.WORDS,
         {
             **dict.fromkeys(("sin", "cos", "tan", "erf", "erfc"), "moderate, or flat"),
             **dict.fromkeys(("floor_divide", "remainder"), "jumps"),
