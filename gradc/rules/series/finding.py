@@ -11,8 +11,8 @@ from gradc.rules.series.orders import is_suspicious, rough_order
 from gradc.rules.series.point import Point
 from gradc.rules.series.region import Region
 from gradc.rules.series.steps import ARITHMETIC, CONSTANT, VARIABLE
-from gradc.rules.series.surroundings import Surroundings
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.walk import Surroundings
 from gradc_ir.graphs.rearrange import REARRANGEMENTS, scalar_constant
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from gradc.rules.series.steps import ARITHMETIC
 from gradc_ir import build
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.walk import changed_bodies
+from gradc_ir.core.walk import Surroundings, changed_bodies
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.matching.rewrite import FunctionRule, rewrite
 
@@ -35,7 +35,6 @@ class ContinueGuards:
         if guards:
             # not on top: few functions have a guard
             from gradc.rules.series.limits import coefficients
-            from gradc.rules.series.surroundings import Surroundings
 
             surroundings = Surroundings.of(function)
             for guard in guards:

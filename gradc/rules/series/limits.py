@@ -10,8 +10,8 @@ from gradc.rules.series.choices import are_equal
 from gradc.rules.series.point import Point
 from gradc.rules.series.precise import Context, Precise
 from gradc.rules.series.region import Region
-from gradc.rules.series.surroundings import Surroundings
 from gradc_ir.core.graph import Value
+from gradc_ir.core.walk import Surroundings
 
 # Derivatives up to this order are right at the point.
 _ORDER = 2

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import Attributes
@@ -98,3 +98,15 @@ def _nested(function: Function, seen: set[int]) -> Iterator[tuple[Function, Node
             for body in node.attributes.values():
                 if isinstance(body, Function) and id(body) not in seen:
                     yield from _nested(body, seen)
+
+
+class Surroundings(NamedTuple):
+    """Who reads each value of a function, and the places of its nodes, operands before users."""
+
+    readers: Mapping[Value, Sequence[Node]]
+    order: Mapping[Node, int]
+
+    @classmethod
+    def of(cls, function: Function) -> Surroundings:
+        """Return those of a function."""
+        return cls(users(function), {node: i for i, node in enumerate(function.nodes)})
