@@ -322,3 +322,15 @@ def test_in_place_keeps_the_dtype() -> None:
 
     with pytest.raises(TypeError):
         trace(integer, (np.arange(3),))
+
+
+def test_empty_arrays_are_zeros_so_that_code_is_the_same_on_every_run() -> None:
+    def filled(x):
+        out = np.empty(3)
+        like = np.empty_like(np.ones(2))
+        out[0] = x
+        return np.sum(out), out, like
+
+    nodes = trace(filled, (np.array(2.0),)).function
+    np.testing.assert_array_equal(interpret(nodes, [np.array(2.0)])[1], [2, 0, 0])
+    np.testing.assert_array_equal(interpret(nodes, [np.array(2.0)])[2], [0, 0])

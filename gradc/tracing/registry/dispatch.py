@@ -37,6 +37,7 @@ class Mapped:
     writes: the first argument is written to.
     value_only: the result has no derivative: it is an integer, a truth value, or constant.
     masked: how it is called with what a traced mask selects; see :func:`.numpy_function`.
+    known: what runs when nothing traced is involved, in a trace; None for the function of NumPy.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Mapped:
         writes: bool = False,
         value_only: bool = False,
         masked: Any = None,
+        known: AnyFunction | None = None,
     ) -> None:
         self.name = name
         self.record = record
@@ -58,6 +60,7 @@ class Mapped:
         self.writes = writes
         self.value_only = value_only
         self.masked = masked
+        self._known = known or original
         self.__gradc_original__ = original
         self.__name__ = name
         self.__doc__ = getattr(original, "__doc__", None)
@@ -110,7 +113,7 @@ class Mapped:
         plain = [plain_nest(arg) for arg in args]
         named = {key: plain_nest(value) for key, value in kwargs.items()}
         try:
-            result = self.__gradc_original__(*plain, **named)
+            result = self._known(*plain, **named)
         except (TypeError, ValueError) as error:
             kind = {TypeError: TraceError, ValueError: ShapeError}.get(type(error))
             if kind is None:

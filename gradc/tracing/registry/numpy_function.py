@@ -22,6 +22,7 @@ def numpy_function(
     writes: bool = False,
     value_only: bool = False,
     masked: Any = None,
+    known: AnyFunction | None = None,
 ) -> Callable[[Recorder], Recorder]:
     """Have a function record those of NumPy of these names; a decorator, which returns it.
 
@@ -38,6 +39,7 @@ def numpy_function(
     masked: how it takes what a traced mask selects, ``x[mask]``: ``"elementwise"``, as a function
         of whole arrays; or the place of the argument that is points, the others being tables.
         What does something of its own with it is in :mod:`gradc.tracing.masked`.
+    known: what runs, in place of NumPy's function, where all arguments are known.
     """
 
     def announce(record: Recorder) -> Recorder:
@@ -54,6 +56,7 @@ def numpy_function(
                     writes=writes,
                     value_only=value_only,
                     masked=masked,
+                    known=known,
                 )
                 TABLE.add(name, entry)
         return record

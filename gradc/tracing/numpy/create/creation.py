@@ -47,7 +47,7 @@ def ones(shape: Any, dtype: Any = None) -> Tracer:
     return _filled(new_shape(shape), 1, _dtype_or(dtype, DType.F64))
 
 
-@numpy_function("empty", value_only=True)
+@numpy_function("empty", value_only=True, known=np.zeros)
 def empty(shape: Any, dtype: Any = None) -> Tracer:
     """Record ``np.empty``: zeros, since what is in memory would not be the same at every call."""
     return zeros(shape, dtype)
@@ -76,7 +76,8 @@ def _like(number: int) -> Any:
     return record
 
 
-numpy_function("zeros_like", "empty_like", value_only=True, masked="elementwise")(_like(0))
+numpy_function("zeros_like", value_only=True, masked="elementwise")(_like(0))
+numpy_function("empty_like", value_only=True, masked="elementwise", known=np.zeros_like)(_like(0))
 numpy_function("ones_like", value_only=True, masked="elementwise")(_like(1))
 
 
