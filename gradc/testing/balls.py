@@ -297,18 +297,18 @@ def balls() -> Wide:
         if name in _OPS or name not in ANY_NUMBERS
     }
     meanings |= {
-        "reduce_max": _reduction(meanings["maximum"]),
-        "reduce_min": _reduction(meanings["minimum"]),
+        "reduce_max": _reduction(meanings["maximum"], -math.inf),
+        "reduce_min": _reduction(meanings["minimum"], math.inf),
         "logsumexp": lambda x, axes: meanings["log"](np.sum(meanings["exp"](x), axis=tuple(axes))),
         "argsort": _argsort,
     }
     return Wide(object, lambda x: x if isinstance(x, Ball) else Ball(float(x)), meanings)
 
 
-def _reduction(function: Any) -> Meaning:
+def _reduction(function: Any, of_none: float) -> Meaning:
     def reduced(x: Array, axes: Any) -> Any:
         for axis in sorted(axes, reverse=True):
-            x = function.reduce(x, axis=axis)
+            x = function.reduce(x, axis=axis, initial=Ball(of_none))
         return x
 
     return reduced

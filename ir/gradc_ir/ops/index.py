@@ -93,7 +93,7 @@ def _scatter_set(x: Array, part: Array, *indices: Array, axes: Axes) -> Array:
     out = x.copy()
     view, key = _key(out, indices, axes)
     if key[0].ndim == 0:
-        view[key] = part
+        view[key] = part[()]  # an array of objects would be one of them
         return out
     # one by one, because NumPy does not promise which of two equal indices wins
     for position in np.ndindex(key[0].shape):
