@@ -77,7 +77,7 @@ class Builder:
         node = self._nodes.get(key)
         if node is None:
             if like is None:
-                types = op.infer([operand.type for operand in operands], attributes)
+                types = op.infer(*[operand.type for operand in operands], **attributes)
             else:
                 types = tuple([result.type for result in like.results])
             serial = self._first_serial + len(self._nodes)
