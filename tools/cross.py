@@ -97,7 +97,7 @@ def op_names() -> list[str]:
         if not op.is_elementwise or op.operands is None:
             continue
         try:
-            (result,) = op.infer([float_] * op.operands, {})
+            (result,) = op.infer(*[float_] * op.operands)
         except DTypeError:  # an op of truth values
             continue
         if result.dtype is DType.F64:

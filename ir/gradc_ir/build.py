@@ -88,15 +88,8 @@ def size_value(size: Size, dtype: DType = DType.I64) -> Value:
 
 
 def _values(*operands: Operand) -> tuple[Value, ...]:
-    values = [operand for operand in operands if isinstance(operand, Value)]
-    if len(values) == len(operands):
-        return tuple(values)
-    return tuple(
-        [
-            operand if isinstance(operand, Value) else full_like(values[0], operand)
-            for operand in operands
-        ]
-    )
+    like = next(operand for operand in operands if isinstance(operand, Value))
+    return tuple([x if isinstance(x, Value) else full_like(like, x) for x in operands])
 
 
 def elementwise(name: str, *operands: Operand) -> Value:
@@ -132,37 +125,16 @@ def _ternary(name: str) -> Callable[[Operand, Operand, Operand], Value]:
     return _named(constructor, name, "of x, y and z")
 
 
-neg = _unary("neg")
-abs = _unary("abs")
-sign = _unary("sign")
-floor = _unary("floor")
-sqrt = _unary("sqrt")
-exp = _unary("exp")
-expm1 = _unary("expm1")
-log = _unary("log")
-log1p = _unary("log1p")
-exp2 = _unary("exp2")
-log2 = _unary("log2")
-log10 = _unary("log10")
-cbrt = _unary("cbrt")
-sinh = _unary("sinh")
-cosh = _unary("cosh")
-arcsin = _unary("arcsin")
-arccos = _unary("arccos")
-arctan = _unary("arctan")
-arcsinh = _unary("arcsinh")
-arccosh = _unary("arccosh")
-arctanh = _unary("arctanh")
-erf = _unary("erf")
-erfc = _unary("erfc")
-sin = _unary("sin")
-cos = _unary("cos")
-tan = _unary("tan")
-tanh = _unary("tanh")
-softplus = _unary("softplus")
-sigmoid = _unary("sigmoid")
-sigmoid_derivative = _unary("sigmoid_derivative")
-log1mexp = _unary("log1mexp")
+neg, abs, sign, floor, sqrt, cbrt = map(_unary, ("neg", "abs", "sign", "floor", "sqrt", "cbrt"))
+exp, exp2, expm1 = map(_unary, ("exp", "exp2", "expm1"))
+log, log2, log10, log1p = map(_unary, ("log", "log2", "log10", "log1p"))
+sin, cos, tan = map(_unary, ("sin", "cos", "tan"))
+arcsin, arccos, arctan = map(_unary, ("arcsin", "arccos", "arctan"))
+sinh, cosh, tanh = map(_unary, ("sinh", "cosh", "tanh"))
+arcsinh, arccosh, arctanh = map(_unary, ("arcsinh", "arccosh", "arctanh"))
+erf, erfc = map(_unary, ("erf", "erfc"))
+sigmoid, sigmoid_derivative = map(_unary, ("sigmoid", "sigmoid_derivative"))
+softplus, log1mexp = map(_unary, ("softplus", "log1mexp"))
 lgamma, gamma, rgamma, digamma = map(_unary, ("lgamma", "gamma", "rgamma", "digamma"))
 erfcx, erfinv, ndtri, ndtr, log_ndtr, dawsn = map(
     _unary, ("erfcx", "erfinv", "ndtri", "ndtr", "log_ndtr", "dawsn")
@@ -171,31 +143,15 @@ spence, ellipkm1, ellipe, expi, exp1 = map(_unary, ("spence", "ellipkm1", "ellip
 sine_integral, cosine_integral = map(_unary, ("sine_integral", "cosine_integral"))
 fresnel_sine, fresnel_cosine = map(_unary, ("fresnel_sine", "fresnel_cosine"))
 logical_not = _unary("logical_not")
-stop_gradient = _unary("stop_gradient")
-exactly = _unary("exactly")
-fence = _unary("fence")
-add = _binary("add")
-sub = _binary("sub")
-mul = _binary("mul")
-div = _binary("div")
-power = _binary("power")
-floor_divide = _binary("floor_divide")
-remainder = _binary("remainder")
-maximum = _binary("maximum")
-minimum = _binary("minimum")
-arctan2 = _binary("arctan2")
-hypot = _binary("hypot")
-exp_product = _binary("exp_product")
-direction_cosine = _binary("direction_cosine")
+stop_gradient, exactly, fence = map(_unary, ("stop_gradient", "exactly", "fence"))
+add, sub, mul, div, power = map(_binary, ("add", "sub", "mul", "div", "power"))
+floor_divide, remainder = map(_binary, ("floor_divide", "remainder"))
+maximum, minimum = map(_binary, ("maximum", "minimum"))
+arctan2, hypot, direction_cosine = map(_binary, ("arctan2", "hypot", "direction_cosine"))
+exp_product, logaddexp = map(_binary, ("exp_product", "logaddexp"))
+eq, ne, lt, le = map(_binary, ("eq", "ne", "lt", "le"))
+logical_and, logical_or, logical_xor = map(_binary, ("logical_and", "logical_or", "logical_xor"))
 log_poch, digamma_difference = map(_binary, ("log_poch", "digamma_difference"))
-logaddexp = _binary("logaddexp")
-eq = _binary("eq")
-ne = _binary("ne")
-lt = _binary("lt")
-le = _binary("le")
-logical_and = _binary("logical_and")
-logical_or = _binary("logical_or")
-logical_xor = _binary("logical_xor")
 geometric_sum = _binary("geometric_sum")
 zeta, beta, betaln, binom, poch = map(_binary, ("zeta", "beta", "betaln", "binom", "poch"))
 gammainc, gammaincc = map(_binary, ("gammainc", "gammaincc"))
@@ -339,10 +295,8 @@ def _reduction(name: str) -> Callable[[Value, Iterable[int]], Value]:
     return _named(constructor, name, "of x over axes; x itself for no axes")
 
 
-reduce_sum = _reduction("reduce_sum")
-reduce_prod = _reduction("reduce_prod")
-reduce_max = _reduction("reduce_max")
-reduce_min = _reduction("reduce_min")
+reduce_sum, reduce_prod = map(_reduction, ("reduce_sum", "reduce_prod"))
+reduce_max, reduce_min = map(_reduction, ("reduce_max", "reduce_min"))
 logsumexp = _reduction("logsumexp")
 
 

@@ -101,7 +101,7 @@ class _Verifier:
         for name, attribute in node.attributes.items():
             self._attribute(node, name, attribute)
         try:
-            wanted_types = op.infer([operand.type for operand in node.operands], node.attributes)
+            wanted_types = op.infer(*[operand.type for operand in node.operands], **node.attributes)
         except GradcError as error:
             raise self._failure(error.what, node, *error.found) from error
         types = tuple(value.type for value in node.results)

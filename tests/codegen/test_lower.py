@@ -71,7 +71,7 @@ def samples(dtype: DType) -> list[float] | list[int] | list[bool]:
 def takes(op: Op, dtype: DType) -> bool:
     """Whether an elementwise op is defined for a dtype."""
     try:
-        op.infer([Type(dtype)] * (op.operands or 0), {})
+        op.infer(*[Type(dtype)] * (op.operands or 0))
     except DTypeError:
         return False
     return True

@@ -87,7 +87,7 @@ def takes(op: Op, dtype: DType) -> bool:
     """Whether an elementwise op is defined for a dtype."""
     attributes = {"dtype": DType.F64} if op.name == "cast" else {}
     try:
-        op.infer([Type(each, (2,)) for each in operand_dtypes(op, dtype)], attributes)
+        op.infer(*[Type(each, (2,)) for each in operand_dtypes(op, dtype)], **attributes)
     except DTypeError:
         return False
     return True

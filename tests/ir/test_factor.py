@@ -170,7 +170,7 @@ def test_each_result_of_a_constant_is_folded() -> None:
 )
 def test_types_that_do_not_fit(name: str, types: list[Type], kind: type[Exception]) -> None:
     with pytest.raises(kind, match=name):
-        TABLE[name].infer(types, {})
+        TABLE[name].infer(*types)
 
 
 def test_right_hand_sides_that_do_not_fit() -> None:
@@ -178,4 +178,4 @@ def test_right_hand_sides_that_do_not_fit() -> None:
     for b in (Type(DType.F64, (3, 3)), Type(DType.F64, (2, 4, 3)), Type(DType.F32, (2, 3, 1))):
         for name in ("solve", "triangular_solve"):
             with pytest.raises((ShapeError, DTypeError), match=name):
-                TABLE[name].infer([a, b], {})
+                TABLE[name].infer(a, b)

@@ -57,7 +57,7 @@ def accepts(op: Op, dtype: DType) -> bool:
     if "axis" in op.attributes:
         attributes["axis"], shape = 0, (1,)
     try:
-        op.infer([Type(dtype, shape)] * (op.operands or 2), attributes)
+        op.infer(*[Type(dtype, shape)] * (op.operands or 2), **attributes)
     except GradcError:
         return False
     return True

@@ -122,13 +122,14 @@ class _Writer:
     def atom(self, atom: sizes.Atom) -> str:
         if isinstance(atom, str):
             return self.symbols[atom]
+        parts = [self.size(part) for part in atom.parts]
         if isinstance(atom, sizes.Maximum):
-            left, right = self.size(atom.left), self.size(atom.right)
+            left, right = parts
             larger = self.value(f"icmp sgt i64 {left}, {right}")
             return self.value(f"select i1 {larger}, i64 {left}, i64 {right}")
         if isinstance(atom, sizes.SquareRoot):
-            return square_root(self.value, self.size(atom.of))
-        return self.quotient(self.size(atom.numerator), self.size(atom.denominator))
+            return square_root(self.value, *parts)
+        return self.quotient(*parts)
 
     def quotient(self, numerator: str, denominator: str) -> str:
         """Divide rounding down; a denominator below 1 is refused, and 1 in what follows."""

@@ -27,7 +27,7 @@ COPY = Op(
     "copy",
     "elementwise",
     1,
-    lambda types, attributes: (types[0],),
+    lambda x, *, reader: (x,),
     lambda x, reader: x,
     "A value as it is, kept for one reader.",
     attributes=("reader",),

@@ -161,12 +161,13 @@ class Writer:
     def _atom(self, atom: Atom) -> str:
         if isinstance(atom, str):
             return self._symbols[atom]
+        parts = [self.size(part) for part in atom.parts]
         if isinstance(atom, Maximum):
-            return self.maximum_at_entry(self.size(atom.left), self.size(atom.right))
+            return self.maximum_at_entry(*parts)
         if isinstance(atom, SquareRoot):
-            return square_root(self.at_entry, self.size(atom.of))
+            return square_root(self.at_entry, *parts)
         # rounded down; by 0 it is defined to be 0, so that a size never traps
-        numerator, divisor = self.size(atom.numerator), self.size(atom.denominator)
+        numerator, divisor = parts
         zero = self.at_entry(f"icmp eq i64 {divisor}, 0")
         safe = self.at_entry(f"select i1 {zero}, i64 1, i64 {divisor}")
         quotient = self.at_entry(f"sdiv i64 {numerator}, {safe}")

@@ -88,7 +88,7 @@ def _without_maxima(size: Size) -> Size:
         term: Size = coefficient
         for atom in monomial:
             if isinstance(atom, sizes.Maximum):
-                left, right = atom.left, atom.right
+                left, right = atom.parts
                 term = term * (right if isinstance(left, int) else left)
             else:
                 term = term * sizes.Expr({(atom,): 1})

@@ -77,7 +77,7 @@ class Builder:
         node = self._nodes.get(key)
         if node is None:
             if like is None:
-                types = op.infer([operand.type for operand in operands], attributes)
+                types = op.infer(*[operand.type for operand in operands], **attributes)
             else:
                 types = tuple([result.type for result in like.results])
             serial = self._first_serial + len(self._nodes)
@@ -168,17 +168,13 @@ def rebuilt(
     with Builder.beyond(function.nodes) as builder:
         lines_of = function.locations
         for node in function.nodes:
-            builder.here = lines_of.get(node, ())
-            operands = tuple([mapping[operand] for operand in node.operands])
-            if is_replaced(node):
-                mapping.update(zip(node.results, make(node, list(operands)), strict=True))
+            lines = lines_of.get(node, ())
+            if not is_replaced(node):
+                builder.copy(node, mapping, lines)
                 continue
-            if operands == node.operands:
-                made = builder.adopt(node)
-            else:
-                made = builder.apply(node.op, operands, node.attributes, node)
-            for old, new in zip(node.results, made.results):
-                mapping[old] = new
+            with builder.at(lines):
+                made = make(node, [mapping[operand] for operand in node.operands])
+            mapping.update(zip(node.results, made, strict=True))
         return builder.function(
             function.name,
             [mapping[param] for param in function.params],

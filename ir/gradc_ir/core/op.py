@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, ParamSpec, TypeAlias
 
-from gradc_ir.core.types import Type, Types
+from gradc_ir.core.types import Types
 
 Attributes: TypeAlias = Mapping[str, Any]
 _Facts = ParamSpec("_Facts")
-TypeRule: TypeAlias = Callable[[Sequence[Type], Attributes], Types]
+TypeRule: TypeAlias = Callable[..., Types]
 
 
 class Domain(NamedTuple):
@@ -46,8 +46,8 @@ class Op:
     family: the file under ``ops/`` it stands in; its derivative stands in the file of that name.
     operands: how many operands, or None for any number.
     attributes: names of its attributes, in the order in which they are printed.
-    infer: the type rule: operand types and attributes to result types; raises ShapeError or
-        DTypeError.
+    infer: the type rule: operand types, and attributes by name, to result types; raises
+        ShapeError or DTypeError.
     reference: the meaning: operand arrays and attributes (sizes as numbers) to a result array, or
         a tuple of them. None for ops that are made of others: those that hold bodies, and composed
         ones; the interpreter runs these, and has the meaning of any op.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias, Union
 
 Size: TypeAlias = Union[int, "Expr"]
@@ -19,10 +19,13 @@ Monomial: TypeAlias = tuple[Atom, ...]  # sorted by text; () is the constant ter
 
 
 class _Written:
-    """An atom that is its text: equal when that is."""
+    """An atom that is its text: equal when that is. ``parts`` are the sizes it is made of."""
 
-    __slots__ = ("_text",)
-    _text: str
+    __slots__ = ("_text", "parts")
+
+    def __init__(self, text: str, *parts: Size) -> None:
+        self._text = text
+        self.parts = parts
 
     def __str__(self) -> str:
         return self._text
@@ -37,32 +40,30 @@ class _Written:
 class Quotient(_Written):
     """The atom ``numerator // denominator``, rounded down."""
 
-    __slots__ = ("denominator", "numerator")
+    __slots__ = ()
 
     def __init__(self, numerator: Size, denominator: Size) -> None:
-        self.numerator = numerator
-        self.denominator = denominator
-        self._text = f"{_operand_text(numerator)} // {_operand_text(denominator)}"
+        text = f"{_operand_text(numerator)} // {_operand_text(denominator)}"
+        super().__init__(text, numerator, denominator)
 
 
 class Maximum(_Written):
     """The atom ``max(left, right)``."""
 
-    __slots__ = ("left", "right")
+    __slots__ = ()
 
     def __init__(self, left: Size, right: Size) -> None:
-        self.left, self.right = sorted((left, right), key=str)
-        self._text = f"max({self.left}, {self.right})"
+        left, right = sorted((left, right), key=str)
+        super().__init__(f"max({left}, {right})", left, right)
 
 
 class SquareRoot(_Written):
     """The atom ``isqrt(of)``: the square root, rounded down; 0 for what is negative."""
 
-    __slots__ = ("of",)
+    __slots__ = ()
 
     def __init__(self, of: Size) -> None:
-        self.of = of
-        self._text = f"isqrt({of})"
+        super().__init__(f"isqrt({of})", of)
 
 
 class Expr:
@@ -217,12 +218,8 @@ def symbols(size: Size) -> tuple[str, ...]:
         for atom in monomial:
             if isinstance(atom, str):
                 found[atom] = None
-            elif isinstance(atom, Quotient):
-                found.update(dict.fromkeys(symbols(atom.numerator) + symbols(atom.denominator)))
-            elif isinstance(atom, SquareRoot):
-                found.update(dict.fromkeys(symbols(atom.of)))
             else:
-                found.update(dict.fromkeys(symbols(atom.left) + symbols(atom.right)))
+                found.update(dict.fromkeys(name for part in atom.parts for name in symbols(part)))
     return tuple(found)
 
 
@@ -236,14 +233,8 @@ def substitute(size: Size, values: Mapping[str, Size]) -> Size:
         for atom in monomial:
             if isinstance(atom, str):
                 factor = values.get(atom, Expr({(atom,): 1}))
-            elif isinstance(atom, Quotient):
-                factor = floor_quotient(
-                    substitute(atom.numerator, values), substitute(atom.denominator, values)
-                )
-            elif isinstance(atom, SquareRoot):
-                factor = square_root(substitute(atom.of, values))
             else:
-                factor = maximum(substitute(atom.left, values), substitute(atom.right, values))
+                factor = _MADE[type(atom)](*[substitute(part, values) for part in atom.parts])
             term = term * factor
         result = result + term
     return result
@@ -309,9 +300,18 @@ def _make(terms: Mapping[Monomial, int]) -> Size:
 def _atom_nonnegative(atom: Atom) -> bool:
     if isinstance(atom, str | SquareRoot):
         return True
+    left, right = atom.parts
     if isinstance(atom, Maximum):
-        return at_least(atom.left, 0) or at_least(atom.right, 0)
-    return at_least(atom.numerator, 0) and at_least(atom.denominator, 1)
+        return at_least(left, 0) or at_least(right, 0)
+    return at_least(left, 0) and at_least(right, 1)
+
+
+# What makes a size of the parts of an atom.
+_MADE: dict[type[_Written], Callable[..., Size]] = {
+    Quotient: floor_quotient,
+    Maximum: maximum,
+    SquareRoot: square_root,
+}
 
 
 def _monomial_text(monomial: Monomial) -> str:

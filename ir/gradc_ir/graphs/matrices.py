@@ -16,20 +16,22 @@ _STACK = "abcdefghijklmnopqrstuvwABCDEFGHIJKLMNOPQRSTUVW"
 
 def matrix_product(x: Value, y: Value) -> Value:
     """Return the products of matrices."""
-    stack = _STACK[: x.type.rank - 2]
-    return build.contract(x, y, f"{stack}xy,{stack}yz->{stack}xz")
+    return _product(x, "xy", y, "yz")
 
 
 def product_with_transposed(x: Value, y: Value) -> Value:
     """Return x yᵀ."""
-    stack = _STACK[: x.type.rank - 2]
-    return build.contract(x, y, f"{stack}xy,{stack}zy->{stack}xz")
+    return _product(x, "xy", y, "zy")
 
 
 def transposed_product(x: Value, y: Value) -> Value:
     """Return xᵀ y."""
+    return _product(x, "yx", y, "yz")
+
+
+def _product(x: Value, of_x: str, y: Value, of_y: str) -> Value:
     stack = _STACK[: x.type.rank - 2]
-    return build.contract(x, y, f"{stack}yx,{stack}yz->{stack}xz")
+    return build.contract(x, y, f"{stack}{of_x},{stack}{of_y}->{stack}xz")
 
 
 def transposed(x: Value) -> Value:

@@ -128,7 +128,7 @@ def evaluate(node: Node, operands: list[Array], symbols: Symbols) -> tuple[Array
     if symbols:
         attributes = {name: numbers(item, symbols) for name, item in attributes.items()}
         # a window of symbolic sizes may lie outside; of known sizes the type rule has seen it
-        op.infer([_type_of(operand) for operand in operands], attributes)
+        op.infer(*map(_type_of, operands), **attributes)
     made = meaning(*operands, **attributes)
     arrays = tuple(map(np.asarray, made if len(node.results) > 1 else (made,)))
     for value, result in zip(node.results, arrays, strict=True):

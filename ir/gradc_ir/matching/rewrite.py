@@ -218,7 +218,7 @@ class Rewriter:
         )
 
     def _attributes(self, node: Node) -> Any:
-        if node.op.name == "call" or node.op.family != "control":
+        if node.op.name == "call":
             return node.attributes
         attributes = {
             name: self._body(item) if isinstance(item, Function) else item

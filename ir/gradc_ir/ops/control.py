@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc_ir.core.graph import Function
-from gradc_ir.core.op import Attributes, declare
+from gradc_ir.core.op import declare
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
@@ -28,18 +28,22 @@ def _stacked(name: str, length: Size | None, rows: Sequence[Type]) -> Types:
     return tuple(row.with_shape((length, *row.shape)) for row in rows)  # type: ignore[arg-type]
 
 
-def _infer_call(types: Sequence[Type], attributes: Attributes) -> Types:
-    body: Function = attributes["body"]
+def _infer_call(
+    *types: Type,
+    name: str,
+    body: Function,
+    vjp: Function | None,
+    jvp: Function | None,
+    constants: Sequence[str],
+) -> Types:
     _expect("call", "operands", types, body.param_types)
-    vjp: Function | None = attributes["vjp"]
-    jvp: Function | None = attributes["jvp"]
     if vjp is not None:
         _expect("call", "vjp parameters", vjp.param_types, body.param_types + body.result_types)
         _expect("call", "gradients", vjp.result_types, body.param_types)
     if jvp is not None:
         _expect("call", "jvp parameters", jvp.param_types, body.param_types * 2)
         _expect("call", "tangents", jvp.result_types, body.result_types)
-    if len(attributes["constants"]) not in (0, len(types)):
+    if len(constants) not in (0, len(types)):
         raise ShapeError("call: constants has one name an operand, or none at all")
     return body.result_types
 
@@ -58,8 +62,7 @@ declare(
 )
 
 
-def _infer_checkpoint(types: Sequence[Type], attributes: Attributes) -> Types:
-    body: Function = attributes["body"]
+def _infer_checkpoint(*types: Type, body: Function) -> Types:
     _expect("checkpoint", "operands", types, body.param_types)
     return body.result_types
 
@@ -76,17 +79,22 @@ declare(
 )
 
 
-def _infer_scan(types: Sequence[Type], attributes: Attributes) -> Types:
-    body: Function = attributes["body"]
-    consts, carries = attributes["consts"], attributes["carries"]
-    length: Size | None = attributes["length"]
-    if attributes["counted"]:
+def _infer_scan(
+    *types: Type,
+    body: Function,
+    consts: int,
+    carries: int,
+    length: Size | None,
+    counted: bool,
+    **_: object,
+) -> Types:
+    if counted:
         if not types or types[0] != Type(DType.I64):
             raise DTypeError("scan: the first operand, the count, must be an i64 scalar")
         types = types[1:]
     elif length is None:
         raise ShapeError("scan: it has neither a length nor a count")
-    init = tuple(types[consts : consts + carries])
+    init = types[consts : consts + carries]
     for x in types[consts + carries :]:
         if not x.shape or x.shape[0] != length:
             raise ShapeError(f"scan: {x} has not {length} rows")
@@ -111,17 +119,21 @@ declare(
 )
 
 
-def _infer_while(types: Sequence[Type], attributes: Attributes) -> Types:
-    condition: Function = attributes["condition"]
-    body: Function = attributes["body"]
-    split = attributes["condition_consts"]
-    end = split + attributes["body_consts"]
-    init = tuple(types[end:])
+def _infer_while(
+    *types: Type,
+    condition: Function,
+    body: Function,
+    condition_consts: int,
+    body_consts: int,
+    length: Size | None,
+) -> Types:
+    split, end = condition_consts, condition_consts + body_consts
+    init = types[end:]
     _expect("while", "condition operands", (*types[:split], *init), condition.param_types)
     _expect("while", "the condition's results", condition.result_types, (Type(DType.BOOL),))
     _expect("while", "body operands", (*types[split:end], *init), body.param_types)
     _expect("while", "carries", body.result_types[: len(init)], init)
-    rows = _stacked("while", attributes["length"], body.result_types[len(init) :])
+    rows = _stacked("while", length, body.result_types[len(init) :])
     return (*init, *rows, Type(DType.I64))
 
 
@@ -137,9 +149,7 @@ declare(
 )
 
 
-def _infer_cond(types: Sequence[Type], attributes: Attributes) -> Types:
-    then: Function = attributes["then"]
-    otherwise: Function = attributes["otherwise"]
+def _infer_cond(*types: Type, then: Function, otherwise: Function) -> Types:
     if not types or types[0] != Type(DType.BOOL):
         raise DTypeError("cond: the first operand must be a bool scalar")
     _expect("cond", "operands of then", types[1:], then.param_types)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir.core.op import POSITIVE, REALS, Attributes, Domain, Op, Work, declare, greater_than
+from gradc_ir.core.op import POSITIVE, REALS, Domain, Op, Work, declare, greater_than
 from gradc_ir.core.types import DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning import functions
@@ -81,7 +81,7 @@ def elementwise(
     that of an element, where no function of mathematics is called.
     """
 
-    def infer(types: Sequence[Type], attributes: Attributes) -> Types:
+    def infer(*types: Type) -> Types:
         same_shape(name, types)
         dtype = same_dtype(name, types, allowed)
         if result is None or result is dtype:
@@ -310,7 +310,7 @@ elementwise(
 )
 
 
-def _infer_select(types: Sequence[Type], attributes: Attributes) -> Types:
+def _infer_select(*types: Type) -> Types:
     same_shape("select", types)
     same_dtype("select", types[:1], _bools)
     same_dtype("select", types[1:], _anything)
@@ -334,8 +334,8 @@ declare(
 # -- fences and conversions ------------------------------------------------------------------------
 
 
-def _infer_same(types: Sequence[Type], attributes: Attributes) -> Types:
-    return (types[0],)
+def _infer_same(x: Type) -> Types:
+    return (x,)
 
 
 def _identity(x: Array) -> Array:
@@ -364,7 +364,7 @@ declare(
     "cast",
     "elementwise",
     1,
-    lambda types, attributes: (types[0].with_dtype(attributes["dtype"]),),
+    lambda x, *, dtype: (x.with_dtype(dtype),),
     functions.cast,
     attributes=("dtype",),
     scalar="cast",

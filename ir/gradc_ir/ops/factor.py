@@ -5,13 +5,13 @@ Nothing raises for what a matrix holds: where there is no factorisation the fact
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gradc_ir.core import sizes
-from gradc_ir.core.op import Attributes, declare
+from gradc_ir.core.op import TypeRule, declare
 from gradc_ir.core.types import DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning.reduction import Array
@@ -73,15 +73,15 @@ declare(
     "cholesky",
     "factor",
     1,
-    lambda types, attributes: (_matrix("cholesky", types[0], square=True),),
+    lambda a: (_matrix("cholesky", a, square=True),),
     _cholesky,
     summary="The lower factor L of a = L Lᵀ, by a's lower triangle; all nan where a is not "
     "positive definite.",
 )
 
 
-def _infer_lu(types: Sequence[Type], attributes: Attributes) -> Types:
-    a = _matrix("lu", types[0])
+def _infer_lu(a: Type) -> Types:
+    _matrix("lu", a)
     return a, Type(DType.I64, a.shape[:-1])
 
 
@@ -115,9 +115,8 @@ declare(
 )
 
 
-def _infer_solution(name: str) -> Callable[[Sequence[Type], Attributes], Types]:
-    def infer(types: Sequence[Type], attributes: Attributes) -> Types:
-        a, b = types
+def _infer_solution(name: str) -> TypeRule:
+    def infer(a: Type, b: Type, **_: bool) -> Types:
         _matrix(name, a, square=True)
         _matrix(name, b)
         if a.dtype is not b.dtype:
@@ -185,8 +184,8 @@ declare(
 )
 
 
-def _infer_qr(types: Sequence[Type], attributes: Attributes) -> Types:
-    a = _matrix("qr", types[0])
+def _infer_qr(a: Type) -> Types:
+    _matrix("qr", a)
     *stack, m, n = a.shape
     k = sizes.minimum(m, n)
     return a.with_shape((*stack, m, k)), a.with_shape((*stack, k, n))
@@ -203,8 +202,8 @@ declare(
 )
 
 
-def _infer_eigh(types: Sequence[Type], attributes: Attributes) -> Types:
-    a = _matrix("eigh", types[0], square=True)
+def _infer_eigh(a: Type) -> Types:
+    _matrix("eigh", a, square=True)
     return a.with_shape(a.shape[:-1]), a
 
 
@@ -219,8 +218,8 @@ declare(
 )
 
 
-def _infer_svd(types: Sequence[Type], attributes: Attributes) -> Types:
-    a = _matrix("svd", types[0])
+def _infer_svd(a: Type) -> Types:
+    _matrix("svd", a)
     *stack, m, n = a.shape
     k = sizes.minimum(m, n)
     return (

@@ -8,23 +8,26 @@ from typing import Any
 import numpy as np
 
 from gradc_ir.core import foreign
-from gradc_ir.core.op import Attributes, declare
+from gradc_ir.core.op import declare
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type, Types
 from gradc_ir.errors import ShapeError
 
 
-def _infer(types: Sequence[Type], attributes: Attributes) -> Types:
-    shapes: Sequence[Sequence[Size]] = attributes["shapes"]
-    dtypes: Sequence[DType] = attributes["dtypes"]
-    numbers: Sequence[bool] = attributes["numbers"]
-    symbol = attributes["symbol"]
+def _infer(
+    *types: Type,
+    symbol: str,
+    sizes: Sequence[Size] | None,
+    numbers: Sequence[bool],
+    shapes: Sequence[Sequence[Size]],
+    dtypes: Sequence[DType],
+) -> Types:
     if not types or any(not type_.shape for type_ in types):
         raise ShapeError(f"external {symbol}: its operands have axes")
-    if attributes["sizes"] is None:
+    if sizes is None:
         if len(dtypes) != 1 or shapes or numbers or len({type_.shape for type_ in types}) > 1:
             raise ShapeError(f"external {symbol}: a function of numbers has one shape, one result")
-        return (types[0].with_shape(types[0].shape).with_dtype(dtypes[0]),)
+        return (types[0].with_dtype(dtypes[0]),)
     if len(numbers) != len(types) or len(shapes) != len(dtypes) or not all(map(len, shapes)):
         raise ShapeError(f"external {symbol}: its attributes do not fit its operands")
     for type_, is_number in zip(types, numbers):

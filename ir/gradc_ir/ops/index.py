@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir.core.op import Attributes, Work, declare
+from gradc_ir.core.op import TypeRule, Work, declare
 from gradc_ir.core.sizes import Shape
 from gradc_ir.core.types import Axes, DType, Type, Types
 from gradc_ir.errors import DTypeError, IndexError, ShapeError
@@ -50,9 +50,8 @@ def _key(x: Array, indices: Sequence[Array], axes: Axes) -> tuple[Array, tuple[A
     return np.moveaxis(x, axes, range(len(axes))), tuple(checked(x, indices, axes))
 
 
-def _infer_gather(types: Sequence[Type], attributes: Attributes) -> Types:
-    x, *indices = types
-    return (x.with_shape(_part_shape("gather", x, indices, attributes["axes"])),)
+def _infer_gather(x: Type, *indices: Type, axes: Axes) -> Types:
+    return (x.with_shape(_part_shape("gather", x, indices, axes)),)
 
 
 def _gather(x: Array, *indices: Array, axes: Axes) -> Array:
@@ -73,12 +72,11 @@ declare(
 )
 
 
-def _infer_scatter(name: str) -> Any:
-    def infer(types: Sequence[Type], attributes: Attributes) -> Types:
-        x, part, *indices = types
+def _infer_scatter(name: str) -> TypeRule:
+    def infer(x: Type, part: Type, *indices: Type, axes: Axes) -> Types:
         if name == "scatter_add" and x.dtype is DType.BOOL:
             raise DTypeError("scatter_add: bool is not summed", help="cast to an integer first")
-        wanted = _part_shape(name, x, indices, attributes["axes"])
+        wanted = _part_shape(name, x, indices, axes)
         if part.shape != wanted or part.dtype != x.dtype:
             raise ShapeError(
                 f"{name}: the written part does not fit",

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from gradc_ir.core.op import Attributes, declare
+from gradc_ir.core.op import declare
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
@@ -62,14 +61,13 @@ def contracted(spec: str) -> str:
     return "".join(label for label in left if label not in result)
 
 
-def _infer_contract(types: Sequence[Type], attributes: Attributes) -> Types:
-    x, y = types
-    left, right, result = parse_spec(attributes["spec"])
+def _infer_contract(x: Type, y: Type, *, spec: str) -> Types:
+    left, right, result = parse_spec(spec)
     if len(left) != x.rank or len(right) != y.rank:
-        raise ShapeError(f"contract: {attributes['spec']} does not fit {x} and {y}")
+        raise ShapeError(f"contract: {spec} does not fit {x} and {y}")
     for labels in (left, right, result):
         if len(set(labels)) != len(labels):
-            raise ShapeError(f"contract: a label is repeated in {attributes['spec']}")
+            raise ShapeError(f"contract: a label is repeated in {spec}")
     if x.dtype != y.dtype or x.dtype is DType.BOOL:
         raise DTypeError("contract: operand dtypes do not fit", found=f"{x} and {y}")
     found: dict[str, Size] = dict(zip(left, x.shape))
@@ -77,11 +75,11 @@ def _infer_contract(types: Sequence[Type], attributes: Attributes) -> Types:
         if found.setdefault(label, size) != size:
             raise ShapeError(f"contract: sizes of {label} differ ({found[label]} and {size})")
     if not set(result) <= set(found):
-        raise ShapeError(f"contract: {attributes['spec']} has a result label no operand has")
+        raise ShapeError(f"contract: {spec} has a result label no operand has")
     summed = set(found) - set(result)
     if not summed <= set(left) & set(right):
-        raise ShapeError(f"contract: {attributes['spec']} sums a label only one operand has")
-    condition = condition_of(attributes["spec"])
+        raise ShapeError(f"contract: {spec} sums a label only one operand has")
+    condition = condition_of(spec)
     if condition is not None and not {condition.small, condition.large} <= set(found):
         raise ShapeError(f"contract: {condition} has a label no operand has")
     return (x.with_shape(tuple(found[label] for label in result)),)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from gradc_ir.core.op import REALS, Attributes, Domain, Work, declare
+from gradc_ir.core.op import REALS, Domain, Work, declare
 from gradc_ir.core.types import DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning.reduction import Array
@@ -19,9 +18,8 @@ def _along(name: str, x: Type, axis: Any) -> None:
         raise ShapeError(f"{name}: axis {axis} does not fit {x}")
 
 
-def _infer_argsort(types: Sequence[Type], attributes: Attributes) -> Types:
-    (x,) = types
-    _along("argsort", x, attributes["axis"])
+def _infer_argsort(x: Type, *, axis: Any) -> Types:
+    _along("argsort", x, axis)
     return (Type(DType.I64, x.shape),)
 
 
@@ -36,9 +34,8 @@ declare(
 )
 
 
-def _infer_cumsum(types: Sequence[Type], attributes: Attributes) -> Types:
-    (x,) = types
-    _along("cumsum", x, attributes["axis"])
+def _infer_cumsum(x: Type, *, axis: Any, reverse: bool) -> Types:
+    _along("cumsum", x, axis)
     if x.dtype is DType.BOOL:
         raise DTypeError("cumsum: bool is not summed", help="cast to an integer first")
     return (x,)
@@ -64,9 +61,8 @@ declare(
 )
 
 
-def _infer_recurrence(types: Sequence[Type], attributes: Attributes) -> Types:
-    a, b = types
-    _along("recurrence", b, attributes["axis"])
+def _infer_recurrence(a: Type, b: Type, *, axis: Any, reverse: bool) -> Types:
+    _along("recurrence", b, axis)
     if a != b:
         raise ShapeError("recurrence: operands of different types", found=f"{a} and {b}")
     if b.dtype is DType.BOOL:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gradc_ir.core.op import REALS, Attributes, Domain, Op, Work, declare
+from gradc_ir.core.op import REALS, Domain, Op, Work, declare
 from gradc_ir.core.types import Axes, DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning import functions
@@ -28,11 +28,10 @@ def reduction(
 ) -> Op:
     """Declare a reduction by an associative ``combine`` with an ``identity`` for each dtype."""
 
-    def infer(types: Sequence[Type], attributes: Attributes) -> Types:
-        (x,) = types
+    def infer(x: Type, *, axes: Axes) -> Types:
         if x.dtype is DType.BOOL and not booleans:
             raise DTypeError(f"{name}: bool is not summed", help="cast to an integer first")
-        return (x.with_shape(without_axes(name, x, attributes["axes"])),)
+        return (x.with_shape(without_axes(name, x, axes)),)
 
     def meaning(x: Array, *, axes: Axes) -> Array:
         with np.errstate(all="ignore"):
@@ -110,11 +109,10 @@ reduction(
 )
 
 
-def _infer_logsumexp(types: Sequence[Type], attributes: Attributes) -> Types:
-    (x,) = types
+def _infer_logsumexp(x: Type, *, axes: Axes) -> Types:
     if not x.dtype.is_float:
         raise DTypeError("logsumexp: the operand must be a float", found=str(x))
-    return (x.with_shape(without_axes("logsumexp", x, attributes["axes"])),)
+    return (x.with_shape(without_axes("logsumexp", x, axes)),)
 
 
 def _logsumexp(x: Array, *, axes: Axes) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradc_ir.core import sizes
-from gradc_ir.core.op import Attributes, Work, declare
+from gradc_ir.core.op import Work, declare
 from gradc_ir.core.sizes import Shape, Size
 from gradc_ir.core.types import Axes, DType, Type, Types
 from gradc_ir.errors import ShapeError
@@ -20,7 +20,7 @@ declare(
     "param",
     "shape",
     0,
-    lambda types, attributes: (attributes["type"],),
+    lambda *, index, type: (type,),
     None,
     attributes=("index", "type"),
     work=Work(),
@@ -30,7 +30,7 @@ declare(
     "constant",
     "shape",
     0,
-    lambda types, attributes: (attributes["value"].type,),
+    lambda *, value: (value.type,),
     lambda *, value: value.array,
     attributes=("value",),
     work=Work(),
@@ -40,7 +40,7 @@ declare(
     "iota",
     "shape",
     0,
-    lambda types, attributes: (Type(attributes["dtype"], (attributes["size"],)),),
+    lambda *, dtype, size: (Type(dtype, (size,)),),
     lambda *, dtype, size: np.arange(size).astype(dtype.numpy),
     attributes=("dtype", "size"),
     work=Work(),
@@ -50,7 +50,7 @@ declare(
     "size",
     "shape",
     0,
-    lambda types, attributes: (Type(DType.I64),),
+    lambda *, size: (Type(DType.I64),),
     lambda *, size: np.asarray(size, dtype=np.int64),
     attributes=("size",),
     work=Work(),
@@ -60,10 +60,7 @@ declare(
 # -- rearrangement ---------------------------------------------------------------------------------
 
 
-def _infer_broadcast(types: Sequence[Type], attributes: Attributes) -> Types:
-    (x,) = types
-    shape: Shape = attributes["shape"]
-    axes: Axes = attributes["axes"]
+def _infer_broadcast(x: Type, *, shape: Shape, axes: Axes) -> Types:
     if len(axes) != x.rank or list(axes) != sorted(set(axes)):
         raise ShapeError(f"broadcast: axes {axes} do not fit {x}")
     if any(axis >= len(shape) or shape[axis] != have for axis, have in zip(axes, x.shape)):
@@ -89,9 +86,7 @@ declare(
 )
 
 
-def _infer_reshape(types: Sequence[Type], attributes: Attributes) -> Types:
-    (x,) = types
-    shape: Shape = attributes["shape"]
+def _infer_reshape(x: Type, *, shape: Shape) -> Types:
     if sizes.product(shape) != x.count:
         raise ShapeError(f"reshape: {x} has not as many elements as shape {shape}")
     return (x.with_shape(shape),)
@@ -110,9 +105,7 @@ declare(
 )
 
 
-def _infer_transpose(types: Sequence[Type], attributes: Attributes) -> Types:
-    (x,) = types
-    permutation: Axes = attributes["permutation"]
+def _infer_transpose(x: Type, *, permutation: Axes) -> Types:
     if sorted(permutation) != list(range(x.rank)):
         raise ShapeError(f"transpose: {permutation} is no permutation of the axes of {x}")
     return (x.with_shape(tuple(x.shape[axis] for axis in permutation)),)
@@ -131,8 +124,7 @@ declare(
 )
 
 
-def _infer_concatenate(types: Sequence[Type], attributes: Attributes) -> Types:
-    axis: int = attributes["axis"]
+def _infer_concatenate(*types: Type, axis: int) -> Types:
     if not types:
         raise ShapeError("concatenate: nothing to concatenate")
     first = types[0]
@@ -174,9 +166,7 @@ def window(starts: Sequence[int], shape: Sequence[int], steps: Sequence[int]) ->
     )
 
 
-def _check_window(name: str, whole: Type, part: Sequence[Size], attributes: Attributes) -> None:
-    starts: Shape = attributes["starts"]
-    steps: tuple[int, ...] = attributes["steps"]
+def _check_window(name: str, whole: Type, starts: Shape, part: Shape, steps: Axes) -> None:
     if not len(starts) == len(steps) == len(part) == whole.rank or 0 in steps:
         raise ShapeError(f"{name}: starts {starts} and steps {steps} do not fit {whole}")
     for start, count, step, length in zip(starts, part, steps, whole.shape):
@@ -186,10 +176,9 @@ def _check_window(name: str, whole: Type, part: Sequence[Size], attributes: Attr
                 raise ShapeError(f"{name}: elements {start}…{last} lie outside {whole}")
 
 
-def _infer_slice(types: Sequence[Type], attributes: Attributes) -> Types:
-    (x,) = types
-    _check_window("slice", x, attributes["shape"], attributes)
-    return (x.with_shape(attributes["shape"]),)
+def _infer_slice(x: Type, *, starts: Shape, shape: Shape, steps: Axes) -> Types:
+    _check_window("slice", x, starts, shape, steps)
+    return (x.with_shape(shape),)
 
 
 declare(
@@ -205,10 +194,9 @@ declare(
 )
 
 
-def _infer_pad(types: Sequence[Type], attributes: Attributes) -> Types:
-    (x,) = types
-    whole = x.with_shape(attributes["shape"])
-    _check_window("pad", whole, x.shape, attributes)
+def _infer_pad(x: Type, *, starts: Shape, shape: Shape, steps: Axes) -> Types:
+    whole = x.with_shape(shape)
+    _check_window("pad", whole, starts, x.shape, steps)
     return (whole,)
 
 
@@ -231,11 +219,10 @@ declare(
 )
 
 
-def _infer_set_slice(types: Sequence[Type], attributes: Attributes) -> Types:
-    x, part = types
+def _infer_set_slice(x: Type, part: Type, *, starts: Shape, steps: Axes) -> Types:
     if x.dtype != part.dtype:
         raise ShapeError("set_slice: operand dtypes differ", found=f"{x} and {part}")
-    _check_window("set_slice", x, part.shape, attributes)
+    _check_window("set_slice", x, starts, part.shape, steps)
     return (x,)
 
 

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Sequence
 
 from gradc_ir.core.graph import Function
-from gradc_ir.core.op import Attributes, declare
+from gradc_ir.core.op import declare
 from gradc_ir.core.types import DType, Type, Types
 from gradc_ir.errors import DTypeError
 from gradc_ir.ops.elementwise import same_dtype, same_shape
@@ -24,24 +24,23 @@ def _is_float(dtype: DType) -> bool:
     return dtype.is_float
 
 
-def _infer_recover(types: Sequence[Type], attributes: Attributes) -> Types:
-    plain, guards = len(attributes["body"].results), attributes["guards"]
-    return _type_of("recover", types, types[plain : len(types) - guards], attributes)
+def _infer_recover(*types: Type, body: Function, result: int, guards: int) -> Types:
+    starts = types[len(body.results) : len(types) - guards]
+    return _type_of("recover", types, starts, body, result)
 
 
 def _type_of(
-    name: str, types: Sequence[Type], starts: Sequence[Type], attributes: Attributes
+    name: str, types: Sequence[Type], starts: Sequence[Type], body: Function, result: int
 ) -> Types:
     """Return the type of what formulas make of some of the operands."""
     if not starts:
         raise DTypeError(f"{name}: a formula has operands")
     same_shape(name, types)
     dtype = same_dtype(name, types, _is_float)
-    body: Function = attributes["body"]
     if len(body.params) != len(starts):
         raise DTypeError(f"{name}: {len(starts)} operands for {len(body.params)} of the formula")
     _check(name, body, Type(dtype))
-    if not 0 <= attributes["result"] < len(body.results):
+    if not 0 <= result < len(body.results):
         raise DTypeError(f"{name}: a result that is not there")
     return (types[0],)
 
@@ -63,7 +62,7 @@ declare(
     "unbounded",
     "unbounded",
     None,
-    lambda types, attributes: _type_of("unbounded", types, types, attributes),
+    lambda *types, body, result: _type_of("unbounded", types, types, body, result),
     compute,
     attributes=("body", "result"),
     scalar="unbounded",

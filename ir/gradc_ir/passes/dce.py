@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.graphs.control_flow import Roles
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,8 @@ class RemoveDeadNodes:
         return uses.rebuilt(range(len(function.params)), range(len(function.results)))
 
 
-_BODIES = {
-    "checkpoint": ("body",),
-    "cond": ("then", "otherwise"),
-    "scan": ("body",),
-    "while": ("condition", "body"),
-}
+# A `call` keeps what it has.
+_BODIES = frozenset({"checkpoint", "cond", "scan", "while"})
 
 
 class _Uses:
@@ -53,24 +50,24 @@ class _Uses:
         """Return the uses of the bodies of a node."""
         found = self._bodies.get(node)
         if found is None:
-            found = {
-                name: _Uses(node.attributes[name], (self, node, name))
-                for name in _BODIES[node.op.name]
+            found = self._bodies[node] = {
+                name: _Uses(item, (self, node, name))
+                for name, item in node.attributes.items()
+                if isinstance(item, Function)
             }
-            self._bodies[node] = found
         return found
 
     def needs(self, value: Value) -> Iterator[Use]:
         """Yield what must be in use because a value is."""
         node = value.node
         if node.op.name in _BODIES:
-            yield from _RESULTS[node.op.name](self, node, value.index)
+            yield from _for_result(self, node, value.index)
         elif node.op.name != "param":
             for operand in node.operands:
                 yield self, operand
         elif self.site is not None:
             outer, user, name = self.site
-            yield from _PARAMS[user.op.name](outer, user, name, node.attributes["index"])
+            yield from _for_param(outer, user, name, node.attributes["index"])
 
     def params(self) -> list[int]:
         """Return the positions of the parameters in use."""
@@ -90,7 +87,7 @@ class _Uses:
                 if node.op.name not in _BODIES:
                     builder.copy(node, mapping, lines)
                     continue
-                kept = _KEPT[node.op.name](node, self.bodies(node), wanted)
+                kept = _kept(node, self.bodies(node), wanted)
                 with builder.at(lines):
                     operands = tuple(mapping[node.operands[i]] for i in kept.operands)
                     made = builder.apply(node.op, operands, kept.attributes)
@@ -126,125 +123,64 @@ def _follow(uses: Iterable[Use]) -> None:
             waiting += where.needs(value)
 
 
-# -- what an op needs for a result, and for a parameter of a body; what is left of it --------------
+# -- what a node needs for a result, and for a parameter of a body; what is left of it -------------
 
 
-def _branch_result(outer: _Uses, node: Node, index: int) -> Iterator[Use]:
-    for condition in node.operands[: _conditions(node)]:
-        yield outer, condition
-    for branch in outer.bodies(node).values():
-        yield branch, branch.function.results[index]
+def _roles(node: Node) -> Roles:
+    roles = Roles.of(node)
+    assert roles is not None, "asked of control flow only"
+    return roles
 
 
-def _branch_param(outer: _Uses, node: Node, name: str, index: int) -> Iterator[Use]:
-    yield outer, node.operands[_conditions(node) + index]
-
-
-def _branch_kept(node: Node, bodies: dict[str, _Uses], wanted: list[int]) -> _Kept:
-    params = sorted({i for branch in bodies.values() for i in branch.params()})
-    branches = {name: branch.rebuilt(params, wanted) for name, branch in bodies.items()}
-    first = _conditions(node)
-    return _Kept([*range(first), *(first + i for i in params)], wanted, branches)
-
-
-def _conditions(node: Node) -> int:
-    """Return how many operands no branch takes; a checkpoint is a branch without a condition."""
-    return 1 if node.op.name == "cond" else 0
-
-
-def _scan_result(outer: _Uses, node: Node, index: int) -> Iterator[Use]:
-    body = outer.bodies(node)["body"]
-    yield body, body.function.results[index]
-    if index < node.attributes["carries"]:
-        # even if only its last value matters
-        yield body, body.function.params[node.attributes["consts"] + index]
-    if node.attributes["counted"]:
-        yield outer, node.operands[0]
-
-
-def _scan_param(outer: _Uses, node: Node, name: str, index: int) -> Iterator[Use]:
-    yield outer, node.operands[index + node.attributes["counted"]]
-    carry = index - node.attributes["consts"]
-    if 0 <= carry < node.attributes["carries"]:
-        # what is read in the next turn must be computed in this one
-        yield from _scan_result(outer, node, carry)
-
-
-def _scan_kept(node: Node, bodies: dict[str, _Uses], wanted: list[int]) -> _Kept:
-    consts, carries = node.attributes["consts"], node.attributes["carries"]
-    params = bodies["body"].params()
-    kept = [i - consts for i in params if consts <= i < consts + carries]
-    results = [*kept, *(i for i in wanted if i >= carries)]
-    attributes = {
-        **node.attributes,
-        "body": bodies["body"].rebuilt(params, results),
-        "consts": sum(i < consts for i in params),
-        "carries": len(kept),
-    }
-    counted = node.attributes["counted"]
-    return _Kept([*range(counted), *(i + counted for i in params)], results, attributes)
-
-
-def _while_result(outer: _Uses, node: Node, index: int) -> Iterator[Use]:
-    condition, body = outer.bodies(node).values()
-    yield condition, condition.function.results[0]
-    if index == len(node.results) - 1:
-        return  # the number of steps is no result of the body
-    yield body, body.function.results[index]
-    carry = node.attributes["body_consts"] + index
-    if carry < len(body.function.params):
-        yield body, body.function.params[carry]
-
-
-def _while_param(outer: _Uses, node: Node, name: str, index: int) -> Iterator[Use]:
-    split = node.attributes["condition_consts"]
-    consts = split if name == "condition" else node.attributes["body_consts"]
-    if index < consts:
-        yield outer, node.operands[index if name == "condition" else split + index]
+def _for_result(outer: _Uses, node: Node, index: int) -> Iterator[Use]:
+    roles, bodies = _roles(node), outer.bodies(node)
+    if node.op.name == "while":
+        condition = bodies["condition"]
+        yield condition, condition.function.results[0]
+        if index == len(node.results) - 1:
+            return  # the number of steps is no result of the body
     else:
-        carry = index - consts
-        yield outer, node.operands[split + node.attributes["body_consts"] + carry]
-        yield from _while_result(outer, node, carry)
+        for operand in node.operands[: roles.first]:
+            yield outer, operand
+    for name, body in bodies.items():
+        if name != "condition":
+            yield body, body.function.results[index]
+            if index < roles.carries:
+                # even if only its last value matters
+                yield body, body.function.params[roles.consts + index]
 
 
-def _while_kept(node: Node, bodies: dict[str, _Uses], wanted: list[int]) -> _Kept:
-    condition, body = bodies.values()
-    split, consts = node.attributes["condition_consts"], node.attributes["body_consts"]
-    condition_consts = [i for i in condition.params() if i < split]
-    body_consts = [i for i in body.params() if i < consts]
-    kept = [i - consts for i in body.params() if i >= consts]
-    carries, count = len(node.operands) - split - consts, len(node.results) - 1
-    results = [*kept, *(i for i in wanted if carries <= i < count)]
-    attributes = {
-        "condition": condition.rebuilt([*condition_consts, *(split + i for i in kept)], [0]),
-        "body": body.rebuilt([*body_consts, *(consts + i for i in kept)], results),
-        "condition_consts": len(condition_consts),
-        "body_consts": len(body_consts),
-        "length": node.attributes["length"],
-    }
-    operands = [
-        *condition_consts,
-        *(split + i for i in body_consts),
-        *(split + consts + i for i in kept),
-    ]
-    return _Kept(operands, [*results, count], attributes)
+def _for_param(outer: _Uses, node: Node, name: str, index: int) -> Iterator[Use]:
+    roles = _roles(node)
+    if name == "condition":
+        if index < roles.first:
+            yield outer, node.operands[index]
+            return
+        # a carry, by its place in the body
+        index += roles.consts - roles.first
+    yield outer, node.operands[roles.first + index]
+    if roles.consts <= index < roles.end:
+        # what is read in the next turn must be computed in this one
+        yield from _for_result(outer, node, index - roles.consts)
 
 
-_RESULTS = {
-    "checkpoint": _branch_result,
-    "cond": _branch_result,
-    "scan": _scan_result,
-    "while": _while_result,
-}
-_PARAMS = {
-    "checkpoint": _branch_param,
-    "cond": _branch_param,
-    "scan": _scan_param,
-    "while": _while_param,
-}
-_KEPT = {
-    "checkpoint": _branch_kept,
-    "cond": _branch_kept,
-    "scan": _scan_kept,
-    "while": _while_kept,
-}
+def _kept(node: Node, bodies: Mapping[str, _Uses], wanted: list[int]) -> _Kept:
+    roles, attributes = _roles(node), dict(node.attributes)
+    inner = {name: body for name, body in bodies.items() if name != "condition"}
+    params = sorted({i for body in inner.values() for i in body.params()})
+    consts = sum(i < roles.consts for i in params)
+    carries = [i - roles.consts for i in params if roles.consts <= i < roles.end]
+    results = [*carries, *(i for i in wanted if i >= roles.carries)]
+    first, made = list(range(roles.first)), results
+    if node.op.name == "scan":
+        attributes |= {"consts": consts, "carries": len(carries)}
+    elif node.op.name == "while":
+        condition, count = bodies["condition"], len(node.results) - 1
+        made = [i for i in results if i < count]
+        results = [*made, count]
+        first = [i for i in condition.params() if i < roles.first]
+        asked = [*first, *(roles.first + i for i in carries)]
+        attributes |= {"condition": condition.rebuilt(asked, [0])}
+        attributes |= {"condition_consts": len(first), "body_consts": consts}
+    attributes |= {name: body.rebuilt(params, made) for name, body in inner.items()}
+    return _Kept([*first, *(roles.first + i for i in params)], results, attributes)

@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc_ir.core.graph import Function, Value
-from gradc_ir.passes.bodies import specialise
+from gradc_ir.passes.bodies import param_place, specialise
 
 
 def steady_carries(body: Function, consts: Sequence[Value], init: Sequence[Value]) -> set[int]:
     """Return which carries have their first value in all steps."""
     given = (*consts, *init)
-    ends = [
-        result.node.attributes["index"] if result.op.name == "param" else -1
-        for result in body.results[: len(init)]
-    ]
+    ends = [param_place(result) for result in body.results[: len(init)]]
     found: set[int] = set()
     while True:
         settled = {*range(len(consts)), *(len(consts) + i for i in found)}
         more = {
             i
             for i, index in enumerate(ends)
-            if index == len(consts) + i or (index in settled and given[index] is init[i])
+            if index is not None
+            and (index == len(consts) + i or (index in settled and given[index] is init[i]))
         }
         if more == found:
             return found

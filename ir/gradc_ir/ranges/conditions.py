@@ -73,8 +73,7 @@ def moved_in(value: Value, known: Facts) -> Facts:
         else:
             continue
         before = found.get(key)
-        both = range_ if before is None else intersection(other.type.dtype, before, range_)
-        found[key] = both
+        found[key] = range_ if before is None else intersection(other.type.dtype, before, range_)
     return found
 
 
@@ -142,13 +141,13 @@ def _about_operand(value: Value, known: Range) -> Facts | None:
     if not dtype.is_float:
         return None
     if name == "neg":
-        return {(operands[0], ()): make(dtype, -known.high, -known.low, nan=known.nan)}
-    if name == "abs":
-        size = known.high
-        nonzero = known.low > 0
-        return {(operands[0], ()): make(dtype, -size, size, nonzero=nonzero, nan=known.nan)}
-    if name == "mul" and operands[0] is operands[1] and known.low > 0:
-        return {(operands[0], ()): make(dtype, -INF, INF, nonzero=True, nan=known.nan)}
-    if name == "stop_gradient":
-        return {(operands[0], ()): known}
-    return None
+        about = make(dtype, -known.high, -known.low, nan=known.nan)
+    elif name == "abs":
+        about = make(dtype, -known.high, known.high, nonzero=known.low > 0, nan=known.nan)
+    elif name == "mul" and operands[0] is operands[1] and known.low > 0:
+        about = make(dtype, -INF, INF, nonzero=True, nan=known.nan)
+    elif name == "stop_gradient":
+        about = known
+    else:
+        return None
+    return {(operands[0], ()): about}

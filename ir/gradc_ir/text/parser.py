@@ -81,14 +81,12 @@ def _split_block(cursor: Cursor) -> _Block:
             return block
 
 
+def _location(found: re.Match[str]) -> Location:
+    return Location(found[1], int(found[2]), found[3] or "")
+
+
 def _begins_operand(token: Token) -> bool:
     return token.kind in ("value", "number") or token.text in ("true", "false")
-
-
-class _Literal(NamedTuple):
-    """An operand written as a number, until its type is known."""
-
-    token: Token
 
 
 class _Reader:
@@ -149,7 +147,7 @@ class _Reader:
     def _heading(self) -> Location | None:
         comment = self.cursor.comments.get(self.cursor.line - 1, "")
         found = _LOCATION.fullmatch(comment)
-        return Location(found[1], int(found[2]), found[3] or "") if found else None
+        return _location(found) if found else None
 
     def _types(self) -> Types:
         return tuple(read_type(self.cursor) for _ in self.cursor.sequence(")"))
@@ -167,8 +165,7 @@ class _Reader:
     def _statement(self, values: dict[str, Value], builder: Builder) -> None:
         cursor = self.cursor
         builder.here = tuple(
-            Location(found[1], int(found[2]), found[3] or "")
-            for found in _LOCATION.finditer(cursor.comments.get(cursor.line, ""))
+            map(_location, _LOCATION.finditer(cursor.comments.get(cursor.line, "")))
         )
         lefts = [cursor.expect_kind("value", "a value such as %0, or return")]
         while cursor.accept(","):
@@ -243,13 +240,12 @@ class _Reader:
 
     def _node(self, op: Op, token: Token, result: Type, values: Mapping[str, Value]) -> Node:
         cursor = self.cursor
-        operands: list[Value | _Literal] = []
+        # a number is a token until its type is known
+        operands: list[Value | Token] = []
         # what follows an op without operands is the next statement
         while op.operands != 0 and _begins_operand(cursor.next):
             taken = cursor.take()
-            operands.append(
-                self._value(values, taken) if taken.kind == "value" else _Literal(taken)
-            )
+            operands.append(self._value(values, taken) if taken.kind == "value" else taken)
             if not cursor.accept(","):
                 break
         if op.operands is not None and len(operands) != op.operands:
@@ -261,21 +257,21 @@ class _Reader:
         return build.active().apply(op, resolved, attributes)
 
     def _resolve(
-        self, op: Op, operands: Sequence[Value | _Literal], result: Type
+        self, op: Op, operands: Sequence[Value | Token], result: Type
     ) -> tuple[Value, ...]:
         """Return the operands with literals made constants of the type the op needs there."""
         named = [operand.type.dtype for operand in operands if isinstance(operand, Value)]
         resolved = []
         for position, operand in enumerate(operands):
-            if isinstance(operand, _Literal):
+            if isinstance(operand, Token):
                 dtype = literal_dtype(op, position, result, named)
                 if dtype is None:
                     raise self.cursor.failure(
                         f"{op.name} takes no literal here",
-                        operand.token,
+                        operand,
                         help="give it a line of its own: %c: f64 = constant 1.0",
                     )
-                number = self._number(operand.token, dtype)
+                number = self._number(operand, dtype)
                 shape = () if op.name == "broadcast" else result.shape
                 operand = build.broadcast(
                     build.apply("constant", value=Constant(number)), shape, ()

@@ -134,12 +134,7 @@ def _names(function: Function) -> dict[Value, str]:
     names: dict[Value, str] = {}
     taken: set[str] = set()
     for param, name in zip(function.params, function.names):
-        unique, count = name, 1
-        while unique in taken:
-            count += 1
-            unique = f"{name}_{count}"
-        taken.add(unique)
-        names[param] = print_name(unique)
+        names[param] = print_name(_unique(name, taken, "_"))
     named = set(function.results)
     for node in function.body:
         if not _is_spread(node.results[0]):
@@ -153,6 +148,16 @@ def _names(function: Function) -> dict[Value, str]:
             names[value] = f"%{number}"
             number += 1
     return names
+
+
+def _unique(name: str, taken: set[str], mark: str) -> str:
+    """Return a name that is not taken, with a number behind a mark where it is; takes it."""
+    unique, count = name, 1
+    while unique in taken:
+        count += 1
+        unique = f"{name}{mark}{count}"
+    taken.add(unique)
+    return unique
 
 
 def literal_dtype(op: Op, position: int, result: Type, others: Sequence[DType]) -> DType | None:
@@ -205,12 +210,7 @@ class _Printer:
         """Return the name under which a function is printed, now or later."""
         known = self._names.get(id(function))
         if known is None:
-            known, count = name, 1
-            while known in self._taken:
-                count += 1
-                known = f"{name}.{count}"
-            self._taken.add(known)
-            self._names[id(function)] = known
+            known = self._names[id(function)] = _unique(name, self._taken, ".")
             self.waiting.append((known, function))
         return known
 

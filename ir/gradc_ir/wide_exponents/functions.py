@@ -70,6 +70,17 @@ class _Program:
         return _Number(self, self._known[key])
 
 
+_Operator: TypeAlias = Callable[["_Number", "_Number | float"], "_Number"]
+
+
+def _operators(word: str) -> tuple[_Operator, _Operator]:
+    """Return the methods of an operator, whose number is on its left and on its right."""
+    return (
+        lambda number, other: number.of(word, other),
+        lambda number, other: number.program.write(word, other, number),
+    )
+
+
 class _Number:
     """A value of a program, or a number that stands for itself: arithmetic writes steps."""
 
@@ -83,32 +94,11 @@ class _Number:
         """Write a step of which this is the first operand."""
         return self.program.write(word, self, *others)
 
-    def __add__(self, other: _Number | float) -> _Number:
-        return self.of("add", other)
-
-    def __sub__(self, other: _Number | float) -> _Number:
-        return self.of("sub", other)
-
-    def __rsub__(self, other: float) -> _Number:
-        return self.program.write("sub", other, self)
-
-    def __mul__(self, other: _Number | float) -> _Number:
-        return self.of("mul", other)
-
-    def __rmul__(self, other: float) -> _Number:
-        return self.program.write("mul", other, self)
-
-    def __truediv__(self, other: _Number | float) -> _Number:
-        return self.of("div", other)
-
-    def __rtruediv__(self, other: float) -> _Number:
-        return self.program.write("div", other, self)
-
-    def __lt__(self, other: _Number | float) -> _Number:
-        return self.of("lt", other)
-
-    def __gt__(self, other: float) -> _Number:
-        return self.program.write("lt", other, self)
+    __add__, __radd__ = _operators("add")
+    __sub__, __rsub__ = _operators("sub")
+    __mul__, __rmul__ = _operators("mul")
+    __truediv__, __rtruediv__ = _operators("div")
+    __lt__, __gt__ = _operators("lt")
 
     def __neg__(self) -> _Number:
         return self.of("neg")

@@ -27,7 +27,7 @@ def _of_double(name: str, meaning: Callable[..., Any]) -> Op:
         f"{name}_of_double",
         "elementwise",
         1,
-        lambda types, attributes: (types[0],),
+        lambda x: (x,),
         lambda x: meaning(2 * x),
         f"The {name} of twice a number.",
         scalar=f"math.{name}_of_double",
