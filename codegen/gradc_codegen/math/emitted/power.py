@@ -23,13 +23,19 @@ def product(x: Sum, y: Sum) -> Sum:
     return total, fma(x[0], y[1], fma(x[1], y[0], fma(x[0], y[0], -total)))
 
 
+def multiple(x: tuple[float | Float, float | Float], factor: Float) -> Sum:
+    """Return the product of a number of twice the precision and another one."""
+    high = factor * x[0]
+    return high, fma(factor, x[1], fma(factor, x[0], -high))
+
+
 def log_as_sum(negative: Float, f: Float) -> Sum:
     """Return log(1 + f) less ``negative`` times log(2), and the most of what that loses.
 
     log(1 + f) = 2 s + s³ (2/3 + s² R(s²)) with s = f / (2 + f). The second term is less than a
     hundredth of the first: what its factors lose is enough.
     """
-    dtype = f.format.dtype
+    dtype = f.dtype
     inverse = 1.0 / (f + 2.0)
     s = f * inverse
     # f - s (2 + f), the difference exact
@@ -75,17 +81,12 @@ def pow(x: Float, y: Float) -> Float:
     x, y = x.settled, y.settled
     format_ = x.format
     k = exponent(x, ROOT)
-    high, low = _multiple(log_as_sum(k.negative, fma(x, k.power, -1.0)), y)
+    high, low = multiple(log_as_sum(k.negative, fma(x, k.power, -1.0)), y)
     found, n = _exponential(high, low)
     usual = (found.bits + (n << format_.fraction)).number
     # so far from the ends of the exponents that the result is normal
     far = x.number((format_.bias - 2) * math.log(2)).is_not_at_least(abs(high))
     return sometimes(unusual(x, ROOT) | far, _pow_of_extremes, [x, y], usual)
-
-
-def _multiple(x: Sum, factor: Float) -> Sum:
-    high = factor * x[0]
-    return high, fma(factor, x[1], fma(factor, x[0], -high))
 
 
 def _pow_of_extremes(x: Float, y: Float) -> Float:
@@ -100,7 +101,7 @@ def _pow_of_extremes(x: Float, y: Float) -> Float:
 
     # beyond, a power is 0, 1 or infinite
     limit = 2.0 ** (format_.fraction + 13)
-    high, low = _multiple((logarithm, rest), y.at_most(limit).at_least(-limit))
+    high, low = multiple((logarithm, rest), y.at_most(limit).at_least(-limit))
     limited = bounded(high)
     argument = limited.argument
     found, n = _exponential(argument, argument.equals(high).select(low, 0.0))
