@@ -185,9 +185,7 @@ class FunctionLowering:
         inner = FunctionLowering(
             self._module, name, self._nest, self._plan, self._signature, self._symbols, names
         )
-        given = self._signature.llvm_parameters
-        if self._nest.is_body:
-            given = self._signature.llvm_parameters_of_body(self._nest.overwrites)
+        given = self._signature.llvm_parameters_of_body(self._nest.overwrites)
         parameters = ", ".join([given, *(f"i64 {name}" for name in names.values())])
         self._define(inner, part.body, f"@{name}({parameters}) noinline")
         arguments = [
