@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -9,6 +10,12 @@ from gradc_codegen.text.indices import Lane, is_number, is_vector, varies
 from gradc_codegen.text.module import Module
 from gradc_ir.core.sizes import Atom, Expr, Maximum, Size, SquareRoot
 
+# LLVM's names of what is done with two indices, also where both are known now.
+_ON_NUMBERS: dict[str, Callable[[int, int], int]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+}
 # A loop of fewer trips does not fill a vector.
 _FEWEST_TRIPS = 4
 
@@ -283,21 +290,13 @@ class Writer:
             return b
         if b == "0":
             return a
-        if is_number(a) and is_number(b):
-            return str(int(a) + int(b))
-        if varies(a) or varies(b):
-            return self._by_lane("add", a, b)
-        return self.emit(f"add nsw i64 {a}, {b}")
+        return self._arithmetic("add", a, b)
 
     def subtract(self, a: str, b: str) -> str:
         """Return a - b of indices."""
         if b == "0":
             return a
-        if is_number(a) and is_number(b):
-            return str(int(a) - int(b))
-        if varies(a) or varies(b):
-            return self._by_lane("sub", a, b)
-        return self.emit(f"sub nsw i64 {a}, {b}")
+        return self._arithmetic("sub", a, b)
 
     def multiply(self, a: str, b: str) -> str:
         """Return a * b of indices."""
@@ -305,11 +304,14 @@ class Writer:
             return b
         if b == "1" or a == "0":
             return a
+        return self._arithmetic("mul", a, b)
+
+    def _arithmetic(self, name: str, a: str, b: str) -> str:
         if is_number(a) and is_number(b):
-            return str(int(a) * int(b))
+            return str(_ON_NUMBERS[name](int(a), int(b)))
         if varies(a) or varies(b):
-            return self._by_lane("mul", a, b)
-        return self.emit(f"mul nsw i64 {a}, {b}")
+            return self._by_lane(name, a, b)
+        return self.emit(f"{name} nsw i64 {a}, {b}")
 
     def _by_lane(self, name: str, a: str, b: str) -> str:
         if is_vector(a) or is_vector(b) or (name == "mul" and varies(a) and varies(b)):

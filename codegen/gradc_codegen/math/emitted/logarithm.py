@@ -111,10 +111,15 @@ def _logarithm(x: Float, of_parts: Logarithm, of_extremes: Callable[[Float], Flo
     return sometimes(unusual(x, ROOT), of_extremes, [x], usual)
 
 
-def _of_any(x: Float, of_parts: Logarithm) -> Float:
+def parts_of_any(x: Float) -> tuple[Float, Float]:
+    """Return -k and f of a positive number of any size."""
     moved, shift = made_usual(x)
     k = exponent(moved, ROOT)
-    return _with_borders(x, 0.0, of_parts(k.negative + shift, fma(moved, k.power, -1.0)))
+    return k.negative + shift, fma(moved, k.power, -1.0)
+
+
+def _of_any(x: Float, of_parts: Logarithm) -> Float:
+    return _with_borders(x, 0.0, of_parts(*parts_of_any(x)))
 
 
 def _with_borders(x: Float, zero: float, result: Float) -> Float:
@@ -263,9 +268,7 @@ def log_of_sum(u: Float, u_low: Float) -> Float:
 def log_and_rest(x: Float) -> tuple[Float, Float]:
     """Return the logarithm of a positive number, rounded, and the most of what that loses."""
     dtype = x.dtype
-    moved, shift = made_usual(x)
-    k = exponent(moved, ROOT)
-    negative, f = k.negative + shift, fma(moved, k.power, -1.0)
+    negative, f = parts_of_any(x)
     total, lost = plus_multiple_of_log_2(f, negative)
     s = f / (f + 2.0)
     square = s * s

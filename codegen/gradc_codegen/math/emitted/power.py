@@ -7,7 +7,7 @@ import math
 from gradc_codegen.math.emitted import coefficients
 from gradc_codegen.math.emitted.builder import Bits, Float, fast_sum, fma, paired
 from gradc_codegen.math.emitted.exponential import bounded, scaled
-from gradc_codegen.math.emitted.logarithm import ROOT, exponent, made_usual, unusual
+from gradc_codegen.math.emitted.logarithm import ROOT, exponent, parts_of_any, unusual
 from gradc_codegen.math.emitted.rare import sometimes
 
 Sum = tuple[Float, Float]
@@ -93,9 +93,7 @@ def _pow_of_extremes(x: Float, y: Float) -> Float:
     """Return a power of any number, any power."""
     format_ = x.format
     size = abs(x)
-    moved, shift = made_usual(size)
-    k = exponent(moved, ROOT)
-    logarithm, rest = log_as_sum(k.negative + shift, fma(moved, k.power, -1.0))
+    logarithm, rest = log_as_sum(*parts_of_any(size))
     infinite = size.equals(math.inf).select(math.inf, logarithm)
     logarithm = size.equals(0.0).select(-math.inf, infinite)
 
