@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gradc_codegen.compile_function import compile_function
 from gradc_codegen.interface.python_kernel import Kernel
 from gradc_codegen.machine.jit import LoadedModule, compile_module
-from gradc_codegen.math.emitted.builder import text_of
+from gradc_codegen.math.emitted.function_text import text_of
 from gradc_codegen.math.emitted.table import DEFINITIONS, operands_of
 from gradc_codegen.target.target import machine_of, target
 from gradc_ir import build

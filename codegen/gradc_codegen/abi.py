@@ -166,10 +166,15 @@ class Signature:
             outputs = ("y",) if count == 1 else tuple(f"y{i}" for i in range(count))
         elif len(outputs) != count:
             raise ValueError(f"{len(outputs)} names for {count} results")
-        distinct = _Names()
+        taken: set[str] = set()
 
         def argument(role: Role, name: str, type_: Type | None) -> Argument:
-            return Argument(role, name, distinct.take(name), type_)
+            identifier = c_identifier(name)
+            # each is given once: a name that is taken gets underscores
+            while identifier in taken:
+                identifier += "_"
+            taken.add(identifier)
+            return Argument(role, name, identifier, type_)
 
         # names of the user come first, so that ours make way for them
         named = symbols[:-1] if free else symbols
@@ -212,10 +217,7 @@ class Signature:
     @property
     def llvm_parameters(self) -> str:
         """The parameter list of the kernel's definition in LLVM text."""
-        return ", ".join(
-            " ".join(filter(None, (argument.llvm, argument.llvm_attributes, name)))
-            for argument, name in zip(self.arguments, self.llvm_names, strict=True)
-        )
+        return self.llvm_parameters_of_body({})
 
     def llvm_parameters_of_body(self, overwrites: Mapping[int, int]) -> str:
         """The parameter list of a loop's or branch's body in LLVM text.
@@ -256,20 +258,6 @@ def _spell(character: str) -> str:
         letter = "lambda" if words[3] == "LAMDA" else words[3].lower()  # as Unicode spells it
         return letter.capitalize() if words[1] == "CAPITAL" else letter
     return f"u{ord(character):04x}"
-
-
-class _Names:
-    """Hands out identifiers, each once: a name that is taken gets underscores."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-
-    def take(self, name: str) -> str:
-        identifier = c_identifier(name)
-        while identifier in self._taken:
-            identifier += "_"
-        self._taken.add(identifier)
-        return identifier
 
 
 _WORDS = """

@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 
-from gradc_codegen.math.emitted.builder import text_of
+from gradc_codegen.math.emitted.function_text import text_of
 from gradc_codegen.math.emitted.table import DEFINITIONS, operands_of
 from gradc_codegen.math.functions import reference
 from gradc_codegen.target.target import target

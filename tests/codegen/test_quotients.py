@@ -9,7 +9,8 @@ import pytest
 
 from gradc_codegen.machine.machine_code import machine_code
 from gradc_codegen.math.emitted import coefficients, trigonometric
-from gradc_codegen.math.emitted.builder import Float, text_of
+from gradc_codegen.math.emitted.builder import Float
+from gradc_codegen.math.emitted.function_text import text_of
 from gradc_ir.core.types import DType
 from tests.comparing import assert_same_bits
 from tools.coefficients import PRECISION, QUOTIENTS

@@ -237,8 +237,7 @@ def _function(module: Module, product: Product, dtype: DType) -> str:
     transposed = [layout.transposed for layout in (product.left, product.right, product.result)]
     letters = "".join("nt"[one] for one in transposed)
     name = f"@gradc.matrix_product.{letters}.{suffix(dtype)}"
-    module.help(name, lambda: _define(module, name, transposed, dtype))
-    return name
+    return module.help(name, lambda: _define(module, name, transposed, dtype))
 
 
 def _define(module: Module, name: str, transposed: Sequence[bool], dtype: DType) -> str:
@@ -263,7 +262,6 @@ def _define(module: Module, name: str, transposed: Sequence[bool], dtype: DType)
     lengths = (first[2], second[2], integers["summed"])
     arguments = (one, *first[:2], *second[:2], zero, "%z", integers["below_z"])
     fortran.call("gemm", letters, (*lengths, *arguments))
-    writer.do("ret void")
     parameters = ["ptr %x", "ptr %y", "ptr noalias %z", *(f"i64 %{number}" for number in integers)]
     # its places on the stack are not the kernel's, which may have many such calls
-    return writer.text(f"define internal void {name}({', '.join(parameters)}) noinline")
+    return writer.procedure(name, parameters, " noinline")

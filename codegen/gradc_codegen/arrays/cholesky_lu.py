@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+
 from gradc_codegen.arrays import small_factorisations
 from gradc_codegen.arrays.matrix_stacks import Stacked, call, converted, range_of, stack_and_matrix
-from gradc_codegen.arrays.small_factorisations import SMALL
+from gradc_codegen.arrays.small_factorisations import Triangle
 from gradc_codegen.arrays.whole_array_site import Site, WholeOp
-from gradc_codegen.text.module import literal
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node
 from gradc_ir.core.sizes import Size
@@ -25,17 +26,9 @@ def _write_cholesky(site: Site) -> None:
     stack, n, _ = stack_and_matrix(site.node.results[0].type.shape)
     which = range_of(n)
     pointers = ("a", "l") if not site.scratch else ("a", "l", "wide")
-    numbers = {"n": n}
-    call(
-        site,
-        lambda made: _cholesky(made, which),
-        which,
-        pointers,
-        stack,
-        numbers,
-        which != "small",
-        DType.F64,
-    )
+    by_lapack = which != "small"
+    define = functools.partial(_cholesky, which=which)
+    call(site, define, which, pointers, stack, {"n": n}, by_lapack, DType.F64)
 
 
 cholesky = WholeOp(_write_cholesky, _cholesky_scratch)
@@ -69,18 +62,14 @@ def _cholesky(made: Stacked, which: str) -> None:
 
         writer.plain_loop("0", "%n", row)
         made.fortran.call("potrf", "U", (n, factor, n, info))
-        status = writer.load("i32", info)
-        made.either(bad, writer.emit(f"icmp ne i32 {status}, 0"))
+        made.note_failure(bad, info)
 
     def matrix(number: str) -> None:
         a, result = made.part("%a", number, "%n", "%n"), made.part("%l", number, "%n", "%n")
         factor = result if wide == made.type else "%wide"
         count = writer.multiply("%n", "%n")
-        writer.do(f"store i1 false, ptr {bad}")
-        if which != "large":
-            writer.branch_if_less("%n", str(SMALL), lambda: small(a, factor))
-        if which != "small":
-            writer.branch_if_less(str(SMALL - 1), "%n", lambda: large(a, factor))
+        made.clear(bad)
+        made.by_size(which, "%n", lambda: small(a, factor), lambda: large(a, factor))
 
         def check(i: str) -> None:
             place = writer.add(writer.multiply(i, "%n"), i)
@@ -89,9 +78,8 @@ def _cholesky(made: Stacked, which: str) -> None:
 
         writer.plain_loop("0", "%n", check)
         if factor != result:
-            made.narrow(factor, result, count)
-        nan = literal(float("nan"), made.dtype)
-        writer.where(writer.load("i1", bad), lambda: made.fill(result, count, nan))
+            made.copy(factor, result, count, wide)
+        writer.where(writer.load("i1", bad), lambda: made.spoil(result, count))
 
     made.each(matrix)
 
@@ -112,7 +100,8 @@ def _write_lu(site: Site) -> None:
     pointers = ["a", "f", "permutation", "copy", "pivots"][: 3 + len(site.scratch)]
     numbers = {"rows": rows, "columns": columns}
     by_lapack = which != "small"
-    call(site, lambda made: _lu(made, which), which, pointers, stack, numbers, by_lapack)
+    define = functools.partial(_lu, which=which)
+    call(site, define, which, pointers, stack, numbers, by_lapack)
 
 
 lu = WholeOp(_write_lu, _lu_scratch)
@@ -148,10 +137,7 @@ def _lu(made: Stacked, which: str) -> None:
         packed = made.part("%f", number, "%rows", "%columns")
         order = made.part("%permutation", number, "%rows", type_="i64")
         writer.plain_loop("0", "%rows", lambda i: writer.store_at("i64", i, order, i))
-        if which != "large":
-            writer.branch_if_less(steps, str(SMALL), lambda: small(a, packed, order))
-        if which != "small":
-            writer.branch_if_less(str(SMALL - 1), steps, lambda: large(a, packed, order))
+        made.by_size(which, steps, lambda: small(a, packed, order), lambda: large(a, packed, order))
 
     made.each(matrix)
 
@@ -159,42 +145,34 @@ def _lu(made: Stacked, which: str) -> None:
 def _write_triangular_solve(site: Site) -> None:
     """Write the unknowns of each triangular system."""
     stack, n, columns = stack_and_matrix(site.node.results[0].type.shape)
-    lower, transposed, unit = (
-        bool(site.node.attributes[name]) for name in ("lower", "transposed", "unit")
+    triangle = Triangle(
+        *(bool(site.node.attributes[name]) for name in ("lower", "transposed", "unit"))
     )
     which = range_of(n)
-    variant = f"{which}.{'lower' if lower else 'upper'}{'.t' * transposed}{'.unit' * unit}"
-    call(
-        site,
-        lambda made: _triangular_solve(made, which, lower, transposed, unit),
-        variant,
-        ("a", "b", "x"),
-        stack,
-        {"n": n, "columns": columns},
-        which != "small",
-    )
+    variant, by_lapack = f"{which}.{triangle}", which != "small"
+    numbers = {"n": n, "columns": columns}
+    define = functools.partial(_triangular_solve, which=which, triangle=triangle)
+    call(site, define, variant, ("a", "b", "x"), stack, numbers, by_lapack)
 
 
 triangular_solve = WholeOp(_write_triangular_solve)
 
 
-def _triangular_solve(made: Stacked, which: str, lower: bool, transposed: bool, unit: bool) -> None:
+def _triangular_solve(made: Stacked, which: str, triangle: Triangle) -> None:
     writer = made.writer
 
     def small(a: str, x: str) -> None:
-        loops = small_factorisations.substitution(
-            writer.module, made.dtype, lower=lower, transposed=transposed, unit=unit
-        )
+        loops = small_factorisations.substitution(writer.module, made.dtype, triangle)
         writer.do(f"call void {loops}(ptr {a}, ptr {x}, i64 %n, i64 %columns)")
 
     def large(a: str, x: str) -> None:
         """By columns all is transposed: the triangle is the other one, right of the unknowns."""
         n, columns = made.fortran.integer("%n"), made.fortran.integer("%columns")
-        letters = ("R", "U" if lower else "L", "T" if transposed else "N", "U" if unit else "N")
+        letters = "".join(pair[not holds] for holds, pair in zip(triangle, ("UL", "TN", "UN")))
 
         def solve() -> None:
             one = made.fortran.number(1.0)
-            made.fortran.call("trsm", letters, (columns, n, one, a, n, x, columns))
+            made.fortran.call("trsm", f"R{letters}", (columns, n, one, a, n, x, columns))
 
         writer.branch_if_less("0", "%columns", solve)
 
@@ -202,9 +180,6 @@ def _triangular_solve(made: Stacked, which: str, lower: bool, transposed: bool, 
         a = made.part("%a", number, "%n", "%n")
         x = made.part("%x", number, "%n", "%columns")
         made.copy(made.part("%b", number, "%n", "%columns"), x, writer.multiply("%n", "%columns"))
-        if which != "large":
-            writer.branch_if_less("%n", str(SMALL), lambda: small(a, x))
-        if which != "small":
-            writer.branch_if_less(str(SMALL - 1), "%n", lambda: large(a, x))
+        made.by_size(which, "%n", lambda: small(a, x), lambda: large(a, x))
 
     made.each(matrix)

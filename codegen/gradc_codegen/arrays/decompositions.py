@@ -26,6 +26,13 @@ def _matrix(node: Node) -> tuple[Size, Size, Size]:
     return stack_and_matrix(node.operands[0].type.shape)
 
 
+def _call(
+    site: Site, define: Callable[[Stacked], None], pointers: str, numbers: dict[str, Size]
+) -> None:
+    stack, _, _ = _matrix(site.node)
+    call(site, define, "lapack", pointers.split(), stack, numbers, True, WORKING)
+
+
 # -- QR --------------------------------------------------------------------------------------------
 
 
@@ -38,17 +45,9 @@ def _qr_scratch(node: Node) -> tuple[Size, ...]:
 
 def _write_qr(site: Site) -> None:
     """Write both factors of each matrix."""
-    stack, rows, columns = _matrix(site.node)
-    call(
-        site,
-        _qr,
-        "lapack",
-        ("a", "q", "r", "copy", "scales", "work"),
-        stack,
-        {"rows": rows, "columns": columns, "length": columns * BLOCK},
-        True,
-        WORKING,
-    )
+    _, rows, columns = _matrix(site.node)
+    numbers = {"rows": rows, "columns": columns, "length": columns * BLOCK}
+    _call(site, _qr, "a q r copy scales work", numbers)
 
 
 qr = WholeOp(_write_qr, _qr_scratch)
@@ -106,18 +105,10 @@ def _eigh_scratch(node: Node) -> tuple[Size, ...]:
 
 def _write_eigh(site: Site) -> None:
     """Write eigenvalues and eigenvectors of each matrix."""
-    stack, n, _ = _matrix(site.node)
+    _, n, _ = _matrix(site.node)
     length, integers = _eigh_lengths(n)
-    call(
-        site,
-        _eigh,
-        "lapack",
-        ("a", "w", "v", "copy", "values", "work", "iwork"),
-        stack,
-        {"n": n, "length": length, "integers": integers},
-        True,
-        WORKING,
-    )
+    numbers = {"n": n, "length": length, "integers": integers}
+    _call(site, _eigh, "a w v copy values work iwork", numbers)
 
 
 eigh = WholeOp(_write_eigh, _eigh_scratch)
@@ -131,7 +122,7 @@ def _eigh(made: Stacked) -> None:
     def matrix(number: str) -> None:
         a, v = made.part("%a", number, "%n", "%n"), made.part("%v", number, "%n", "%n")
         w = made.part("%w", number, "%n")
-        writer.do(f"store i1 false, ptr {bad}")
+        made.clear(bad)
         # by columns the lower triangle of the copy is that of a
         made.to_columns(a, "%copy", "%n", "%n")
 
@@ -145,7 +136,7 @@ def _eigh(made: Stacked) -> None:
             work = ("%work", length, "%iwork", integers, info)
             made.fortran.call("syevd", "VL", (n, "%copy", n, "%values", *work))
             made.to_rows("%copy", v, "%n", "%n")
-            made.narrow("%values", w, "%n")
+            made.copy("%values", w, "%n", made.working_type)
 
         _unless_bad(made, bad, info, factor, ((w, "%n"), (v, writer.multiply("%n", "%n"))))
 
@@ -173,12 +164,11 @@ def _unless_bad(
 
     def attempt() -> None:
         factor()
-        status = writer.load("i32", info)
-        made.either(bad, writer.emit(f"icmp ne i32 {status}, 0"))
+        made.note_failure(bad, info)
 
     def spoil() -> None:
         for target, count in results:
-            made.fill(target, count, literal(float("nan"), made.dtype))
+            made.spoil(target, count)
 
     writer.where(good, attempt)
     writer.where(writer.load("i1", bad), spoil)
@@ -205,18 +195,10 @@ def _svd_scratch(node: Node) -> tuple[Size, ...]:
 
 def _write_svd(site: Site) -> None:
     """Write the factors and the singular values of each matrix."""
-    stack, rows, columns = _matrix(site.node)
+    _, rows, columns = _matrix(site.node)
     length, _ = _svd_lengths(rows, columns)
-    call(
-        site,
-        _svd,
-        "lapack",
-        ("a", "u", "s", "vt", "copy", "u.copy", "values", "vt.copy", "work", "iwork"),
-        stack,
-        {"rows": rows, "columns": columns, "length": length},
-        True,
-        WORKING,
-    )
+    numbers = {"rows": rows, "columns": columns, "length": length}
+    _call(site, _svd, "a u s vt copy u.copy values vt.copy work iwork", numbers)
 
 
 svd = WholeOp(_write_svd, _svd_scratch)
@@ -234,7 +216,7 @@ def _svd(made: Stacked) -> None:
         u, vt = made.part("%u", number, "%rows", steps), made.part("%vt", number, steps, "%columns")
         s = made.part("%s", number, steps)
         whole = writer.multiply("%rows", "%columns")
-        writer.do(f"store i1 false, ptr {bad}")
+        made.clear(bad)
         made.to_columns(a, "%copy", "%rows", "%columns")
         writer.plain_loop("0", whole, lambda i: _see(made, bad, "%copy", i))
 
@@ -245,7 +227,7 @@ def _svd(made: Stacked) -> None:
                 "gesdd", "S", (rows, columns, "%copy", rows, "%values", *factors, *work)
             )
             made.to_rows("%u.copy", u, "%rows", steps)
-            made.narrow("%values", s, steps)
+            made.copy("%values", s, steps, made.working_type)
             made.to_rows("%vt.copy", vt, steps, "%columns")
 
         counts = (writer.multiply("%rows", steps), steps, writer.multiply(steps, "%columns"))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from gradc_codegen.arrays.fortran import LARGEST_INTEGER, Fortran
 from gradc_codegen.arrays.small_factorisations import SMALL
 from gradc_codegen.arrays.whole_array_site import Site
-from gradc_codegen.text.module import REGISTER, Module, suffix
+from gradc_codegen.text.module import REGISTER, Module, literal, suffix
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core import sizes
 from gradc_ir.core.sizes import Size, product
@@ -46,16 +46,9 @@ class Stacked:
             position = self.writer.multiply(position, size)
         return self.writer.emit(f"getelementptr {type_ or self.type}, ptr {base}, i64 {position}")
 
-    def copy(self, source: str, target: str, count: str) -> None:
-        """Copy so many elements."""
-        self._copy(source, self.type, target, count)
-
-    def narrow(self, source: str, target: str, count: str) -> None:
-        """Copy so many elements of the working dtype."""
-        self._copy(source, self.working_type, target, count)
-
-    def _copy(self, source: str, type_: str, target: str, count: str) -> None:
-        writer = self.writer
+    def copy(self, source: str, target: str, count: str, type_: str = "") -> None:
+        """Copy so many elements, of the working type where that is given, and make them narrow."""
+        writer, type_ = self.writer, type_ or self.type
 
         def element(i: str) -> None:
             entry = converted(writer, writer.load_at(type_, source, i), type_, self.type)
@@ -63,10 +56,10 @@ class Stacked:
 
         writer.plain_loop("0", count, element)
 
-    def fill(self, target: str, count: str, value: str) -> None:
-        """Fill so many elements."""
-        writer = self.writer
-        writer.plain_loop("0", count, lambda i: writer.store_at(self.type, value, target, i))
+    def spoil(self, target: str, count: str) -> None:
+        """Make so many elements nan."""
+        writer, nan = self.writer, literal(float("nan"), self.dtype)
+        writer.plain_loop("0", count, lambda i: writer.store_at(self.type, nan, target, i))
 
     def to_columns(self, source: str, target: str, rows: str, columns: str) -> None:
         """Copy a matrix by rows to one by columns, of the working dtype."""
@@ -85,9 +78,34 @@ class Stacked:
         pointers = f"ptr {source}, ptr {target}"
         self.writer.do(f"call void {name}({pointers}, i64 {rows}, i64 {columns})")
 
+    def by_size(
+        self,
+        which: str,
+        length: str,
+        small: Callable[[], None],
+        large: Callable[[], None],
+    ) -> None:
+        """Write what is done for small and for large matrices, as far as :func:`range_of` has them.
+
+        ``length`` is the least size.
+        """
+        if which != "large":
+            self.writer.branch_if_less(length, str(SMALL), small)
+        if which != "small":
+            self.writer.branch_if_less(str(SMALL - 1), length, large)
+
     def flag(self) -> str:
         """Return a place for a condition."""
         return self.writer.place("i1")
+
+    def clear(self, place: str) -> None:
+        """Reset a flag."""
+        self.writer.do(f"store i1 false, ptr {place}")
+
+    def note_failure(self, place: str, info: str) -> None:
+        """Set a flag where LAPACK says that it failed."""
+        status = self.writer.load("i32", info)
+        self.either(place, self.writer.emit(f"icmp ne i32 {status}, 0"))
 
     def either(self, place: str, condition: str) -> None:
         """Set a flag where a condition holds."""
@@ -96,10 +114,9 @@ class Stacked:
 
     def text(self, name: str, pointers: Sequence[str], numbers: Sequence[str]) -> str:
         """Return the whole function; it takes pointers, the length of the stack, and sizes."""
-        self.writer.do("ret void")
         parameters = [f"ptr noalias %{pointer}" for pointer in pointers]
         parameters += [f"i64 %{number}" for number in ("stack", *numbers)]
-        return self.writer.text(f"define internal void {name}({', '.join(parameters)})")
+        return self.writer.procedure(name, parameters)
 
 
 def converted(writer: Writer, register: str, from_: str, to: str) -> str:
@@ -136,11 +153,8 @@ def _define_transpose(module: Module, name: str, from_: str, to: str) -> str:
         lambda row: writer.plain_loop("0", "%columns", lambda column: block(row, column), 16),
         16,
     )
-    writer.do("ret void")
-    return writer.text(
-        f"define internal void {name}(ptr noalias readonly %in, ptr noalias %out, i64 %rows, "
-        "i64 %columns)"
-    )
+    arrays = ("ptr noalias readonly %in", "ptr noalias %out")
+    return writer.procedure(name, (*arrays, "i64 %rows", "i64 %columns"))
 
 
 def stack_and_matrix(shape: tuple[Size, ...]) -> tuple[Size, Size, Size]:

@@ -133,6 +133,5 @@ def _define_plane(
 
 
 def _text(writer: Writer, name: str, count: int, sizes: str) -> str:
-    writer.do("ret void")
-    pointers = [f"ptr noalias readonly %in{i}" for i in range(count)] + ["ptr noalias %out"]
-    return writer.text(f"define internal void {name}({', '.join(pointers)}, {sizes})")
+    pointers = [f"ptr noalias readonly %in{i}" for i in range(count)]
+    return writer.procedure(name, [*pointers, "ptr noalias %out", sizes])

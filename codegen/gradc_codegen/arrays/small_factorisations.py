@@ -6,6 +6,8 @@ do what their references do, in the same order, to the bit. Matrices are row-maj
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from gradc_codegen.scalar.lower_scalar import lower_word
 from gradc_codegen.text.module import REGISTER, Module, suffix
 from gradc_codegen.text.writer import Writer
@@ -21,8 +23,7 @@ def cholesky(module: Module, dtype: DType) -> str:
     The diagonal holds a nan or a 0 where a is not positive definite.
     """
     name = f"@gradc.cholesky.loops.{suffix(dtype)}"
-    module.help(name, lambda: _define_cholesky(module, name, dtype))
-    return name
+    return module.help(name, lambda: _define_cholesky(module, name, dtype))
 
 
 def _define_cholesky(module: Module, name: str, dtype: DType) -> str:
@@ -70,10 +71,7 @@ def _define_cholesky(module: Module, name: str, dtype: DType) -> str:
 
     for step in (copy, eliminate, transpose):
         writer.plain_loop("0", n, step)
-    writer.do("ret void")
-    return writer.text(
-        f"define internal void {name}(ptr noalias readonly %a, ptr noalias %l, i64 %n)"
-    )
+    return writer.procedure(name, ("ptr noalias readonly %a", "ptr noalias %l", "i64 %n"))
 
 
 def _subtract_row(
@@ -98,8 +96,7 @@ def lu(module: Module, dtype: DType) -> str:
     The permutation must hold 0, 1, 2 … before.
     """
     name = f"@gradc.lu.loops.{suffix(dtype)}"
-    module.help(name, lambda: _define_lu(module, name, dtype))
-    return name
+    return module.help(name, lambda: _define_lu(module, name, dtype))
 
 
 def _define_lu(module: Module, name: str, dtype: DType) -> str:
@@ -158,11 +155,8 @@ def _define_lu(module: Module, name: str, dtype: DType) -> str:
         writer.plain_loop(after, rows, row)
 
     writer.plain_loop("0", steps, eliminate)
-    writer.do("ret void")
-    return writer.text(
-        f"define internal void {name}(ptr noalias %f, ptr noalias %permutation, i64 {rows}, "
-        f"i64 {columns})"
-    )
+    arrays = ("ptr noalias %f", "ptr noalias %permutation")
+    return writer.procedure(name, (*arrays, f"i64 {rows}", f"i64 {columns}"))
 
 
 def exchange(writer: Writer, type_: str, base: str, one: str, other: str) -> None:
@@ -172,31 +166,37 @@ def exchange(writer: Writer, type_: str, base: str, one: str, other: str) -> Non
     writer.store_at(type_, first, base, other)
 
 
-def substitution(module: Module, dtype: DType, *, lower: bool, transposed: bool, unit: bool) -> str:
+class Triangle(NamedTuple):
+    """The matrix of a triangular system: which half counts, and whether its diagonal is of ones."""
+
+    lower: bool
+    transposed: bool
+    unit: bool
+
+    def __str__(self) -> str:
+        half = "lower" if self.lower else "upper"
+        return f"{half}{'.t' * self.transposed}{'.unit' * self.unit}"
+
+
+def substitution(module: Module, dtype: DType, triangle: Triangle) -> str:
     """Return the name of the function ``(a, x, n, columns)`` that solves in place, b being in x."""
-    how = f"{'lower' if lower else 'upper'}{'.t' if transposed else ''}{'.unit' if unit else ''}"
-    name = f"@gradc.substitution.{how}.{suffix(dtype)}"
-    module.help(
-        name,
-        lambda: _define_substitution(module, name, dtype, lower != transposed, transposed, unit),
-    )
-    return name
+    name = f"@gradc.substitution.{triangle}.{suffix(dtype)}"
+    return module.help(name, lambda: _define_substitution(module, name, dtype, triangle))
 
 
-def _define_substitution(
-    module: Module, name: str, dtype: DType, forward: bool, transposed: bool, unit: bool
-) -> str:
+def _define_substitution(module: Module, name: str, dtype: DType, triangle: Triangle) -> str:
     writer, type_ = Writer(module, {}), REGISTER[dtype]
+    forward = triangle.lower != triangle.transposed
     last = writer.at_entry("sub i64 %n, 1")
 
     def coefficient(row: str, column: str) -> str:
-        outer, inner = (column, row) if transposed else (row, column)
+        outer, inner = (column, row) if triangle.transposed else (row, column)
         return writer.load_at(type_, "%a", writer.add(writer.multiply(outer, "%n"), inner))
 
     def unknown(step: str) -> None:
         k = step if forward else writer.subtract(last, step)
         start = writer.multiply(k, "%columns")
-        if not unit:
+        if not triangle.unit:
             pivot = coefficient(k, k)
 
             def divide(column: str) -> None:
@@ -215,8 +215,5 @@ def _define_substitution(
         writer.plain_loop(*((writer.add(k, "1"), "%n") if forward else ("0", k)), equation)
 
     writer.plain_loop("0", "%n", unknown)
-    writer.do("ret void")
-    return writer.text(
-        f"define internal void {name}(ptr noalias readonly %a, ptr noalias %x, i64 %n, "
-        "i64 %columns)"
-    )
+    arrays = ("ptr noalias readonly %a", "ptr noalias %x")
+    return writer.procedure(name, (*arrays, "i64 %n", "i64 %columns"))

@@ -25,6 +25,7 @@ _KEY = {
     DType.BOOL: "i32",
 }
 _BYTES = {"i64": 8, "i32": 4}
+_BUFFERS = [f"ptr noalias %{each}" for each in ("keys", "keys.copy", "order", "order.copy")]
 
 
 def _scratch(node: Node) -> tuple[Size, ...]:
@@ -56,9 +57,11 @@ def _define_argsort(module: Module, name: str, dtype: DType) -> str:
     def row(start: str) -> None:
         """Sort what begins at a position and goes on at every ``behind``-th."""
 
+        def place(index: str) -> str:
+            return writer.add(start, writer.multiply(index, "%behind"))
+
         def fill(index: str) -> None:
-            place = writer.add(start, writer.multiply(index, "%behind"))
-            made = _key(writer, dtype, writer.load_at(MEMORY[dtype], "%in", place))
+            made = _key(writer, dtype, writer.load_at(MEMORY[dtype], "%in", place(index)))
             writer.store_at(key, made, "%keys", index)
             writer.store_at("i64", index, "%order", index)
 
@@ -67,8 +70,8 @@ def _define_argsort(module: Module, name: str, dtype: DType) -> str:
         order = writer.emit(f"call ptr {sort}({buffers}, i64 %length)")
 
         def result(index: str) -> None:
-            place = writer.add(start, writer.multiply(index, "%behind"))
-            writer.store_at("i64", writer.load_at("i64", order, index), "%out", place)
+            to = place(index)
+            writer.store_at("i64", writer.load_at("i64", order, index), "%out", to)
 
         writer.plain_loop("0", "%length", result)
 
@@ -77,14 +80,8 @@ def _define_argsort(module: Module, name: str, dtype: DType) -> str:
         writer.plain_loop("0", "%behind", lambda across: row(writer.add(first, across)))
 
     writer.plain_loop("0", "%before", stack)
-    writer.do("ret void")
-    buffers = ", ".join(
-        f"ptr noalias %{buffer}" for buffer in ("keys", "keys.copy", "order", "order.copy")
-    )
-    return writer.text(
-        f"define internal void {name}(ptr noalias readonly %in, ptr noalias %out, {buffers}, "
-        "i64 %before, i64 %length, i64 %behind)"
-    )
+    arrays = ("ptr noalias readonly %in", "ptr noalias %out", *_BUFFERS)
+    return writer.procedure(name, (*arrays, "i64 %before", "i64 %length", "i64 %behind"))
 
 
 def _key(writer: Writer, dtype: DType, element: str) -> str:
@@ -111,11 +108,9 @@ def _merge_sort(module: Module, name: str, key: str) -> str:
     that has no partner, are copied.
     """
     module.declare("declare i64 @llvm.smin.i64(i64, i64)")
-    buffers = ", ".join(
-        f"ptr noalias %{buffer}" for buffer in ("keys", "keys.copy", "order", "order.copy")
-    )
     text = _MERGE_SORT.replace("{K}", key).replace("{RUN}", str(RUN))
-    return f"define internal ptr {name}({buffers}, i64 %length) noinline {{\n{text.strip()}\n}}"
+    parameters = ", ".join((*_BUFFERS, "i64 %length"))
+    return f"define internal ptr {name}({parameters}) noinline {{\n{text.strip()}\n}}"
 
 
 _MERGE_SORT = """

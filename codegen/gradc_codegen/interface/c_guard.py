@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gradc_codegen.abi import LARGEST_SIZE, Signature, Status
-from gradc_codegen.text.writer import square_root
+from gradc_codegen.text.module import Module
+from gradc_codegen.text.writer import Writer
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function
-from gradc_ir.core.sizes import Size
 
 
 def kernel_name(name: str) -> str:
@@ -76,69 +76,33 @@ size:
 
 def _checks(function: Function) -> str:
     """Return lines that set ``%refused`` to whether the sizes fit no call of the function."""
-    writer = _Writer({name: f"%size{i}" for i, name in enumerate(function.size_symbols)})
-    for symbol in writer.symbols.values():
+    symbols = {name: f"%size{i}" for i, name in enumerate(function.size_symbols)}
+    writer = _Checks(Module(function.name), symbols)
+    for symbol in symbols.values():
         # unsigned, so that negative sizes are above it too
         writer.refuse(f"icmp ugt i64 {symbol}, {LARGEST_SIZE}")
     types = (*function.param_types, *function.result_types)
     for size in dict.fromkeys(size for type_ in types for size in type_.shape):
         if not sizes.at_least(size, 0):
             writer.refuse(f"icmp slt i64 {writer.size(size)}, 0")
-    last = writer.refusals[-1] if writer.refusals else "false"
-    writer.lines.append(f"  %refused = or i1 {last}, false")
-    return "\n".join(writer.lines) + "\n"
+    return "\n".join([*writer.entry, f"  %refused = or i1 {writer.refused}, false"]) + "\n"
 
 
-class _Writer:
-    """Writes the arithmetic of sizes; ``refusals`` holds the running or of all conditions."""
+class _Checks(Writer):
+    """Writes the arithmetic of sizes; ``refused`` is the disjunction of all conditions so far."""
 
-    def __init__(self, symbols: dict[str, str]) -> None:
-        self.symbols = symbols
-        self.lines: list[str] = []
-        self.refusals: list[str] = []
-
-    def value(self, expression: str) -> str:
-        name = f"%s{len(self.lines)}"
-        self.lines.append(f"  {name} = {expression}")
-        return name
+    refused = "false"
 
     def refuse(self, condition: str) -> None:
-        found = self.value(condition)
-        if self.refusals:
-            found = self.value(f"or i1 {self.refusals[-1]}, {found}")
-        self.refusals.append(found)
-
-    def size(self, size: Size) -> str:
-        if isinstance(size, int):
-            return str(size)
-        total = "0"
-        for monomial, coefficient in size.terms:
-            term = str(coefficient)
-            for atom in monomial:
-                term = self.value(f"mul i64 {term}, {self.atom(atom)}")
-            total = self.value(f"add i64 {total}, {term}")
-        return total
-
-    def atom(self, atom: sizes.Atom) -> str:
-        if isinstance(atom, str):
-            return self.symbols[atom]
-        parts = [self.size(part) for part in atom.parts]
-        if isinstance(atom, sizes.Maximum):
-            left, right = parts
-            larger = self.value(f"icmp sgt i64 {left}, {right}")
-            return self.value(f"select i1 {larger}, i64 {left}, i64 {right}")
-        if isinstance(atom, sizes.SquareRoot):
-            return square_root(self.value, *parts)
-        return self.quotient(*parts)
+        found = self.at_entry(condition)
+        self.refused = self.at_entry(f"or i1 {self.refused}, {found}")
 
     def quotient(self, numerator: str, denominator: str) -> str:
         """Divide rounding down; a denominator below 1 is refused, and 1 in what follows."""
-        small = self.value(f"icmp slt i64 {denominator}, 1")
-        self.refusals.append(
-            self.value(f"or i1 {self.refusals[-1]}, {small}") if self.refusals else small
-        )
-        divisor = self.value(f"select i1 {small}, i64 1, i64 {denominator}")
-        toward_zero = self.value(f"sdiv i64 {numerator}, {divisor}")
-        rest = self.value(f"srem i64 {numerator}, {divisor}")
-        below = self.value(f"icmp slt i64 {rest}, 0")
-        return self.value(f"add i64 {toward_zero}, {self.value(f'sext i1 {below} to i64')}")
+        self.refuse(f"icmp slt i64 {denominator}, 1")
+        divisor = self.maximum_at_entry(denominator, "1")
+        toward_zero = self.at_entry(f"sdiv i64 {numerator}, {divisor}")
+        rest = self.at_entry(f"srem i64 {numerator}, {divisor}")
+        below = self.at_entry(f"icmp slt i64 {rest}, 0")
+        step = self.at_entry(f"sext i1 {below} to i64")
+        return self.at_entry(f"add i64 {toward_zero}, {step}")

@@ -69,9 +69,6 @@ def entry_text(signature: Signature) -> str:
     """
     writer = _Writer()
     emit, value, load = writer.emit, writer.value, writer.load
-    emit(f'define ptr @"{_NAME}"(ptr %self, ptr %args, i64 %count) {{')
-    emit("entry:")
-    table = load("ptr", "%self", _DATA)
     writer.require(value(f"icmp eq i64 %count, {2 + len(signature.inputs)}"))
     plan = load("ptr", load("ptr", "%args", 0), _DATA)
     scratch = load("ptr", load("ptr", "%args", 8), _DATA)
@@ -84,22 +81,22 @@ def entry_text(signature: Signature) -> str:
         assert argument.type is not None
         given, dtype = load("ptr", "%args", 8 * (2 + position)), argument.type.dtype
         if argument.by_value:
-            number = load(MEMORY[dtype], writer.scalar(given, table, dtype), 0)
+            number = load(MEMORY[dtype], writer.scalar(given, dtype), 0)
             arguments.append(f"{argument.llvm} {number}")
             continue
-        writer.array(given, table, dtype, argument.type.rank)
+        writer.array(given, dtype, argument.type.rank)
         shape = load("ptr", given, _SHAPE)
         for axis in range(argument.type.rank):
             found, wanted = load("i64", shape, 8 * axis), load("i64", plan, 8 * here)
             writer.require(value(f"icmp eq i64 {found}, {wanted}"))
             here += 1
         arguments.append(f"ptr {load('ptr', given, _DATA)}")
-    new_list = load("ptr", table, 8 * _NEW_LIST)
-    results = writer.made(value(f"call ptr {new_list}(i64 {len(signature.outputs)})"), "null")
+    new_list = writer.known(_NEW_LIST)
+    results = writer.made(value(f"call ptr {new_list}(i64 {len(signature.outputs)})"), "")
     for position, argument in enumerate(signature.outputs):
         assert argument.type is not None
-        output = writer.new_array(table, argument.type, plan, here, results)
-        set_item = load("ptr", table, 8 * _SET_ITEM)  # takes the reference
+        output = writer.new_array(argument.type, plan, here, results)
+        set_item = writer.known(_SET_ITEM)  # takes the reference
         value(f"call i32 {set_item}(ptr {results}, i64 {position}, ptr {output})")
         here += argument.type.rank
         arguments.append(f"ptr {load('ptr', output, _DATA)}")
@@ -110,7 +107,7 @@ def entry_text(signature: Signature) -> str:
     held = value(call)
     emit("  br label %returned")
     emit("unlocked:")
-    save, restore = (load("ptr", table, 8 * entry) for entry in (_SAVE_THREAD, _RESTORE_THREAD))
+    save, restore = map(writer.known, (_SAVE_THREAD, _RESTORE_THREAD))
     thread = value(f"call ptr {save}()")
     freed = value(call)
     emit(f"  call void {restore}(ptr {thread})")
@@ -121,14 +118,13 @@ def entry_text(signature: Signature) -> str:
     emit("fine:")
     emit(f"  ret ptr {results}")
     emit("failed:")
-    drop = load("ptr", table, 8 * _RELEASE)
-    emit(f"  call void {drop}(ptr {results})")
+    emit(f"  call void {writer.known(_RELEASE)}(ptr {results})")
     emit("  br label %other")
     emit("not_ready:")
     emit("  br label %other")
     emit("other:")
     code = value(f"phi i32 [{status}, %failed], [{NOT_READY}, %not_ready]")
-    from_long = load("ptr", table, 8 * _FROM_LONG)
+    from_long = writer.known(_FROM_LONG)
     wide = value(f"sext i32 {code} to i64")
     emit(f"  ret ptr {value(f'call ptr {from_long}(i64 {wide})')}")
     emit("}")
@@ -136,11 +132,16 @@ def entry_text(signature: Signature) -> str:
 
 
 class _Writer:
-    """Writes lines of LLVM text with numbered values and blocks."""
+    """Writes the function, line by line, with numbered values and blocks."""
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
+        self.lines = [f'define ptr @"{_NAME}"(ptr %self, ptr %args, i64 %count) {{', "entry:"]
         self._serial = 0
+        self._table = self.load("ptr", "%self", _DATA)
+
+    def known(self, position: int) -> str:
+        """Return an address of the table that is the entry's self."""
+        return self.load("ptr", self._table, 8 * position)
 
     def emit(self, line: str) -> None:
         self.lines.append(line)
@@ -160,61 +161,58 @@ class _Writer:
         self.emit(f"  br i1 {condition}, label %b{self._serial}, label %not_ready")
         self.emit(f"b{self._serial}:")
 
-    def made(self, value: str, undo: str, table: str = "") -> str:
-        """Return a new object, or from the function with NULL when there is no memory for it."""
+    def made(self, value: str, undo: str) -> str:
+        """Return a new object, or from the function with NULL when there is no memory for it.
+
+        ``undo`` is what has been made before and goes then.
+        """
         self._serial += 1
         serial = self._serial
         fails = self.value(f"icmp eq ptr {value}, null")
         self.emit(f"  br i1 {fails}, label %lost{serial}, label %kept{serial}")
         self.emit(f"lost{serial}:")
-        if table:
-            drop = self.load("ptr", table, 8 * _RELEASE)
-            self.emit(f"  call void {drop}(ptr {undo})")
+        if undo:
+            self.emit(f"  call void {self.known(_RELEASE)}(ptr {undo})")
         self.emit("  ret ptr null")
         self.emit(f"kept{serial}:")
         return value
 
-    def new_array(self, table: str, type_: Type, plan: str, here: int, results: str) -> str:
+    def new_array(self, type_: Type, plan: str, here: int, results: str) -> str:
         """Return a new array whose shape stands in the plan."""
         shape = self.value(f"getelementptr i64, ptr {plan}, i64 {here}")
-        new = self.load("ptr", table, 8 * _NEW_ARRAY)
-        subtype = self.load("ptr", table, 8 * _ARRAY_TYPE)
+        new, subtype = self.known(_NEW_ARRAY), self.known(_ARRAY_TYPE)
         array = self.value(
             f"call ptr {new}(ptr {subtype}, i32 {type_.rank}, ptr {shape}, "
             f"i32 {type_.dtype.numpy.num}, ptr null, ptr null, i32 0, i32 0, ptr null)"
         )
-        return self.made(array, results, table)
+        return self.made(array, results)
 
-    def equal(self, pointer: str, table: str, entry: int) -> str:
-        expected = self.load("ptr", table, 8 * entry)
-        return self.value(f"icmp eq ptr {pointer}, {expected}")
+    def equal(self, pointer: str, position: int) -> str:
+        return self.value(f"icmp eq ptr {pointer}, {self.known(position)}")
 
-    def array(self, value: str, table: str, dtype: DType, rank: int) -> None:
-        self.require(self.equal(self.load("ptr", value, _TYPE), table, _ARRAY_TYPE))
-        self._array_fields(value, table, dtype, rank)
-
-    def _array_fields(self, value: str, table: str, dtype: DType, rank: int) -> None:
+    def array(self, value: str, dtype: DType, rank: int) -> None:
+        self.require(self.equal(self.load("ptr", value, _TYPE), _ARRAY_TYPE))
         descr = self.load("ptr", value, _DESCR)
-        self.require(self.equal(descr, table, _FIRST_DESCR + _DTYPES.index(dtype)))
+        self.require(self.equal(descr, _FIRST_DESCR + _DTYPES.index(dtype)))
         flags = self.load("i32", value, _FLAGS)
         kept = self.value(f"and i32 {flags}, {_CONTIGUOUS_AND_ALIGNED}")
         self.require(self.value(f"icmp eq i32 {kept}, {_CONTIGUOUS_AND_ALIGNED}"))
         found = self.load("i32", value, _RANK)
         self.require(self.value(f"icmp eq i32 {found}, {rank}"))
 
-    def scalar(self, value: str, table: str, dtype: DType) -> str:
+    def scalar(self, value: str, dtype: DType) -> str:
         """Return where the number is: in a 0-d array, a NumPy scalar, or a Python float."""
         self._serial += 1
         serial = self._serial
         type_ = self.load("ptr", value, _TYPE)
-        is_number = self.equal(type_, table, _FIRST_SCALAR + _DTYPES.index(dtype))
+        is_number = self.equal(type_, _FIRST_SCALAR + _DTYPES.index(dtype))
         if dtype is DType.F64:
-            is_float = self.equal(type_, table, _FLOAT_TYPE)
+            is_float = self.equal(type_, _FLOAT_TYPE)
             is_number = self.value(f"or i1 {is_number}, {is_float}")
         number = self.value(f"getelementptr i8, ptr {value}, i64 {_NUMBER}")
         self.emit(f"  br i1 {is_number}, label %number{serial}, label %array{serial}")
         self.emit(f"array{serial}:")
-        self.array(value, table, dtype, 0)
+        self.array(value, dtype, 0)
         data = self.load("ptr", value, _DATA)
         self.emit(f"  br label %from_array{serial}")
         self.emit(f"from_array{serial}:")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from gradc_codegen.abi import Status
@@ -12,7 +13,7 @@ from gradc_codegen.schedule.control_bodies import first_operand
 from gradc_codegen.text.module import MEMORY, literal
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import TAPE, Size, product
-from gradc_ir.core.types import Type
+from gradc_ir.core.types import DType, Type
 
 
 class Control(ControlSite):
@@ -34,18 +35,14 @@ class Control(ControlSite):
 
     def branches(self) -> None:
         """Write a cond: the first body is for a condition that does not hold."""
-        writer = self.writer
         arguments = self._branch_arguments()
         pred = self.elements.element(self.operands[0], ())
-        yes, no, joined = writer.labels("then", "otherwise", "joined")
-        writer.do(f"br i1 {pred}, label %{yes}, label %{no}")
-        for block, body in ((yes, 1), (no, 0)):
-            writer.start(block)
-            writer.open()
-            self.call(body, *arguments)
-            writer.close()
-            writer.do(f"br label %{joined}")
-        writer.start(joined)
+        self.writer.either(
+            pred,
+            lambda: self.call(1, *arguments),
+            lambda: self.call(0, *arguments),
+            ("then", "otherwise", "joined"),
+        )
 
     def _branch_arguments(self) -> tuple[list[str], list[str]]:
         first = first_operand(self.node, 0)
@@ -112,13 +109,8 @@ class Control(ControlSite):
                 continue
             place, dtype = self.place(carries + position), value.type.dtype
             width = writer.size(product(value.type.shape[1:]))
-            zero = "0" if MEMORY[dtype] == "i8" else literal(0, dtype)
-
-            def one(
-                index: str, place: str = place, type_: str = MEMORY[dtype], zero: str = zero
-            ) -> None:
-                writer.store_at(type_, zero, place, index)
-
+            zero = "0" if dtype is DType.BOOL else literal(0, dtype)
+            one = functools.partial(writer.store_at, MEMORY[dtype], zero, place)
             writer.loop(writer.multiply(first, width), writer.size(value.type.count), one)
 
     def scan(self) -> None:
@@ -170,12 +162,12 @@ class Control(ControlSite):
         count, holds = self.place(len(self.node.results) - 1), writer.stack("i8")
         writer.store_at("i64", "0", count, "0")
         head, inside, done = writer.labels("while", "holds", "done")
-        writer.do(f"br label %{head}")
+        writer.jump(head)
         writer.start(head)
         writer.open()
         self.call(0, [*asked, *(carry.arguments()[0] for carry in carries)], [f"ptr {holds}"])
         flag = writer.emit(f"icmp ne i8 {writer.load('i8', holds)}, 0")
-        writer.do(f"br i1 {flag}, label %{inside}, label %{done}")
+        writer.branch(flag, inside, done)
         writer.start(inside)
         index = writer.load_at("i64", count, "0")
         length: Size | None = given["length"]

@@ -6,6 +6,7 @@ are gathered. Where only some lanes count, nothing is read or written for the re
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -194,8 +195,7 @@ class Elements:
                 return literal(node.attributes["value"].array.item(), value.type.dtype)
             if name == "param" and not index:
                 return self._scalar(node.attributes["index"], value.type.dtype)
-        key, writer = (value, index), self.writer
-        return writer.known(key) or writer.remember(key, self._element(value, storage, index))
+        return self.writer.once((value, index), lambda: self._element(value, storage, index))
 
     def _element(self, value: Value, storage: Storage | None, index: tuple[str, ...]) -> str:
         dtype = value.type.dtype
@@ -313,7 +313,7 @@ class Elements:
         if vector:
             inside = self._all_lanes(inside)
         (following,) = writer.labels("inside")
-        writer.do(f"br i1 {inside}, label %{following}, label %outside")
+        writer.branch(inside, following, "outside")
         writer.start(following)
         self.may_fail = True
         return writer.remember(key, wrapped)
@@ -345,13 +345,14 @@ class Elements:
             else:
                 assert isinstance(window, int)
                 at.append(index[window])
-        if not conditions:
-            return self.element(node.operands[position], tuple(at))
-        dtype = node.results[0].type.dtype
-        uniform = [condition for condition in conditions if not is_vector(condition)]
 
         def read() -> str:
             return self.element(node.operands[position], tuple(at))
+
+        if not conditions:
+            return read()
+        dtype = node.results[0].type.dtype
+        uniform = [condition for condition in conditions if not is_vector(condition)]
 
         def read_inside() -> str:
             # a load that is the same for all lanes has no mask
@@ -364,10 +365,9 @@ class Elements:
         )
 
     def _all(self, conditions: list[str]) -> str:
-        found = conditions[0]
-        for other in conditions[1:]:
-            found = lower_word(self.writer, "and", DType.BOOL, [found, other])
-        return found
+        return functools.reduce(
+            lambda x, y: lower_word(self.writer, "and", DType.BOOL, [x, y]), conditions
+        )
 
     def _concatenated(self, node: Node, position: int, index: tuple[str, ...]) -> str:
         if position == len(node.operands) - 1:
@@ -418,23 +418,18 @@ class Elements:
                     found.append(value())
             return select(writer, dtype, condition, *found)
         writer.guarded_reads += 1
-        yes, no, joined = writer.labels("yes", "no", "joined")
-        writer.do(f"br i1 {condition}, label %{yes}, label %{no}")
-        found = []
-        for block, value in ((yes, then), (no, otherwise)):
-            writer.start(block)
-            writer.open()
-            # in lanes one branch may find a number and the other one for each lane
-            result = value()
-            if writer.lanes > 1:
-                result = writer.spread(result, REGISTER[dtype])
-            writer.close()
-            found.append(f"[ {result}, %{writer.block} ]")
-            writer.do(f"br label %{joined}")
-        writer.start(joined)
         vector = writer.lanes > 1
+        ways = []
+
+        def way(value: Callable[[], str]) -> None:
+            # in lanes one branch may find a number and the other one for each lane
+            result = writer.spread(value(), REGISTER[dtype]) if vector else value()
+            ways.append(f"[ {result}, %{writer.block} ]")
+
+        names = ("yes", "no", "joined")
+        writer.either(condition, lambda: way(then), lambda: way(otherwise), names)
         type_ = writer.type_of(REGISTER[dtype], vector)
-        return writer.write(vector, f"phi {type_} {', '.join(found)}")
+        return writer.write(vector, f"phi {type_} {', '.join(ways)}")
 
 
 def _is_surely_inside(indices: Value, size: Size) -> bool:

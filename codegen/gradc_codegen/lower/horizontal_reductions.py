@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from gradc_codegen.text.module import shuffle
 from gradc_codegen.text.vectors import element
 from gradc_codegen.text.writer import Writer
 
@@ -88,17 +89,13 @@ def reduced_together(
     while width > 1:
         half = width // 2
         starts = range(0, 2 * joined.lanes, width)
-        low = ", ".join(f"i32 {start + i}" for start in starts for i in range(half))
-        high = ", ".join(f"i32 {start + half + i}" for start in starts for i in range(half))
+        low = [start + i for start in starts for i in range(half)]
+        high = [lane + half for lane in low]
         pairs = zip(vectors[::2], [*vectors[1::2], vectors[-1]])
         vectors = []
         for left, right in pairs:
             sides = [
-                writer.emit_vector(
-                    f"shufflevector {whole} {left}, {whole} {right}, "
-                    f"<{joined.lanes} x i32> <{lanes}>"
-                )
-                for lanes in (low, high)
+                writer.emit_vector(shuffle(whole, left, right, lanes)) for lanes in (low, high)
             ]
             with writer.in_lanes(joined.lanes):
                 vectors.append(join(*sides))

@@ -135,14 +135,16 @@ class FunctionLowering:
         inner = FunctionLowering(self._module, name, nest, made, signature, self._symbols)
         few = functions_among(nest.statements) <= _MOST_INLINED
         inner.writer.runs_often = repeats and few
-        inner.body_of(nest.body)
+        parameters = signature.llvm_parameters_of_body(nest.overwrites)
+        self._define(inner, nest.body, f"@{name}({parameters})")
+        return Body(f"@{name}", inner.fails, inner.writer.guarded_reads)
+
+    def _define(self, inner: FunctionLowering, body: Sequence[Item], head: str) -> None:
+        """Write an internal function that fails where this one does."""
+        inner.body_of(body)
         inner._finish()
         self.fails = self.fails or inner.fails
-        parameters = signature.llvm_parameters_of_body(nest.overwrites)
-        self._module.functions.append(
-            inner.writer.text(f"define internal i32 @{name}({parameters})")
-        )
-        return Body(f"@{name}", inner.fails, inner.writer.guarded_reads)
+        self._module.functions.append(inner.writer.text(f"define internal i32 {head}"))
 
     def _finish(self) -> None:
         """Write the ends of the function, one for each status it can return."""
@@ -183,16 +185,9 @@ class FunctionLowering:
         inner = FunctionLowering(
             self._module, name, self._nest, self._plan, self._signature, self._symbols, names
         )
-        inner.body_of(part.body)
-        inner._finish()
-        self.fails = self.fails or inner.fails
-        given = self._signature.llvm_parameters
-        if self._nest.is_body:
-            given = self._signature.llvm_parameters_of_body(self._nest.overwrites)
+        given = self._signature.llvm_parameters_of_body(self._nest.overwrites)
         parameters = ", ".join([given, *(f"i64 {name}" for name in names.values())])
-        self._module.functions.append(
-            inner.writer.text(f"define internal i32 @{name}({parameters}) noinline")
-        )
+        self._define(inner, part.body, f"@{name}({parameters}) noinline")
         arguments = [
             f"{argument.llvm} {value}"
             for argument, value in zip(self._signature.arguments, self._signature.llvm_names)
@@ -406,7 +401,7 @@ class FunctionLowering:
         """Return a status where a condition holds."""
         label = self._refusals.setdefault(status, f"refused.{status.name.lower()}")
         (following,) = self.writer.labels("fits")
-        self.writer.do(f"br i1 {condition}, label %{label}, label %{following}")
+        self.writer.branch(condition, label, following)
         self.writer.start(following)
 
     def _piece(self, statement: Statement, own: list[str]) -> None:

@@ -24,7 +24,6 @@ from gradc_codegen.scalar.lower_scalar import lower_word, multiply_add, select
 from gradc_codegen.storage.storage import Accumulator, Buffer
 from gradc_codegen.text.module import REGISTER, literal
 from gradc_codegen.text.vectors import element, piece, reduced
-from gradc_ir.core.types import DType
 from gradc_ir.meaning import reduction
 from gradc_ir.ops.reduce import highest, lowest
 
@@ -271,7 +270,7 @@ class Running:
         if holds == "false":
             return
         if self.state.along > 1:
-            self._step_along(self._which_count(operands, holds), own)
+            self._step_along(self._neutral_unless(holds, operands), own)
         elif self.in_registers:
             self.partial = self._joined_where(holds, self.partial, operands)
         elif self.state.grouped:
@@ -304,12 +303,13 @@ class Running:
 
     def _step_along(self, operands: list[str], own: list[str]) -> None:
         writer, state = self.elements.writer, self.state
-        operands = [writer.spread(x, REGISTER[x_type]) for x, x_type in self._typed(operands)]
+        operands = [
+            writer.spread(x, REGISTER[operand.type.dtype])
+            for x, operand in zip(operands, self.statement.node.operands)
+        ]
         if state.is_free_along:
-            (x,) = self._counted(
-                [self._product(operands)] if len(operands) > 1 else operands,
-                [identity(self.statement)],
-            )
+            joined = [self._product(operands)] if len(operands) > 1 else operands
+            (x,) = self._neutral_unless(writer.mask, joined)
             if state.inner:
                 self._join_into(self._total(own), self._reduced(x, writer.lanes))
             else:
@@ -324,35 +324,25 @@ class Running:
         else:
             self._in_group(operands, own)
 
-    def _typed(self, operands: list[str]) -> list[tuple[str, DType]]:
-        return [(x, o.type.dtype) for x, o in zip(operands, self.statement.node.operands)]
-
     def _product(self, operands: list[str]) -> str:
         return lower_word(self.elements.writer, "mul", self.dtype, operands)
 
-    def _which_count(self, operands: list[str], holds: str) -> list[str]:
-        """Return operands that change nothing where a condition does not hold."""
-        if holds == "true":
+    def _neutral_unless(self, condition: str | None, operands: list[str]) -> list[str]:
+        """Return operands that change nothing where a condition, if there is one, does not hold."""
+        if condition in (None, "true"):
             return operands
         writer = self.elements.writer
         neutral = [identity(self.statement), literal(1.0, self.dtype)]
-        return [select(writer, self.dtype, holds, x, rest) for x, rest in zip(operands, neutral)]
-
-    def _counted(self, operands: list[str], neutral: list[str]) -> list[str]:
-        """Return operands that change nothing in the lanes that do not count."""
-        writer = self.elements.writer
-        if writer.mask is None:
-            return operands
-        mask = writer.mask
-        return [select(writer, self.dtype, mask, x, rest) for x, rest in zip(operands, neutral)]
+        return [
+            select(writer, self.dtype, condition, x, rest) for x, rest in zip(operands, neutral)
+        ]
 
     def _in_order(self, cell: _Cell, operands: list[str]) -> None:
         """Join all lanes from the first to the last."""
         writer = self.elements.writer
         size = self.statement.dims[self.statement.sequential]
         count = min(writer.lanes, size) if isinstance(size, int) else writer.lanes
-        neutral = [identity(self.statement), literal(1.0, self.dtype)]
-        operands = self._counted(operands, neutral)
+        operands = self._neutral_unless(writer.mask, operands)
         have = self._load(cell)
         for lane in range(count):
             picked = [element(writer, x, REGISTER[self.dtype], lane) for x in operands]

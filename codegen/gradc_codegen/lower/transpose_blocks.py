@@ -11,7 +11,7 @@ from gradc_codegen.lower.elements import Elements, Place
 from gradc_codegen.nest.loop_nest import Staged
 from gradc_codegen.storage.storage import Buffer
 from gradc_codegen.text.indices import Lane
-from gradc_codegen.text.module import REGISTER
+from gradc_codegen.text.module import REGISTER, shuffle
 
 _SIDE = 8
 # So many rows ahead memory is asked for, line after line, as many lines as a square has: not all
@@ -118,10 +118,8 @@ def _columns_of(elements: Elements, rows: list[str], type_: str) -> list[str]:
         for i in range(_SIDE):
             if not i & distance:
                 for target, lanes in ((i, low), (i + distance, high)):
-                    order = ", ".join(f"i32 {lane}" for lane in lanes)
                     made[target] = writer.emit_vector(
-                        f"shufflevector {whole} {rows[i]}, {whole} {rows[i + distance]}, "
-                        f"<{_SIDE} x i32> <{order}>"
+                        shuffle(whole, rows[i], rows[i + distance], lanes)
                     )
         rows = made
         distance //= 2

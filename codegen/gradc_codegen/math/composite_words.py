@@ -41,8 +41,7 @@ def reference(module: Module, word: str, dtype: DType, lanes: int = 1) -> str:
         parameters, body = _SPECIAL["body"](word, dtype)
     else:
         parameters, body = (_FLOATS if dtype.is_float else _INTEGERS)[word]
-    module.help(name, lambda: _define(module, name, dtype, lanes, parameters, body))
-    return name
+    return module.help(name, lambda: _define(module, name, dtype, lanes, parameters, body))
 
 
 def _define(module: Module, name: str, dtype: DType, lanes: int, parameters: str, body: str) -> str:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection
 from typing import TypeAlias
 
 from gradc_codegen.lazy_table import LazyTable
-from gradc_codegen.math.emitted.builder import Float, text_of, widened
+from gradc_codegen.math.emitted.builder import Float
+from gradc_codegen.math.emitted.function_text import text_of, widened
 from gradc_codegen.target.target import Target, has_instruction
 from gradc_ir.core.types import DType
 from gradc_ir.errors import ExportError

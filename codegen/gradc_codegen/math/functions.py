@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from gradc_codegen.math.emitted.builder import text_of
+from gradc_codegen.math.emitted.function_text import text_of
 from gradc_codegen.math.emitted.table import DEFINITIONS, operands_of
 from gradc_codegen.text.module import REGISTER, Machine, Module, suffix
 from gradc_ir.core.types import DType
@@ -24,8 +24,7 @@ def reference(module: Module, word: str, dtype: DType, lanes: int = 1) -> str:
     text, declarations = _emitted(word, name, dtype, lanes, module.machine)
     for line in declarations:
         module.declare(line)
-    module.help(name, lambda: text)
-    return name
+    return module.help(name, lambda: text)
 
 
 def one_by_one(module: Module, scalar: str, operands: int, dtype: DType, lanes: int) -> str:
@@ -50,8 +49,7 @@ def one_by_one(module: Module, scalar: str, operands: int, dtype: DType, lanes: 
             result = f"%r.{lane}"
         return "\n".join([*lines, f"  ret {whole} {result}", "}"])
 
-    module.help(name, text)
-    return name
+    return module.help(name, text)
 
 
 @functools.cache

@@ -21,44 +21,40 @@ _FORMULAS: LazyTable[Callable[..., str]] = LazyTable(
 _FLOATS = (DType.F64, DType.F32)
 _INTEGERS = (DType.I64, DType.I32)
 
-# Words that are one instruction: by word and dtype of the operands its name, and the operands of
-# its own before and behind those.
-_INSTRUCTIONS: dict[tuple[str, DType], tuple[str, tuple[str, ...], tuple[str, ...]]] = {}
-
-
-def _fill() -> None:
-    def enter(word: str, dtype: DType, name: str, before: str = "", behind: str = "") -> None:
-        _INSTRUCTIONS[word, dtype] = name, tuple(before.split()), tuple(behind.split())
-
-    for dtype in _FLOATS:
-        for word, name in [("add", "fadd"), ("sub", "fsub"), ("mul", "fmul"), ("div", "fdiv")]:
-            enter(word, dtype, name)
-        for word, name in [("eq", "oeq"), ("ne", "une"), ("lt", "olt"), ("le", "ole")]:
-            enter(word, dtype, f"fcmp {name}")
-        enter("neg", dtype, "fneg")
-    for dtype in (*_INTEGERS, DType.BOOL):
-        sign = "u" if dtype is DType.BOOL else "s"
-        for word, name in [("eq", "eq"), ("ne", "ne"), ("lt", sign + "lt"), ("le", sign + "le")]:
-            enter(word, dtype, f"icmp {name}")
-    for dtype in _INTEGERS:
-        for word in ("add", "sub", "mul"):  # without nsw: integers wrap
-            enter(word, dtype, word)
-        enter("neg", dtype, "sub", before="0")
-    for word in ("and", "or", "xor"):
-        enter(word, DType.BOOL, word)
-    enter("not", DType.BOOL, "xor", behind="true")
-    enter("maximum", DType.BOOL, "or")
-    enter("minimum", DType.BOOL, "and")
-
-
-_fill()
+# Words that are one instruction.
+_OF_FLOATS = {
+    **{word: f"f{word}" for word in ("add", "sub", "mul", "div", "neg")},
+    **{word: f"fcmp o{word}" for word in ("eq", "lt", "le")},
+    "ne": "fcmp une",
+}
+_OF_INTEGERS = {
+    **{word: word for word in ("add", "sub", "mul")},  # without nsw: integers wrap
+    **{word: f"icmp {word}" for word in ("eq", "ne")},
+    **{word: f"icmp s{word}" for word in ("lt", "le")},
+}
+_OF_TRUTH_VALUES = {
+    **{word: word for word in ("and", "or", "xor")},
+    **{"maximum": "or", "minimum": "and"},
+    **{word: f"icmp {word}" for word in ("eq", "ne")},
+    **{word: f"icmp u{word}" for word in ("lt", "le")},
+}
+_INSTRUCTIONS: dict[tuple[str, DType], str] = {
+    (word, dtype): name
+    for dtypes, names in (
+        (_FLOATS, _OF_FLOATS),
+        (_INTEGERS, _OF_INTEGERS),
+        ((DType.BOOL,), _OF_TRUTH_VALUES),
+    )
+    for dtype in dtypes
+    for word, name in names.items()
+}
 
 
 def is_instruction(node: Node) -> bool:
     """Whether an elementwise node becomes an instruction or two, and no function."""
     word, dtype = node.op.scalar or "", node.operands[0].type.dtype
     return (
-        word in ("select", "cast", "identity", "abs", "sign")
+        word in ("select", "cast", "identity", "abs", "sign", "neg", "not")
         or (word, dtype) in _INSTRUCTIONS
         or (word, dtype.is_float) in _INTRINSICS
     )
@@ -103,12 +99,12 @@ def lower_word(writer: Writer, word: str, dtype: DType, operands: list[str]) -> 
         operands = [writer.spread(operand, REGISTER[dtype]) for operand in operands]
     instruction = _INSTRUCTIONS.get((word, dtype))
     if instruction is not None:
-        name, before, behind = instruction
-        if vector and (before or behind):
-            before = tuple(writer.spread(number, REGISTER[dtype]) for number in before)
-            behind = tuple(writer.spread(number, REGISTER[dtype]) for number in behind)
         type_ = writer.type_of(REGISTER[dtype], vector)
-        return writer.write(vector, f"{name} {type_} {', '.join((*before, *operands, *behind))}")
+        return writer.write(vector, f"{instruction} {type_} {', '.join(operands)}")
+    if word == "neg":
+        return lower_word(writer, "sub", dtype, ["0", *operands])
+    if word == "not":
+        return lower_word(writer, "xor", dtype, [*operands, "true"])
     if word == "identity":
         return operands[0]
     intrinsic = _INTRINSICS.get((word, dtype.is_float))

@@ -149,7 +149,7 @@ def _replaced(
     made = _call(writer, body, dtype, plain, operands, sure, code)
     ways.append((writer.block, made))
     writer.close()
-    writer.do(f"br label %{near}")
+    writer.jump(near)
     writer.start(near)
     type_ = writer.type_of(REGISTER[dtype], vector)
     return [
@@ -169,9 +169,8 @@ def _go_on(writer: Writer, flag: str, where: str, otherwise: str) -> str:
         if writer.mask is not None:
             flag = writer.emit_vector(f"and {type_} {flag}, {writer.mask}")
         name = f"@llvm.vector.reduce.or.v{writer.lanes}i1"
-        writer.module.declare(f"declare i1 {name}({type_})")
-        some = writer.emit(f"call i1 {name}({type_} {flag})")
-    writer.do(f"br i1 {some}, label %{where}, label %{otherwise}")
+        some = writer.emit(writer.module.call("i1", name, f"{type_} {flag}"))
+    writer.branch(some, where, otherwise)
     writer.start(where)
     return flag
 
@@ -183,7 +182,7 @@ def _no_number(writer: Writer, guard: str, dtype: DType) -> str:
     moderate = 2.0 ** MODERATE[dtype.bytes]
     ends = [literal(-1 / moderate, dtype), literal(-moderate, dtype)]
     if vector:
-        ends = [f"splat ({REGISTER[dtype]} {end})" for end in ends]
+        ends = [writer.spread(end, REGISTER[dtype]) for end in ends]
     below = writer.write(vector, f"fcmp olt {type_} {guard}, {ends[0]}")
     above = writer.write(vector, f"fcmp ogt {type_} {guard}, {ends[1]}")
     return writer.write(vector, f"and {flag} {below}, {above}")
@@ -197,12 +196,9 @@ def _plain(
         registers[each] if isinstance(each, int) else literal(dtype.numpy.type(each), dtype)
         for each in step.operands
     ]
-    key = ("step", step.word, dtype, *given)
-    found = writer.known(key)
-    if found is None:
-        word = "math.pow" if step.word == "power" else step.word
-        found = writer.remember(key, lower_word(writer, word, dtype, given))
-    return found
+    word = "math.pow" if step.word == "power" else step.word
+    key = ("step", word, dtype, *given)
+    return writer.once(key, lambda: lower_word(writer, word, dtype, given))
 
 
 def _extreme(writer: Writer, registers: Sequence[str], dtype: DType) -> str:
@@ -223,15 +219,11 @@ def _extreme(writer: Writer, registers: Sequence[str], dtype: DType) -> str:
     def number(value: int) -> str:
         # wrapped around, as the sums are
         text = str((value - start) % (1 << bits) + start)
-        return f"splat ({REGISTER[word]} {text})" if vector else text
+        return writer.spread(text, REGISTER[word]) if vector else text
 
     def size(register: str) -> str:
-        found = writer.known(("pattern", register, dtype))
-        if found is None:
-            pattern = writer.write(vector, f"bitcast {given} {register} to {type_}")
-            found = writer.write(vector, f"and {type_} {pattern}, {number(-start - 1)}")
-            writer.remember(("pattern", register, dtype), found)
-        return found
+        pattern = writer.write(vector, f"bitcast {given} {register} to {type_}")
+        return writer.write(vector, f"and {type_} {pattern}, {number(-start - 1)}")
 
     def any_between(low: int, high: int) -> str:
         """Write whether a pattern is at least one number and below another."""
@@ -244,7 +236,10 @@ def _extreme(writer: Writer, registers: Sequence[str], dtype: DType) -> str:
         )
         return writer.write(vector, f"icmp slt {type_} {least}, {number(start + high - low)}")
 
-    sizes = [size(register) for register in dict.fromkeys(registers)]
+    sizes = [
+        writer.once(("pattern", each, dtype), functools.partial(size, each))
+        for each in dict.fromkeys(registers)
+    ]
     moderate = 2.0 ** MODERATE[dtype.bytes]
     small = any_between(1, _pattern(1 / moderate, dtype))
     large = any_between(_pattern(moderate, dtype) + 1, _pattern(math.inf, dtype))
@@ -287,8 +282,7 @@ def _call(
         slot = writer.stack(array)
         slots.append((array, slot))
         for i, register in enumerate(registers):
-            at = writer.emit(f"getelementptr inbounds {one}, ptr {slot}, i64 {i}")
-            writer.do(f"store {one} {register}, ptr {at}")
+            writer.store_at(one, register, slot, str(i))
         places.append(slot)
     arguments = ", ".join(f"ptr {place}" for place in places)
     writer.do(f"call void @{name_of(dtype)}({arguments}, i64 {count}) cold")

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from gradc_codegen.nest.carry_storage import is_fill
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.walk import users
 
 # not in memory of its own: the caller's, the module's, or that of another value
 _NOT_OURS = ("param", "constant", "reshape")
@@ -65,14 +66,14 @@ def overwriting(function: Function, wanted: Mapping[int, int], links: Links) -> 
     links: what nodes of control flow can overwrite.
     """
     made = Overwriting(function.nodes)
-    users = _users(function)
+    readers = users(function)
     results = set(function.results)
     for result, param in wanted.items():
         value = function.results[result]
         if not value.type.shape or param in made.params.values():
             continue
-        versions = _versions(function.params[param], value, links, users)
-        if versions and (len(versions) == 1 or _join(made, function, versions, users)):
+        versions = _versions(function.params[param], value, links, readers)
+        if versions and (len(versions) == 1 or _join(made, function, versions, readers)):
             made.params[result] = param
     for node in function.nodes:
         for newer in node.results:
@@ -81,7 +82,7 @@ def overwriting(function: Function, wanted: Mapping[int, int], links: Links) -> 
                 continue
             # what an update alone reads is better computed into its place
             if node in links or base.node in links or base in made.shares:
-                _join(made, function, [base, newer], users)
+                _join(made, function, [base, newer], readers)
     return made
 
 
@@ -89,7 +90,7 @@ def _join(
     made: Overwriting,
     function: Function,
     versions: Sequence[Value],
-    users: Mapping[Value, list[Node]],
+    readers: Mapping[Value, list[Node]],
 ) -> bool:
     """Let versions share memory if each can be overwritten by the next; says whether they do."""
     first, last = versions[0], versions[-1]
@@ -97,7 +98,7 @@ def _join(
         return False
     if any(version in function.results for version in versions[:-1]):
         return False  # an older version is asked for as well
-    after = _readers_first(versions, users)
+    after = _readers_first(versions, readers)
     if after is None:
         return False
     if any(after.values()):
@@ -124,7 +125,7 @@ def base_of(value: Value, links: Links) -> Value | None:
 
 
 def _versions(
-    first: Value, last: Value, links: Links, users: Mapping[Value, list[Node]]
+    first: Value, last: Value, links: Links, readers: Mapping[Value, list[Node]]
 ) -> list[Value]:
     """Return the versions of an array from the first to the last; none when they are not of one."""
     newer: dict[Value, Value | None] = {last: None}
@@ -137,36 +138,28 @@ def _versions(
                 found.append(following)
             return found
         base = base_of(value, links)
-        for older in _read_once(value, users) if base is None else (base,):
+        for older in _read_once(value, readers) if base is None else (base,):
             if older not in newer:
                 newer[older] = value
                 waiting.append(older)
     return []
 
 
-def _read_once(value: Value, users: Mapping[Value, list[Node]]) -> Iterable[Value]:
+def _read_once(value: Value, readers: Mapping[Value, list[Node]]) -> Iterable[Value]:
     """Yield the operands that an elementwise op alone reads, each element before it is written."""
     node = value.node
     if node.op.is_elementwise:
         for operand in node.operands:
             if (
                 operand.type == value.type
-                and users[operand] == [node]
+                and readers[operand] == [node]
                 and node.operands.count(operand) == 1
             ):
                 yield operand
 
 
-def _users(function: Function) -> dict[Value, list[Node]]:
-    users: dict[Value, list[Node]] = {}
-    for node in function.nodes:
-        for operand in dict.fromkeys(node.operands):
-            users.setdefault(operand, []).append(node)
-    return users
-
-
 def _readers_first(
-    versions: Sequence[Value], users: Mapping[Value, list[Node]]
+    versions: Sequence[Value], readers: Mapping[Value, list[Node]]
 ) -> dict[Node, list[Node]] | None:
     """Return for each update its version's other readers, None where an update reads it twice."""
     after: dict[Node, list[Node]] = {}
@@ -174,19 +167,19 @@ def _readers_first(
         update = newer.node
         if update in after or sum(operand is version for operand in update.operands) > 1:
             return None
-        readers = list(_readers(version, users))
-        if readers.count(update) > 1:
+        found = list(_readers(version, readers))
+        if found.count(update) > 1:
             return None  # it also reads it through a reshape
-        after[update] = [reader for reader in readers if reader is not update]
+        after[update] = [reader for reader in found if reader is not update]
     return after
 
 
-def _readers(value: Value, users: Mapping[Value, list[Node]]) -> Iterable[Node]:
+def _readers(value: Value, readers: Mapping[Value, list[Node]]) -> Iterable[Node]:
     """Yield what reads a value, through reshapes, which ops on whole arrays see through, too."""
-    for user in users.get(value, ()):
+    for user in readers.get(value, ()):
         yield user
         if user.op.name == "reshape":
-            yield from _readers(user.results[0], users)
+            yield from _readers(user.results[0], readers)
 
 
 def _ordered(function: Function, after: Mapping[Node, list[Node]]) -> list[Node] | None:

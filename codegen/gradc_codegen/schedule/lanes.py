@@ -109,16 +109,13 @@ def block_of(loop: Loop) -> int:
 
 
 def _is_possible(loop: Loop) -> bool:
-    stack: list[Item] = list(loop.body)
-    while stack:
-        item = stack.pop()
-        if isinstance(item, Part):
-            return False
-        if isinstance(item, Loop):
-            stack += item.body
-        elif item.kind is StatementKind.SCATTER and dim_of(item, loop) == item.sequential:
-            return False  # several lanes may add to the same element
-    return True
+    def has_lanes(item: Item) -> bool:
+        if isinstance(item, Statement):
+            # several lanes may add to the same element
+            return item.kind is not StatementKind.SCATTER or dim_of(item, loop) != item.sequential
+        return isinstance(item, Loop) and all(map(has_lanes, item.body))
+
+    return has_lanes(loop)
 
 
 def dim_of(statement: Statement, loop: Loop) -> int:
@@ -213,10 +210,8 @@ def _one_by_one(item: Item) -> float:
 
 def _cheapest(item: Item) -> float:
     alone = _one_by_one(item)
-    block = block_of(item) if isinstance(item, Loop) else 1
-    if block == 1:
+    if not isinstance(item, Loop) or (block := block_of(item)) == 1:
         return alone
-    assert isinstance(item, Loop)
     return min(alone, _in_lanes(item, block))
 
 

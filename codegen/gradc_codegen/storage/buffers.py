@@ -6,6 +6,8 @@ A buffer whose last reader is done gives its place to the next of the same size.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from gradc_codegen.arrays.whole_array_ops import WHOLE
 from gradc_codegen.nest.carry_storage import control_scratch
@@ -13,6 +15,7 @@ from gradc_codegen.nest.loop_nest import (
     Item,
     Loop,
     LoopNest,
+    Part,
     Statement,
     StatementKind,
     loops_of,
@@ -48,28 +51,17 @@ def plan(nest: LoopNest) -> Plan:
 
 def _number(body: list[Item]) -> None:
     """Number the top-level items, those of parts one by one, and mark their statements."""
-    count = 0
-    stack = [iter(body)]
-    while stack:
-        item = next(stack[-1], None)
-        if item is None:
-            stack.pop()
-        elif isinstance(item, Statement):
-            item.position = count
-            count += 1
-        elif isinstance(item, Loop):
-            _mark(item.body, count)
-            count += 1
-        else:
-            stack.append(iter(item.body))
+    for count, item in enumerate(_outermost(body)):
+        for statement in statements_of([item]):
+            statement.position = count
 
 
-def _mark(body: list[Item], position: int) -> None:
+def _outermost(body: list[Item]) -> Iterator[Statement | Loop]:
     for item in body:
-        if isinstance(item, Statement):
-            item.position = position
+        if isinstance(item, Part):
+            yield from _outermost(item.body)
         else:
-            _mark(item.body, position)
+            yield item
 
 
 def sequential_loop(statement: Statement) -> int:
@@ -127,34 +119,21 @@ def _write(statement: Statement, storage: dict[Value, Storage]) -> None:
 
 
 def _common(a: tuple[Loop, ...], b: tuple[Loop, ...]) -> tuple[Loop, ...]:
-    count = 0
-    for left, right in zip(a, b):
-        if left is not right:
-            break
-        count += 1
-    return a[:count]
+    same = takewhile(lambda pair: pair[0] is pair[1], zip(a, b))
+    return tuple(loop for loop, _ in same)
 
 
 def _place_values(nest: LoopNest, made: Plan) -> list[Buffer]:
     buffers = []
-    done: set[Value] = set()
     common: dict[Value, Buffer] = {}
-    outputs = {
-        nest.function.results[output]: output
-        for statement in nest.statements
-        if statement.kind is not StatementKind.COPY
-        for output in statement.outputs
-    }
-    pairs = (
-        (s, value)
-        for s in nest.statements
-        if s.kind is not StatementKind.COPY
-        for value in s.values
-    )
-    for statement, value in pairs:
-        if value in done:
-            continue
-        done.add(value)
+    outputs: dict[Value, int] = {}
+    makers: dict[Value, Statement] = {}  # of each value the first
+    for statement in nest.statements:
+        if statement.kind is not StatementKind.COPY:
+            outputs |= {nest.function.results[output]: output for output in statement.outputs}
+            for value in statement.values:
+                makers.setdefault(value, statement)
+    for value, statement in makers.items():
         here = made.storage[value]
         shape = value.type.shape
         if shape:
@@ -237,15 +216,13 @@ def _place_scratch(nest: LoopNest, made: Plan) -> list[Buffer]:
     for statement in nest.statements:
         if statement.kind is StatementKind.WHOLE:
             position, node = statement.position, statement.node
+            wanted: Iterable[Size]
             if node in made.bodies:
-                wanted = control_scratch(
-                    node, nest.bodies[node], [body.bytes for body in made.bodies[node]]
-                )
+                arenas = [body.bytes for body in made.bodies[node]]
+                wanted = control_scratch(node, nest.bodies[node], arenas)
             else:
-                wanted = list(WHOLE[node.op.name].scratch(node))
-            made.scratch[statement] = pieces = tuple(
-                Buffer(size, position, position) for size in wanted
-            )
+                wanted = WHOLE[node.op.name].scratch(node)
+            made.scratch[statement] = pieces = _while_at(position, wanted)
             buffers += pieces
     return buffers
 
@@ -256,11 +233,15 @@ def _place_staged(nest: LoopNest, made: Plan) -> list[Buffer]:
     for loop in loops_of(nest.body):
         if loop.staged:
             position = next(statements_of(loop.body)).position
-            made.staged[loop] = pieces = tuple(
-                Buffer(staged.bytes(loop.block), position, position) for staged in loop.staged
-            )
+            wanted = [staged.bytes(loop.block) for staged in loop.staged]
+            made.staged[loop] = pieces = _while_at(position, wanted)
             buffers += pieces
     return buffers
+
+
+def _while_at(position: int, wanted: Iterable[Size]) -> tuple[Buffer, ...]:
+    """Return buffers of so many bytes, for one item of the nest."""
+    return tuple(Buffer(size, position, position) for size in wanted)
 
 
 def _lay_out(made: Plan, buffers: list[Buffer]) -> None:
@@ -284,6 +265,5 @@ def _lay_out(made: Plan, buffers: list[Buffer]) -> None:
             buffer.slot = len(made.slots)
             made.slots.append(buffer.bytes)
         heapq.heappush(busy, (buffer.last, count, buffer))
-    made.fixed_bytes = (
-        -(-made.fixed_bytes // ALIGNMENT) * ALIGNMENT if made.slots else made.fixed_bytes
-    )
+    if made.slots:
+        made.fixed_bytes = -(-made.fixed_bytes // ALIGNMENT) * ALIGNMENT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +42,17 @@ def literal(value: object, dtype: DType) -> str:
         return str(int(value))  # type: ignore[call-overload]
     number = float(value)  # type: ignore[arg-type]
     return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
+
+
+def declaration(result: str, name: str, arguments: Sequence[str]) -> str:
+    """Return the declaration of a function; its arguments are given with their types."""
+    return f"declare {result} {name}({', '.join(map(_type_in, arguments))})"
+
+
+def shuffle(type_: str, first: str, second: str, lanes: Sequence[int]) -> str:
+    """Return the vector of some lanes of two vectors of a type, counted through both."""
+    order = ", ".join(f"i32 {lane}" for lane in lanes)
+    return f"shufflevector {type_} {first}, {type_} {second}, <{len(lanes)} x i32> <{order}>"
 
 
 @dataclass(frozen=True)
@@ -111,14 +122,15 @@ class Module:
 
         ``arguments`` are given with their types, such as ``i64 %t1`` or ``<8 x i1> %v3``.
         """
-        self.declare(f"declare {result} {name}({', '.join(map(_type_in, arguments))})")
+        self.declare(declaration(result, name, arguments))
         return f"call {result} {name}({', '.join(arguments)})"
 
-    def help(self, name: str, text: Callable[[], str]) -> None:
-        """Define an internal function once."""
+    def help(self, name: str, text: Callable[[], str]) -> str:
+        """Return the name of an internal function, which is defined once."""
         if name not in self._helpers:
             self._helpers[name] = ""  # it may ask for itself
             self._helpers[name] = text()
+        return name
 
     def constant(self, constant: Constant) -> str:
         """Return the global that holds an array."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gradc_codegen.text.module import shuffle
 from gradc_codegen.text.writer import Writer
 
 
@@ -12,10 +13,7 @@ def piece(writer: Writer, vector: str, type_: str, start: int, width: int) -> st
     if vector.startswith("splat") or width == writer.lanes:
         return vector
     whole = writer.type_of(type_, True)
-    lanes = ", ".join(f"i32 {lane}" for lane in range(start, start + width))
-    return writer.emit_vector(
-        f"shufflevector {whole} {vector}, {whole} poison, <{width} x i32> <{lanes}>"
-    )
+    return writer.emit_vector(shuffle(whole, vector, "poison", range(start, start + width)))
 
 
 def joined(writer: Writer, pieces: list[str], type_: str, width: int) -> str:
@@ -23,11 +21,8 @@ def joined(writer: Writer, pieces: list[str], type_: str, width: int) -> str:
     while len(pieces) > 1:
         part = f"<{width} x {type_}>"
         width *= 2
-        lanes = ", ".join(f"i32 {lane}" for lane in range(width))
         pieces = [
-            writer.emit_vector(
-                f"shufflevector {part} {left}, {part} {right}, <{width} x i32> <{lanes}>"
-            )
+            writer.emit_vector(shuffle(part, left, right, range(width)))
             for left, right in zip(pieces[::2], pieces[1::2])
         ]
     return pieces[0]

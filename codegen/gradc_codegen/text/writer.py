@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from gradc_codegen.text.indices import Lane, is_number, is_vector, varies
 from gradc_codegen.text.module import Module
 from gradc_ir.core.sizes import Atom, Expr, Maximum, Size, SquareRoot
 
+# LLVM's names of what is done with two indices, also where both are known now.
+_ON_NUMBERS: dict[str, Callable[[int, int], int]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+}
 # A loop of fewer trips does not fill a vector.
 _FEWEST_TRIPS = 4
 
@@ -74,6 +81,14 @@ class Writer:
             self.lines = [self.entry.pop()]
         self.lines.append(f"{block}:")
         self.block = block
+
+    def jump(self, block: str) -> None:
+        """End a block, and go on in another one."""
+        self.do(f"br label %{block}")
+
+    def branch(self, condition: str, then: str, otherwise: str, mark: str = "") -> None:
+        """End a block, and go on in one or the other as a condition says."""
+        self.do(f"br i1 {condition}, label %{then}, label %{otherwise}{mark}")
 
     def labels(self, *kinds: str) -> list[str]:
         """Return new block names with a number in common."""
@@ -166,8 +181,10 @@ class Writer:
             return self.maximum_at_entry(*parts)
         if isinstance(atom, SquareRoot):
             return square_root(self.at_entry, *parts)
-        # rounded down; by 0 it is defined to be 0, so that a size never traps
-        numerator, divisor = parts
+        return self.quotient(*parts)
+
+    def quotient(self, numerator: str, divisor: str) -> str:
+        """Return a quotient of sizes, rounded down; by 0 it is 0, so that a size never traps."""
         zero = self.at_entry(f"icmp eq i64 {divisor}, 0")
         safe = self.at_entry(f"select i1 {zero}, i64 1, i64 {divisor}")
         quotient = self.at_entry(f"sdiv i64 {numerator}, {safe}")
@@ -274,21 +291,13 @@ class Writer:
             return b
         if b == "0":
             return a
-        if is_number(a) and is_number(b):
-            return str(int(a) + int(b))
-        if varies(a) or varies(b):
-            return self._by_lane("add", a, b)
-        return self.emit(f"add nsw i64 {a}, {b}")
+        return self._arithmetic("add", a, b)
 
     def subtract(self, a: str, b: str) -> str:
         """Return a - b of indices."""
         if b == "0":
             return a
-        if is_number(a) and is_number(b):
-            return str(int(a) - int(b))
-        if varies(a) or varies(b):
-            return self._by_lane("sub", a, b)
-        return self.emit(f"sub nsw i64 {a}, {b}")
+        return self._arithmetic("sub", a, b)
 
     def multiply(self, a: str, b: str) -> str:
         """Return a * b of indices."""
@@ -296,11 +305,14 @@ class Writer:
             return b
         if b == "1" or a == "0":
             return a
+        return self._arithmetic("mul", a, b)
+
+    def _arithmetic(self, name: str, a: str, b: str) -> str:
         if is_number(a) and is_number(b):
-            return str(int(a) * int(b))
+            return str(_ON_NUMBERS[name](int(a), int(b)))
         if varies(a) or varies(b):
-            return self._by_lane("mul", a, b)
-        return self.emit(f"mul nsw i64 {a}, {b}")
+            return self._by_lane(name, a, b)
+        return self.emit(f"{name} nsw i64 {a}, {b}")
 
     def _by_lane(self, name: str, a: str, b: str) -> str:
         if is_vector(a) or is_vector(b) or (name == "mul" and varies(a) and varies(b)):
@@ -380,10 +392,9 @@ class Writer:
             worthwhile = (int(end) - int(start)) // step >= _FEWEST_TRIPS
         head, latch, exit_ = self.labels("loop", "next", "done")
         if runs:
-            self.do(f"br label %{head}")
+            self.jump(head)
         else:
-            some = self.emit(f"icmp slt i64 {start}, {end}")
-            self.do(f"br i1 {some}, label %{head}, label %{exit_}")
+            self.branch(self.emit(f"icmp slt i64 {start}, {end}"), head, exit_)
         before = self.block
         self.start(head)
         index, following = f"%{head}.i", f"%{head}.n"
@@ -398,11 +409,10 @@ class Writer:
             # Where one guard decides another, LLVM 20 to 22 merge indices of the two, and the
             # vectoriser takes the merged one of a lane that reads nothing for that of all lanes.
             mark = self.module.keep_scalar()
-        self.do(f"br label %{latch}")
+        self.jump(latch)
         self.start(latch)
         self.do(f"{following} = add nuw nsw i64 {index}, {step}")
-        more = self.emit(f"icmp slt i64 {following}, {end}")
-        self.do(f"br i1 {more}, label %{head}, label %{exit_}{mark}")
+        self.branch(self.emit(f"icmp slt i64 {following}, {end}"), head, exit_, mark)
         self.start(exit_)
 
     def plain_loop(self, start: str, end: str, body: Callable[[str], None], step: int = 1) -> None:
@@ -420,33 +430,39 @@ class Writer:
     def where(self, condition: str, body: Callable[[], None]) -> None:
         """Write a body that runs where a condition holds."""
         inside, following = self.labels("where", "after")
-        self.do(f"br i1 {condition}, label %{inside}, label %{following}")
-        self.start(inside)
-        self.open()
-        body()
-        self.close()
-        self.do(f"br label %{following}")
+        self.branch(condition, inside, following)
+        self._arm(inside, body, following)
         self.start(following)
 
     def either(
-        self, condition: str, then: Callable[[], None], otherwise: Callable[[], None]
+        self,
+        condition: str,
+        then: Callable[[], None],
+        otherwise: Callable[[], None],
+        names: tuple[str, str, str] = ("yes", "no", "after"),
     ) -> None:
-        """Write two bodies, of which the first runs where a condition holds."""
-        yes, no, following = self.labels("yes", "no", "after")
-        self.do(f"br i1 {condition}, label %{yes}, label %{no}")
-        for label, body in ((yes, then), (no, otherwise)):
-            self.start(label)
-            self.open()
-            body()
-            self.close()
-            self.do(f"br label %{following}")
+        """Write two bodies, of which the first runs where a condition holds.
+
+        ``names`` are those of their blocks, and of the one behind them.
+        """
+        yes, no, following = self.labels(*names)
+        self.branch(condition, yes, no)
+        self._arm(yes, then, following)
+        self._arm(no, otherwise, following)
         self.start(following)
+
+    def _arm(self, block: str, body: Callable[[], None], following: str) -> None:
+        self.start(block)
+        self.open()
+        body()
+        self.close()
+        self.jump(following)
 
     def return_unless_ok(self, status: str) -> None:
         """Write the return of what a function of the module returned, where that is not OK."""
         fine = self.emit(f"icmp eq i32 {status}, 0")
         failed, following = self.labels("failed", "following")
-        self.do(f"br i1 {fine}, label %{following}, label %{failed}")
+        self.branch(fine, following, failed)
         self.start(failed)
         self.do(f"ret i32 {status}")
         self.start(following)
@@ -484,6 +500,11 @@ class Writer:
         return self.emit(self.module.call("i64", "@llvm.smin.i64", f"i64 {a}", f"i64 {b}"))
 
     # -- the whole ---------------------------------------------------------------------------------
+
+    def procedure(self, name: str, parameters: Sequence[str], attributes: str = "") -> str:
+        """Return the whole function as an internal one without a result."""
+        self.do("ret void")
+        return self.text(f"define internal void {name}({', '.join(parameters)}){attributes}")
 
     def text(self, head: str) -> str:
         """Return the whole function; ``head`` is its first line without the brace."""

@@ -44,12 +44,12 @@ class Angle:
 
 def is_huge(size: Float) -> Truth:
     """Whether a number is too large for :func:`reduced`."""
-    return size > _LIMIT[size.format.dtype]
+    return size > _LIMIT[size.dtype]
 
 
 def nearly_reduced(x: Float) -> Angle:
     """Return the angle of a number, unless :func:`is_doubtful` tells that it may be wrong."""
-    first, second = coefficients.HALF_PI[x.format.dtype]
+    first, second = coefficients.HALF_PI[x.dtype]
     moved, n = _right_angles(x)
     rest = fma(n, -first, x)  # exact, or the number is so large that the angle is doubtful
     return Angle(moved.bits, rest, n, second, fma(n, -second, rest))
@@ -74,13 +74,13 @@ def is_doubtful(square: Float, excess: Float) -> Truth:
 def _right_angles(x: Float) -> tuple[Float, Float]:
     """Return how many there are in a number, in the lowest bits of a float, and as one."""
     shift = x.format.unit_shift
-    moved = fma(x, coefficients.INVERSE_HALF_PI[x.format.dtype][0], shift)
+    moved = fma(x, coefficients.INVERSE_HALF_PI[x.dtype][0], shift)
     return moved, moved - shift
 
 
 def reduced(x: Float) -> Angle:
     """Return the angle of a number that is not huge, to twice the precision."""
-    dtype = x.format.dtype
+    dtype = x.dtype
     first, second, third = coefficients.HALF_PI_PARTS[dtype]
     moved, n = _right_angles(x)
     rest = fma(n, -first, x)  # exact

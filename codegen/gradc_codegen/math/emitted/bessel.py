@@ -46,7 +46,7 @@ def _over(x: Sum, size: Float, offset: float) -> tuple[Sum, Float, Float]:
 
 def i0e(x: Float) -> Float:
     """Return exp(-|x|) I0(x)."""
-    size, dtype = abs(x), x.format.dtype
+    size, dtype = abs(x), x.dtype
     t = _variable(size)
     at_zero, at_zero_low = special_coefficients.BESSEL_ZERO_AT_ZERO[dtype]
     rise = horner(t - 1.0, special_coefficients.BESSEL_ZERO[dtype])
@@ -58,7 +58,7 @@ def i0e(x: Float) -> Float:
 def i1e(x: Float) -> Float:
     """Return exp(-|x|) I1(x)."""
     size = abs(x)
-    factor = series(_variable(size) - 1.0, special_coefficients.BESSEL_ONE[x.format.dtype])
+    factor = series(_variable(size) - 1.0, special_coefficients.BESSEL_ONE[x.dtype])
     quotient, inverse, lost = _over(product(_root(size), factor), size, _OFFSET_OF_ONE)
     ratio = size * inverse
     high, low = product(quotient, (ratio, fma(size, inverse, -ratio)))

@@ -11,8 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from gradc_codegen.math.emitted.formats import FORMATS, Format
-from gradc_codegen.text.module import ANY_MACHINE, REGISTER, Machine, literal, vector_type
+from gradc_codegen.math.emitted.formats import Format
+from gradc_codegen.text.module import (
+    ANY_MACHINE,
+    REGISTER,
+    Machine,
+    declaration,
+    literal,
+    vector_type,
+)
 from gradc_ir.core.types import DType
 
 FIRST_BLOCK = "entry"
@@ -43,15 +50,37 @@ class Body:
         # definitions of what the function refers to, by name
         self.definitions: dict[str, str] = {}
 
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the function's numbers."""
+        return self.format.dtype
+
     def emit(self, instruction: str) -> str:
         """Write an instruction; returns the name of its result."""
         name = f"%v{len(self.lines)}"
         self.lines.append(f"  {name} = {instruction}")
         return name
 
+    def emit_float(self, instruction: str) -> Float:
+        """Write an instruction whose result is a number of the format."""
+        return Float(self, self.emit(instruction))
+
+    def emit_bits(self, instruction: str, width: int = 0) -> Bits:
+        """Write an instruction whose result is an integer, as wide as the format by default."""
+        return Bits(self, self.emit(instruction), width)
+
+    def emit_truth(self, instruction: str, signs: Bits | None = None) -> Truth:
+        """Write an instruction whose result is a truth value."""
+        return Truth(self, self.emit(instruction), signs)
+
+    def call(self, result: str, name: str, *arguments: str) -> str:
+        """Return the call of an external function, which is declared; see :meth:`Module.call`."""
+        self.declarations[declaration(result, name, arguments)] = None
+        return f"call {result} {name}({', '.join(arguments)})"
+
     def float_literal(self, value: float) -> str:
         """Return a number as LLVM writes it, in every lane."""
-        dtype = self.format.dtype
+        dtype = self.dtype
         return self._in_every_lane(REGISTER[dtype], literal(dtype.numpy.type(value), dtype))
 
     def integer_type(self, width: int) -> str:
@@ -72,11 +101,8 @@ class Body:
 
     def intrinsic(self, name: str, *operands: Float) -> Float:
         """Write a call of an LLVM intrinsic whose operands and result are of the format."""
-        full = f"@llvm.{name}.{self.suffix}"
-        types = ", ".join([self.type] * len(operands))
-        self.declarations[f"declare {self.type} {full}({types})"] = None
-        given = ", ".join(f"{self.type} {operand.text}" for operand in operands)
-        return Float(self, self.emit(f"call {self.type} {full}({given})"))
+        given = (operand.typed for operand in operands)
+        return self.emit_float(self.call(self.type, f"@llvm.{name}.{self.suffix}", *given))
 
 
 def _arithmetic(instruction: str) -> tuple[_OnFloats, _OnFloats]:
@@ -98,17 +124,35 @@ def _on_bits(instruction: str) -> _OnBits:
     return operator
 
 
-class Float:
+class _Value:
+    """What instructions are of: a register or a literal of a type, in the text of a function."""
+
+    def __init__(self, body: Body, text: str, type_: str) -> None:
+        self.body = body
+        self.text = text
+        self.type = type_
+
+    @property
+    def typed(self) -> str:
+        """The value behind its type, as it is given to instructions."""
+        return f"{self.type} {self.text}"
+
+
+class Float(_Value):
     """A floating-point number: a register, or a literal."""
 
     def __init__(self, body: Body, text: str) -> None:
-        self.body = body
-        self.text = text
+        super().__init__(body, text, body.type)
 
     @property
     def format(self) -> Format:
         """The number's format."""
         return self.body.format
+
+    @property
+    def dtype(self) -> DType:
+        """The number's dtype."""
+        return self.body.dtype
 
     def number(self, value: float | Float) -> Float:
         """Return a number of this one's format, rounded to it."""
@@ -118,9 +162,7 @@ class Float:
 
     def _binary(self, instruction: str, left: float | Float, right: float | Float) -> Float:
         a, b = self.number(left), self.number(right)
-        return Float(
-            self.body, self.body.emit(f"{instruction} {self.body.type} {a.text}, {b.text}")
-        )
+        return self.body.emit_float(f"{instruction} {a.typed}, {b.text}")
 
     __add__, __radd__ = _arithmetic("fadd")
     __sub__, __rsub__ = _arithmetic("fsub")
@@ -128,14 +170,13 @@ class Float:
     __truediv__, __rtruediv__ = _arithmetic("fdiv")
 
     def __neg__(self) -> Float:
-        return Float(self.body, self.body.emit(f"fneg {self.body.type} {self.text}"))
+        return self.body.emit_float(f"fneg {self.typed}")
 
     def __abs__(self) -> Float:
         return self.body.intrinsic("fabs", self)
 
     def _compared(self, how: str, other: float | Float) -> Truth:
-        text = f"fcmp {how} {self.body.type} {self.text}, {self.number(other).text}"
-        return Truth(self.body, self.body.emit(text))
+        return self.body.emit_truth(f"fcmp {how} {self.typed}, {self.number(other).text}")
 
     def __lt__(self, other: float | Float) -> Truth:
         return self._compared("olt", other)
@@ -175,7 +216,7 @@ class Float:
         """
         if self.body.lanes == 1:
             return self
-        return Float(self.body, self.body.emit(f"freeze {self.body.type} {self.text}"))
+        return self.body.emit_float(f"freeze {self.typed}")
 
     @property
     def floor(self) -> Float:
@@ -185,18 +226,15 @@ class Float:
     @property
     def bits(self) -> Bits:
         """The number's bits as an integer."""
-        body = self.body
-        return Bits(body, body.emit(f"bitcast {body.type} {self.text} to {body.integer}"))
+        return self.body.emit_bits(f"bitcast {self.typed} to {self.body.integer}")
 
 
-class Bits:
+class Bits(_Value):
     """An integer, as wide as the format or of a width of its own; arithmetic wraps."""
 
     def __init__(self, body: Body, text: str, width: int = 0) -> None:
-        self.body = body
-        self.text = text
         self.width = width or body.format.width
-        self.type = body.integer_type(self.width)
+        super().__init__(body, text, body.integer_type(self.width))
 
     def of(self, value: int | Bits) -> Bits:
         """Return an integer of this one's width."""
@@ -205,8 +243,7 @@ class Bits:
         return Bits(self.body, self.body.integer_literal(value, self.width), self.width)
 
     def _binary(self, instruction: str, other: int | Bits) -> Bits:
-        text = f"{instruction} {self.type} {self.text}, {self.of(other).text}"
-        return Bits(self.body, self.body.emit(text), self.width)
+        return self.body.emit_bits(f"{instruction} {self.typed}, {self.of(other).text}", self.width)
 
     __add__ = _on_bits("add")
     __sub__ = _on_bits("sub")
@@ -224,54 +261,49 @@ class Bits:
     @property
     def is_odd(self) -> Truth:
         """Whether the lowest bit is set."""
-        return Truth(
-            self.body, self.body.emit(f"icmp ne {self.type} {(self & 1).text}, {self.of(0).text}")
-        )
+        return self.body.emit_truth(f"icmp ne {(self & 1).typed}, {self.of(0).text}")
 
     @property
     def is_negative(self) -> Truth:
         """Whether the highest bit is set."""
-        text = f"icmp slt {self.type} {self.text}, {self.of(0).text}"
-        return Truth(self.body, self.body.emit(text), self)
+        return self.body.emit_truth(f"icmp slt {self.typed}, {self.of(0).text}", self)
 
     def shifted_into(self, following: Bits, count: Bits) -> Bits:
         """Shift left, with the highest bits of another integer behind."""
-        name = f"@llvm.fshl.i{self.width}"
-        self.body.declarations[f"declare {self.type} {name}({', '.join([self.type] * 3)})"] = None
-        given = ", ".join(f"{self.type} {x.text}" for x in (self, following, count))
-        return Bits(self.body, self.body.emit(f"call {self.type} {name}({given})"), self.width)
+        given = (x.typed for x in (self, following, count))
+        call = self.body.call(self.type, f"@llvm.fshl.i{self.width}", *given)
+        return self.body.emit_bits(call, self.width)
 
     def resized(self, width: int) -> Bits:
         """Return the lowest bits, or zeros before them."""
         how = "zext" if width > self.width else "trunc"
         to = self.body.integer_type(width)
-        return Bits(self.body, self.body.emit(f"{how} {self.type} {self.text} to {to}"), width)
+        return self.body.emit_bits(f"{how} {self.typed} to {to}", width)
 
     @property
     def number(self) -> Float:
         """The floating-point number of these bits."""
-        body = self.body
-        return Float(body, body.emit(f"bitcast {body.integer} {self.text} to {body.type}"))
+        return self._as_float("bitcast")
 
     @property
     def converted(self) -> Float:
         """The floating-point number of this value, which is not negative, rounded."""
-        body = self.body
-        return Float(body, body.emit(f"uitofp {self.type} {self.text} to {body.type}"))
+        return self._as_float("uitofp")
 
     @property
     def signed(self) -> Float:
         """The floating-point number of this value with its sign, rounded."""
-        body = self.body
-        return Float(body, body.emit(f"sitofp {self.type} {self.text} to {body.type}"))
+        return self._as_float("sitofp")
+
+    def _as_float(self, how: str) -> Float:
+        return self.body.emit_float(f"{how} {self.typed} to {self.body.type}")
 
     def exceeds(self, other: int | Bits) -> Truth:
         """Whether this value with its sign is the larger one."""
-        text = f"icmp sgt {self.type} {self.text}, {self.of(other).text}"
-        return Truth(self.body, self.body.emit(text))
+        return self.body.emit_truth(f"icmp sgt {self.typed}, {self.of(other).text}")
 
 
-class Truth:
+class Truth(_Value):
     """A truth value.
 
     Parameters
@@ -280,8 +312,7 @@ class Truth:
     """
 
     def __init__(self, body: Body, text: str, signs: Bits | None = None) -> None:
-        self.body = body
-        self.text = text
+        super().__init__(body, text, body.truth)
         self.signs = signs
 
     @property
@@ -291,19 +322,13 @@ class Truth:
         if body.lanes == 1:
             return self.text
         if signs is None or body.machine.is_wide:
-            return self._joined(self.text, body.truth, "i1")
+            return _joined(self, "i1")
         # the signs of lanes are tested together where truth values have to be packed first
-        whole = self._joined(signs.text, signs.type, f"i{signs.width}")
-        return body.emit(f"icmp slt i{signs.width} {whole}, 0")
-
-    def _joined(self, text: str, type_: str, element: str) -> str:
-        name = f"@llvm.vector.reduce.or.v{self.body.lanes}{element}"
-        self.body.declarations[f"declare {element} {name}({type_})"] = None
-        return self.body.emit(f"call {element} {name}({type_} {text})")
+        element = f"i{signs.width}"
+        return body.emit(f"icmp slt {element} {_joined(signs, element)}, 0")
 
     def _binary(self, instruction: str, other: Truth) -> Truth:
-        body = self.body
-        return Truth(body, body.emit(f"{instruction} {body.truth} {self.text}, {other.text}"))
+        return self.body.emit_truth(f"{instruction} {self.typed}, {other.text}")
 
     def __and__(self, other: Truth) -> Truth:
         return self._binary("and", other)
@@ -315,9 +340,14 @@ class Truth:
         """Return one number where it is true and another where it is not."""
         known = Float(self.body, "")
         a, b = known.number(then), known.number(otherwise)
-        body = self.body
-        text = f"select {body.truth} {self.text}, {body.type} {a.text}, {body.type} {b.text}"
-        return Float(body, body.emit(text))
+        return self.body.emit_float(f"select {self.typed}, {a.typed}, {b.typed}")
+
+
+def _joined(lanes: _Value, element: str) -> str:
+    """Write the disjunction of integers, one for each lane."""
+    body = lanes.body
+    name = f"@llvm.vector.reduce.or.v{body.lanes}{element}"
+    return body.emit(body.call(element, name, lanes.typed))
 
 
 # so many terms of a polynomial may wait for each other
@@ -401,49 +431,3 @@ def exact_sum(x: float | Float, y: Float) -> tuple[Float, Float]:
     total = x + y
     share = total - x
     return total, (x - (total - share)) + (y - share)
-
-
-def text_of(
-    name: str,
-    definition: Callable[..., Float],
-    dtype: DType,
-    operands: int = 1,
-    lanes: int = 1,
-    machine: Machine = ANY_MACHINE,
-    attributes: str = "",
-) -> tuple[str, list[str]]:
-    """Return the internal function ``name`` of a definition, and the declarations it needs.
-
-    With several ``lanes`` its operands and its result are LLVM vectors of so many numbers; each
-    lane has the bits that the function of one number has, on every machine. ``attributes`` are what
-    LLVM is told about it.
-    """
-    body = Body(name, FORMATS[dtype], lanes, machine)
-    arguments = [Float(body, f"%x{i}") for i in range(operands)]
-    result = definition(*arguments)
-    parameters = ", ".join(f"{body.type} {argument.text}" for argument in arguments)
-    lines = [
-        *body.definitions.values(),
-        f"define internal {body.type} {name}({parameters}){f' {attributes}' * bool(attributes)} {{",
-        *([] if body.block == FIRST_BLOCK else [f"{FIRST_BLOCK}:"]),
-        *body.lines,
-        f"  ret {body.type} {result.text}",
-        "}",
-    ]
-    return "\n".join(lines), list(body.declarations)
-
-
-def widened(name: str, inner: str, operands: int, lanes: int = 1, attributes: str = "") -> str:
-    """Return a function in single precision that rounds what one in double precision gives."""
-    single, double = (vector_type(type_, lanes) for type_ in ("float", "double"))
-    numbers = range(operands)
-    lines = [
-        f"define internal {single} {name}({', '.join(f'{single} %x{i}' for i in numbers)}) "
-        f"{attributes}{{",
-        *(f"  %wide{i} = fpext {single} %x{i} to {double}" for i in numbers),
-        f"  %found = call {double} {inner}({', '.join(f'{double} %wide{i}' for i in numbers)})",
-        f"  %narrow = fptrunc {double} %found to {single}",
-        f"  ret {single} %narrow",
-        "}",
-    ]
-    return "\n".join(lines)

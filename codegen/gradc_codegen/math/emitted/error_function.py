@@ -35,7 +35,7 @@ _TERMS = (6, 4, 2, 1)
 
 def erf(x: Float) -> Float:
     """Return the error function."""
-    dtype = x.format.dtype
+    dtype = x.dtype
     size = abs(x.settled).at_most(_SATURATED[dtype])
     found = _erf_between_steps(size) if dtype is DType.F64 else _erf_by_exponential(size)
     return found.with_sign_of(x)
@@ -69,7 +69,7 @@ def _term(k: int, power: int) -> float:
 
 def _erf_by_exponential(size: Float) -> Float:
     """Return 1 - exp(log(erfc(x))), by way of what the exponential is less than 1."""
-    dtype = size.format.dtype
+    dtype = size.dtype
     negative = -fma(size, horner(size, coefficients.ERF[dtype]), size)
     n, bits = rounded_quotient(negative, size.format.bias)
     # what a log(2) in one float loses is small beside 2**n
@@ -81,7 +81,7 @@ def _erf_by_exponential(size: Float) -> Float:
 
 def _exponential_less_one(r: Float) -> Float:
     """Return e**r - 1, for r at most log(2) / 2 in size."""
-    return fma(r * r, paired(r, coefficients.EXP[r.format.dtype]), r)
+    return fma(r * r, paired(r, coefficients.EXP[r.dtype]), r)
 
 
 def erfc(x: Float) -> Float:
@@ -90,13 +90,13 @@ def erfc(x: Float) -> Float:
     size = abs(x)
     part, n = _erfc_as_product(size)
     usual = _reflected(x, added_to_exponent(part, n))
-    large = (x.number(_NORMAL[x.format.dtype]).bits - size.bits).is_negative
+    large = (x.number(_NORMAL[x.dtype]).bits - size.bits).is_negative
     return sometimes(large, _erfc_of_large, [x], usual)
 
 
 def _erfc_of_large(x: Float) -> Float:
     size = abs(x)
-    vanishes = size > _VANISHED[x.format.dtype]
+    vanishes = size > _VANISHED[x.dtype]
     part, n = _erfc_as_product(vanishes.select(0.0, size))
     return _reflected(x, vanishes.select(0.0, scaled(part, n + 2 * x.format.bias)))
 
@@ -108,7 +108,7 @@ def _reflected(x: Float, of_size: Float) -> Float:
 
 def _erfc_as_product(size: Float) -> tuple[Float, Bits]:
     """Return y and n, whose lowest bits count, such that y 2**n is erfc of a positive number."""
-    dtype = size.format.dtype
+    dtype = size.dtype
     square = size * size
     n, bits = rounded_quotient(-square)
     high, low = coefficients.LOG_2[dtype]

@@ -60,13 +60,13 @@ def rounded_quotient(x: Float, offset: int = 0, times: int = 1) -> tuple[Float, 
     These are twelve (nine in 32 bits).
     """
     shift = x.format.unit_shift + offset
-    moved = fma(x, times * coefficients.INVERSE_LOG_2[x.format.dtype][0], shift)
+    moved = fma(x, times * coefficients.INVERSE_LOG_2[x.dtype][0], shift)
     return moved - shift, moved.bits
 
 
 def remainder(x: Float, n: Float) -> Float:
     """Return x - n log(2)."""
-    high, low = coefficients.LOG_2[x.format.dtype]
+    high, low = coefficients.LOG_2[x.dtype]
     return fma(n, -low, fma(n, -high, x))
 
 
@@ -90,7 +90,7 @@ class Reduced:
 def reduced(x: Float) -> Reduced:
     """Split an argument of at most a few hundred (f32) or thousand (f64)."""
     n, bits = rounded_quotient(x, 2 * x.format.bias)
-    log_high, log_low = coefficients.LOG_2[x.format.dtype]
+    log_high, log_low = coefficients.LOG_2[x.dtype]
     first, rest = fma(n, -log_high, x), n * log_low  # the first is exact
     high = first - rest
     return Reduced(n, bits, high, (first - high) - rest)
@@ -141,7 +141,7 @@ def normal_limit(x: Float) -> float:
 
 def _series(r: Float) -> Float:
     """Return e to the power r."""
-    return horner(r, (1.0, 1.0, *coefficients.EXP[r.format.dtype]))
+    return horner(r, (1.0, 1.0, *coefficients.EXP[r.dtype]))
 
 
 def exp(x: Float) -> Float:
@@ -192,7 +192,7 @@ def _exp_product_of_any(x: Float, y: Float) -> Float:
 
 def _remainder_and(x: Float, n: Float, lost: Float) -> Float:
     """Return x - n log(2) and what x lost."""
-    high, low = coefficients.LOG_2[x.format.dtype]
+    high, low = coefficients.LOG_2[x.dtype]
     return fma(n, -high, x) + fma(n, -low, lost)
 
 
@@ -202,10 +202,10 @@ def exp_as_sum(x: Float, x_low: Float) -> tuple[Float, Float, Bits]:
     limited = x.at_most(highest).at_least(lowest)
     n, bits = rounded_quotient(limited, 2 * x.format.bias)
     lost = limited.equals(x).select(x_low, 0.0)
-    log_high, log_low = coefficients.LOG_2[x.format.dtype]
+    log_high, log_low = coefficients.LOG_2[x.dtype]
     r, r_low = fast_sum(fma(n, -log_high, limited), fma(n, -log_low, lost))
     high, low = fast_sum(1.0, r)
-    series = horner(r, coefficients.EXP[x.format.dtype])
+    series = horner(r, coefficients.EXP[x.dtype])
     return high, fma(r * r, series, low + r_low), bits
 
 
@@ -238,7 +238,7 @@ def _rounded(x: Float, offset: int = 0) -> tuple[Float, Bits]:
 
 def _series_of_two(r: Float) -> Float:
     """Return 2 to the power r."""
-    dtype = r.format.dtype
+    dtype = r.dtype
     return horner(r, (1.0, coefficients.LOG_2_NEAREST[dtype][0], *coefficients.EXP2[dtype]))
 
 

@@ -12,7 +12,7 @@ import math
 from gradc_codegen.math.emitted import special_coefficients, sums
 from gradc_codegen.math.emitted.builder import Float, Truth, exact_sum, fast_sum, fma, polynomial
 from gradc_codegen.math.emitted.logarithm import log_and_rest
-from gradc_codegen.math.emitted.power import Sum, product
+from gradc_codegen.math.emitted.power import Sum, multiple, product
 from gradc_codegen.math.emitted.rare import rarely
 
 # From here on Stirling's series are used.
@@ -65,12 +65,10 @@ def _log_gamma(size: Float) -> tuple[Sum, Sum, Truth]:
 
     And the logarithm of the number, and whether it is below 1.
     """
-    dtype = size.format.dtype
+    dtype = size.dtype
     small, from_one, from_two, q = _from_one(size)
     series = sums.series(q, special_coefficients.LOG_GAMMA[dtype])
-    high = from_one * from_two[0]
-    low = fma(from_one, from_two[1], fma(from_one, from_two[0], -high))
-    near = product((high, low), series)
+    near = product(multiple(from_two, from_one), series)
 
     logarithm = log_and_rest(size)
     half, half_low = fast_sum(size, size.number(-0.5))
@@ -96,7 +94,7 @@ def _log_gamma_of_negative(x: Float) -> Float:
     found, logarithm, small = _log_gamma(size)
     r = _from_integer(size)
     square = r * r
-    sine = square * polynomial(square, special_coefficients.LOG_SINE[x.format.dtype])
+    sine = square * polynomial(square, special_coefficients.LOG_SINE[x.dtype])
     following = sums.chosen(small, (x.number(0.0), x.number(0.0)), logarithm)
     total = sums.total(
         sums.negative(log_and_rest(abs(r))), sums.negative(found), sums.negative(following), -sine
@@ -112,7 +110,7 @@ def _digamma(size: Float) -> tuple[Sum, Sum, Truth]:
 
     And one over the number, and whether it is below 1.
     """
-    dtype = size.format.dtype
+    dtype = size.dtype
     small, _, _, q = _from_one(size)
     series = sums.series(q, special_coefficients.DIGAMMA[dtype])
     root, root_low = special_coefficients.DIGAMMA_ROOT[dtype]
@@ -142,9 +140,9 @@ def _digamma_of_negative(x: Float) -> Float:
     r = _from_integer(size)
     pole = sums.reciprocal(r)
     square = r * r
-    third, third_low = special_coefficients.THIRD_PI_SQUARE[x.format.dtype]
+    third, third_low = special_coefficients.THIRD_PI_SQUARE[x.dtype]
     high = r * third
-    series = polynomial(square, special_coefficients.COTANGENT[x.format.dtype])
+    series = polynomial(square, special_coefficients.COTANGENT[x.dtype])
     low = fma(r, fma(square, series, third_low), fma(r, third, -high))
     result = sums.total(pole, (-high, -low), found, following)
     # of the smallest numbers infinite, at the poles not a number
@@ -161,7 +159,7 @@ def _trigamma_following(size: Float) -> Sum:
     inverse = 1.0 / below
     lost = fma(-inverse, below_low, fma(-inverse, below, 1.0))
     q = fma(inverse, -2.0 * _CENTRE, 1.0)
-    series = sums.series(q, special_coefficients.TRIGAMMA[size.format.dtype])
+    series = sums.series(q, special_coefficients.TRIGAMMA[size.dtype])
     return product((inverse, inverse * lost), series)
 
 
@@ -178,7 +176,7 @@ def _trigamma_of_negative(x: Float) -> Float:
     r = _from_integer(abs(x))
     pole = sums.reciprocal(r)
     square, square_low = product(pole, pole)
-    series = polynomial(r * r, special_coefficients.COSECANT[x.format.dtype])
+    series = polynomial(r * r, special_coefficients.COSECANT[x.dtype])
     right = sums.negative(_trigamma_following(abs(x)))
     total = sums.total((square, square_low), series, right)
     return (square < math.inf).select(total, math.inf)

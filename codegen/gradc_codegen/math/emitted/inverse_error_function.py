@@ -26,8 +26,8 @@ def erfinv(x: Float) -> Float:
     rest = fma(-x, x, 1.0)
     logarithm, logarithm_low = log_and_rest(rest)
     w = -logarithm
-    at_zero, lost = special_coefficients.HALF_ROOT_PI[x.format.dtype]
-    rise = horner(w - _CENTRE, special_coefficients.ERFINV[x.format.dtype])
+    at_zero, lost = special_coefficients.HALF_ROOT_PI[x.dtype]
+    rise = horner(w - _CENTRE, special_coefficients.ERFINV[x.dtype])
     product = w * rise
     high, low = fast_sum(at_zero, product)
     low = low + fma(logarithm_low, -_SLOPE, fma(w, rise, -product) + lost)
@@ -42,7 +42,7 @@ def _erfinv_of_nearly_one(x: Float) -> Float:
     # what the root lost, relative to it; the result grows as the root does
     lost = (fma(-root, root, -logarithm) - logarithm_low) / (logarithm * -2.0)
     q = (root - _CENTRE_OF_ROOT) / (root + _CENTRE_OF_ROOT)
-    high, low = series(q, special_coefficients.ERFINV_FAR[x.format.dtype])
+    high, low = series(q, special_coefficients.ERFINV_FAR[x.dtype])
     result = fma(x, high, x * fma(high, lost, low))
     outside = rest.equals(0.0).select(math.inf, math.nan)
     return (rest > 0.0).select(result, outside.with_sign_of(x))

@@ -20,7 +20,7 @@ def atan(x: Float) -> Float:
     steep = size > 1.0
     t = size.at_most(1.0) / size.at_least(1.0)
     t = (t.bits ^ _sign_where(steep, x)).number
-    base = steep.select(coefficients.HALF_PI[x.format.dtype][0], 0.0)
+    base = steep.select(coefficients.HALF_PI[x.dtype][0], 0.0)
     return (base + _angle(t)).with_sign_of(x)
 
 
@@ -32,7 +32,7 @@ def _angle(t: Float) -> Float:
 
 def _series(x: Float, table: coefficients.Table) -> Float:
     """Return a polynomial: a long one must not wait, a short one may."""
-    dtype = x.format.dtype
+    dtype = x.dtype
     return (paired if dtype is DType.F64 else horner)(x, table[dtype])
 
 
@@ -57,7 +57,7 @@ def _angle_of_point(y: Float, x: Float, t: Float, steep: Truth) -> Float:
     The angle is counted from π/2 in steep directions, otherwise from 0 or π.
     """
     sign = (_sign_where(steep, x) ^ x.bits) & x.number(-0.0).bits
-    high = x.number(coefficients.HALF_PI[x.format.dtype][0])
+    high = x.number(coefficients.HALF_PI[x.dtype][0])
     base = high - steep.select(0.0, high.with_sign_of(x))
     return (base + _angle((t.bits ^ sign).number)).with_sign_of(y)
 
@@ -84,7 +84,7 @@ def _reduced_sine(x: Float) -> tuple[Truth, Float, Float]:
 def asin(x: Float) -> Float:
     """Return the angle whose sine is x, between -π/2 and π/2."""
     large, square, twice = _reduced_sine(x)
-    high, low = coefficients.HALF_PI[x.format.dtype]
+    high, low = coefficients.HALF_PI[x.dtype]
     t = large.select(-twice, abs(x))
     total, lost = fast_sum(large.select(high, 0.0), t)
     lost = lost + large.select(low, 0.0)
@@ -95,7 +95,7 @@ def asin(x: Float) -> Float:
 def acos(x: Float) -> Float:
     """Return the angle whose cosine is x, between 0 and π."""
     large, square, twice = _reduced_sine(x)
-    high = x.number(coefficients.HALF_PI[x.format.dtype][0])
+    high = x.number(coefficients.HALF_PI[x.dtype][0])
     # π/2 - asin(x) where x is small, else 2 asin(t) or π - 2 asin(t)
     t = large.select(twice.with_sign_of(x), -x)
     base = high - large.select(high.with_sign_of(x), 0.0)

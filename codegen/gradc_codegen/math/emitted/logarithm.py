@@ -111,10 +111,15 @@ def _logarithm(x: Float, of_parts: Logarithm, of_extremes: Callable[[Float], Flo
     return sometimes(unusual(x, ROOT), of_extremes, [x], usual)
 
 
-def _of_any(x: Float, of_parts: Logarithm) -> Float:
+def parts_of_any(x: Float) -> tuple[Float, Float]:
+    """Return -k and f of a positive number of any size."""
     moved, shift = made_usual(x)
     k = exponent(moved, ROOT)
-    return _with_borders(x, 0.0, of_parts(k.negative + shift, fma(moved, k.power, -1.0)))
+    return k.negative + shift, fma(moved, k.power, -1.0)
+
+
+def _of_any(x: Float, of_parts: Logarithm) -> Float:
+    return _with_borders(x, 0.0, of_parts(*parts_of_any(x)))
 
 
 def _with_borders(x: Float, zero: float, result: Float) -> Float:
@@ -143,13 +148,13 @@ def log_of_parts_as_sum(
     if f_low is not None:
         lost = fma(f_low, fma(s, s.number(-2.0), 1.0), lost)
     square = s * s
-    series = fma(-square, series_of(square, table[f.format.dtype]), f)
+    series = fma(-square, series_of(square, table[f.dtype]), f)
     return total, fma(-s, series, lost)
 
 
 def plus_multiple_of_log_2(f: Float, negative: Float, factor: float = 1.0) -> tuple[Float, Float]:
     """Return f less ``negative`` times log(2) times a power of two, and what that loses."""
-    high, low = (factor * part for part in coefficients.LOG_2[f.format.dtype])
+    high, low = (factor * part for part in coefficients.LOG_2[f.dtype])
     total = fma(negative, -high, f)
     lost = f - fma(negative, high, total)  # exact
     return total, fma(negative, -low, lost)
@@ -174,7 +179,7 @@ def log2(x: Float) -> Float:
 
 
 def _binary(negative: Float, f: Float) -> Float:
-    slope = _SLOPES_2[f.format.dtype]
+    slope = _SLOPES_2[f.dtype]
     rest = _rest(f, slope, coefficients.LOG2, coefficients.LOG2_ALONE)
     return fma(f, slope, rest) - negative
 
@@ -183,7 +188,7 @@ def _rest(
     f: Float, slope: float, table: coefficients.Table, table_alone: coefficients.Table
 ) -> Float:
     """Return a logarithm of 1 + f less a slope times f; the tables are of s² and of f alone."""
-    dtype = f.format.dtype
+    dtype = f.dtype
     if dtype in table_alone:
         return f * even_and_odd(f, table_alone[dtype])
     s = f / (f + 2.0)
@@ -200,7 +205,7 @@ def log10(x: Float) -> Float:
 
 
 def _decimal(negative: Float, f: Float) -> Float:
-    dtype = f.format.dtype
+    dtype = f.dtype
     slope = _SLOPES_10[dtype]
     rest = _rest(f, slope, coefficients.LOG10, coefficients.LOG10_ALONE)
     high, low = coefficients.LOG10_2[dtype]
@@ -262,10 +267,8 @@ def log_of_sum(u: Float, u_low: Float) -> Float:
 
 def log_and_rest(x: Float) -> tuple[Float, Float]:
     """Return the logarithm of a positive number, rounded, and the most of what that loses."""
-    dtype = x.format.dtype
-    moved, shift = made_usual(x)
-    k = exponent(moved, ROOT)
-    negative, f = k.negative + shift, fma(moved, k.power, -1.0)
+    dtype = x.dtype
+    negative, f = parts_of_any(x)
     total, lost = plus_multiple_of_log_2(f, negative)
     s = f / (f + 2.0)
     square = s * s

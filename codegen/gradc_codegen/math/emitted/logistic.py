@@ -46,7 +46,7 @@ def _of_any(size: Float) -> tuple[Float, Float]:
 def _exp_of_remainder(x: Float, n: Float) -> tuple[Float, Float]:
     """Return e to the power x - n log(2)."""
     r = remainder(x, n)
-    square, series = r * r, horner(r, coefficients.EXP[r.format.dtype])
+    square, series = r * r, horner(r, coefficients.EXP[r.dtype])
     less_one = fma(square, series, r)
     high, low = fast_sum(1.0, less_one)
     return high, low + fma(square, series, r - less_one)
@@ -57,7 +57,7 @@ def _exp_less_one(x: Float) -> tuple[Float, Float]:
     split = reduced(x)
     r, scale = split.high, power_of_two(split.integer)
     base, lost = exact_sum(-1.0, scale)
-    series = horner(r, coefficients.EXPM1[r.format.dtype])
+    series = horner(r, coefficients.EXPM1[r.dtype])
     tail = fma(r * r, series, fma(split.low, r, split.low))
     high, low = fast_sum(base, scale * r)  # the product is exact
     return fast_sum(high, fma(scale, tail, low + lost))

@@ -7,7 +7,7 @@ from itertools import chain
 
 from gradc_codegen.math.emitted.builder import Bits, Body, Float
 from gradc_codegen.math.emitted.wide import is_wide
-from gradc_codegen.text.module import REGISTER, literal, vector_type
+from gradc_codegen.text.module import REGISTER, literal, shuffle, vector_type
 
 
 def pairs(name: str, table: Sequence[tuple[float, float]], index: Bits) -> tuple[Float, Float]:
@@ -26,7 +26,7 @@ def pairs(name: str, table: Sequence[tuple[float, float]], index: Bits) -> tuple
 
 
 def _constant(body: Body, name: str, table: Sequence[tuple[float, float]]) -> str:
-    full, dtype = f"{body.name}.{name}", body.format.dtype
+    full, dtype = f"{body.name}.{name}", body.dtype
     element = REGISTER[dtype]
     numbers = ", ".join(
         f"{element} {literal(dtype.numpy.type(x), dtype)}" for x in chain.from_iterable(table)
@@ -40,45 +40,39 @@ def _constant(body: Body, name: str, table: Sequence[tuple[float, float]]) -> st
 
 def _read(body: Body, table: str, places: Bits) -> Float:
     """Return the numbers at places, which wide machines gather in one instruction."""
-    element = REGISTER[body.format.dtype]
+    element = REGISTER[body.dtype]
     pointers = vector_type("ptr", body.lanes)
-    at = body.emit(f"getelementptr inbounds {element}, ptr {table}, {places.type} {places.text}")
+    at = body.emit(f"getelementptr inbounds {element}, ptr {table}, {places.typed}")
     if body.lanes == 1:
-        return Float(body, body.emit(f"load {body.type}, ptr {at}"))
+        return body.emit_float(f"load {body.type}, ptr {at}")
+    given = (
+        f"{pointers} {at}",
+        f"i32 {body.format.width // 8}",
+        f"{body.truth} splat (i1 true)",
+        f"{body.type} poison",
+    )
     name = f"@llvm.masked.gather.{body.suffix}.v{body.lanes}p0"
-    types = (pointers, "i32", body.truth, body.type)
-    body.declarations[f"declare {body.type} {name}({', '.join(types)})"] = None
-    values = (at, str(body.format.width // 8), "splat (i1 true)", "poison")
-    given = ", ".join(f"{type_} {value}" for type_, value in zip(types, values))
-    return Float(body, body.emit(f"call {body.type} {name}({given})"))
+    return body.emit_float(body.call(body.type, name, *given))
 
 
 def _by_lanes(body: Body, table: str, index: Bits) -> tuple[Float, Float]:
     """Return both, of pairs that are read one by one: a register each, joined and parted again."""
-    element = REGISTER[body.format.dtype]
+    element = REGISTER[body.dtype]
     parts = []
     for lane in range(body.lanes):
-        one = body.emit(f"extractelement {index.type} {index.text}, i32 {lane}")
+        one = body.emit(f"extractelement {index.typed}, i32 {lane}")
         at = body.emit(f"getelementptr inbounds <2 x {element}>, ptr {table}, i{index.width} {one}")
         parts.append(body.emit(f"load <2 x {element}>, ptr {at}"))
     size = 2
     while len(parts) > 1:
-        joined = _shuffled(range(2 * size))
         type_ = f"<{size} x {element}>"
         parts = [
-            body.emit(f"shufflevector {type_} {first}, {type_} {second}, {joined}")
+            body.emit(shuffle(type_, first, second, range(2 * size)))
             for first, second in zip(parts[::2], parts[1::2])
         ]
         size *= 2
     type_ = f"<{size} x {element}>"
     first, second = (
-        body.emit(
-            f"shufflevector {type_} {parts[0]}, {type_} poison, {_shuffled(range(k, size, 2))}"
-        )
-        for k in (0, 1)
+        body.emit_float(shuffle(type_, parts[0], "poison", range(k, size, 2))) for k in (0, 1)
     )
-    return Float(body, first), Float(body, second)
-
-
-def _shuffled(lanes: range) -> str:
-    return f"<{len(lanes)} x i32> <{', '.join(f'i32 {lane}' for lane in lanes)}>"
+    return first, second

@@ -8,7 +8,7 @@ from gradc_codegen.math.emitted import special_coefficients
 from gradc_codegen.math.emitted.builder import Float, exact_sum, fast_sum, fma
 from gradc_codegen.math.emitted.exponential import exp_as_sum, scaled
 from gradc_codegen.math.emitted.logarithm import log_of_sum
-from gradc_codegen.math.emitted.power import Sum, product
+from gradc_codegen.math.emitted.power import Sum, multiple, product
 from gradc_codegen.math.emitted.scaled_error_function import OFFSET, tail
 from gradc_ir.core.types import DType
 
@@ -18,13 +18,12 @@ _VANISHED = {DType.F64: 38.6, DType.F32: 14.4}
 
 def _scaled_tail(size: Float) -> Sum:
     """Return exp(x² / 2) times the distribution function of -x, for positive x."""
-    dtype = size.format.dtype
+    dtype = size.dtype
     centre, centre_low = special_coefficients.THREE_ROOTS_2[dtype]
     q = ((size - centre) - centre_low) / (size + centre)
     # erfcx(x / √2) / 2 = (x / √2 + offset) erfcx(x / √2) / (√2 x + 2 offset)
     root, root_low = special_coefficients.ROOT_2[dtype]
-    high = size * root
-    low = fma(size, root_low, fma(size, root, -high))
+    high, low = multiple((root, root_low), size)
     below, lost = exact_sum(2.0 * OFFSET, high)
     return tail(q, (below, lost + low))
 
@@ -41,7 +40,7 @@ def _tail(size: Float, scaled_tail: Sum) -> Sum:
 def ndtr(x: Float) -> Float:
     """Return the distribution function of the standard normal."""
     size = abs(x)
-    tiny, vanishes = size < 2.0 ** -(x.format.fraction + 3), size > _VANISHED[x.format.dtype]
+    tiny, vanishes = size < 2.0 ** -(x.format.fraction + 3), size > _VANISHED[x.dtype]
     # what underflows takes a hundred cycles
     limited = (tiny | vanishes).select(0.0, size)
     high, low = _tail(limited, _scaled_tail(limited))

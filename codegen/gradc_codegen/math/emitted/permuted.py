@@ -36,12 +36,13 @@ def chosen(table: Sequence[float], index: Bits) -> Float:
     element = REGISTER[format_.dtype]
     type_, indices = f"<{count} x {element}>", f"<{count} x i{format_.width}>"
     name = _INSTRUCTIONS[format_.width, bits]
-    body.declarations[f"declare {type_} @{name}({type_}, {indices})"] = None
     numbers = [literal(format_.dtype.numpy.type(x), format_.dtype) for x in table]
     every = ", ".join(f"{element} {numbers[lane % size]}" for lane in range(count))
 
     def write(places: Sequence[str]) -> str:
-        return body.emit(f"call {type_} @{name}({type_} <{every}>, {indices} {places[0]})")
+        return body.emit(
+            body.call(type_, f"@{name}", f"{type_} <{every}>", f"{indices} {places[0]}")
+        )
 
     # with two doubles in each half of a register it is the second bit that counts
     return by_registers([index + index if size == 2 else index], count, write)

@@ -7,7 +7,7 @@ import math
 from gradc_codegen.math.emitted import coefficients
 from gradc_codegen.math.emitted.builder import Bits, Float, fast_sum, fma, paired
 from gradc_codegen.math.emitted.exponential import bounded, scaled
-from gradc_codegen.math.emitted.logarithm import ROOT, exponent, made_usual, unusual
+from gradc_codegen.math.emitted.logarithm import ROOT, exponent, parts_of_any, unusual
 from gradc_codegen.math.emitted.rare import sometimes
 
 Sum = tuple[Float, Float]
@@ -23,13 +23,19 @@ def product(x: Sum, y: Sum) -> Sum:
     return total, fma(x[0], y[1], fma(x[1], y[0], fma(x[0], y[0], -total)))
 
 
+def multiple(x: tuple[float | Float, float | Float], factor: Float) -> Sum:
+    """Return the product of a number of twice the precision and another one."""
+    high = factor * x[0]
+    return high, fma(factor, x[1], fma(factor, x[0], -high))
+
+
 def log_as_sum(negative: Float, f: Float) -> Sum:
     """Return log(1 + f) less ``negative`` times log(2), and the most of what that loses.
 
     log(1 + f) = 2 s + s³ (2/3 + s² R(s²)) with s = f / (2 + f). The second term is less than a
     hundredth of the first: what its factors lose is enough.
     """
-    dtype = f.format.dtype
+    dtype = f.dtype
     inverse = 1.0 / (f + 2.0)
     s = f * inverse
     # f - s (2 + f), the difference exact
@@ -75,7 +81,7 @@ def pow(x: Float, y: Float) -> Float:
     x, y = x.settled, y.settled
     format_ = x.format
     k = exponent(x, ROOT)
-    high, low = _multiple(log_as_sum(k.negative, fma(x, k.power, -1.0)), y)
+    high, low = multiple(log_as_sum(k.negative, fma(x, k.power, -1.0)), y)
     found, n = _exponential(high, low)
     usual = (found.bits + (n << format_.fraction)).number
     # so far from the ends of the exponents that the result is normal
@@ -83,24 +89,17 @@ def pow(x: Float, y: Float) -> Float:
     return sometimes(unusual(x, ROOT) | far, _pow_of_extremes, [x, y], usual)
 
 
-def _multiple(x: Sum, factor: Float) -> Sum:
-    high = factor * x[0]
-    return high, fma(factor, x[1], fma(factor, x[0], -high))
-
-
 def _pow_of_extremes(x: Float, y: Float) -> Float:
     """Return a power of any number, any power."""
     format_ = x.format
     size = abs(x)
-    moved, shift = made_usual(size)
-    k = exponent(moved, ROOT)
-    logarithm, rest = log_as_sum(k.negative + shift, fma(moved, k.power, -1.0))
+    logarithm, rest = log_as_sum(*parts_of_any(size))
     infinite = size.equals(math.inf).select(math.inf, logarithm)
     logarithm = size.equals(0.0).select(-math.inf, infinite)
 
     # beyond, a power is 0, 1 or infinite
     limit = 2.0 ** (format_.fraction + 13)
-    high, low = _multiple((logarithm, rest), y.at_most(limit).at_least(-limit))
+    high, low = multiple((logarithm, rest), y.at_most(limit).at_least(-limit))
     limited = bounded(high)
     argument = limited.argument
     found, n = _exponential(argument, argument.equals(high).select(low, 0.0))

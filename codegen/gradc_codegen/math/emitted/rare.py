@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gradc_codegen.math.emitted.builder import Bits, Body, Float, Truth, text_of, widened
+from gradc_codegen.math.emitted.builder import Bits, Body, Float, Truth
+from gradc_codegen.math.emitted.function_text import text_of, widened
 from gradc_codegen.text.module import REGISTER
 from gradc_ir.core.types import DType
 
@@ -30,12 +31,12 @@ def rarely(
     name = _name(body, definition)
     if name not in body.definitions:
         _define(body, name, definition, len(operands))
-    given = [f"{body.type} {operand.text}" for operand in operands]
+    given = [operand.typed for operand in operands]
     if body.lanes > 1:
-        given = [f"{body.truth} {where.text}", f"{body.type} {usual.text}", *given]
+        given = [where.typed, usual.typed, *given]
         name = _lane_by_lane(body, name, len(operands))
     call = f"call {body.type} {name}({', '.join(given)})"
-    return _behind_branch(where, lambda: Float(body, body.emit(call)), usual)
+    return _behind_branch(where, lambda: body.emit_float(call), usual)
 
 
 def sometimes(
@@ -65,10 +66,10 @@ def _called(definition: Callable[..., Float], operands: Sequence[Float]) -> Floa
     body = operands[0].body
     name = _name(body, definition)
     if name not in body.definitions:
-        dtype = body.format.dtype
+        dtype = body.dtype
         _define_in(body, name, definition, dtype, len(operands), body.lanes)
-    given = ", ".join(f"{body.type} {operand.text}" for operand in operands)
-    return Float(body, body.emit(f"call {body.type} {name}({given})"))
+    given = ", ".join(operand.typed for operand in operands)
+    return body.emit_float(f"call {body.type} {name}({given})")
 
 
 def _name(body: Body, definition: Callable[..., Float]) -> str:
@@ -78,8 +79,7 @@ def _name(body: Body, definition: Callable[..., Float]) -> str:
 def _behind_branch(where: Truth, computed: Callable[[], Float], usual: Float) -> Float:
     """Return what is computed if a condition holds of any lane, otherwise what is usual."""
     body, some = usual.body, where.somewhere
-    body.declarations["declare i1 @llvm.expect.i1(i1, i1)"] = None
-    some = body.emit(f"call i1 @llvm.expect.i1(i1 {some}, i1 false)")
+    some = body.emit(body.call("i1", "@llvm.expect.i1", f"i1 {some}", "i1 false"))
     before, rare, following = body.block, f"rare{len(body.lines)}", f"following{len(body.lines)}"
     body.lines.append(f"  br i1 {some}, label %{rare}, label %{following}")
     body.start(rare)
@@ -88,7 +88,7 @@ def _behind_branch(where: Truth, computed: Callable[[], Float], usual: Float) ->
     body.lines.append(f"  br label %{following}")
     body.start(following)
     ways = f"[ {usual.text}, %{before} ], [ {found.text}, %{rare} ]"
-    return Float(body, body.emit(f"phi {body.type} {ways}"))
+    return body.emit_float(f"phi {body.type} {ways}")
 
 
 def table(body: Body, name: str, words: Sequence[int]) -> Callable[[Bits], Bits]:
@@ -99,7 +99,7 @@ def table(body: Body, name: str, words: Sequence[int]) -> Callable[[Bits], Bits]
 
     def read(index: Bits) -> Bits:
         place = body.emit(f"getelementptr inbounds {type_}, ptr {full}, i64 0, i64 {index.text}")
-        return Bits(body, body.emit(f"load i64, ptr {place}"))
+        return body.emit_bits(f"load i64, ptr {place}")
 
     return read
 
@@ -119,7 +119,7 @@ def repeated(
     body.lines.append(f"  br label %{head}")
     body.start(head)
     places = range(len(body.lines), len(body.lines) + len(start))
-    state = [Float(body, body.emit("phi")) for _ in start]
+    state = [body.emit_float("phi") for _ in start]
     body.lines.append(f"  br i1 {again(*state).text}, label %{inside}, label %{done}")
     body.start(inside)
     replaced = following(*state)
@@ -133,7 +133,7 @@ def repeated(
 
 def _define(body: Body, name: str, definition: Callable[..., Float], operands: int) -> None:
     """Define a function of numbers of the format, computed in double precision."""
-    is_wide = body.format.dtype is DType.F64
+    is_wide = body.dtype is DType.F64
     inner = name if is_wide else f"{name}.wide"
     _define_in(body, inner, definition, DType.F64, operands, 1)
     if not is_wide:
@@ -157,7 +157,7 @@ def _define_in(
 
 def _lane_by_lane(body: Body, name: str, operands: int) -> str:
     """Define the function of vectors that calls that of numbers for each rare lane."""
-    full, type_ = f"{name}.lanes", REGISTER[body.format.dtype]
+    full, type_ = f"{name}.lanes", REGISTER[body.dtype]
     parameters = ", ".join(f"{body.type} %x{i}" for i in range(operands))
     arguments = ", ".join(f"{type_} %a{i}" for i in range(operands))
     elements = "\n".join(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gradc_codegen.math.emitted.builder import Bits, Body, Float
-from gradc_codegen.text.module import REGISTER
+from gradc_codegen.text.module import REGISTER, shuffle
 
 
 def by_registers(
@@ -33,14 +33,9 @@ def _part(x: Float | Bits, start: int, count: int) -> str:
     body = x.body
     if body.lanes == count or not x.text.startswith("%"):
         return x.text
-    type_ = x.type if isinstance(x, Bits) else body.type
-    lanes = ", ".join(f"i32 {start + lane}" for lane in range(count))
-    return body.emit(f"shufflevector {type_} {x.text}, {type_} poison, <{count} x i32> <{lanes}>")
+    return body.emit(shuffle(x.type, x.text, "poison", range(start, start + count)))
 
 
 def _joined(body: Body, first: str, second: str, count: int) -> str:
-    type_ = f"<{count} x {REGISTER[body.format.dtype]}>"
-    lanes = ", ".join(f"i32 {lane}" for lane in range(2 * count))
-    return body.emit(
-        f"shufflevector {type_} {first}, {type_} {second}, <{2 * count} x i32> <{lanes}>"
-    )
+    type_ = f"<{count} x {REGISTER[body.dtype]}>"
+    return body.emit(shuffle(type_, first, second, range(2 * count)))

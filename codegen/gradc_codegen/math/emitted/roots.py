@@ -51,7 +51,7 @@ def _inverse_cbrt(x: Float) -> Float:
 
 
 def _cbrt_of_size(x: Float) -> Float:
-    dtype = x.format.dtype
+    dtype = x.dtype
     inverse = _inverse_cbrt(x)
     # 1 / ∛x = inverse / ∛(1 - e)
     e = fma(-(inverse * inverse), x * inverse, 1.0)

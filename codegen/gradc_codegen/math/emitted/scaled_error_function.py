@@ -27,7 +27,7 @@ _INVERSE = (1.45, 0.31)
 
 def tail(q: Float, below: Sum) -> Sum:
     """Return (x + 7/8) erfcx(x) over a number, as a sum, where q is (x - 3) / (x + 3)."""
-    above, above_low = series(q, special_coefficients.ERFCX[q.format.dtype])
+    above, above_low = series(q, special_coefficients.ERFCX[q.dtype])
     quotient = above / below[0]
     missing = fma(-quotient, below[0], above) + fma(-quotient, below[1], above_low)
     # a rough reciprocal is enough for what is missing
@@ -49,7 +49,7 @@ def erfcx(x: Float) -> Float:
 
 
 def _erfcx_of_negative(x: Float) -> Float:
-    size = abs(x).at_most(_GROWN[x.format.dtype])
+    size = abs(x).at_most(_GROWN[x.dtype])
     square = size * size
     high, low, shifted = exp_as_sum(square, fma(size, size, -square))
     grown, grown_low = scaled(high * 2.0, shifted), scaled(low * 2.0, shifted)

@@ -8,6 +8,8 @@ beyond an odd right angle.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from gradc_codegen.math.emitted import coefficients
@@ -43,37 +45,36 @@ _COSINE = _Parts((0.0, -1.0), (1.0, 0.0))
 
 def sin(x: Float) -> Float:
     """Return the sine."""
-    x = x.settled
-    usual, doubtful = _of_one(nearly_reduced(x), _SINE)
-    return sometimes(doubtful, _sin_of_any, [x], usual)
+    return _usually(x, partial(_of_one, parts=_SINE), _sin_of_any)
 
 
 def cos(x: Float) -> Float:
     """Return the cosine."""
-    x = x.settled
-    usual, doubtful = _of_one(nearly_reduced(x), _COSINE)
-    return sometimes(doubtful, _cos_of_any, [x], usual)
+    return _usually(x, partial(_of_one, parts=_COSINE), _cos_of_any)
 
 
 def sin_beside_cos(x: Float) -> Float:
     """Return the sine, of instructions that the cosine of the number shares."""
-    x = x.settled
-    usual, doubtful = _of_both(nearly_reduced(x), _SINE)
-    return sometimes(doubtful, _sin_of_any, [x], usual)
+    return _usually(x, partial(_of_both, parts=_SINE), _sin_of_any)
 
 
 def cos_beside_sin(x: Float) -> Float:
     """Return the cosine, of instructions that the sine of the number shares."""
-    x = x.settled
-    usual, doubtful = _of_both(nearly_reduced(x), _COSINE)
-    return sometimes(doubtful, _cos_of_any, [x], usual)
+    return _usually(x, partial(_of_both, parts=_COSINE), _cos_of_any)
 
 
 def tan(x: Float) -> Float:
     """Return the tangent."""
+    return _usually(x, _tan_at, _tan_of_any)
+
+
+def _usually(
+    x: Float, at: Callable[[Angle], tuple[Float, Truth]], of_any: Callable[[Float], Float]
+) -> Float:
+    """Return a function at the angle of a number, and behind a branch that of any number."""
     x = x.settled
-    usual, doubtful = _tan_at(nearly_reduced(x))
-    return sometimes(doubtful, _tan_of_any, [x], usual)
+    usual, doubtful = at(nearly_reduced(x))
+    return sometimes(doubtful, of_any, [x], usual)
 
 
 def _sin_of_any(x: Float) -> Float:
@@ -107,7 +108,7 @@ def _of_one(angle: Angle, parts: _Parts) -> tuple[Float, Truth]:
     The sine of the angle or of its half is computed times a power of two, with which the excess
     tells whether the angle is doubtful.
     """
-    times = DISTINCT[angle.high.format.dtype]
+    times = DISTINCT[angle.high.dtype]
     right = Quadrant(angle.quadrant)
 
     def halved(factor: float) -> tuple[float, float]:
@@ -119,7 +120,7 @@ def _of_one(angle: Angle, parts: _Parts) -> tuple[Float, Truth]:
     square = part * part
     # + 0.0 makes zeros positive: subtracted they keep the sign of a zero
     excess = fma(angle.excess, right.constant(*halved(times * angle.unit)), 0.0)
-    series = [-times * c for c in coefficients.SIN[part.format.dtype]]
+    series = [-times * c for c in coefficients.SIN[part.dtype]]
     small = fma(square * part, polynomial(square, series), excess)
     sine = fma(angle.base, right.constant(*halved(times)), -small)
 
@@ -134,7 +135,7 @@ def _of_one(angle: Angle, parts: _Parts) -> tuple[Float, Truth]:
 def _of_both(angle: Angle, parts: _Parts) -> tuple[Float, Truth]:
     """Return what :func:`_of_one` does, to the bit, by way of both."""
     high, excess = angle.high, fma(angle.excess, angle.unit, 0.0)
-    dtype = high.format.dtype
+    dtype = high.dtype
     square = high * high
     cube = square * high
     series = [-c for c in coefficients.SIN[dtype]]
@@ -152,7 +153,7 @@ def _of_both(angle: Angle, parts: _Parts) -> tuple[Float, Truth]:
 
 def _tan_at(angle: Angle) -> tuple[Float, Truth]:
     """Return the tangent, of which each right angle makes the negative inverse; as above."""
-    high, dtype = angle.high, angle.high.format.dtype
+    high, dtype = angle.high, angle.high.dtype
     _, *above = coefficients.TAN_ABOVE[dtype]  # both constants are 1
     _, *below = coefficients.TAN_BELOW[dtype]
     square = high * high

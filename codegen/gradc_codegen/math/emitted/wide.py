@@ -73,7 +73,7 @@ def _instruction(
 
 
 def _mask(body: Body, pair: Sequence[str], count: int) -> str:
-    type_ = f"<{count} x {REGISTER[body.format.dtype]}>"
+    type_ = f"<{count} x {REGISTER[body.dtype]}>"
     truth = body.emit(f"fcmp uge {type_} {', '.join(pair)}")
     return body.emit(f"bitcast <{count} x i1> {truth} to i{count}")
 
@@ -87,13 +87,10 @@ def _on_register(
     mask: str,
 ) -> str:
     """Write an intrinsic of operands, the value of lanes that are left out, and their mask."""
-    type_ = f"<{count} x {REGISTER[body.format.dtype]}>"
-    given = [(type_, operand) for operand in operands]
-    given += [("i32", value) for value in immediate]
-    given += [(type_, "zeroinitializer"), (f"i{count}", mask), ("i32", _AS_ROUNDED)]
+    type_ = f"<{count} x {REGISTER[body.dtype]}>"
+    given = [f"{type_} {operand}" for operand in operands]
+    given += [f"i32 {value}" for value in immediate]
+    given += [f"{type_} zeroinitializer", f"i{count} {mask}", f"i32 {_AS_ROUNDED}"]
     elements = "pd" if body.format.width == 64 else "ps"
     full = f"@llvm.x86.avx512.mask.{name}.{elements}.{_BITS}"
-    types = ", ".join(type_ for type_, _ in given)
-    body.declarations[f"declare {type_} {full}({types})"] = None
-    arguments = ", ".join(f"{type_} {value}" for type_, value in given)
-    return body.emit(f"call {type_} {full}({arguments})")
+    return body.emit(body.call(type_, full, *given))
