@@ -24,7 +24,7 @@ from gradc_ir import build, ops
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
 from gradc_ir.core.op import Op
-from gradc_ir.core.sizes import Size
+from gradc_ir.core.sizes import Shape
 from gradc_ir.core.types import DType
 from gradc_ir.graphs.matrices import (
     along_columns,
@@ -168,7 +168,7 @@ def _completed(factors: Value) -> tuple[Value, Value]:
     return below, above
 
 
-def _padded(x: Value, shape: tuple[Size, ...]) -> Value:
+def _padded(x: Value, shape: Shape) -> Value:
     return build.pad(x, (0,) * len(shape), shape, (1,) * len(shape))
 
 

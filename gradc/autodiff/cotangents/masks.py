@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias, Union
 from gradc.autodiff import zeros
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.core.sizes import Size
+from gradc_ir.core.sizes import Shape
 from gradc_ir.core.types import DType
 from gradc_ir.core.walk import answered
 
@@ -24,6 +24,7 @@ Rearrange: TypeAlias = Callable[[Value], Value]
 Partial: TypeAlias = Union[
     Value, int, float, "Under", tuple["Partial", ...], Callable[[], "Partial"], None
 ]
+Partials: TypeAlias = Sequence[Partial]  # one for each operand of an op
 
 
 class Under(NamedTuple):
@@ -161,7 +162,7 @@ class Mask:
     def widened(
         self,
         own: Mask | None,
-        shape: tuple[Size, ...],
+        shape: Shape,
         read: Rearrange,
         write: Callable[[Value, Value], Value],
     ) -> Mask:
