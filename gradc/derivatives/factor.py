@@ -17,7 +17,7 @@ import functools
 from collections.abc import Callable
 from typing import TypeAlias
 
-from gradc.autodiff.cotangents.masks import Cotangent, Mask
+from gradc.autodiff.cotangents.masks import Cotangent, Mask, plain
 from gradc.autodiff.table import Cotangents, Site, Tangents, forward_rule, reverse_rule
 from gradc.autodiff.zeros import solid
 from gradc_ir import build, ops
@@ -66,7 +66,7 @@ def _reverse(op: Op) -> Callable[[_PlainRule], _PlainRule]:
 
     def declare(rule: _PlainRule) -> _PlainRule:
         def reverse(site: Site, cotangents: Cotangents) -> Cotangents:
-            found = rule(site, [None if c is None else c.solid() for c in cotangents])
+            found = rule(site, plain(cotangents))
             return [None if value is None else _masked(value, cotangents) for value in found]
 
         reverse_rule(op)(reverse)
