@@ -119,19 +119,14 @@ _PLACES = {
     ),
 }
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
-_SUBMODULES = {
-    "compat": "gradc.compat",
-    "rules": "gradc.rules",
-    "special": "gradc.special",
-    "testing": "gradc.testing",
-}
+_SUBMODULES = ("compat", "rules", "special", "testing")
 
 __all__ = [*_MODULE_OF, *_SUBMODULES]
 
 
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
-        return import_module(_SUBMODULES[name])
+        return import_module(f"gradc.{name}")
     module = _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'gradc' has no attribute {name!r}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -45,7 +44,7 @@ LastCall: TypeAlias = tuple[Bound, tuple[tuple[Any, tuple[int, ...]], ...]]
 def _with_leaves(bound: Bound, kinds: Sequence[tuple[Any, tuple[int, ...]]]) -> Bound:
     """Return the arguments with empty arrays in place of those that were not kept."""
     leaves = tuple(np.empty((0,) * len(shape), dtype=dtype) for dtype, shape in kinds)
-    return dataclasses.replace(bound, leaves=leaves, values=bound.nests(leaves))
+    return bound._replace(leaves=leaves, values=bound.nests(leaves))
 
 
 class Inspected(ABC):
@@ -221,7 +220,7 @@ class Inspected(ABC):
         if of != "value" and names_variables(wrt):
             by, values, wrt = self._by_variables((), wrt)
             variables = flatten_arguments(tuple(zip(by._parameters.names, values)))
-            variables = dataclasses.replace(variables, places=variables.names)
+            variables = variables._replace(places=variables.names)
             bound = variables.followed_by(bound)
             return by._traced_request(bound, [*variables.types, *types], of, wrt)
         return self._traced_request(bound, types, of, wrt)

@@ -95,10 +95,8 @@ def paths(nest: Any, root: str = "") -> list[str]:
     ``root`` is the name of the nest itself. Keys that are identifiers and fields are written with a
     dot, positions and other keys in brackets.
     """
-    leaves, _ = flatten(nest)
-    accessors = optree.tree_accessors(nest, namespace=_NAMESPACE)
-    del leaves
-    return [_path(root, accessor) for accessor in accessors]
+    flatten(nest)  # which makes dataclasses known
+    return [_path(root, entries) for entries in optree.tree_accessors(nest, namespace=_NAMESPACE)]
 
 
 def keys(nest: Any) -> list[tuple[Any, ...]]:

@@ -10,6 +10,7 @@ from gradc.autodiff.constants import check_constants
 from gradc.autodiff.cotangents import masks
 from gradc.autodiff.cotangents.masks import Cotangent
 from gradc.autodiff.open_calls import open_ruleless
+from gradc.autodiff.parameters import parameters
 from gradc.autodiff.table import Site, derivative_of
 from gradc_ir import build
 from gradc_ir.build import Builder
@@ -41,11 +42,8 @@ def jvp(
     check_constants(function, wrt, active)
     builder = Builder()
     with builder:
-        params = [builder.param(i, type_) for i, type_ in enumerate(function.param_types)]
-        seeds = [
-            builder.param(len(params) + i, function.params[position].type)
-            for i, position in enumerate(wrt)
-        ]
+        params = parameters(function.param_types)
+        seeds = parameters((function.params[i].type for i in wrt), len(params))
         new: dict[Value, Value] = dict(zip(function.params, params))
         tangents: dict[Value, Cotangent] = {}
         for position, seed in zip(wrt, seeds):
@@ -56,11 +54,7 @@ def jvp(
             tangents[param] = total
         _push(function, active, builder, new, tangents)
         builder.here = ()
-        found = [tangents.get(result) for result in ends]
-        outgoing = [
-            zeros.solid(None if tangent is None else tangent.solid(), result.type)
-            for result, tangent in zip(ends, found)
-        ]
+        outgoing = masks.filled(map(tangents.get, ends), [result.type for result in ends])
         names = (*function.names, *(f"d{function.names[position]}" for position in wrt))
         results = [new[result] for result in function.results]
         return builder.function(
@@ -118,10 +112,9 @@ def _push(
         site = Site(node.op, (), operands, node.attributes, wanted, reaches)
         found: Sequence[Cotangent | None]
         if derivative.joint:
-            solid = [None if tangent is None else tangent.solid() for tangent in incoming]
-            made, pushed = derivative.joint(site, solid)
+            made, pushed = derivative.joint(site, masks.plain(incoming))
             new.update(zip(node.results, made, strict=True))
-            found = [None if tangent is None else Cotangent(tangent) for tangent in pushed]
+            found = masks.unmasked(pushed)
         else:
             site = site._replace(results=builder.copy(node, new).results)
             assert derivative.forward is not None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gradc_ir.build import Builder
+from gradc_ir import build
+from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.walk import changed_bodies
 
 
 @dataclass(frozen=True)
@@ -22,20 +24,28 @@ class OpenCalls:
 
     def __call__(self, function: Function) -> Function:
         """Return the function without calls and without stop_gradient."""
-        if not _holds(function, _opened_at_last):
+        bodies = changed_bodies(function, self)
+
+        def is_opened(node: Node) -> bool:
+            return node in bodies or node.op.name in ("call", "stop_gradient")
+
+        def make(node: Node, operands: Sequence[Value]) -> Sequence[Value]:
+            if node in bodies:
+                return build.active().apply(node.op, tuple(operands), bodies[node]).results
+            return operands if node.op.name == "stop_gradient" else _inlined(node, operands, self)
+
+        if not any(map(is_opened, function.nodes)):
             return function
-        return _rebuild(function, _opened_at_last)
+        return rebuilt(function, is_opened, make)
 
 
 def open_ruleless(function: Function) -> Function:
     """Return the function with those calls opened that carry no derivative, and owe none."""
-    if not any(_is_ruleless(node) for node in function.nodes):
+    if not any(map(_is_ruleless, function.nodes)):
         return function
-    return _rebuild(function, _is_ruleless)
-
-
-def _opened_at_last(node: Node) -> bool:
-    return node.op.name in ("call", "stop_gradient")
+    return rebuilt(
+        function, _is_ruleless, lambda node, operands: _inlined(node, operands, open_ruleless)
+    )
 
 
 def _is_ruleless(node: Node) -> bool:
@@ -45,64 +55,8 @@ def _is_ruleless(node: Node) -> bool:
     return attributes["vjp"] is None and attributes["jvp"] is None
 
 
-def _bodies(node: Node) -> list[str]:
-    return [key for key, value in node.attributes.items() if isinstance(value, Function)]
-
-
-def _holds(function: Function, opened: Callable[[Node], bool]) -> bool:
-    return any(
-        opened(node) or any(_holds(node.attributes[key], opened) for key in _bodies(node))
-        for node in function.nodes
-    )
-
-
-def _rebuild(function: Function, opened: Callable[[Node], bool]) -> Function:
-    builder = Builder()
-    with builder:
-        params = [builder.param(i, type_) for i, type_ in enumerate(function.param_types)]
-        new = dict(zip(function.params, params))
-        _inline(function, new, builder, opened, {})
-        return builder.function(
-            function.name,
-            params,
-            [new[result] for result in function.results],
-            function.names,
-            function.location,
-        )
-
-
-def _inline(
-    function: Function,
-    new: dict[Value, Value],
-    builder: Builder,
-    opened: Callable[[Node], bool],
-    rebuilt: dict[int, Function],
-) -> None:
-    """Build the function's nodes here; recursion only follows the nesting of bodies.
-
-    ``rebuilt`` has the bodies by identity, since equal ones may come from different lines.
-    """
-    outer = builder.here
-    for node in function.body:
-        locations = function.locations.get(node, ()) or outer
-        if not opened(node):
-            attributes = dict(node.attributes)
-            for key in _bodies(node):
-                body: Function = attributes[key]
-                if id(body) not in rebuilt:
-                    rebuilt[id(body)] = _rebuild(body, opened) if _holds(body, opened) else body
-                attributes[key] = rebuilt[id(body)]
-            builder.here = locations
-            operands = tuple([new[operand] for operand in node.operands])
-            made = builder.apply(node.op, operands, attributes)
-            new.update(zip(node.results, made.results))
-        elif node.op.name == "stop_gradient":
-            new[node.results[0]] = new[node.operands[0]]
-        else:
-            # the body has lines of its own; the call's line serves where there is none
-            builder.here = locations
-            body = node.attributes["body"]
-            inner = dict(zip(body.params, [new[operand] for operand in node.operands]))
-            _inline(body, inner, builder, opened, rebuilt)
-            new.update(zip(node.results, [inner[result] for result in body.results]))
-    builder.here = outer
+def _inlined(
+    node: Node, operands: Sequence[Value], opened: Callable[[Function], Function]
+) -> Sequence[Value]:
+    """Build the body of a call; it has lines of its own, the call's serves where there is none."""
+    return build.active().inline(opened(node.attributes["body"]), operands)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from gradc_ir.core import walk
 from gradc_ir.core.graph import Function, Node, Value
@@ -32,8 +32,8 @@ def split(
     else:
         border = len(function.results) - later
     results = function.results[border:]
-    needed = _needed(function, results, late)
-    residuals = _residuals(function, needed, results, late)
+    late.update(node for node in function.nodes if node.op.name in _REBUILT)
+    needed, residuals = read_late(function, results, late)
     residuals += _sizes_missing(function, given, residuals, hidden, needed)
     return (
         _half(function, "known", given, (*function.results[:border], *residuals)),
@@ -51,33 +51,20 @@ def _half(
     return closed(lean, lean.name, lean.params[: len(params)], lean.results)
 
 
-def _needed(function: Function, results: Iterable[Value], late: set[Node]) -> set[Node]:
-    """Return the nodes the second half runs: late ones, and those it builds again."""
-    needed = {result.node for result in results if _runs_late(result.node, late)}
+def read_late(
+    function: Function, results: Sequence[Value], late: set[Node]
+) -> tuple[set[Node], list[Value]]:
+    """Return the late nodes that the results need, and what these and the results read of others.
+
+    The values are in a fixed order.
+    """
+    running = {result.node for result in results if result.node in late}
     for node in reversed(function.nodes):
-        if node in needed:
-            needed.update(
-                operand.node for operand in node.operands if _runs_late(operand.node, late)
-            )
-    return needed
-
-
-def _runs_late(node: Node, late: set[Node]) -> bool:
-    return node in late or node.op.name in _REBUILT
-
-
-def _residuals(
-    function: Function, needed: set[Node], results: Iterable[Value], late: set[Node]
-) -> list[Value]:
-    """Return the values of the first half that the second half reads, in a fixed order."""
-    found: dict[Value, None] = {}
-    for node in function.nodes:
-        if node in needed:
-            found.update(
-                (operand, None) for operand in node.operands if not _runs_late(operand.node, late)
-            )
-    found.update((result, None) for result in results if not _runs_late(result.node, late))
-    return list(found)
+        if node in running:
+            running.update(operand.node for operand in node.operands if operand.node in late)
+    read = [operand for node in function.nodes if node in running for operand in node.operands]
+    found = dict.fromkeys(value for value in (*read, *results) if value.node not in late)
+    return running, list(found)
 
 
 def _sizes_missing(

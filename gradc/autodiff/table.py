@@ -12,7 +12,7 @@ from gradc.autodiff.cotangents.masks import Cotangent
 from gradc_ir import build
 from gradc_ir.core.facts import Facts
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.op import Op
+from gradc_ir.core.op import Attributes, Op
 from gradc_ir.core.types import DType
 from gradc_ir.errors import NoGradientError
 
@@ -26,7 +26,7 @@ class Site(NamedTuple):
     op: Op
     results: tuple[Value, ...]
     operands: tuple[Value, ...]
-    attributes: Mapping[str, Any]
+    attributes: Attributes
     wanted: tuple[bool, ...]  # which operands can carry a tangent
     asked: tuple[bool, ...] = ()  # of which results a derivative can be wanted
     kept: Any = None  # what the augmented rule kept for the reverse rule
@@ -221,12 +221,8 @@ def _apply_to_tangents(site: Site, tangents: Cotangents) -> Cotangents:
 
 def _apply_to_all_but_masks(site: Site, tangents: Cotangents) -> Cotangents:
     linear = _linear_operands(site)
-    solid = {i: zeros.solid(_plain(tangents[i]), site.operands[i].type) for i in linear}
-    return [Cotangent(_with_operands(site, solid))]
-
-
-def _plain(tangent: Cotangent | None) -> Value | None:
-    return None if tangent is None else tangent.solid()
+    solid = masks.filled([tangents[i] for i in linear], [site.operands[i].type for i in linear])
+    return [Cotangent(_with_operands(site, dict(zip(linear, solid))))]
 
 
 def _linear_operands(site: Site) -> Sequence[int]:
@@ -255,8 +251,7 @@ def forward_rule(op: Op) -> Callable[[ForwardRule], ForwardRule]:
     def declare(rule: ForwardRule) -> ForwardRule:
         @masked_forward_rule(op)
         def forward(site: Site, tangents: Cotangents) -> Cotangents:
-            found = rule(site, [_plain(tangent) for tangent in tangents])
-            return [None if tangent is None else Cotangent(tangent) for tangent in found]
+            return masks.unmasked(rule(site, masks.plain(tangents)))
 
         return rule
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from gradc.autodiff import zeros
 from gradc.autodiff.linearity import nonlinear_node
 from gradc.autodiff.open_calls import OpenCalls
+from gradc.autodiff.parameters import parameters
 from gradc.autodiff.reverse import vjp
 from gradc_ir.build import Builder
 from gradc_ir.core import walk
 from gradc_ir.core.graph import Function, Node
+from gradc_ir.core.op import Attributes
 from gradc_ir.core.types import Type
 from gradc_ir.errors import RuleError
 
 
-def forward_of(name: str, attributes: Mapping[str, Any]) -> Function:
+def forward_of(name: str, attributes: Attributes) -> Function:
     """Return the jvp of a call: the one given, or the transpose of its vjp.
 
     Raises RuleError when there is only a vjp and it is not linear in its cotangents.
@@ -25,7 +26,7 @@ def forward_of(name: str, attributes: Mapping[str, Any]) -> Function:
     return attributes["jvp"] or _other(name, attributes, "vjp", "jvp", body.result_types)
 
 
-def reverse_of(name: str, attributes: Mapping[str, Any]) -> Function:
+def reverse_of(name: str, attributes: Attributes) -> Function:
     """Return the vjp of a call: the one given, or the transpose of its jvp.
 
     Raises RuleError when there is only a jvp and it is not linear in its tangents.
@@ -35,7 +36,7 @@ def reverse_of(name: str, attributes: Mapping[str, Any]) -> Function:
 
 
 def _other(
-    name: str, attributes: Mapping[str, Any], given: str, missing: str, wanted: Sequence[Type]
+    name: str, attributes: Attributes, given: str, missing: str, wanted: Sequence[Type]
 ) -> Function:
     """Return the direction that is missing: the transpose of the one given, if that is linear."""
     rule: Function = attributes[given]
@@ -66,7 +67,7 @@ def _transposed(rule: Function, fixed: int, wanted: Sequence[Type], name: str) -
     builder = Builder()
     with builder:
         types = [*rule.param_types[:fixed], *rule.result_types]
-        params = [builder.param(i, type_) for i, type_ in enumerate(types)]
+        params = parameters(types)
         seeds = [
             value for value, type_ in zip(params[fixed:], rule.result_types) if type_.dtype.is_float
         ]

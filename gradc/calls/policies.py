@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from gradc.autodiff.parameters import parameters
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
@@ -81,7 +82,7 @@ class ApplyPolicies:
     def __call__(self, function: Function) -> Function:
         """Return the function with derivatives under the policies, and the count."""
         with Builder() as builder:
-            params = [builder.param(i, type_) for i, type_ in enumerate(function.param_types)]
+            params = parameters(function.param_types)
             results = builder.inline(function, params)
             before = len(results) - len(self.connected)
             found = self._alone(results[before:])

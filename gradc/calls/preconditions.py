@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TypeAlias
 
 from gradc.arguments import pytree
 from gradc.arguments.as_array import Array
 from gradc.calls.signature import Bound
-from gradc_ir.core.graph import Function
+from gradc.tracing import Subtrace, Traced
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
 
-
-class TracedLike(Protocol):
-    """A traced function and the nest of its results."""
-
-    @property
-    def function(self) -> Function:
-        """The traced function."""
-
-    @property
-    def out_tree(self) -> Any:
-        """The nest of its results."""
+# A traced function and the nest of its results.
+TracedLike: TypeAlias = Traced | Subtrace
 
 
 def check_value(traced: TracedLike, has_aux: bool) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -25,8 +24,7 @@ Wrt: TypeAlias = Entry | Sequence[Entry]
 Number: TypeAlias = type | None
 
 
-@dataclass(frozen=True)
-class Bound:
+class Bound(NamedTuple):
     """The arguments of one call.
 
     ``names`` and ``values`` are the parameters and what was given for them, static ones left out;
@@ -65,8 +63,7 @@ class Bound:
         """Return these arguments and, after them, others."""
         start = len(self.leaves)
         spans = tuple(range(span.start + start, span.stop + start) for span in more.spans)
-        pairs = zip(_fields(self), _fields(dataclasses.replace(more, spans=spans)))
-        return Bound(*[first + second for first, second in pairs])
+        return Bound(*map(operator.add, self, more._replace(spans=spans)))
 
     def nests(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
         """Return other leaves in the nests of these arguments."""
@@ -83,31 +80,15 @@ class Bound:
         for leaf in leaves_of(self, [i for i in positions if i < len(self.spans)]):
             if leaves[leaf].dtype.kind != "f":
                 leaves[leaf], numbers[leaf] = leaves[leaf].astype(np.float64), None
-        return dataclasses.replace(self, leaves=tuple(leaves), numbers=tuple(numbers))
+        return self._replace(leaves=tuple(leaves), numbers=tuple(numbers))
 
     def without_arrays(self) -> Bound:
         """Return the same without the arrays, to be kept after the call."""
-        return dataclasses.replace(self, values=(), leaves=())
-
-
-def _fields(bound: Bound) -> list[Any]:
-    return [getattr(bound, field.name) for field in dataclasses.fields(bound)]
+        return self._replace(values=(), leaves=())
 
 
 CallKey: TypeAlias = tuple[Any, ...]
 NamedValues: TypeAlias = tuple[tuple[str, Any], ...]
-
-
-class Named(Protocol):
-    """The arguments of a call, as far as their names."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the values."""
-
-    @property
-    def places(self) -> tuple[str, ...]:
-        """The names that positions count."""
 
 
 class Pairs(NamedTuple):
@@ -290,7 +271,7 @@ class Parameters:
                 args.append(given.pop(name))
         return tuple(args), by_name | given
 
-    def positions(self, wrt: Wrt, bound: Named) -> tuple[int, ...]:
+    def positions(self, wrt: Wrt, bound: Bound | Pairs) -> tuple[int, ...]:
         """Return the positions, among the bound values, that ``wrt`` names."""
         found = []
         for entry in listed(choose_wrt(wrt, {})):
@@ -358,11 +339,9 @@ def flatten_arguments(
             numbers += map(number_kind, flat)
             structures.append(None if is_leaf else structure)
         spans.append(range(start, len(leaves)))
-    names = tuple(name for name, _ in pairs)
-    values = tuple(value for _, value in pairs)
     return Bound(
-        names,
-        values,
+        tuple(name for name, _ in pairs),
+        tuple(value for _, value in pairs),
         static,
         tuple(leaves),
         tuple(numbers),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradc.arguments import pytree
-from gradc.arguments.as_array import Array, as_array
+from gradc.arguments.as_array import Array
 from gradc.calls.signature import Bound, flatten_arguments
 from gradc_ir.errors import ShapeError, TraceError
 
@@ -49,7 +49,7 @@ def like_argument(
     name = bound.names[position]
     part = flatten_arguments([(f"{what} of {name}", given)])
     wanted = [bound.leaves[leaf] for leaf in bound.spans[position]]
-    if len(part.leaves) != len(wanted) or part.structure[0] != bound.structure[position]:
+    if part.structure[0] != bound.structure[position]:
         raise ShapeError(f"the {what} of {name} has not the nest of {name}")
     arrays = []
     for leaf, (have, want) in enumerate(zip(part.leaves, wanted)):
@@ -60,5 +60,5 @@ def like_argument(
             raise ShapeError(
                 f"the {what} of {path} has shape {have.shape}, {path} has {want.shape}"
             )
-        arrays.append(as_array(name, have).astype(want.dtype, copy=False))
+        arrays.append(have.astype(want.dtype, copy=False))
     return arrays

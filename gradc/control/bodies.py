@@ -10,6 +10,7 @@ import numpy as np
 
 from gradc.arguments import pytree
 from gradc.arguments.pytree import Structure
+from gradc.autodiff.parameters import parameters
 from gradc.control.leaf_types import LeafType, Leaves, cast_values, leaves_of
 from gradc.tracing import Tracer, call, current, subtrace, trace
 from gradc.tracing.core.as_tracer import as_tracer
@@ -92,12 +93,9 @@ class Body:
         split = len(own.params) - len(self.captured)
         with Builder() as builder:
             builder.here = running().builder.here
-            outside = [builder.param(i, value.type) for i, value in enumerate(captured)]
+            outside = parameters(value.type for value in captured)
             place = dict(zip(captured, outside))
-            given = [
-                builder.param(i, type_)
-                for i, type_ in enumerate(own.param_types[:split], len(outside))
-            ]
+            given = parameters(own.param_types[:split], len(outside))
             operands = [*given]
             for value, param in zip(self.captured, own.params[split:]):
                 # what is not used may be anything

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradc.arguments import pytree
+from gradc.autodiff.parameters import parameters
 from gradc.control.bodies import Body, check_callable, invoke, record, union
 from gradc.control.carries import same_shape
 from gradc.control.leaf_types import (
@@ -179,7 +180,7 @@ def _tree(functions: Sequence[Function], first: int, operands: Sequence[Value]) 
     types = [Type(DType.I64), *(operand.type for operand in operands)]
     with Builder() as builder:
         builder.here = running().builder.here
-        index, *rest = params = [builder.param(i, type_) for i, type_ in enumerate(types)]
+        index, *rest = params = parameters(types)
         if len(functions) == 1:
             results = builder.inline(functions[0], rest)
         else:

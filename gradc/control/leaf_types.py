@@ -55,6 +55,11 @@ class LeafType:
         return str(self.type) if self.weak is None else f"a Python {self.weak.__name__}"
 
 
+def is_number_or_array(leaf: Any) -> bool:
+    """Whether something is a number or an array, traced or not."""
+    return isinstance(leaf, Tracer | SymbolicSize | np.ndarray | np.generic | int | float)
+
+
 def leaf_type_of(leaf: Any) -> LeafType:
     """Return the type of a number or an array, traced or not.
 
@@ -123,7 +128,7 @@ def leaves_of(given: Any, root: str, cure: str = "") -> Leaves:
     for position, leaf in enumerate(leaves):
         if isinstance(leaf, Selection):
             raise leaf.refused("be carried or returned here", at=source.location())
-        if not isinstance(leaf, Tracer | SymbolicSize | np.ndarray | np.generic | int | float):
+        if not is_number_or_array(leaf):
             path = pytree.paths(given, root)[position]
             raise trace_error(
                 f"{path} is a {type(leaf).__name__}, not a number or an array",

@@ -67,17 +67,15 @@ def fori_loop(
     check_callable(title, "body", body)
     first, last = integer(title, "lower", lower), integer(title, "upper", upper)
     carried = leaves_of(init, "carry", CARRY_CURE)
+    loop = Loop(title, body, lambda carry, i: (invoke(body, i, carry), None), carried)
     if current() is None:
         slots(title, checkpoint, 1)
-        loop = Loop(title, body, lambda carry, i: (invoke(body, i, carry), None), carried)
         return loop.run(range(first, last))[0]  # type: ignore[arg-type]
     if isinstance(first, Tracer) or isinstance(last, Tracer):
         return _counted(title, first, last, body, carried, checkpoint)
     length = sizes.maximum(last - first, 0)
-    loop = Loop(title, body, lambda carry, i: (invoke(body, i, carry), None), carried)
-    numbers = counter(length, first)
     return loop.recorded(
-        leaves_of(numbers, "i"),
+        leaves_of(counter(length, first), "i"),
         [_COUNTER],
         Steps(length),
         checkpoint=slots(title, checkpoint, length),

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from gradc.control.bodies import described
-from gradc.control.leaf_types import leaf_type_of, leaves_of
+from gradc.control.leaf_types import is_number_or_array, leaf_type_of, leaves_of
 from gradc.tracing import Tracer
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.source import shape_error, trace_error
@@ -23,7 +21,7 @@ def truth_of(title: str, name: str, given: Any) -> bool | None:
 
     Raises TraceError for what is no number, ShapeError for an array.
     """
-    if not isinstance(given, Tracer | SymbolicSize | np.ndarray | np.generic | int | float):
+    if not is_number_or_array(given):
         raise trace_error(
             f"{title}: {name} is {described(given)}, not a truth value",
             help="compare numbers, as in x > 0",
@@ -35,11 +33,8 @@ def truth_of(title: str, name: str, given: Any) -> bool | None:
             found=f"it is {leaf_type}",
             help="write np.any(…) or np.all(…), or np.where(condition, x, y) to choose elements",
         )
-    if isinstance(given, SymbolicSize):
-        return None
-    if isinstance(given, Tracer):
-        return None if given.known is None else bool(given.known)
-    return bool(given)
+    known = given.known if isinstance(given, Tracer) else given
+    return None if known is None or isinstance(given, SymbolicSize) else bool(known)
 
 
 def as_bool(title: str, name: str, given: Any) -> Tracer:

@@ -20,7 +20,7 @@ from gradc.tracing.core.tracer import make, read
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
-from gradc_ir.core.sizes import Size
+from gradc_ir.core.sizes import Shape, Size
 from gradc_ir.core.types import DType
 
 
@@ -80,7 +80,7 @@ def rows_of(title: str, xs: Any) -> Leaves:
     found = leaves_of(pytree.map_leaves(_array, xs), "xs", f"{title} goes through arrays")
     first: tuple[str, Size] | None = None
     for path, leaf in zip(found.paths, found.leaves):
-        shape = leaf.type.shape if isinstance(leaf, Tracer) else np.shape(leaf)
+        shape = _shape_of(leaf)
         if not shape:
             raise shape_error(
                 f"{title}: {path} is a number, it has no rows to go through",
@@ -130,17 +130,20 @@ def length_of(title: str, rows: Leaves, length: Any) -> Size | Tracer:
                 help=f"give it arrays to go through, {title}(f, init, xs), or length=n",
             )
         return given
-    leaf = rows.leaves[0]
-    shape = leaf.type.shape if isinstance(leaf, Tracer) else np.shape(leaf)
+    count = _shape_of(rows.leaves[0])[0]
     if isinstance(given, Tracer):
         raise trace_error(
             f"{title}: length is not known while the function is traced, but xs has rows",
-            found=f"{rows.paths[0]}: {shape[0]} rows",
+            found=f"{rows.paths[0]}: {count} rows",
             help="leave length out, and have the body do nothing in the steps beyond it: np.where",
         )
     if given is not None:
-        _same_length(title, (rows.paths[0], shape[0], "rows"), ("length", given, "steps"))
-    return shape[0]
+        _same_length(title, (rows.paths[0], count, "rows"), ("length", given, "steps"))
+    return count
+
+
+def _shape_of(leaf: Any) -> Shape:
+    return leaf.type.shape if isinstance(leaf, Tracer) else np.shape(leaf)
 
 
 def row_of(leaf: Any, i: int) -> Any:

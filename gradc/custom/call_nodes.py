@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradc.autodiff import zeros
+from gradc.autodiff.parameters import with_parameters
 from gradc.tracing import Subtrace
 from gradc.tracing.core.state import running
-from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.types import Type
 from gradc_ir.location import Location
@@ -50,13 +49,11 @@ def attributes_of(
         """Return a rule; it reads the first few of its further parameters."""
         further_places = range(len(types), len(types) + read)
         captured = (places[value] for value in sub.captured)
-        return _with_parameters(
-            sub.function,
-            f"{name}_{kind}",
-            [*types, *further],
-            [*range(len(own)), *further_places, *captured],
-            types if kind == "vjp" else (),
-        )
+        own_places = [*range(len(own)), *further_places, *captured]
+        # a rule has no gradients of what only the other one captured
+        missing = types[len(sub.function.results) :] if kind == "vjp" else ()
+        every = [*types, *further]
+        return with_parameters(sub.function, every, own_places, f"{name}_{kind}", missing)
 
     names = [*paths, *map(_name_of, operands[-len(places) or len(own) :])]
     arguments = own[: len(own) - len(body.captured)]
@@ -67,7 +64,7 @@ def attributes_of(
     floats = {places[value] for value in unknown if value.type.dtype.is_float}
     if vjp is None and jvp is None:
         floats = set(range(len(operands)))
-    value = _with_parameters(body.function, name, types, range(len(own)))
+    value = with_parameters(body.function, types, range(len(own)))
     return {
         "operands": operands,
         "name": name,
@@ -114,21 +111,3 @@ def _name_of(value: Value) -> str:
             if position < len(names):
                 return names[position]
         return f"a value of type {value.type}"
-
-
-def _with_parameters(
-    function: Function,
-    name: str,
-    types: Sequence[Type],
-    positions: Sequence[int],
-    gradients_of: Sequence[Type] = (),
-) -> Function:
-    """Return the function with parameters of these types; its own are at ``positions``.
-
-    ``gradients_of``: the results are filled up with zeros to one of each of these types.
-    """
-    with Builder() as builder:
-        params = [builder.param(i, type_) for i, type_ in enumerate(types)]
-        results = list(builder.inline(function, [params[i] for i in positions]))
-        results += [zeros.zeros(type_) for type_ in gradients_of[len(results) :]]
-        return builder.function(name, params, results, location=function.location)

@@ -12,6 +12,7 @@ from gradc.autodiff.open_calls import OpenCalls
 from gradc.autodiff.transpose import forward_of, reverse_of
 from gradc.tracing import trace
 from gradc_ir.core.graph import Function, Node
+from gradc_ir.core.op import Attributes
 from gradc_ir.core.types import Type
 from gradc_ir.errors import GradcError, RuleError
 from gradc_ir.interpreter.interpret import interpret, numbers, watched
@@ -35,7 +36,7 @@ class _Made(NamedTuple):
     given: tuple[str, ...]
 
 
-def check_rules(attributes: Mapping[str, Any]) -> None:
+def check_rules(attributes: Attributes) -> None:
     """Check the rules of a ``call`` node at random points.
 
     Raises RuleError when they differ, and when the value is finite at no point that was tried.
@@ -75,7 +76,7 @@ def _leaves(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Arrays:
     return [np.asarray(leaf) for leaf in leaves if isinstance(leaf, numbers)]
 
 
-def _made(attributes: Mapping[str, Any]) -> _Made:
+def _made(attributes: Attributes) -> _Made:
     body: Function = OpenCalls()(attributes["body"])
     unknown = attributes["constants"] or [""] * len(body.params)
     floats = [type_.dtype.is_float for type_ in body.param_types]

@@ -29,7 +29,7 @@ from gradc.tracing.core.views import Returned
 from gradc.tracing.record.debug_print import refuse_prints
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.core.sizes import Size
+from gradc_ir.core.sizes import Shape
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import GradientArityError, RuleError, ShapeError, TraceError
 
@@ -309,7 +309,7 @@ class TracedCall:
 _NOTHING = object()
 
 
-def _summed_to(value: Value, shape: tuple[Size, ...]) -> Value:
+def _summed_to(value: Value, shape: Shape) -> Value:
     """Return the sum over the axes along which a ufunc broadcast an argument of this shape."""
     more = value.type.rank - len(shape)
     if more < 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gradc.autodiff.cotangents.masks import Partial
+from gradc.autodiff.cotangents.masks import Partials
 from gradc.autodiff.table import partials
 from gradc_ir import build, ops
 from gradc_ir.core.graph import Value
@@ -14,7 +14,7 @@ from gradc_ir.interpreter import composed
 
 
 @partials(ops.log_mixture)
-def log_mixture(out: Value, x: Value, y: Value, t: Value) -> list[Partial]:
+def log_mixture(out: Value, x: Value, y: Value, t: Value) -> Partials:
     """log(t * exp(x) + (1 - t) * exp(y)): shares of a sum without its larger exponential."""
     found = composed.mixture(x, y, t)
     first = build.select(found.above, found.least, found.most)
@@ -29,7 +29,7 @@ def log_mixture(out: Value, x: Value, y: Value, t: Value) -> list[Partial]:
 
 
 @partials(ops.coth_sum)
-def coth_sum(out: Value, x: Value, y: Value, t: Value) -> list[Partial]:
+def coth_sum(out: Value, x: Value, y: Value, t: Value) -> Partials:
     """t * (coth(x * t / 2) + coth(y * t / 2)) / 2, of which each operand has its own term."""
     # as numbers of their own, of which functions are told from what they are multiplied with
     p, q = build.fence(0.5 * x * t), build.fence(0.5 * y * t)
@@ -71,13 +71,13 @@ def coth_sum(out: Value, x: Value, y: Value, t: Value) -> list[Partial]:
 
 
 @partials(ops.log_poch)
-def log_poch(out: Value, x: Value, m: Value) -> list[Partial]:
+def log_poch(out: Value, x: Value, m: Value) -> Partials:
     """lgamma(x + m) - lgamma(x)."""
     return [lambda: build.digamma_difference(x, m), lambda: build.digamma(x + m)]
 
 
 @partials(ops.digamma_difference)
-def digamma_difference(out: Value, x: Value, m: Value) -> list[Partial]:
+def digamma_difference(out: Value, x: Value, m: Value) -> Partials:
     """digamma(x + m) - digamma(x)."""
     slope = build.zeta(2, x + m)
     return [lambda: slope - build.zeta(2, x), lambda: slope]
@@ -96,7 +96,7 @@ _SLOPE = (
 
 
 @partials(ops.geometric_sum)
-def geometric_sum(out: Value, x: Value, y: Value) -> list[Partial]:
+def geometric_sum(out: Value, x: Value, y: Value) -> Partials:
     """((1 + x)**y - 1) / x: the sum times its relative slopes, which are moderate."""
     x, y = build.fence(x), build.fence(y)
     found = composed.growth(x, y, build.fence)
@@ -139,7 +139,7 @@ def geometric_sum(out: Value, x: Value, y: Value) -> list[Partial]:
 @partials(ops.power_mean)
 def power_mean(
     out: Value, x: Value, y: Value, exponent: Value, weight: Value, total: Value
-) -> list[Partial]:
+) -> Partials:
     """The mean times shares of the sum over x and y, and times divergences from the weights."""
     x, y, exponent = (build.fence(operand) for operand in (x, y, exponent))
     operands = x, y, exponent, weight, total

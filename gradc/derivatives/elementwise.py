@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradc.autodiff.cotangents.masks import Partial, Under
+from gradc.autodiff.cotangents.masks import Partial, Partials, Under
 from gradc.autodiff.squares import where_squares_vanish
 from gradc.autodiff.table import nondifferentiable, partials, transpose, zero_derivative
 from gradc.autodiff.zeros import is_number
@@ -20,31 +20,31 @@ TWO_OVER_ROOT_PI = 1.1283791670955126
 
 
 @partials(ops.neg)
-def neg(out: Value, x: Value) -> list[Partial]:
+def neg(out: Value, x: Value) -> Partials:
     """-x."""
     return [-1]
 
 
 @partials(ops.add)
-def add(out: Value, x: Value, y: Value) -> list[Partial]:
+def add(out: Value, x: Value, y: Value) -> Partials:
     """x + y."""
     return [1, 1]
 
 
 @partials(ops.sub)
-def sub(out: Value, x: Value, y: Value) -> list[Partial]:
+def sub(out: Value, x: Value, y: Value) -> Partials:
     """x - y."""
     return [1, -1]
 
 
 @partials(ops.mul)
-def mul(out: Value, x: Value, y: Value) -> list[Partial]:
+def mul(out: Value, x: Value, y: Value) -> Partials:
     """x * y."""
     return [y, x]
 
 
 @partials(ops.div)
-def div(out: Value, x: Value, y: Value) -> list[Partial]:
+def div(out: Value, x: Value, y: Value) -> Partials:
     """x / y."""
     return [lambda: 1 / y, lambda: -(out / y)]
 
@@ -53,13 +53,13 @@ nondifferentiable(ops.floor_divide, why="is piecewise constant")
 
 
 @partials(ops.remainder)
-def remainder(out: Value, x: Value, y: Value) -> list[Partial]:
+def remainder(out: Value, x: Value, y: Value) -> Partials:
     """x - y * floor(x / y), between its jumps."""
     return [1, lambda: -build.stop_gradient(build.floor_divide(x, y))]
 
 
 @partials(ops.power)
-def power(out: Value, x: Value, y: Value) -> list[Partial]:
+def power(out: Value, x: Value, y: Value) -> Partials:
     """x ** y; 0 ** y has the slope of a polynomial for y = 0, 1, 2 …, and none in y for y > 0."""
 
     def base() -> Partial:
@@ -80,7 +80,7 @@ def power(out: Value, x: Value, y: Value) -> list[Partial]:
 
 
 @partials(ops.abs)
-def abs(out: Value, x: Value) -> list[Partial]:
+def abs(out: Value, x: Value) -> Partials:
     """|x|, with slope 0 at 0."""
     return [lambda: build.sign(x)]
 
@@ -92,18 +92,18 @@ nondifferentiable(ops.floor, why="is piecewise constant")
 
 
 @partials(ops.maximum)
-def maximum(out: Value, x: Value, y: Value) -> list[Partial]:
+def maximum(out: Value, x: Value, y: Value) -> Partials:
     """max(x, y): the larger has slope 1, equal ones 1/2 each."""
     return _extremum(out, build.lt(x, y), build.lt(y, x), build.eq(x, y))
 
 
 @partials(ops.minimum)
-def minimum(out: Value, x: Value, y: Value) -> list[Partial]:
+def minimum(out: Value, x: Value, y: Value) -> Partials:
     """min(x, y): the smaller has slope 1, equal ones 1/2 each."""
     return _extremum(out, build.lt(y, x), build.lt(x, y), build.eq(x, y))
 
 
-def _extremum(out: Value, second: Value, first: Value, tie: Value) -> list[Partial]:
+def _extremum(out: Value, second: Value, first: Value, tie: Value) -> Partials:
     """Each operand's share, where not the other one wins; so a nan is shared too, not dropped."""
 
     def share() -> Value:
@@ -116,7 +116,7 @@ def _extremum(out: Value, second: Value, first: Value, tie: Value) -> list[Parti
 
 
 @partials(ops.sqrt)
-def sqrt(out: Value, x: Value) -> list[Partial]:
+def sqrt(out: Value, x: Value) -> Partials:
     """The square root; where squares are summed to zero the slope of the norm is zero."""
     partial = 0.5 / out
     zero = where_squares_vanish(x)
@@ -124,61 +124,61 @@ def sqrt(out: Value, x: Value) -> list[Partial]:
 
 
 @partials(ops.exp)
-def exp(out: Value, x: Value) -> list[Partial]:
+def exp(out: Value, x: Value) -> Partials:
     """e to the power x."""
     return [out]
 
 
 @partials(ops.exp_product)
-def exp_product(out: Value, x: Value, y: Value) -> list[Partial]:
+def exp_product(out: Value, x: Value, y: Value) -> Partials:
     """exp(x * y)."""
     return [lambda: out * y, lambda: out * x]
 
 
 @partials(ops.expm1)
-def expm1(out: Value, x: Value) -> list[Partial]:
+def expm1(out: Value, x: Value) -> Partials:
     """exp(x) - 1; not out + 1, which loses every digit for x far below 0."""
     return [build.exp(x)]
 
 
 @partials(ops.log)
-def log(out: Value, x: Value) -> list[Partial]:
+def log(out: Value, x: Value) -> Partials:
     """The natural logarithm."""
     return [1 / x]
 
 
 @partials(ops.log1p)
-def log1p(out: Value, x: Value) -> list[Partial]:
+def log1p(out: Value, x: Value) -> Partials:
     """log(1 + x)."""
     return [1 / (1 + x)]
 
 
 @partials(ops.exp2)
-def exp2(out: Value, x: Value) -> list[Partial]:
+def exp2(out: Value, x: Value) -> Partials:
     """2 to the power x."""
     return [out * LOG_TWO]
 
 
 @partials(ops.log2)
-def log2(out: Value, x: Value) -> list[Partial]:
+def log2(out: Value, x: Value) -> Partials:
     """The logarithm to base 2."""
     return [OVER_LOG_TWO / x]
 
 
 @partials(ops.log10)
-def log10(out: Value, x: Value) -> list[Partial]:
+def log10(out: Value, x: Value) -> Partials:
     """The logarithm to base 10."""
     return [OVER_LOG_TEN / x]
 
 
 @partials(ops.cbrt)
-def cbrt(out: Value, x: Value) -> list[Partial]:
+def cbrt(out: Value, x: Value) -> Partials:
     """The cube root; not through out * out, which underflows before its inverse overflows."""
     return [1 / 3 / out / out]
 
 
 @partials(ops.hypot)
-def hypot(out: Value, x: Value, y: Value) -> list[Partial]:
+def hypot(out: Value, x: Value, y: Value) -> Partials:
     """The length of (x, y), with slope 0 at the origin."""
     origin = build.eq(out, 0)
     return [
@@ -188,7 +188,7 @@ def hypot(out: Value, x: Value, y: Value) -> list[Partial]:
 
 
 @partials(ops.direction_cosine)
-def direction_cosine(out: Value, x: Value, y: Value) -> list[Partial]:
+def direction_cosine(out: Value, x: Value, y: Value) -> Partials:
     """x / hypot(x, y); not 1 / hypot less what the slope of hypot takes off, which cancels."""
     sine = build.direction_cosine(y, x)
     slope = sine / build.hypot(x, y)
@@ -196,91 +196,91 @@ def direction_cosine(out: Value, x: Value, y: Value) -> list[Partial]:
 
 
 @partials(ops.sin)
-def sin(out: Value, x: Value) -> list[Partial]:
+def sin(out: Value, x: Value) -> Partials:
     """The sine."""
     return [build.cos(x)]
 
 
 @partials(ops.cos)
-def cos(out: Value, x: Value) -> list[Partial]:
+def cos(out: Value, x: Value) -> Partials:
     """The cosine."""
     return [-build.sin(x)]
 
 
 @partials(ops.tan)
-def tan(out: Value, x: Value) -> list[Partial]:
+def tan(out: Value, x: Value) -> Partials:
     """The tangent."""
     return [1 + out * out]
 
 
 @partials(ops.tanh)
-def tanh(out: Value, x: Value) -> list[Partial]:
+def tanh(out: Value, x: Value) -> Partials:
     """The hyperbolic tangent; not 1 - out * out, which is 0 from |x| = 19 on."""
     return [4 * build.sigmoid_derivative(2 * x)]
 
 
 @partials(ops.sinh)
-def sinh(out: Value, x: Value) -> list[Partial]:
+def sinh(out: Value, x: Value) -> Partials:
     """The hyperbolic sine."""
     return [build.cosh(x)]
 
 
 @partials(ops.cosh)
-def cosh(out: Value, x: Value) -> list[Partial]:
+def cosh(out: Value, x: Value) -> Partials:
     """The hyperbolic cosine."""
     return [build.sinh(x)]
 
 
 @partials(ops.arcsin)
-def arcsin(out: Value, x: Value) -> list[Partial]:
+def arcsin(out: Value, x: Value) -> Partials:
     """1 / sqrt(1 - x * x), where 1 - x is exact near 1."""
     return [1 / build.sqrt((1 - x) * (1 + x))]
 
 
 @partials(ops.arccos)
-def arccos(out: Value, x: Value) -> list[Partial]:
+def arccos(out: Value, x: Value) -> Partials:
     """-1 / sqrt(1 - x * x), where 1 - x is exact near 1."""
     return [-1 / build.sqrt((1 - x) * (1 + x))]
 
 
 @partials(ops.arctan)
-def arctan(out: Value, x: Value) -> list[Partial]:
+def arctan(out: Value, x: Value) -> Partials:
     """1 / (1 + x * x)."""
     return [1 / (1 + x * x)]
 
 
 @partials(ops.arcsinh)
-def arcsinh(out: Value, x: Value) -> list[Partial]:
+def arcsinh(out: Value, x: Value) -> Partials:
     """1 / sqrt(1 + x * x), whose square may overflow."""
     return [1 / build.hypot(1, x)]
 
 
 @partials(ops.arccosh)
-def arccosh(out: Value, x: Value) -> list[Partial]:
+def arccosh(out: Value, x: Value) -> Partials:
     """1 / sqrt(x * x - 1), whose square may overflow or cancel."""
     return [1 / (build.sqrt(x - 1) * build.sqrt(x + 1))]
 
 
 @partials(ops.arctanh)
-def arctanh(out: Value, x: Value) -> list[Partial]:
+def arctanh(out: Value, x: Value) -> Partials:
     """1 / (1 - x * x), where 1 - x is exact near 1."""
     return [1 / ((1 - x) * (1 + x))]
 
 
 @partials(ops.erf)
-def erf(out: Value, x: Value) -> list[Partial]:
+def erf(out: Value, x: Value) -> Partials:
     """2 / sqrt(pi) * exp(-x * x)."""
     return [TWO_OVER_ROOT_PI * build.exp(-(x * x))]
 
 
 @partials(ops.erfc)
-def erfc(out: Value, x: Value) -> list[Partial]:
+def erfc(out: Value, x: Value) -> Partials:
     """-2 / sqrt(pi) * exp(-x * x)."""
     return [-TWO_OVER_ROOT_PI * build.exp(-(x * x))]
 
 
 @partials(ops.arctan2)
-def arctan2(out: Value, y: Value, x: Value) -> list[Partial]:
+def arctan2(out: Value, y: Value, x: Value) -> Partials:
     """The angle of the point (y, x), whose squared distance may overflow: so scale first."""
     # the derivative does not depend on the scale, so nothing flows through it
     scale = build.stop_gradient(build.maximum(build.abs(y), build.abs(x)))
@@ -298,25 +298,25 @@ def arctan2(out: Value, y: Value, x: Value) -> list[Partial]:
 
 
 @partials(ops.softplus)
-def softplus(out: Value, x: Value) -> list[Partial]:
+def softplus(out: Value, x: Value) -> Partials:
     """log(1 + exp(x))."""
     return [build.sigmoid(x)]
 
 
 @partials(ops.sigmoid)
-def sigmoid(out: Value, x: Value) -> list[Partial]:
+def sigmoid(out: Value, x: Value) -> Partials:
     """1 / (1 + exp(-x)); not out * (1 - out), which is 0 from x = 37 on."""
     return [build.sigmoid_derivative(x)]
 
 
 @partials(ops.sigmoid_derivative)
-def sigmoid_derivative(out: Value, x: Value) -> list[Partial]:
+def sigmoid_derivative(out: Value, x: Value) -> Partials:
     """exp(x) / (1 + exp(x))**2; not its product with 1 - 2 * sigmoid(x), which cancels near 0."""
     return [-(out * build.tanh(0.5 * x))]
 
 
 @partials(ops.logaddexp)
-def logaddexp(out: Value, x: Value, y: Value) -> list[Partial]:
+def logaddexp(out: Value, x: Value, y: Value) -> Partials:
     """log(exp(x) + exp(y)); two equal infinities have slope 1/2 each."""
     infinite = build.logical_and(build.eq(x, y), build.eq(build.abs(x), float("inf")))
     distance = build.select(infinite, 0, x - y)
@@ -324,7 +324,7 @@ def logaddexp(out: Value, x: Value, y: Value) -> list[Partial]:
 
 
 @partials(ops.log1mexp)
-def log1mexp(out: Value, x: Value) -> list[Partial]:
+def log1mexp(out: Value, x: Value) -> Partials:
     """log(1 - exp(x)); neither factor overflows for negative x, nor do their derivatives."""
     return [build.exp(x) / build.expm1(x)]
 
@@ -339,7 +339,7 @@ zero_derivative(
 
 
 @partials(ops.select)
-def select(out: Value, condition: Value, x: Value, y: Value) -> list[Partial]:
+def select(out: Value, condition: Value, x: Value, y: Value) -> Partials:
     """x or y; the derivative of the one not chosen is not read either."""
     return [None, Under(condition, 1), Under(condition, 1, holds=False)]
 
@@ -350,13 +350,13 @@ zero_derivative(ops.stop_gradient, why="is a constant for differentiation: that 
 
 
 @partials(ops.exactly)
-def exactly(out: Value, x: Value) -> list[Partial]:
+def exactly(out: Value, x: Value) -> Partials:
     """x itself."""
     return [1]
 
 
 @partials(ops.fence)
-def fence(out: Value, x: Value) -> list[Partial]:
+def fence(out: Value, x: Value) -> Partials:
     """x itself."""
     return [1]
 

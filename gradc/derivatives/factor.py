@@ -17,14 +17,14 @@ import functools
 from collections.abc import Callable
 from typing import TypeAlias
 
-from gradc.autodiff.cotangents.masks import Cotangent, Mask
+from gradc.autodiff.cotangents.masks import Cotangent, Mask, plain
 from gradc.autodiff.table import Cotangents, Site, Tangents, forward_rule, reverse_rule
 from gradc.autodiff.zeros import solid
 from gradc_ir import build, ops
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
 from gradc_ir.core.op import Op
-from gradc_ir.core.sizes import Size
+from gradc_ir.core.sizes import Shape
 from gradc_ir.core.types import DType
 from gradc_ir.graphs.matrices import (
     along_columns,
@@ -66,7 +66,7 @@ def _reverse(op: Op) -> Callable[[_PlainRule], _PlainRule]:
 
     def declare(rule: _PlainRule) -> _PlainRule:
         def reverse(site: Site, cotangents: Cotangents) -> Cotangents:
-            found = rule(site, [None if c is None else c.solid() for c in cotangents])
+            found = rule(site, plain(cotangents))
             return [None if value is None else _masked(value, cotangents) for value in found]
 
         reverse_rule(op)(reverse)
@@ -168,7 +168,7 @@ def _completed(factors: Value) -> tuple[Value, Value]:
     return below, above
 
 
-def _padded(x: Value, shape: tuple[Size, ...]) -> Value:
+def _padded(x: Value, shape: Shape) -> Value:
     return build.pad(x, (0,) * len(shape), shape, (1,) * len(shape))
 
 

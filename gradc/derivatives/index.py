@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 from gradc.autodiff.cotangents.masks import Cotangent
 from gradc.autodiff.cotangents.reads import Read, distinct
-from gradc.autodiff.table import masked_transpose
+from gradc.autodiff.table import Cotangents, masked_transpose
 from gradc_ir import build, ops
 from gradc_ir.core.builder import active
 from gradc_ir.core.graph import Value
-from gradc_ir.core.types import DType
+from gradc_ir.core.types import Axes, DType
 
 
 @masked_transpose(ops.gather)
 def gather(
-    cotangent: Cotangent, x: Value, *indices: Value, wanted: Sequence[bool], axes: tuple[int, ...]
-) -> list[Cotangent | None]:
+    cotangent: Cotangent, x: Value, *indices: Value, wanted: Sequence[bool], axes: Axes
+) -> Cotangents:
     """Reading: add each cotangent where its element was read. Reverse mode adds to sums itself."""
     read = Read(cotangent, indices, axes, active().here)
     return [read.added_to(None, x), *(None for _ in indices)]
@@ -29,8 +29,8 @@ def scatter_set(
     part: Value,
     *indices: Value,
     wanted: Sequence[bool],
-    axes: tuple[int, ...],
-) -> list[Cotangent | None]:
+    axes: Axes,
+) -> Cotangents:
     """Writing: the part has the cotangents of what it wrote last, x those of what was left."""
 
     def without(value: Value) -> Value:
@@ -46,7 +46,7 @@ def scatter_set(
     return [kept, written, *(None for _ in indices)]
 
 
-def _wrote_last(x: Value, part: Value, indices: Sequence[Value], axes: tuple[int, ...]) -> Value:
+def _wrote_last(x: Value, part: Value, indices: Sequence[Value], axes: Axes) -> Value:
     """Return whether each element of the part is the last one written to its place."""
     shape = indices[0].type.shape
     count = indices[0].type.count
@@ -64,8 +64,8 @@ def scatter_add(
     part: Value,
     *indices: Value,
     wanted: Sequence[bool],
-    axes: tuple[int, ...],
-) -> list[Cotangent | None]:
+    axes: Axes,
+) -> Cotangents:
     """Adding: x keeps its cotangents, the part reads them."""
     added = cotangent.moved(lambda value: build.gather(value, indices, axes))
     return [cotangent, added if wanted[1] else None, *(None for _ in indices)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc.autodiff.cotangents.masks import Cotangent
-from gradc.autodiff.table import masked_transpose
+from gradc.autodiff.table import Cotangents, masked_transpose
 from gradc_ir import build, ops
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
@@ -15,7 +15,7 @@ from gradc_ir.ops.linalg import Condition, condition_of, parse_spec, print_spec
 @masked_transpose(ops.contract)
 def contract(
     cotangent: Cotangent, x: Value, y: Value, *, wanted: Sequence[bool], spec: str
-) -> list[Cotangent | None]:
+) -> Cotangents:
     """The contraction of the cotangent with the other operand."""
     left, right, result = parse_spec(spec)
     counts = condition_of(spec)

@@ -24,7 +24,7 @@ zero_derivative(ops.argsort, why="is a list of places, which have no tangent")
 @masked_transpose(ops.cumsum, sums=True)
 def cumsum(
     cotangent: Cotangent, x: Value, *, wanted: Sequence[bool], axis: int, reverse: bool
-) -> list[Cotangent | None]:
+) -> Cotangents:
     """Running sums: an element is in its own sum and all later ones, so run the other way."""
     mask = cotangent.mask and cotangent.mask.moved(lambda bits: _once(bits, axis, not reverse))
     return [Cotangent(build.cumsum(cotangent.solid(), axis, not reverse), mask)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradc.autodiff.cotangents.masks import Cotangent, Partial
+from gradc.autodiff.cotangents.masks import Cotangent, Partials
 from gradc.autodiff.table import (
     Cotangents,
     Site,
@@ -18,21 +18,22 @@ from gradc_ir import build, ops
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
 from gradc_ir.core.op import Op
+from gradc_ir.core.types import Axes
 
 
 @transpose(ops.reduce_sum)
-def reduce_sum(cotangent: Value, x: Value, *, axes: tuple[int, ...]) -> Value:
+def reduce_sum(cotangent: Value, x: Value, *, axes: Axes) -> Value:
     """The sum: every element has the sum's cotangent."""
     return unreduced(x, axes)(cotangent)
 
 
 @partials(ops.reduce_prod)
-def reduce_prod(out: Value, x: Value, *, axes: tuple[int, ...]) -> list[Partial]:
+def reduce_prod(out: Value, x: Value, *, axes: Axes) -> Partials:
     """The product: the product of the other elements, without division, so right with zeros."""
     return [lambda: _product_of_others(x, axes)]
 
 
-def _product_of_others(x: Value, axes: tuple[int, ...]) -> Value:
+def _product_of_others(x: Value, axes: Axes) -> Value:
     """Products of all before times products of all after, each by one recurrence."""
     if len(axes) == 1:
         return _before(x, axes[0], reverse=False) * _before(x, axes[0], reverse=True)
@@ -94,7 +95,7 @@ _extremum(ops.reduce_min, beaten="above")
 
 
 @partials(ops.logsumexp)
-def logsumexp(out: Value, x: Value, *, axes: tuple[int, ...]) -> list[Partial]:
+def logsumexp(out: Value, x: Value, *, axes: Axes) -> Partials:
     """log(sum(exp(x))): softmax, made of the nodes that the op itself expands to."""
     largest = build.reduce_max(x, axes)
     finite = build.select(build.lt(build.abs(largest), float("inf")), largest, 0)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc.autodiff.cotangents.masks import Cotangent
-from gradc.autodiff.table import masked_transpose, transpose, zero_derivative
+from gradc.autodiff.table import Cotangents, masked_transpose, transpose, zero_derivative
 from gradc_ir import build, ops
 from gradc_ir.core.graph import Value
-from gradc_ir.core.sizes import Size
+from gradc_ir.core.sizes import Shape, Size
+from gradc_ir.core.types import Axes
 
 zero_derivative(ops.param, why="is where differentiation starts")
 zero_derivative(ops.constant, ops.iota, ops.size, why="is a constant")
@@ -20,21 +21,21 @@ def broadcast(
     x: Value,
     *,
     wanted: Sequence[bool],
-    shape: tuple[Size, ...],
-    axes: tuple[int, ...],
-) -> list[Cotangent]:
+    shape: Shape,
+    axes: Axes,
+) -> Cotangents:
     """Repetition: the sum over the repeats."""
     return [cotangent.summed(tuple(axis for axis in range(len(shape)) if axis not in axes))]
 
 
 @transpose(ops.reshape)
-def reshape(cotangent: Value, x: Value, *, shape: tuple[Size, ...]) -> Value:
+def reshape(cotangent: Value, x: Value, *, shape: Shape) -> Value:
     """Another shape: the shape it had."""
     return build.reshape(cotangent, x.type.shape)
 
 
 @transpose(ops.transpose)
-def permute(cotangent: Value, x: Value, *, permutation: tuple[int, ...]) -> Value:
+def permute(cotangent: Value, x: Value, *, permutation: Axes) -> Value:
     """Permuted axes: the inverse permutation."""
     return build.transpose(cotangent, tuple(map(permutation.index, range(len(permutation)))))
 
@@ -56,8 +57,8 @@ def slice(
     cotangent: Value,
     x: Value,
     *,
-    starts: tuple[Size, ...],
-    shape: tuple[Size, ...],
+    starts: Shape,
+    shape: Shape,
     steps: tuple[int, ...],
 ) -> Value:
     """A window: the window among zeros. Reverse mode joins many windows of one x itself."""
@@ -69,8 +70,8 @@ def pad(
     cotangent: Value,
     x: Value,
     *,
-    starts: tuple[Size, ...],
-    shape: tuple[Size, ...],
+    starts: Shape,
+    shape: Shape,
     steps: tuple[int, ...],
 ) -> Value:
     """A window among zeros: the window."""
@@ -84,9 +85,9 @@ def set_slice(
     part: Value,
     *,
     wanted: Sequence[bool],
-    starts: tuple[Size, ...],
+    starts: Shape,
     steps: tuple[int, ...],
-) -> list[Cotangent | None]:
+) -> Cotangents:
     """A replaced window: the window, and what is left without it."""
 
     def without(value: Value) -> Value:

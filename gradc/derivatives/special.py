@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from gradc.autodiff.cotangents.masks import Partial
+from gradc.autodiff.cotangents.masks import Partials
 from gradc.autodiff.table import partials
 from gradc.autodiff.zeros import is_number
 from gradc_ir import build, ops
@@ -23,19 +23,19 @@ _PARAMETER = "is differentiated in its last operand; for this one no accurate fo
 
 
 @partials(ops.lgamma)
-def lgamma(out: Value, x: Value) -> list[Partial]:
+def lgamma(out: Value, x: Value) -> Partials:
     """log |gamma(x)|."""
     return [build.digamma(x)]
 
 
 @partials(ops.gamma)
-def gamma(out: Value, x: Value) -> list[Partial]:
+def gamma(out: Value, x: Value) -> Partials:
     """The gamma function."""
     return [out * build.digamma(x)]
 
 
 @partials(ops.rgamma)
-def rgamma(out: Value, x: Value) -> list[Partial]:
+def rgamma(out: Value, x: Value) -> Partials:
     """1 / gamma(x); left of 1/2 by reflection, because digamma has poles at the zeros."""
     left = build.lt(x, 0.5)
     mirrored = build.select(left, 1 - x, x)
@@ -55,7 +55,7 @@ def _sine_and_cosine(x: Value) -> tuple[Value, Value]:
 
 
 @partials(ops.digamma)
-def digamma(out: Value, x: Value) -> list[Partial]:
+def digamma(out: Value, x: Value) -> Partials:
     """The trigamma function; of negative numbers by reflection, since its series starts there."""
     left = build.lt(x, 0)
     right = build.zeta(2, build.select(left, 1 - x, x))
@@ -65,7 +65,7 @@ def digamma(out: Value, x: Value) -> list[Partial]:
 
 
 @partials(ops.zeta, refused={0: "is differentiated in q; for s no accurate formula is known"})
-def zeta(out: Value, s: Value, q: Value) -> list[Partial]:
+def zeta(out: Value, s: Value, q: Value) -> Partials:
     """The sum of (q + k) ** -s."""
     return [None, -s * build.zeta(_moved(s, 1), q)]
 
@@ -77,7 +77,7 @@ def _moved(order: Value, by: int) -> Value:
 
 
 @partials(ops.beta)
-def beta(out: Value, a: Value, b: Value) -> list[Partial]:
+def beta(out: Value, a: Value, b: Value) -> Partials:
     """gamma(a) gamma(b) / gamma(a + b)."""
     return [
         lambda: out * -build.digamma_difference(a, b),
@@ -86,7 +86,7 @@ def beta(out: Value, a: Value, b: Value) -> list[Partial]:
 
 
 @partials(ops.betaln)
-def betaln(out: Value, a: Value, b: Value) -> list[Partial]:
+def betaln(out: Value, a: Value, b: Value) -> Partials:
     """log |beta(a, b)|."""
     return [
         lambda: -build.digamma_difference(a, b),
@@ -95,7 +95,7 @@ def betaln(out: Value, a: Value, b: Value) -> list[Partial]:
 
 
 @partials(ops.binom)
-def binom(out: Value, n: Value, k: Value) -> list[Partial]:
+def binom(out: Value, n: Value, k: Value) -> Partials:
     """gamma(n + 1) / (gamma(k + 1) gamma(n - k + 1))."""
     rest = build.digamma(n - k + 1)
     return [
@@ -105,7 +105,7 @@ def binom(out: Value, n: Value, k: Value) -> list[Partial]:
 
 
 @partials(ops.poch)
-def poch(out: Value, x: Value, m: Value) -> list[Partial]:
+def poch(out: Value, x: Value, m: Value) -> Partials:
     """gamma(x + m) / gamma(x)."""
     return [
         lambda: out * build.digamma_difference(x, m),
@@ -140,11 +140,11 @@ def _distribution(op: Op, inverse: Op, log_density: Callable[..., Value], sign: 
     refused = dict.fromkeys(range((op.operands or 0) - 1), _PARAMETER)
 
     @partials(op, refused=refused)
-    def density(out: Value, *operands: Value) -> list[Partial]:
+    def density(out: Value, *operands: Value) -> Partials:
         return [*(None for _ in refused), lambda: signed(log_density(*operands))]
 
     @partials(inverse, refused=refused)
-    def over_density(out: Value, *operands: Value) -> list[Partial]:
+    def over_density(out: Value, *operands: Value) -> Partials:
         return [*(None for _ in refused), lambda: signed(-log_density(*operands[:-1], out))]
 
     def signed(logarithm: Value) -> Value:
@@ -164,7 +164,7 @@ _FAR, _TERMS = 8.0, 20
 
 
 @partials(ops.erfcx)
-def erfcx(out: Value, x: Value) -> list[Partial]:
+def erfcx(out: Value, x: Value) -> Partials:
     """2 x erfcx(x) - 2 / sqrt(pi), a difference of equal numbers for large x: there its series."""
     far = build.lt(_FAR, x)
     near = 2 * (x * out - 1 / ROOT_PI)
@@ -172,7 +172,7 @@ def erfcx(out: Value, x: Value) -> list[Partial]:
 
 
 @partials(ops.dawsn)
-def dawsn(out: Value, x: Value) -> list[Partial]:
+def dawsn(out: Value, x: Value) -> Partials:
     """1 - 2 x dawsn(x), a difference of equal numbers for large x: there its series."""
     far = build.lt(_FAR, build.abs(x))
     near = 1 - 2 * x * out
@@ -197,25 +197,25 @@ def _polynomial(coefficients: Sequence[float], x: Value) -> Value:
 
 
 @partials(ops.erfinv)
-def erfinv(out: Value, x: Value) -> list[Partial]:
+def erfinv(out: Value, x: Value) -> Partials:
     """One over the derivative of erf there."""
     return [ROOT_PI / 2 * build.exp(out * out)]
 
 
 @partials(ops.ndtri)
-def ndtri(out: Value, p: Value) -> list[Partial]:
+def ndtri(out: Value, p: Value) -> Partials:
     """One over the density of the normal distribution there."""
     return [ROOT_TWO_PI * build.exp(out * out / 2)]
 
 
 @partials(ops.ndtr)
-def ndtr(out: Value, x: Value) -> list[Partial]:
+def ndtr(out: Value, x: Value) -> Partials:
     """The density."""
     return [build.exp(-(x * x) / 2) / ROOT_TWO_PI]
 
 
 @partials(ops.log_ndtr)
-def log_ndtr(out: Value, x: Value) -> list[Partial]:
+def log_ndtr(out: Value, x: Value) -> Partials:
     """The density over the distribution function: on the left both are scaled by exp(x * x / 2)."""
     left = build.lt(x, 0)
     scaled = build.erfcx(build.select(left, -math.sqrt(0.5) * x, 0))
@@ -240,7 +240,7 @@ def _slope(op: Op, order: Value, x: Value, below: float, above: float) -> Value:
 
 def _bessel(op: Op, below: float, above: float) -> None:
     @partials(op, refused={0: _ORDER})
-    def slope(out: Value, order: Value, x: Value) -> list[Partial]:
+    def slope(out: Value, order: Value, x: Value) -> Partials:
         return [None, lambda: _slope(op, order, x, below, above)]
 
 
@@ -251,14 +251,14 @@ _bessel(ops.bessel_k, -0.5, -0.5)  # DLMF 10.29.1
 
 
 @partials(ops.bessel_i_scaled, refused={0: _ORDER})
-def bessel_i_scaled(out: Value, order: Value, x: Value) -> list[Partial]:
+def bessel_i_scaled(out: Value, order: Value, x: Value) -> Partials:
     """As of I, and exp(-|x|) has its derivative; about abs(x) roundings of the result are lost."""
     decay = build.sign(x) * out
     return [None, lambda: _slope(ops.bessel_i_scaled, order, x, 0.5, 0.5) - decay]
 
 
 @partials(ops.bessel_k_scaled, refused={0: _ORDER})
-def bessel_k_scaled(out: Value, order: Value, x: Value) -> list[Partial]:
+def bessel_k_scaled(out: Value, order: Value, x: Value) -> Partials:
     """As of K, and exp(x) has its derivative; about x roundings of the result are lost."""
     return [None, lambda: out + _slope(ops.bessel_k_scaled, order, x, -0.5, -0.5)]
 
@@ -267,7 +267,7 @@ def bessel_k_scaled(out: Value, order: Value, x: Value) -> list[Partial]:
 
 
 @partials(ops.spence)
-def spence(out: Value, x: Value) -> list[Partial]:
+def spence(out: Value, x: Value) -> Partials:
     """log(x) / (1 - x), near 1 by its series."""
     distance = 1 - x
     near = build.lt(build.abs(distance), 0.1)
@@ -288,32 +288,32 @@ def _difference(first: Value, second: Value, m: Value) -> Value:
 
 
 @partials(ops.ellipkm1)
-def ellipkm1(out: Value, x: Value) -> list[Partial]:
+def ellipkm1(out: Value, x: Value) -> Partials:
     """-(E(m) - x K(m)) / (2 m x) for m = 1 - x, DLMF 19.4.1, without a difference near m = 0."""
     m = 1 - x
     return [-(out - _difference(out, build.ellipe(m), m)) / (2 * x)]
 
 
 @partials(ops.ellipe)
-def ellipe(out: Value, m: Value) -> list[Partial]:
+def ellipe(out: Value, m: Value) -> Partials:
     """(E(m) - K(m)) / (2 m), DLMF 19.4.2."""
     return [-_difference(build.ellipkm1(1 - m), out, m) / 2]
 
 
 @partials(ops.expi)
-def expi(out: Value, x: Value) -> list[Partial]:
+def expi(out: Value, x: Value) -> Partials:
     """exp(x) / x."""
     return [build.exp(x) / x]
 
 
 @partials(ops.exp1)
-def exp1(out: Value, x: Value) -> list[Partial]:
+def exp1(out: Value, x: Value) -> Partials:
     """-exp(-x) / x."""
     return [-build.exp(-x) / x]
 
 
 @partials(ops.sine_integral)
-def sine_integral(out: Value, x: Value) -> list[Partial]:
+def sine_integral(out: Value, x: Value) -> Partials:
     """sin(x) / x, near 0 by its series."""
     near = build.lt(build.abs(x), 1)
     inside = build.select(near, x, 0)
@@ -323,18 +323,18 @@ def sine_integral(out: Value, x: Value) -> list[Partial]:
 
 
 @partials(ops.cosine_integral)
-def cosine_integral(out: Value, x: Value) -> list[Partial]:
+def cosine_integral(out: Value, x: Value) -> Partials:
     """cos(x) / x."""
     return [build.cos(x) / x]
 
 
 @partials(ops.fresnel_sine)
-def fresnel_sine(out: Value, x: Value) -> list[Partial]:
+def fresnel_sine(out: Value, x: Value) -> Partials:
     """sin(pi / 2 x * x)."""
     return [build.sin(math.pi / 2 * (x * x))]
 
 
 @partials(ops.fresnel_cosine)
-def fresnel_cosine(out: Value, x: Value) -> list[Partial]:
+def fresnel_cosine(out: Value, x: Value) -> Partials:
     """cos(pi / 2 x * x)."""
     return [build.cos(math.pi / 2 * (x * x))]

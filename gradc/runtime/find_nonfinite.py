@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from gradc.arguments.as_array import Array
-from gradc.runtime.provenance import Place, origin
+from gradc.runtime.provenance import Bad, Place, origin
 from gradc_ir.core import sizes
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.graph import Function, Node, Value
@@ -43,31 +43,26 @@ def interpret_finite(function: Function, arrays: Sequence[Array]) -> list[Array]
     symbols = bind_sizes(function.param_types, [np.shape(array) for array in arrays])
     symbols.setdefault(tape.NAME, tapes[0])
     for value in function.results:
-        if not _is_finite(values[value]):
-            raise _error(Place(function, values, value), symbols)
+        if _has_nan(values[value]) or _has_infinity(values[value]):
+            raise _error(Place(function, values, value, symbols))
     return found
 
 
-def _is_finite(array: Array) -> bool:
-    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
+def _has(kind: Callable[[Array], Array]) -> Bad:
+    return lambda array: array.dtype.kind == "f" and bool(kind(array).any())
 
 
-def _has_infinity(array: Array) -> bool:
-    return array.dtype.kind == "f" and bool(np.isinf(array).any())
+_has_nan, _has_infinity = _has(np.isnan), _has(np.isinf)
 
 
-def _has_nan(array: Array) -> bool:
-    return array.dtype.kind == "f" and bool(np.isnan(array).any())
-
-
-def _error(result: Place, symbols: Mapping[str, int]) -> NonFiniteError:
+def _error(result: Place) -> NonFiniteError:
     function = result.function
     bad = _has_nan if _has_nan(result.array) else _has_infinity
-    place = origin(result, bad, symbols)
+    place = origin(result, bad)
     further = list(place.steps)
     if bad is _has_nan:
         # an infinity before it, which nobody wrote, is where it all began
-        first = origin(place, _has_infinity, symbols)
+        first = origin(place, _has_infinity)
         written = any(operand.op.name == "constant" for operand in first.value.operands)
         spread = first.value.op.name in ("select", "broadcast")
         if first.value is not place.value and not (written and spread):
@@ -105,9 +100,8 @@ def _is_value(function: Function) -> bool:
 def _summary(value: Value, array: Array) -> str:
     """Return the type, the range of the finite elements, and how many are none of them."""
     finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
-    text = f"{value.type.dtype}[{','.join(map(str, array.shape))}]" if array.shape else ""
-    text = text or str(value.type.dtype)
-    parts = [text]
+    shape = f"[{','.join(map(str, array.shape))}]" if array.shape else ""
+    parts = [f"{value.type.dtype}{shape}"]
     if finite.size and array.ndim == 0:
         parts.append(str(array.item()))
     elif finite.size:

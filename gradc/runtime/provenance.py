@@ -27,18 +27,25 @@ class Place:
     function: the function, or the body.
     values: what its values were.
     value: the one.
+    symbols: the numbers of the sizes.
     step: of a body, the run it is of.
     """
 
     function: Function
     values: Mapping[Value, Array]
     value: Value
+    symbols: Mapping[str, int]
     step: Step | None = None
 
     @property
     def array(self) -> Array:
         """What the value was."""
         return self.values[self.value]
+
+    @property
+    def operands(self) -> list[Array]:
+        """What the operands of the op that made it were."""
+        return [self.values[operand] for operand in self.value.operands]
 
     @property
     def line(self) -> Location | None:
@@ -73,39 +80,41 @@ class Step:
         is_loop = self.user.value.op.name in _LOOPS
         return f"in {f'step {self.number} of ' if is_loop else ''}{self.user.text}"
 
-    def place(self, result: int, symbols: Mapping[str, int]) -> Place:
+    def place(self, result: int) -> Place:
         """Return a result of the body in this run."""
-        values = _values(self.body, self.given[self.number], symbols)
-        return Place(self.body, values, self.body.results[result], self)
+        body, symbols = self.body, self.user.symbols
+        values = dict(zip(body.params, self.given[self.number], strict=True))
+        with np.errstate(all="ignore"):
+            for node in body.body:
+                operands = [values[operand] for operand in node.operands]
+                values.update(zip(node.results, evaluate(node, operands, symbols)))
+        return Place(body, values, body.results[result], symbols, self)
 
-    def source(self, param: int, symbols: Mapping[str, int]) -> Place:
+    def source(self, param: int) -> Place:
         """Return what a parameter of the body was in this run: in the one before it, or outside."""
         carry = param - self.roles.consts
         if 0 <= carry < self.roles.carries and self.number:
-            return replace(self, number=self.number - 1).place(carry, symbols)
+            return replace(self, number=self.number - 1).place(carry)
         operand = self.user.value.operands[self.roles.first + param]
         return replace(self.user, value=operand)
 
 
-def origin(place: Place, bad: Bad, symbols: Mapping[str, int]) -> Place:
-    """Return the place in which what is ``bad`` about a value began.
-
-    ``symbols`` are the numbers of the sizes.
-    """
+def origin(place: Place, bad: Bad) -> Place:
+    """Return the place in which what is ``bad`` about a value began."""
     while True:
-        before = _before(place, bad, symbols)
+        before = _before(place, bad)
         if before is None:
             return place
         place = before
 
 
-def _before(place: Place, bad: Bad, symbols: Mapping[str, int]) -> Place | None:
+def _before(place: Place, bad: Bad) -> Place | None:
     node = place.value.node
     if node.op.name == "param":
         index = node.attributes["index"]
-        return None if place.step is None else place.step.source(index, symbols)
+        return None if place.step is None else place.step.source(index)
     if node.op.family == "control":
-        return _last_run(place, bad, symbols)
+        return _last_run(place, bad)
     for operand, seen in _looked_at(place):
         if operand.op.name != "constant" and bad(seen):
             return replace(place, value=operand)
@@ -114,8 +123,7 @@ def _before(place: Place, bad: Bad, symbols: Mapping[str, int]) -> Place | None:
 
 def _looked_at(place: Place) -> list[tuple[Value, Array]]:
     """Return the operands of a value, with the elements that it took of them."""
-    operands = place.value.operands
-    arrays = [place.values[operand] for operand in operands]
+    operands, arrays = place.value.operands, place.operands
     if place.value.op.name == "select":
         condition = arrays[0]
         return [(operands[1], arrays[1][condition]), (operands[2], arrays[2][~condition])]
@@ -125,19 +133,19 @@ def _looked_at(place: Place) -> list[tuple[Value, Array]]:
 # -- bodies ----------------------------------------------------------------------------------------
 
 
-def _last_run(place: Place, bad: Bad, symbols: Mapping[str, int]) -> Place:
+def _last_run(place: Place, bad: Bad) -> Place:
     """Return where a result of control flow came from: of a body, or an operand."""
     node, result = place.value.node, place.value.index
-    operands = [place.values[operand] for operand in node.operands]
+    operands = place.operands
     roles = Roles.of(node) or Roles((node.attributes["body"],), 0, len(operands))
     body = roles.bodies[-1 if node.op.name == "cond" and not operands[0] else 0]
-    given = _given(node, body, operands, symbols)
+    given = _given(place, body)
     if not given:
         return replace(place, value=node.operands[roles.first + roles.consts + result])
     number = len(given) - 1
     if node.op.name in _LOOPS and result >= roles.carries:
         number = _first_row(place, bad, len(given))
-    return Step(place, body, roles, given, number).place(result, symbols)
+    return Step(place, body, roles, given, number).place(result)
 
 
 def _first_row(place: Place, bad: Bad, count: int) -> int:
@@ -147,9 +155,7 @@ def _first_row(place: Place, bad: Bad, count: int) -> int:
     return next(i for i, row in enumerate(rows) if bad(place.array[row]))
 
 
-def _given(
-    node: Node, body: Function, operands: list[Array], symbols: Mapping[str, int]
-) -> list[list[Array]]:
+def _given(place: Place, body: Function) -> list[list[Array]]:
     """Return what a body was given at each step."""
     runs: list[list[Array]] = []
 
@@ -160,16 +166,5 @@ def _given(
             runs[-1] += results
 
     with watched(keep), np.errstate(all="ignore"):
-        evaluate(node, operands, symbols)
+        evaluate(place.value.node, place.operands, place.symbols)
     return runs if body.params else [[]]
-
-
-def _values(
-    body: Function, given: Sequence[Array], symbols: Mapping[str, int]
-) -> dict[Value, Array]:
-    values = dict(zip(body.params, given, strict=True))
-    with np.errstate(all="ignore"):
-        for node in body.body:
-            operands = [values[operand] for operand in node.operands]
-            values.update(zip(node.results, evaluate(node, operands, symbols)))
-    return values

@@ -28,7 +28,7 @@ from gradc.tracing import NeedsConcreteSize, Traced
 from gradc_ir import ops
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.graph import Function
-from gradc_ir.core.sizes import Size, evaluate, symbol, symbols
+from gradc_ir.core.sizes import Shape, Size, evaluate, symbol, symbols
 from gradc_ir.core.types import DType, Type, dtype_of
 from gradc_ir.core.walk import nested
 from gradc_ir.errors import ShapeError, TraceError
@@ -74,7 +74,7 @@ class Specialization:
     traced: Traced
     policies: PolicyPass | None
     executables: tuple[Executable, ...]
-    nonempty: tuple[Size, ...] = ()
+    nonempty: Shape = ()
 
     def arrays(self, leaves: Sequence[Array]) -> list[Array]:
         """Return the leaves followed by the hidden inputs, read now, for one call.
@@ -241,7 +241,7 @@ def _symbol_names() -> Iterator[str]:
         number += 1
 
 
-def nonempty_sizes(function: Function) -> tuple[Size, ...]:
+def nonempty_sizes(function: Function) -> Shape:
     """Return the symbolic sizes of the axes of which a largest or smallest element is taken.
 
     It does not exist when they are 0: such a call is traced by itself, and refused with its line.

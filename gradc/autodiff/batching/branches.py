@@ -13,6 +13,7 @@ from gradc.autodiff.batching.bodies import (
     spread_where,
 )
 from gradc.autodiff.batching.points import Mapped, Points, Rule
+from gradc.autodiff.parameters import parameters, with_parameters
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.graphs.control_flow import Roles
@@ -95,7 +96,7 @@ def _run_if_any(points: Points, body: Function, operands: list[Mapped]) -> Seque
 def _idle(branch: Body) -> Function:
     """Return what stands for a branch that no point takes."""
     with building() as builder:
-        params = [builder.param(i, type_) for i, type_ in enumerate(branch.function.param_types)]
+        params = parameters(branch.function.param_types)
         results = [
             build.full(type_.shape, 0, type_.dtype) if base is None else params[base]
             for type_, base in zip(branch.function.result_types, branch.bases)
@@ -136,7 +137,7 @@ def _call(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Mapped
 def _with_zeros_for_mask(points: Points, vjp: Function) -> Function:
     """Return a gradient function that also returns one for its first parameter, the mask."""
     with building() as builder:
-        params = [builder.param(i, type_) for i, type_ in enumerate(vjp.param_types)]
+        params = parameters(vjp.param_types)
         mask = mask_type(points)
         zeros = build.full(mask.shape, False, mask.dtype)
         results = [zeros, *builder.inline(vjp, params)]
@@ -147,10 +148,7 @@ def _with_tangent_of_mask(points: Points, jvp: Function, count: int) -> Function
     """Return a jvp that takes a tangent of the mask, its first of ``count + 1`` parameters."""
     types = list(jvp.param_types)
     types.insert(1 + count, mask_type(points))
-    with building() as builder:
-        params = [builder.param(i, type_) for i, type_ in enumerate(types)]
-        results = builder.inline(jvp, [*params[: 1 + count], *params[2 + count :]])
-        return builder.function(jvp.name, params, results, location=jvp.location)
+    return with_parameters(jvp, types, (i for i in range(len(types)) if i != 1 + count))
 
 
 RULES: dict[str, Rule] = {

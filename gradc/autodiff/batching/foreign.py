@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gradc.autodiff.batching.bodies import building
 from gradc.autodiff.batching.points import Mapped, Points, ValueRule, elementwise
+from gradc.autodiff.parameters import parameters
 from gradc_ir import build
 from gradc_ir.core.graph import Node, Value
 
@@ -17,7 +18,7 @@ def _external(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Va
     shared = [operand.value for operand in operands if not operand.varies]
     with building() as builder:
         types = [*(x.type for x in shared), *(x.type.with_shape(x.type.shape[1:]) for x in rows)]
-        params = [builder.param(i, type_) for i, type_ in enumerate(types)]
+        params = parameters(types)
         of_shared, of_rows = iter(params[: len(shared)]), iter(params[len(shared) :])
         given = tuple(next(of_rows if operand.varies else of_shared) for operand in operands)
         made = builder.apply(node.op, given, node.attributes)

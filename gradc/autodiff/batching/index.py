@@ -13,11 +13,12 @@ from gradc.autodiff.batching.points import Mapped, Points, ValueRule
 from gradc.autodiff.batching.shape import shifted
 from gradc_ir import build
 from gradc_ir.core.graph import Node, Value
+from gradc_ir.core.types import Axes
 
 
 def _gather(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Value]:
     x, *indices = operands
-    axes: tuple[int, ...] = node.attributes["axes"]
+    axes: Axes = node.attributes["axes"]
     if not any(index.varies for index in indices):
         # the axis of points comes after the index axes: move it to the front
         taken = build.gather(x.value, [index.value for index in indices], shifted(axes))
@@ -50,7 +51,7 @@ def _scatter(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Val
     return [written]
 
 
-def _nothing(node: Node, x: Value, places: list[Value], axes: tuple[int, ...]) -> Value | float:
+def _nothing(node: Node, x: Value, places: list[Value], axes: Axes) -> Value | float:
     """Return the part that, when it is written, leaves every bit of x as it is."""
     if node.op.name == "scatter_set":
         return build.gather(x, places, axes)

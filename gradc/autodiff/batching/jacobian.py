@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from gradc.autodiff.batching import batch
 from gradc.autodiff.forward import jvp
+from gradc.autodiff.parameters import parameters
 from gradc.autodiff.reverse import vjp
 from gradc_ir import build
 from gradc_ir.build import Builder
@@ -34,7 +35,7 @@ def jacobian(function: Function, wrt: Sequence[int], mode: str = "auto") -> Func
         mode = "forward" if at_least(outputs, inputs) else "reverse"
     made = _by_columns if mode == "forward" else _by_rows
     with Builder() as builder:
-        params = [builder.param(i, type_) for i, type_ in enumerate(function.param_types)]
+        params = parameters(function.param_types)
         blocks = made(function, params, wrt, results)
         found = [blocks[r, w] for r in results for w in wrt]
         return builder.function(

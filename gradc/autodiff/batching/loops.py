@@ -55,8 +55,8 @@ def _scan_together(points: Points, loop: _Loop) -> Sequence[Value]:
     body = body_of(points, given["body"], varies, bool(mask), spread_where(flags.results))
     found = build.scan(
         body.function,
-        [*mask, *(const.value for const in consts)],
-        [carry.value for carry in init],
+        [*mask, *_values(consts)],
+        _values(init),
         [_rows_first(row) for row in rows],
         length=given["length"],
         reverse=given["reverse"],

@@ -15,7 +15,7 @@ from gradc.autodiff.batching.varying import Varying
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import Op
-from gradc_ir.core.sizes import Size
+from gradc_ir.core.sizes import Shape, Size
 from gradc_ir.core.types import DType, Type
 
 
@@ -97,7 +97,7 @@ class Points:
         """Return the values, each with the axis of points."""
         return [self.spread(*operand) for operand in operands]
 
-    def numbers(self, dtype: DType, shape: tuple[Size, ...]) -> Value:
+    def numbers(self, dtype: DType, shape: Shape) -> Value:
         """Return the number of its point for every element of ``shape``."""
         return build.broadcast(build.iota(dtype, self.size), (self.size, *shape), (0,))
 

@@ -14,28 +14,18 @@ def shifted(axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(axis + 1 for axis in axes)
 
 
-def _broadcast(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Value]:
-    shape = (points.size, *node.attributes["shape"])
-    return [build.broadcast(operands[0].value, shape, (0, *shifted(node.attributes["axes"])))]
-
-
-def _reshape(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Value]:
-    return [build.reshape(operands[0].value, (points.size, *node.attributes["shape"]))]
-
-
-def _transpose(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Value]:
-    return [build.transpose(operands[0].value, (0, *shifted(node.attributes["permutation"])))]
+def _moved(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Value]:
+    """Move the elements of each point; the axis of points is first, and stays what it is."""
+    own = {"shape": points.size, "starts": 0, "steps": 1}
+    given = {
+        name: (own[name], *entries) if name in own else (0, *shifted(entries))
+        for name, entries in node.attributes.items()
+    }
+    return [getattr(build, node.op.name)(operands[0].value, **given)]
 
 
 def _concatenate(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Value]:
     return [build.concatenate(points.spread_all(operands), node.attributes["axis"] + 1)]
-
-
-def _window(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Value]:
-    given = node.attributes
-    make = build.slice if node.op.name == "slice" else build.pad
-    shape = (points.size, *given["shape"])
-    return [make(operands[0].value, (0, *given["starts"]), shape, (1, *given["steps"]))]
 
 
 def _set_slice(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Value]:
@@ -61,11 +51,7 @@ def along_axis(points: Points, node: Node, operands: list[Mapped]) -> Sequence[V
 
 
 RULES: dict[str, ValueRule] = {
-    "broadcast": _broadcast,
-    "reshape": _reshape,
-    "transpose": _transpose,
+    **dict.fromkeys(("broadcast", "reshape", "transpose", "slice", "pad"), _moved),
     "concatenate": _concatenate,
-    "slice": _window,
-    "pad": _window,
     "set_slice": _set_slice,
 }

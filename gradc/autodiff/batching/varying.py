@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from gradc_ir.core.graph import Function, Node
+from gradc_ir.core.walk import nested
 from gradc_ir.graphs.control_flow import Roles, settled
 
 Flags: TypeAlias = tuple[bool, ...]
@@ -85,10 +86,7 @@ class Varying:
         key = (function, asked)
         found = self._holds.get(key)
         if found is None:
-            found = self._holds[key] = any(
-                asked(node) or any(self._contains(body, asked) for body in _bodies(node))
-                for node in function.body
-            )
+            found = self._holds[key] = any(asked(node) for _, node in nested(function))
         return found
 
 
@@ -99,7 +97,3 @@ def _may_fail(node: Node) -> bool:
 
 def _heeds_mask(node: Node) -> bool:
     return _may_fail(node) or node.op.updates
-
-
-def _bodies(node: Node) -> list[Function]:
-    return [body for body in node.attributes.values() if isinstance(body, Function)]

@@ -15,8 +15,8 @@ from typing import NamedTuple, TypeAlias, Union
 from gradc.autodiff import zeros
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.core.sizes import Size
-from gradc_ir.core.types import DType
+from gradc_ir.core.sizes import Shape
+from gradc_ir.core.types import DType, Type
 from gradc_ir.core.walk import answered
 
 Rearrange: TypeAlias = Callable[[Value], Value]
@@ -24,6 +24,7 @@ Rearrange: TypeAlias = Callable[[Value], Value]
 Partial: TypeAlias = Union[
     Value, int, float, "Under", tuple["Partial", ...], Callable[[], "Partial"], None
 ]
+Partials: TypeAlias = Sequence[Partial]  # one for each operand of an op
 
 
 class Under(NamedTuple):
@@ -142,26 +143,20 @@ class Mask:
 
     def equals(self, other: Mask) -> bool:
         """Whether both are certainly the same mask."""
-        return self is other or (
-            self.condition is not None
-            and self.condition is other.condition
-            and self.holds == other.holds
-            and self.outer is other.outer
-        )
+        return self is other or (self._goes_by_the_same(other) and self.holds == other.holds)
 
     def complements(self, other: Mask) -> bool:
         """Whether the masks are the two sides of one condition, within the same outer mask."""
-        return (
-            self.condition is not None
-            and self.condition is other.condition
-            and self.holds != other.holds
-            and self.outer is other.outer
-        )
+        return self._goes_by_the_same(other) and self.holds != other.holds
+
+    def _goes_by_the_same(self, other: Mask) -> bool:
+        is_same = self.condition is other.condition and self.outer is other.outer
+        return is_same and self.condition is not None
 
     def widened(
         self,
         own: Mask | None,
-        shape: tuple[Size, ...],
+        shape: Shape,
         read: Rearrange,
         write: Callable[[Value, Value], Value],
     ) -> Mask:
@@ -183,16 +178,15 @@ class Mask:
         return Mask(sources=(self,), build=rearrange)
 
 
-def everywhere(like: Value) -> Mask:
-    """Return the mask that holds everywhere, of a value's shape."""
+def everywhere(like: Value, holds: bool = True) -> Mask:
+    """Return the mask that holds everywhere, or nowhere, of a value's shape."""
     shape = like.type.shape
-    return Mask(build=lambda: build.full(shape, True, DType.BOOL))
+    return Mask(build=lambda: build.full(shape, holds, DType.BOOL))
 
 
 def nowhere(like: Value) -> Mask:
     """Return the mask that holds nowhere, of a value's shape."""
-    shape = like.type.shape
-    return Mask(build=lambda: build.full(shape, False, DType.BOOL))
+    return everywhere(like, holds=False)
 
 
 def on_demand(
@@ -283,6 +277,21 @@ class Cotangent:
         kept = self.mask and self.mask.lasting
         mask = kept and kept.moved(lambda bits: build.reduce_max(bits, axes))
         return Cotangent(build.reduce_sum(self.solid(), axes), mask)
+
+
+def plain(cotangents: Iterable[Cotangent | None]) -> list[Value | None]:
+    """Return the plain values of cotangents; None is zero."""
+    return [None if cotangent is None else cotangent.solid() for cotangent in cotangents]
+
+
+def filled(cotangents: Iterable[Cotangent | None], types: Iterable[Type]) -> list[Value]:
+    """Return the plain values of cotangents of these types, zeros where there is none."""
+    return [zeros.solid(value, type_) for value, type_ in zip(plain(cotangents), types)]
+
+
+def unmasked(values: Iterable[Value | None]) -> list[Cotangent | None]:
+    """Return plain values as cotangents; None is zero."""
+    return [None if value is None else Cotangent(value) for value in values]
 
 
 def unit(seed: Value) -> Cotangent:

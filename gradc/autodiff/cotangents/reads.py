@@ -12,7 +12,7 @@ from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.builder import active
 from gradc_ir.core.graph import Value
-from gradc_ir.core.types import DType
+from gradc_ir.core.types import Axes, DType
 from gradc_ir.location import Location
 
 
@@ -21,7 +21,7 @@ class Read(NamedTuple):
 
     cotangent: Cotangent
     indices: Sequence[Value]
-    axes: tuple[int, ...]
+    axes: Axes
     lines: tuple[Location, ...]
 
     def added_to(self, total: Cotangent | None, x: Value) -> Cotangent:

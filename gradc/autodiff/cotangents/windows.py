@@ -12,7 +12,7 @@ from gradc.autodiff.cotangents.masks import Cotangent, Mask
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node, Value
-from gradc_ir.core.sizes import Size
+from gradc_ir.core.sizes import Shape, Size
 from gradc_ir.core.types import DType, Type
 
 
@@ -23,7 +23,7 @@ class Window(NamedTuple):
     cotangent: Cotangent
 
     @property
-    def shape(self) -> tuple[Size, ...]:
+    def shape(self) -> Shape:
         """The shape of the window."""
         return self.cotangent.value.type.shape
 
@@ -161,7 +161,7 @@ def _layers(group: list[Window], axis: int) -> list[list[Window]]:
 def _side_by_side(layer: Sequence[Window], axis: int, whole: Type) -> Window:
     """Join windows along an axis, with zeros in the gaps, to a window of the whole axis."""
     values: list[Value] = []
-    bits: list[tuple[Mask | None, tuple[Size, ...], bool]] = []
+    bits: list[tuple[Mask | None, Shape, bool]] = []
     position: Size = 0
 
     def leave_gap(until: Size) -> None:

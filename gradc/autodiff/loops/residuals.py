@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from gradc.autodiff.loops import recomputation
 from gradc.autodiff.loops.minimum_cut import Network
+from gradc.autodiff.parameters import parameters
+from gradc.autodiff.partition import read_late
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core import walk
@@ -74,11 +76,12 @@ def divide(
     late = walk.depends_on(function, hidden)
     own, remaining = function.results[:results], function.results[results:]
     varying = walk.depends_on(function, [*carries, *again])
+    _, needed = read_late(function, remaining, late)
     steps = dict(_steps([function.params[i] for i in carried], own, varying))
     changing = [param for param in carries if param not in steps or steps[param].by is not None]
     kept = _kept(
         function,
-        _needed(function, remaining, late),
+        needed,
         own,
         [param for param in carries if param not in steps],
         [*again, *steps],
@@ -148,24 +151,13 @@ def _retracing(
     """Return the backward half that takes carries as they are after the step, not before."""
     changes = closed(function, function.name, invariants, _changes(steps))
     with Builder() as builder:
-        params = [builder.param(i, type_) for i, type_ in enumerate(backward.param_types)]
+        params = parameters(backward.param_types)
         first = len(invariants)
         by = iter(builder.inline(changes, params[:first]))
         before = [step.back(after, by) for step, after in zip(steps, params[first:])]
         given = [*params[:first], *before, *params[first + len(steps) :]]
         results = builder.inline(backward, given)
         return builder.function(backward.name, params, results, location=backward.location)
-
-
-def _needed(function: Function, results: Sequence[Value], late: set[Node]) -> list[Value]:
-    """Return the known values that the unknown parameters' readers, or the results, read."""
-    running = {result.node for result in results if result.node in late}
-    for node in reversed(function.nodes):
-        if node in running:
-            running.update(operand.node for operand in node.operands if operand.node in late)
-    read = [operand for node in function.nodes if node in running for operand in node.operands]
-    found = dict.fromkeys(value for value in (*read, *results) if value.node not in late)
-    return list(found)
 
 
 def _kept(

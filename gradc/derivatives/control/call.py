@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradc.autodiff.cotangents.masks import Cotangent
+from gradc.autodiff.cotangents.masks import filled, unmasked
 from gradc.autodiff.forward import push_linear
 from gradc.autodiff.table import Cotangents, Site, masked_forward_rule, reverse_rule
 from gradc.autodiff.transpose import forward_of, is_plainly_linear, reverse_of
-from gradc.autodiff.zeros import solid
 from gradc_ir import build, ops
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Type
@@ -32,17 +31,12 @@ def pull_through_call(site: Site, cotangents: Cotangents) -> Cotangents:
     return _applied(rule, site, cotangents, [result.type for result in site.results])
 
 
-def _applied(
-    rule: Function, site: Site, given: Cotangents, types: Sequence[Type]
-) -> Sequence[Cotangent | None]:
+def _applied(rule: Function, site: Site, given: Cotangents, types: Sequence[Type]) -> Cotangents:
     """Return what a rule makes of a site's operands and of tangents or cotangents."""
-    plain = [
-        solid(None if x is None else x.solid(), type_)
-        for x, type_ in zip(given, types, strict=True)
-    ]
+    plain = filled(given, types)
     count = len(site.operands)
     masked = any(x is not None and x.mask is not None for x in given)
     if masked and is_plainly_linear(rule, count):
         there = {count + i: x for i, x in enumerate(given) if x is not None}
         return push_linear(rule, [*site.operands, *plain], there)
-    return [Cotangent(value) for value in build.active().inline(rule, [*site.operands, *plain])]
+    return unmasked(build.active().inline(rule, [*site.operands, *plain]))

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc.autodiff import zeros
-from gradc.autodiff.table import Cotangents, Site
-from gradc_ir.build import Builder
+from gradc.autodiff.table import Site
 from gradc_ir.core.graph import Function, Value, topological
-from gradc_ir.core.types import Type
 from gradc_ir.graphs.subgraph import closed
 
 
@@ -22,14 +20,6 @@ def arranged(function: Function, params: Sequence[int], results: Sequence[int]) 
     )
 
 
-def solid_cotangents(cotangents: Cotangents, types: Sequence[Type]) -> list[Value]:
-    """Return a plain value for each cotangent: zeros where there is none."""
-    return [
-        zeros.zeros(type_) if cotangent is None else cotangent.solid()
-        for cotangent, type_ in zip(cotangents, types)
-    ]
-
-
 def begun(site: Site, position: int) -> Value:
     """Return the sum that the cotangent of an operand is to be added to."""
     total = site.totals[position] if site.totals else None
@@ -39,11 +29,3 @@ def begun(site: Site, position: int) -> Value:
 def reads(function: Function, position: int) -> bool:
     """Whether a function reads a parameter."""
     return function.params[position].node in topological((), function.results)
-
-
-def with_more_params(function: Function, types: Sequence[Type]) -> Function:
-    """Return the function with more parameters at the end, which it does not read."""
-    with Builder() as builder:
-        params = [builder.param(i, t) for i, t in enumerate((*function.param_types, *types))]
-        results = builder.inline(function, params[: len(function.params)])
-        return builder.function(function.name, params, results, location=function.location)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from gradc.autodiff.parameters import parameters
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
@@ -53,7 +54,7 @@ def _closed(name: str, groups: Groups, made: Step) -> Function:
     here = build.active().here
     with Builder() as builder:
         builder.here = here
-        params = [builder.param(i, value.type) for i, value in enumerate(_flat(groups))]
+        params = parameters(value.type for value in _flat(groups))
         return builder.function(name, params, _flat(made(*_grouped(params, groups))))
 
 

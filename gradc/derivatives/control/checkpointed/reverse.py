@@ -8,6 +8,7 @@ forward again, to store states closer to where it goes on.
 from __future__ import annotations
 
 from gradc.autodiff import zeros
+from gradc.autodiff.cotangents.masks import filled
 from gradc.autodiff.reverse import pull_body
 from gradc.autodiff.table import Cotangents, Site
 from gradc.derivatives.control.checkpointed import binomial
@@ -26,7 +27,7 @@ from gradc.derivatives.control.checkpointed.stored_states import (
     store,
     write,
 )
-from gradc.derivatives.control.layout import begun, solid_cotangents
+from gradc.derivatives.control.layout import begun
 from gradc.derivatives.control.loops.backward import by_operand
 from gradc.derivatives.control.loops.loop import Loop
 from gradc.derivatives.control.loops.masks import masks_run_again
@@ -106,8 +107,7 @@ class _Backward:
         pulled = pull_body(body, loop.active.wrt, seeded, loop.active_consts, list(masks))
         self._pulled = pulled.function
         self.masks = masks_run_again(loop, site, seeded, masks, pulled.masked)
-        types = [site.results[i].type for i in seeded]
-        seeds = solid_cotangents([cotangents[i] for i in seeded], types)
+        seeds = filled([cotangents[i] for i in seeded], [site.results[i].type for i in seeded])
         carried = len(loop.active_carries)
         self._stacked = len(seeded) - carried
         self.seeds: Group = [*seeds[carried:], *masks.values()]

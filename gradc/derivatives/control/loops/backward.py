@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gradc.autodiff import zeros
-from gradc.autodiff.cotangents.masks import Cotangent, Mask, add, nowhere
+from gradc.autodiff.cotangents.masks import Cotangent, Mask, add, filled, nowhere
 from gradc.autodiff.table import Cotangents, Site
-from gradc.derivatives.control.layout import begun, solid_cotangents
+from gradc.derivatives.control.layout import begun
 from gradc.derivatives.control.loops.halves import Halves, Kept, halves_of, trips
 from gradc.derivatives.control.loops.loop import Loop
 from gradc.derivatives.control.loops.masks import operand_masks
@@ -30,8 +30,7 @@ def pull(kept: Kept, site: Site, cotangents: Cotangents, *, reverse: bool) -> Co
     halves, taken, masked = _with_masks(kept, given)
     carried = len(loop.active_carries)
     results = loop.active_results
-    types = [site.results[i].type for i in results]
-    seeds = solid_cotangents([cotangents[i] for i in results], types)
+    seeds = filled([cotangents[i] for i in results], [site.results[i].type for i in results])
     retraced = [kept.found[i] for i in halves.retraced]
     sums = [begun(site, loop.first + i) for i in loop.active_consts]
     residuals = [kept.found[i] for i in halves.residuals]

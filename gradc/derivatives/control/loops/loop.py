@@ -8,8 +8,9 @@ from typing import NamedTuple
 from gradc.autodiff import active as activity
 from gradc.autodiff import zeros
 from gradc.autodiff.forward import jvp
+from gradc.autodiff.parameters import with_parameters
 from gradc.autodiff.table import Site, Tangents
-from gradc.derivatives.control.layout import arranged, with_more_params
+from gradc.derivatives.control.layout import arranged
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size
@@ -56,8 +57,11 @@ class Loop(NamedTuple):
         """Return the results of the loop with another body, as many steps, perhaps more carries."""
         given = self.site.attributes
         if self.site.op.name == "while":
+            condition: Function = given["condition"]
             more = [value.type for value in init[self.carries :]]
-            condition = with_more_params(given["condition"], more) if more else given["condition"]
+            if more:
+                types, read = condition.param_types, range(len(condition.params))
+                condition = with_parameters(condition, [*types, *more], read)
             asked = self.site.operands[: self.first]
             return build.while_loop(condition, body, asked, consts, init, length=length)
         return build.scan(
