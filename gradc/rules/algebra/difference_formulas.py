@@ -108,7 +108,7 @@ def _over_sum(a: Side, b: Side, delta: Product) -> Product | None:
     if total is None or total <= 0:
         return None
     odd = delta.times(1 / total)
-    size = Product(abs(odd.coefficient), odd.above, odd.below).value(a.value)
+    size = odd._replace(coefficient=abs(odd.coefficient)).value(a.value)
     return whole(build.arctanh(size)).times(2 if odd.coefficient > 0 else -2)
 
 
@@ -174,7 +174,7 @@ def tangents(a: Side, b: Side, delta: Product) -> Product | None:
     moved, x = delta.value(b.value), b.operands[0]
     sine, cosine = build.sin(moved), build.cos(x)
     other = cosine * build.cos(moved) - build.sin(x) * sine
-    return Product(Fraction(1), (sine,), (cosine, other))
+    return whole(sine, below=(cosine, other))
 
 
 FORMULAS: dict[str, Formula] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import permutations
 from typing import NamedTuple
 
 from gradc.rules.algebra.parts import operand_of
@@ -55,8 +56,7 @@ def _negated_terms(x: Value, y: Value) -> bool:
         total, difference = (x, y) if x.op.name == "add" else (y, x)
         constant, rest = difference.operands
         return any(
-            a is rest and _opposite_numbers(b, constant)
-            for a, b in (total.operands, total.operands[::-1])
+            a is rest and _opposite_numbers(b, constant) for a, b in permutations(total.operands)
         )
     return False
 
@@ -102,7 +102,7 @@ def join_factors(
 
     ``join`` is told x and each of the factors until it returns what stands for both.
     """
-    for one, other in (value.operands, value.operands[::-1]):
+    for one, other in permutations(value.operands):
         argument = operand_of(one, name)
         if argument is not None:
             made = replace_factor(other, partial(join, argument))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import permutations
 
 from gradc.rules.algebra.cancellation import as_product
 from gradc.rules.algebra.factors import whole
@@ -80,7 +81,7 @@ def _scaled(value: Value) -> tuple[Fraction, Value]:
         factor, rest = _scaled(operands[0])
         return -factor, rest
     if name == "mul":
-        for one, other in (operands, operands[::-1]):
+        for one, other in permutations(operands):
             number = exact_number(other)
             if number:
                 return number, one

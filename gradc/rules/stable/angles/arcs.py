@@ -6,10 +6,8 @@ function none. Where the other side of a triangle is at hand the angle is taken 
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from gradc.rules.algebra.cancellation import as_product, polynomial_difference
-from gradc.rules.algebra.factors import Product, product
+from gradc.rules.algebra.factors import product, whole
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import number, polynomial
 from gradc.rules.algebra.split_differences import terms
@@ -160,15 +158,14 @@ def _versine(value: Value) -> tuple[Value, bool] | None:
         if exact_number(operands[1]) is None:
             left = polynomial_difference(lower, upper)
             if left is not None and left.coefficient:
-                made = left * Product(Fraction(1), (), (operands[1],))
-                return made.value(value), False
+                return (left * whole(below=(operands[1],))).value(value), False
         return None
     if name not in ("add", "sub", "mul"):
         return None
     found = polynomial(value)
-    for is_turned, whole in ((False, number(1) - found), (True, number(1) + found)):
-        one = as_product(whole)
-        if len(whole.terms) == 1 and len(found.terms) == 2 and one is not None and one.above:
+    for is_turned, lacks in ((False, number(1) - found), (True, number(1) + found)):
+        one = as_product(lacks)
+        if len(lacks.terms) == 1 and len(found.terms) == 2 and one is not None and one.above:
             return one.value(value), is_turned
     return None
 

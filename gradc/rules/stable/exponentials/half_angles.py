@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from gradc.rules.algebra.factors import Product, either_way, product
+from gradc.rules.algebra.factors import Product, either_way, product, whole
 from gradc.rules.algebra.parts import parts
 from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.engine import procedure, rule, stable
@@ -44,8 +44,8 @@ def _without_squares(entire: Product) -> Product | None:
             angle = parts(half)[1][0]
             if entire.above.count(half) < 2 or _ratio(sine, half) != 2:
                 continue
-            rest = entire.without(Product(Fraction(1), (half, half), (sine,)))
-            return Product(entire.coefficient / 2, (build.tan(angle), *rest.above), rest.below)
+            rest = entire.without(whole(half, half, below=(sine,)))
+            return whole(build.tan(angle)) * rest.times(Fraction(1, 2))
     return None
 
 
@@ -63,22 +63,21 @@ def _without_squares(entire: Product) -> Product | None:
 )
 def expm1_of_multiple(value: Value) -> Value | None:
     """Divide exp(n*x) - 1 by exp(x) - 1: the geometric series."""
-    whole = product(value)
-    above = [factor for factor in whole.above if parts(factor)[0] == "expm1"]
-    below = [factor for factor in whole.below if parts(factor)[0] == "expm1"]
+    entire = product(value)
+    above = [factor for factor in entire.above if parts(factor)[0] == "expm1"]
+    below = [factor for factor in entire.below if parts(factor)[0] == "expm1"]
     for one in above:
         for other in below:
             times = _ratio(one, other)
             if times is None:
                 continue
-            rest = whole.without(Product(Fraction(1), (one,), (other,)))
-            rest = rest.times(whole.coefficient)
+            rest = entire.without(whole(one, below=(other,)))
             if times in range(2, _MOST_TIMES + 1):
                 series = _series(parts(other)[1][0], int(times))
-                return (Product(Fraction(1), (series,)) * rest).value(value)
+                return (whole(series) * rest).value(value)
             if times and 1 / times in range(2, _MOST_TIMES + 1):
                 series = _series(parts(one)[1][0], int(1 / times))
-                return (rest * Product(Fraction(1), (), (series,))).value(value)
+                return (rest * whole(below=(series,))).value(value)
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import permutations
 
 from gradc.rules.algebra.forms import are_negated, replace_factor, replace_in_terms, split_factor
 from gradc.rules.algebra.parts import operand_of
@@ -82,7 +83,7 @@ def sinh_over_cosh(value: Value) -> Value | None:
             if made is not None:
                 return made
         return None
-    for one, other in (value.operands, value.operands[::-1]):
+    for one, other in permutations(value.operands):
         for name in _OTHER:
             split = split_factor(one, name)
             if split is None:

@@ -10,6 +10,7 @@ derivatives are full of, both are divided by that.
 from __future__ import annotations
 
 import math
+from itertools import permutations
 from typing import NamedTuple
 
 from gradc.rules.algebra.forms import negated, replace_factor, replace_in_terms
@@ -328,7 +329,7 @@ def product_of(factors: list[Value]) -> Value:
 )
 def growing_factor_times_quotient(value: Value) -> Value | None:
     """Join a growing factor with a quotient of the same growth, or with its inverse."""
-    for one, other in (value.operands, value.operands[::-1]):
+    for one, other in permutations(value.operands):
         terms = _terms(one)
         exponents = [term.x for term in terms if term.x is not None]
         if not exponents or is_folded(exponents[0]):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 from gradc.rules.algebra.forms import (
     is_maximum,
     largest,
@@ -45,7 +47,7 @@ def log_sum_exp(value: Value) -> Value | None:
 )
 def shifted_log_sum_exp(value: Value) -> Value | None:
     """Recognise a logsumexp that was shifted by hand."""
-    for one, other in (value.operands, value.operands[::-1]):
+    for one, other in permutations(value.operands):
         source, moves = peel(one)
         if source.op.name != "log":
             continue
@@ -276,7 +278,7 @@ def softmax_entropy(value: Value) -> Value | None:
     axes, source = value.node.attributes["axes"], value.operands[0]
     if source.op.name != "mul":
         return None
-    for logs, weights in (source.operands, source.operands[::-1]):
+    for logs, weights in permutations(source.operands):
         if logs.op.name != "sub" or weights.op.name != "div":
             continue
         (x, normaliser), (powers, total) = logs.operands, weights.operands
@@ -314,7 +316,7 @@ def scaled_logaddexp(value: Value) -> Value | None:
     """Take the largest operand out of a scaled logarithm of a sum of exponentials."""
     if value.op.name == "div":
         return _less_largest("mul", value.operands[1], value.operands[0], value)
-    for scale, logarithm in (value.operands, value.operands[::-1]):
+    for scale, logarithm in permutations(value.operands):
         made = _less_largest("div", scale, logarithm, value)
         if made is not None:
             return made

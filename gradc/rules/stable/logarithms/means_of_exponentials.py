@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from itertools import permutations
 from typing import NamedTuple
 
 from gradc.rules.algebra.forms import Sum, over_axes, sum_of_exponentials
@@ -293,7 +294,7 @@ def scaled_log_mixture(value: Value) -> Value | None:
     """Take the larger operand out, and write the rest as a multiple of the difference."""
     if value.op.name == "div":
         return _scaled_mixture("mul", value.operands[1], value.operands[0])
-    for scale, logarithm in (value.operands, value.operands[::-1]):
+    for scale, logarithm in permutations(value.operands):
         made = _scaled_mixture("div", scale, logarithm)
         if made is not None:
             return made
@@ -303,7 +304,7 @@ def scaled_log_mixture(value: Value) -> Value | None:
 def _scaled_mixture(inner: str, scale: Value, logarithm: Value) -> Value | None:
     if logarithm.op.name == "add":
         # what weights are more than 1
-        for mixture, less in (logarithm.operands, logarithm.operands[::-1]):
+        for mixture, less in permutations(logarithm.operands):
             if scalar_constant(less) is not None:
                 made = _scaled_mixture(inner, scale, mixture)
                 return None if made is None else made + _times(less, inner, scale)

@@ -7,6 +7,7 @@ nothing need be known, their signs included.
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import NamedTuple
 
 from gradc.rules.algebra.forms import largest
@@ -109,7 +110,7 @@ def log_mixture(value: Value) -> Value | None:
     terms = _terms_of(value.operands[0])
     if terms is None:
         return None
-    for left, right in (terms, terms[::-1]):
+    for left, right in permutations(terms):
         t = _complementary(left, right)
         if t is not None:
             return build.log_mixture(_exponent(left, value), _exponent(right, value), t)

@@ -60,8 +60,7 @@ def softmax_weights_cancel(value: Value) -> Value | None:
             terms = terms_of(total, _DEPTH)
             if len(terms) < 2:
                 continue
-            rest = entire.without(Product(entire.coefficient, (total,)))
-            rest = rest.times(entire.coefficient)
+            rest = entire.without(whole(total))
             for i, (part, plus) in enumerate(terms):
                 one = rest * product(part)
                 one = one if plus else one.negated

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from gradc.rules.algebra.factors import Product, product, whole
+from gradc.rules.algebra.factors import product, whole
 from gradc.rules.algebra.parts import parts
 from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.algebra.split_differences import difference_of_functions
@@ -44,7 +44,7 @@ def logarithmic_mean(value: Value) -> Value | None:
             ratio = polynomial(above).ratio(less)
             if ratio is None:
                 continue
-            rest = entire.without(Product(Fraction(1), (above,), (below,)))
+            rest = entire.without(whole(above, below=(below,)))
             falls = build.lt(x, y)
             small, large = build.select(falls, x, y), build.select(falls, y, x)
             apart = large - small
@@ -54,7 +54,7 @@ def logarithmic_mean(value: Value) -> Value | None:
             far = build.fence(above) / build.fence(below)
             far = far * float(factor / ratio) if factor != ratio else far
             made = build.select(build.le(apart, small), near, far)
-            return (whole(made) * rest.times(entire.coefficient * ratio / factor)).value(value)
+            return (whole(made) * rest.times(ratio / factor)).value(value)
     return None
 
 

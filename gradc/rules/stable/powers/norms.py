@@ -8,6 +8,7 @@ of which cancels nowhere.
 from __future__ import annotations
 
 import math
+from itertools import permutations
 from typing import NamedTuple
 
 from gradc.rules.algebra.parts import operands_of, parts
@@ -219,7 +220,7 @@ def _norms_below(value: Value, depth: int) -> tuple[list[Value], list[Value]]:
 )
 def times_over_norm(value: Value) -> Value | None:
     """Join a factor with the reciprocal of a norm that it is a component of."""
-    for one, other in (value.operands, value.operands[::-1]):
+    for one, other in permutations(value.operands):
         sides = operands_of(other, "div")
         if sides is None:
             continue

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-from gradc.rules.algebra.factors import Product, product
+from gradc.rules.algebra.factors import product, whole
 from gradc.rules.engine import procedure, rule, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
@@ -33,20 +31,19 @@ INF = float("inf")
 )
 def sqrt_of_square(value: Value) -> Value | None:
     """Take the factors that stand twice out of the root, above the line and below it."""
-    whole = product(value.operands[0])
-    above, below = _repeated(whole.above), _repeated(whole.below)
-    if not (above or below) or whole.coefficient <= 0:
+    entire = product(value.operands[0])
+    above, below = _repeated(entire.above), _repeated(entire.below)
+    if not (above or below) or entire.coefficient <= 0:
         return None
-    rest = whole.without(Product(Fraction(1), above + above, below + below))
-    inside = rest.times(whole.coefficient).value(value)
+    rest = entire.without(whole(*above, *above, below=below + below))
+    inside = rest.value(value)
     # of a negative number beside a zero there is a root, and alone there is none
     if above and not knowledge.is_nonnegative(inside):
         return None
-    outside = [build.abs(factor) for factor in above]
-    if rest.above or rest.below or whole.coefficient != 1:
+    outside = [*map(build.abs, above)]
+    if rest != whole():
         outside.append(build.sqrt(inside))
-    divisors = [build.abs(factor) for factor in below]
-    return Product(Fraction(1), tuple(outside), tuple(divisors)).value(value)
+    return whole(*outside, below=tuple(map(build.abs, below))).value(value)
 
 
 def _repeated(factors: tuple[Value, ...]) -> tuple[Value, ...]:

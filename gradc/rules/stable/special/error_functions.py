@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import partial
+from itertools import permutations
 from typing import NamedTuple
 
 from gradc.rules.algebra.forms import replace_factor
@@ -101,7 +102,7 @@ def log_difference_of_normals(value: Value) -> Value | None:
     """Take the logarithm of a difference whose operands stand in the lower tail."""
     difference, sign = value.operands[0], None
     if difference.op.name == "mul":
-        for one, other in (difference.operands, difference.operands[::-1]):
+        for one, other in permutations(difference.operands):
             if _is_tail_sign(one):
                 sign, difference = one, other
     if difference.op.name != "sub":
@@ -274,7 +275,7 @@ def exp_over_erfc(value: Value) -> Value | None:
 )
 def exp_times_erfc(value: Value) -> Value | None:
     """Join a growing exponential and a tail."""
-    for one, other in (value.operands, value.operands[::-1]):
+    for one, other in permutations(value.operands):
         found = _tail(one)
         if found is None:
             continue

@@ -169,7 +169,7 @@ def digamma_difference(value: Value) -> Value | None:
                 step = _difference(polynomial(top), base)
                 if step is not None:
                     found = whole(build.digamma_difference(base, step)) * rest
-                    return found.times(sign * first.coefficient).value(value)
+                    return found.times(sign).value(value)
     return None
 
 
