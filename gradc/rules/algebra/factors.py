@@ -122,7 +122,7 @@ def _joined(value: Value, products: list[Product]) -> Product:
     return left * (right if name == "mul" else right.reciprocal)
 
 
-def either_way(value: Value, find: Callable[[Product], Product | None]) -> Value | None:
+def either_way(value: Value, find: Callable[[Product], Product | None]) -> Product | None:
     """Return what is found for a product, or one over what is found for its inverse."""
     entire = product(value)
     if not entire.coefficient:
@@ -130,8 +130,8 @@ def either_way(value: Value, find: Callable[[Product], Product | None]) -> Value
     made = find(entire)
     if made is None:
         made = find(entire.reciprocal)
-        made = None if made is None else made.reciprocal
-    return None if made is None else made.value(value)
+        return None if made is None else made.reciprocal
+    return made
 
 
 def common_factors(first: Product, second: Product) -> Product:

@@ -14,16 +14,14 @@ from fractions import Fraction
 from itertools import permutations
 
 from gradc.rules.algebra.cancellation import as_product
-from gradc.rules.algebra.factors import whole
+from gradc.rules.algebra.factors import Product, whole
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.algebra.split_differences import difference, difference_of_functions, terms
-from gradc.rules.engine import Rule, procedure, stable
+from gradc.rules.engine import INF, POSITIVE, Rule, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
-
-INF = float("inf")
 
 # What nothing was rounded for.
 _GIVEN = frozenset({"param", "constant", "slice", "gather", "stop_gradient", "fence", "element"})
@@ -94,14 +92,14 @@ def _scaled(value: Value) -> tuple[Fraction, Value]:
     stable,
     "near one the rounding of the quotient is all there is; the difference of its sides is exact",
     on="add sub: /",
-    domain={"x": (0.0, INF), "y": (0.0, INF)},
+    domain={"x": POSITIVE, "y": POSITIVE},
     examples=[
         "sub(div(?x, ?y), 1) => div(sub(?x, ?y), ?y)",
         "sub(1, div(?x, ?y)) => neg(div(sub(?x, ?y), ?y))",
         "sub(div(mul(?x, 100), ?y), 100) => mul(div(sub(?x, ?y), ?y), 100)",
     ],
 )
-def quotient_less_one(value: Value) -> Value | None:
+def quotient_less_one(value: Value) -> Product | None:
     """Take one from a quotient before dividing, where both sides are close."""
     left, right = value.operands
     for one, other in ((left, right), (right, left)):
@@ -120,7 +118,7 @@ def quotient_less_one(value: Value) -> Value | None:
         is_close = _are_close(less, moved)
         quotient = build.select(is_close, less, x) / y
         made = build.select(is_close, quotient, quotient - float(ratio))
-        return whole(made).times(factor).value(value)
+        return whole(made).times(factor)
     return None
 
 
@@ -138,7 +136,7 @@ def quotient_less_one(value: Value) -> Value | None:
         "mul(div(div(sub(?y, ?x), ?x), ?y), add(div(1, ?x), div(1, ?y)))",
     ],
 )
-def difference_of_reciprocals(value: Value) -> Value | None:
+def difference_of_reciprocals(value: Value) -> Product | None:
     """Take close reciprocals, or their squares, from each other at once."""
     found = difference(*terms(value))
     if found is None:
@@ -157,7 +155,7 @@ def difference_of_reciprocals(value: Value) -> Value | None:
     made = whole(build.select(is_close, over_y, over_x - over_y))
     if count == 2:
         made = made * whole(1.0 / x + 1.0 / y)
-    return (made * scale).value(value)
+    return made * scale
 
 
 # -- logarithms ------------------------------------------------------------------------------------
@@ -171,7 +169,7 @@ _NATURAL = {"log": 1.0, "log2": math.log(2), "log10": math.log(10)}
     stable,
     "near one the rounding of the quotient is all there is; the difference of its sides is exact",
     on=f"{' '.join(_NATURAL)}: div",
-    domain={"x": (0.0, INF), "y": (0.0, INF)},
+    domain={"x": POSITIVE, "y": POSITIVE},
     condition="y < x",
 )
 def log_of_close_quotient(value: Value) -> Value | None:
@@ -289,7 +287,7 @@ _APART: dict[str, Callable[[Value, Value, Value, Value], Value]] = {
         "mul(mul(sigmoid(?x), sigmoid(neg(?y))), neg(expm1(sub(?y, ?x))))",
     ],
 )
-def difference_of_close_functions(value: Value) -> Value | None:
+def difference_of_close_functions(value: Value) -> Product | None:
     """Take a function of two values that are given apart through their difference."""
     found = difference_of_functions(value)
     if found is None:
@@ -305,7 +303,7 @@ def difference_of_close_functions(value: Value) -> Value | None:
     is_fit = _is_monomial if name in ("exp", "exp_product") else _is_given
     if x is y or not (is_fit(x) and is_fit(y)):
         return None
-    return (whole(_APART[name](f, g, x, y)) * scale).value(value)
+    return whole(_APART[name](f, g, x, y)) * scale
 
 
 def _is_monomial(value: Value) -> bool:

@@ -57,7 +57,7 @@ class _Power(NamedTuple):
         "mul(mul(sub(?x, ?y), add(?x, ?y)), add(mul(?x, ?x), mul(?y, ?y)))",
     ],
 )
-def difference_of_squares(value: Value) -> Value | None:
+def difference_of_squares(value: Value) -> Product | None:
     """Take a difference of squares, cubes or fourth powers apart."""
     first, second = terms(value)
     if first.coefficient * second.coefficient >= 0:
@@ -79,7 +79,7 @@ def difference_of_squares(value: Value) -> Value | None:
     if a is None or b is None or a is b:
         return None
     made = whole(_cubes(a, b)) if count == 3 else whole(*_factors(a, b, count))
-    return (made * shared.times(outside)).value(value)
+    return made * shared.times(outside)
 
 
 def _power(one: Product) -> _Power | None:

@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 from gradc.rules.algebra.cancellation import as_product
-from gradc.rules.algebra.factors import whole
+from gradc.rules.algebra.factors import Product, whole
 from gradc.rules.algebra.parts import parts
 from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.algebra.split_differences import difference_of_functions
@@ -50,7 +50,7 @@ _KINDS = {
     "density in its middle times its width, and a series",
     on=f"add sub: {' '.join(_KINDS)}",
 )
-def narrow_interval(value: Value) -> Value | None:
+def narrow_interval(value: Value) -> Product | None:
     """Take the probability of a narrow interval from the density."""
     found = difference_of_functions(value)
     if found is None:
@@ -61,7 +61,7 @@ def narrow_interval(value: Value) -> Value | None:
         return None
     is_narrow, made = _integral(_KINDS[name], of_f[0], of_g[0])
     plain = build.fence(f) - build.fence(g)
-    return (whole(build.select(is_narrow, made, plain)) * scale).value(value)
+    return whole(build.select(is_narrow, made, plain)) * scale
 
 
 def _integral(kind: _Kind, x: Value, y: Value) -> tuple[Value, Value]:

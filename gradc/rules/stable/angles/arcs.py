@@ -11,11 +11,10 @@ from gradc.rules.algebra.factors import product, whole
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import number, polynomial
 from gradc.rules.algebra.split_differences import terms
-from gradc.rules.engine import procedure, stable
+from gradc.rules.engine import POSITIVE, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 
-INF = float("inf")
 _INVERSE = ("arccos", "arcsin")
 
 
@@ -50,7 +49,7 @@ def _chained(inner: tuple[Value, ...], outer: tuple[Value, ...]) -> tuple[Value,
     stable,
     "the cosine of a small angle is 1, the sine of a right one too, and the derivative is infinite",
     on="arccos arcsin: direction_cosine neg mul",
-    domain={"x": (0.0, INF), "y": (0.0, INF), "z": (0.0, INF)},
+    domain={"x": POSITIVE, "y": POSITIVE, "z": POSITIVE},
     examples=[
         "arccos(direction_cosine(?x, ?y)) => arctan2(abs(?y), ?x)",
         "arccos(neg(direction_cosine(?x, ?y))) => arctan2(abs(?y), neg(?x))",
@@ -80,7 +79,7 @@ def angle_from_direction_cosine(value: Value) -> Value | None:
     stable,
     "the cosine of a small angle is 1, and the derivative is infinite; the sine is a sum as well",
     on="arccos arcsin: add sub",
-    domain={"x": (0.0, INF)},
+    domain={"x": POSITIVE},
     loss=2.0,
     examples=[
         "arccos(add(mul(direction_cosine(?x, ?x), direction_cosine(?x, neg(?x))), "

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from gradc.rules.algebra.factors import product, whole
+from gradc.rules.algebra.factors import Product, product, whole
 from gradc.rules.algebra.parts import parts
-from gradc.rules.engine import procedure, stable
+from gradc.rules.engine import INF, procedure, stable
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import scalar_constant
-
-INF = float("inf")
 
 
 @procedure(
@@ -27,7 +25,7 @@ INF = float("inf")
         "mul(div(log1p(?x), sub(add(1, ?x), 1)), ?x) => log1p(?x)",
     ],
 )
-def log1p_times_correction(value: Value) -> Value | None:
+def log1p_times_correction(value: Value) -> Product | None:
     """Leave out the quotient of x and x as rounded, beside the log1p of it."""
     entire = product(value)
     for below in entire.below:
@@ -37,7 +35,7 @@ def log1p_times_correction(value: Value) -> Value | None:
         for factor in entire.above:
             name, operands = parts(factor)
             if name == "log1p" and operands[0] is x:
-                return entire.without(whole(x, below=(below,))).value(value)
+                return entire.without(whole(x, below=(below,)))
     return None
 
 

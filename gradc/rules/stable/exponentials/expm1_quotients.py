@@ -105,7 +105,7 @@ def _through_argument(factor: Value, rest: Product) -> _Quotient | None:
     domain={"x": (1.0, 50.0), "y": (1.0, 50.0), "z": (0.1, 1.0)},
     loss=10.0,
 )
-def expm1_over_expm1(value: Value) -> Value | None:
+def expm1_over_expm1(value: Value) -> Product | None:
     """Cancel what the arguments of two small expm1 share."""
     entire = product(value)
     for above in _expm1s(entire.above):
@@ -124,7 +124,7 @@ def expm1_over_expm1(value: Value) -> Value | None:
             far = build.expm1(x) / build.expm1(y)
             made = build.select(small, near.value(value), far)
             rest = entire.without(whole(above, below=(below,)))
-            return (rest * whole(made)).value(value)
+            return rest * whole(made)
     return None
 
 
@@ -144,7 +144,7 @@ def expm1_over_expm1(value: Value) -> Value | None:
         "div(mul(expm1(?x), expm1(?y)), expm1(add(?x, ?y))) => div(1, coth_sum(?x, ?y, 1))",
     ],
 )
-def expm1_of_sum_over_both(value: Value) -> Value | None:
+def expm1_of_sum_over_both(value: Value) -> Product | None:
     """Take the quotient of expm1 of a sum and of expm1 of both terms as one function."""
     return either_way(value, lambda entire: _coth_sum(entire, value))
 

@@ -31,7 +31,7 @@ def _ratio(one: Value, other: Value) -> Fraction | None:
         "div(sin(mul(?x, 2)), mul(sin(?x), sin(?x))) => div(2, tan(?x))",
     ],
 )
-def tangent_of_half(value: Value) -> Value | None:
+def tangent_of_half(value: Value) -> Product | None:
     """Cancel the sine of an angle against the square of the sine of its half."""
     return either_way(value, _without_squares)
 
@@ -61,7 +61,7 @@ def _without_squares(entire: Product) -> Product | None:
         "div(expm1(mul(?x, 3)), expm1(?x)) => add(mul(exp(?x), add(exp(?x), 1)), 1)",
     ],
 )
-def expm1_of_multiple(value: Value) -> Value | None:
+def expm1_of_multiple(value: Value) -> Product | None:
     """Divide exp(n*x) - 1 by exp(x) - 1: the geometric series."""
     entire = product(value)
     above = [factor for factor in entire.above if parts(factor)[0] == "expm1"]
@@ -74,10 +74,10 @@ def expm1_of_multiple(value: Value) -> Value | None:
             rest = entire.without(whole(one, below=(other,)))
             if times in range(2, _MOST_TIMES + 1):
                 series = _series(parts(other)[1][0], int(times))
-                return (whole(series) * rest).value(value)
+                return whole(series) * rest
             if times and 1 / times in range(2, _MOST_TIMES + 1):
                 series = _series(parts(one)[1][0], int(1 / times))
-                return (rest * whole(below=(series,))).value(value)
+                return rest * whole(below=(series,))
     return None
 
 

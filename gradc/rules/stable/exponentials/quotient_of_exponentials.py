@@ -15,13 +15,12 @@ from typing import NamedTuple
 
 from gradc.rules.algebra.forms import negated, replace_factor, replace_in_terms
 from gradc.rules.algebra.parts import operand_of
-from gradc.rules.engine import procedure, stable
+from gradc.rules.engine import INF, POSITIVE, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant
 from gradc_ir.ranges.knowledge import is_nonnegative
 
-INF = float("inf")
 _GROWING = ("exp", "expm1", "cosh", "sinh")
 _DEPTH = 6
 
@@ -216,7 +215,7 @@ def _factors(value: Value, depth: int = _DEPTH) -> list[Value]:
     "the others nothing changes; a rounding or two more",
     on="div: / add sub expm1",
     loss=2.0,
-    domain={"a": (-1e3, 1e3), "x": (0, INF), "p": (0.5, 2), "b": (0.5, 2)},
+    domain={"a": (-1e3, 1e3), "x": POSITIVE, "p": (0.5, 2), "b": (0.5, 2)},
     examples=[
         "div(?a, add(?p, mul(?b, exp(?x)))) => div(mul(?a, exp(neg(?x))), add(mul(?p, "
         "exp(neg(?x))), ?b))",
@@ -318,7 +317,7 @@ def product_of(factors: list[Value]) -> Value:
     stable,
     "exp overflows where the product is bounded",
     on="mul: exp expm1 cosh sinh",
-    domain={"x": (0, INF), "p": (0, INF)},
+    domain={"x": POSITIVE, "p": POSITIVE},
     loss=2.0,
     examples=[
         "mul(exp(?x), select(lt(0, ?x), exp(select(lt(0, ?x), neg(?x), ?x)), 1)) => "
@@ -375,7 +374,7 @@ def _inverse_growth_of(factor: Value, x: Value) -> Folded | None:
     "exp underflows although the logarithm is moderate",
     on="log: mul div neg select",
     loss=10.0,
-    domain={"x": (1e-30, INF), "y": (0, INF)},
+    domain={"x": (1e-30, INF), "y": POSITIVE},
     examples=[
         "log(mul(select(lt(0, ?x), exp(select(lt(0, ?x), neg(?x), ?x)), 1), ?y)) => "
         "add(neg(?x), log(?y))",

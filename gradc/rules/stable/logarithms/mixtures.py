@@ -12,13 +12,11 @@ from typing import NamedTuple
 
 from gradc.rules.algebra.forms import largest
 from gradc.rules.algebra.parts import Factor, factors_of, operand_of, parts, product_of
-from gradc.rules.engine import procedure, stable
+from gradc.rules.engine import INF, POSITIVE, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant
 from gradc_ir.ranges.knowledge import is_positive
-
-INF = float("inf")
 
 
 class Term(NamedTuple):
@@ -129,7 +127,7 @@ def _exponent(term: Term, like: Value) -> Value:
     "exp over- and underflows although the logarithm is moderate; ?m is the larger exponent; the "
     "derivative may become nan where one weight is 1e300 times the other",
     on="log: add sub",
-    domain={"a": (0, INF), "b": (0, INF)},
+    domain={"a": POSITIVE, "b": POSITIVE},
     loss=64.0,
     examples=[
         "log(add(mul(?a, exp(?x)), mul(?b, exp(?y)))) => add(stop_gradient(maximum(?x, ?y)), "
@@ -196,7 +194,7 @@ def _is_shifted(exponent: Value) -> bool:
     "each exponential may overflow although the result is about the largest exponent; the "
     "derivative may become nan where one weight is 1e300 times another",
     on="log: reduce_sum",
-    domain={"w": (0, INF)},
+    domain={"w": POSITIVE},
     loss=64.0,
     examples=[
         "log(reduce_sum(mul(?w, exp(?x)))) => add(stop_gradient(reduce_max(?x)), "

@@ -47,7 +47,7 @@ def _key(entire: Product) -> tuple[object, ...]:
         "reduce_max(?x)))))) => mul(exp(sub(?x, reduce_max(?x))), neg(?y))",
     ],
 )
-def softmax_weights_cancel(value: Value) -> Value | None:
+def softmax_weights_cancel(value: Value) -> Product | None:
     """Leave a weight out of what is multiplied with its exponential, and out of the other term."""
     left, right = value.operands
     first, second = product(left), product(right)
@@ -67,7 +67,7 @@ def softmax_weights_cancel(value: Value) -> Value | None:
                 if one.coefficient != -taken.coefficient or _key(one) != _key(taken):
                     continue
                 left_over = total_of(terms[:i] + terms[i + 1 :])
-                return (rest * whole(left_over)).value(value)
+                return rest * whole(left_over)
     return None
 
 

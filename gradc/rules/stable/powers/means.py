@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from gradc.rules.algebra.factors import product, whole
+from gradc.rules.algebra.factors import Product, product, whole
 from gradc.rules.algebra.parts import parts
 from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.algebra.split_differences import difference_of_functions
@@ -31,7 +31,7 @@ from gradc_ir.core.graph import Value
         "mul(?y, div(div(sub(?x, ?y), ?y), log1p(div(sub(?x, ?y), ?y))))",
     ],
 )
-def logarithmic_mean(value: Value) -> Value | None:
+def logarithmic_mean(value: Value) -> Product | None:
     """Take a difference over that of the logarithms as the smaller number times a function."""
     entire = product(value)
     for below in dict.fromkeys(entire.below):
@@ -54,7 +54,7 @@ def logarithmic_mean(value: Value) -> Value | None:
             far = build.fence(above) / build.fence(below)
             far = far * float(factor / ratio) if factor != ratio else far
             made = build.select(build.le(apart, small), near, far)
-            return (whole(made) * rest.times(ratio / factor)).value(value)
+            return whole(made) * rest.times(ratio / factor)
     return None
 
 

@@ -12,14 +12,13 @@ from itertools import permutations
 from typing import NamedTuple
 
 from gradc.rules.algebra.parts import operands_of, parts
-from gradc.rules.engine import procedure, rule, stable
+from gradc.rules.engine import INF, POSITIVE, procedure, rule, stable
 from gradc.rules.stable.arithmetic.quotients import power_of
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import peel, scalar_constant
 from gradc_ir.matching.pattern import Match
 
-INF = float("inf")
 _DEPTH = 5
 
 
@@ -241,7 +240,7 @@ def times_over_norm(value: Value) -> Value | None:
     stable,
     "the squares over- and underflow although the logarithm is moderate; near 1 the root rounds",
     on="log: mul add",
-    domain={"x": (0, INF)},
+    domain={"x": POSITIVE},
     loss=2.0,
     examples=[
         "log(add(mul(?x, ?x), mul(?y, ?y))) => mul(2, log(hypot(?x, ?y)))",

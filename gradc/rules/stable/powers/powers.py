@@ -7,12 +7,10 @@ from typing import NamedTuple
 
 from gradc.rules.algebra.factors import Product, common_factors, either_way, product, whole
 from gradc.rules.algebra.parts import exact_number, parts
-from gradc.rules.engine import procedure, stable
+from gradc.rules.engine import INF, POSITIVE, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import scalar_constant
-
-INF = float("inf")
 
 # Below this exponent the rounding of the base is of no account.
 _LARGE_EXPONENT = 16
@@ -52,7 +50,7 @@ def power_of_one_plus(value: Value) -> Value | None:
     "a power near one, of a small exponent or of a base near one, rounds away what is left of it",
     on="add sub",
     direct=("power", "neg"),
-    domain={"x": (0.0, INF)},
+    domain={"x": POSITIVE},
     loss=10.0,
 )
 def power_less_one(value: Value) -> Value | None:
@@ -102,7 +100,7 @@ def _beside_one(base: Value) -> Value | None:
         "div(expm1(mul(?y, log1p(?x))), ?x) => geometric_sum(?x, ?y)",
     ],
 )
-def power_less_one_over_rate(value: Value) -> Value | None:
+def power_less_one_over_rate(value: Value) -> Product | None:
     """Take a power of 1 + x, less 1, together with the x that divides it."""
     return either_way(value, lambda entire: _geometric_sum(entire, value))
 
@@ -186,7 +184,7 @@ def _power_beside_one(value: Value) -> tuple[_Power, int] | None:
         "div(sub(power(?x, ?y), 1), power(?x, ?y)) => neg(sub(power(?x, neg(?y)), 1))",
     ],
 )
-def power_over_itself_less_one(value: Value) -> Value | None:
+def power_over_itself_less_one(value: Value) -> Product | None:
     """Divide both sides by the power."""
     return either_way(value, _divided_by_power)
 
@@ -213,7 +211,7 @@ def _divided_by_power(entire: Product) -> Product | None:
     domain={"x": (0.0, 3.0), "y": (-100.0, 100.0)},
     loss=2.0,
 )
-def one_less_inverse_power(value: Value) -> Value | None:
+def one_less_inverse_power(value: Value) -> Product | None:
     """Take the inverse of a power into its exponent, beside one."""
     name, operands = value.op.name, value.operands
     for one, other in permutations(operands):
@@ -227,7 +225,7 @@ def one_less_inverse_power(value: Value) -> Value | None:
             return None
         less = power.inverse - 1.0
         factor = inverse.coefficient if name == "add" or other is operands[0] else -number
-        return whole(less).times(factor).value(value)
+        return whole(less).times(factor)
     return None
 
 

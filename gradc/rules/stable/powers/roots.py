@@ -13,13 +13,11 @@ from gradc.rules.algebra.factors import Product, cancelled, product, set_apart, 
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import Polynomial, polynomial
 from gradc.rules.algebra.split_differences import terms
-from gradc.rules.engine import procedure, stable
+from gradc.rules.engine import INF, POSITIVE, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
 from gradc_ir.ranges import knowledge
-
-INF = float("inf")
 
 
 def _radicand(value: Value) -> Polynomial | None:
@@ -46,7 +44,7 @@ def _radicand(value: Value) -> Polynomial | None:
         "sub(hypot(?x, ?y), ?x) => mul(div(?y, add(hypot(?x, ?y), ?x)), ?y)",
     ],
 )
-def root_beside_its_square(value: Value) -> Value | None:
+def root_beside_its_square(value: Value) -> Product | None:
     """Turn the sum of a root and a number into a quotient where the number is negative."""
     first, second = terms(value)
     shared, *rests = set_apart(first, second)
@@ -59,7 +57,7 @@ def root_beside_its_square(value: Value) -> Value | None:
             continue
         made = _conjugate(mine.above[0], square, its.times(1 / size), value)
         if made is not None:
-            return (shared.times(size) * whole(made)).value(value)
+            return shared.times(size) * whole(made)
     return None
 
 
@@ -112,7 +110,7 @@ def _in_range(root: Value) -> Value:
     stable,
     "a factor cancels in one case: the quotient of both would over- or underflow, or be 0 / 0",
     on="mul div: select",
-    domain={"x": (0.0, INF), "y": (0.0, INF)},
+    domain={"x": POSITIVE, "y": POSITIVE},
 )
 def quotient_of_cases(value: Value) -> Value | None:
     """Multiply each case on its own, when a factor cancels in one of them."""
@@ -141,7 +139,7 @@ def quotient_of_cases(value: Value) -> Value | None:
     stable,
     "the sum cancels where x is negative and rounds near zero, and its square overflows",
     on="log: add sub neg select",
-    domain={"y": (0.0, INF)},
+    domain={"y": POSITIVE},
     loss=2.0,
     examples=[
         "log(add(?x, hypot(?x, 1))) => arcsinh(?x)",
@@ -223,10 +221,10 @@ def _inverse_hyperbolic(x: Value, root: Value, turned: bool) -> Value | None:
     stable,
     "the difference cancels where x is large beside y; the squares of the two cosines sum to one",
     on="add sub: direction_cosine",
-    domain={"x": (0.0, INF), "y": (0.0, INF)},
+    domain={"x": POSITIVE, "y": POSITIVE},
     loss=2.0,
 )
-def one_minus_direction_cosine(value: Value) -> Value | None:
+def one_minus_direction_cosine(value: Value) -> Product | None:
     """Turn a cosine minus its limit into the square of the other cosine over their sum."""
     for mine, its in permutations(terms(value)):
         if its.above or its.below or mine.below or len(mine.above) != 1 or not mine.coefficient:
@@ -247,7 +245,7 @@ def one_minus_direction_cosine(value: Value) -> Value | None:
         plain = fenced + -float(limit)
         is_near = build.lt(x, 0.0) if turned else build.lt(0.0, x)
         made = build.select(is_near, apart, plain)
-        return whole(made).times(mine.coefficient).value(value)
+        return whole(made).times(mine.coefficient)
     return None
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from gradc.rules.algebra.factors import product, whole
-from gradc.rules.engine import procedure, rule, stable
+from gradc.rules.algebra.factors import Product, product, whole
+from gradc.rules.engine import POSITIVE, procedure, rule, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.matching.pattern import Match
 from gradc_ir.ranges import knowledge
-
-INF = float("inf")
 
 
 @procedure(
@@ -19,7 +17,7 @@ INF = float("inf")
     "the square over- and underflows although its root does not, which has no slope at zero; "
     "other factors must be known not to be negative",
     on="sqrt: mul div neg",
-    domain={"y": (0.0, INF), "z": (0.0, INF)},
+    domain={"y": POSITIVE, "z": POSITIVE},
     examples=[
         "sqrt(mul(?x, ?x)) => abs(?x)",
         "sqrt(mul(3, mul(?x, ?x))) => mul(abs(?x), sqrt(3))",
@@ -29,7 +27,7 @@ INF = float("inf")
     ],
     loss=0.5,
 )
-def sqrt_of_square(value: Value) -> Value | None:
+def sqrt_of_square(value: Value) -> Product | None:
     """Take the factors that stand twice out of the root, above the line and below it."""
     entire = product(value.operands[0])
     above, below = _repeated(entire.above), _repeated(entire.below)
@@ -43,7 +41,7 @@ def sqrt_of_square(value: Value) -> Value | None:
     outside = [*map(build.abs, above)]
     if rest != whole():
         outside.append(build.sqrt(inside))
-    return whole(*outside, below=tuple(map(build.abs, below))).value(value)
+    return whole(*outside, below=tuple(map(build.abs, below)))
 
 
 def _repeated(factors: tuple[Value, ...]) -> tuple[Value, ...]:
