@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import permutations
 from typing import NamedTuple
 
-from gradc.rules.algebra.forms import largest
+from gradc.rules.algebra.forms import finite_shift, largest, over_axes
 from gradc.rules.algebra.parts import Factor, factors_of, operand_of, parts, product_of
 from gradc.rules.engine import INF, POSITIVE, procedure, stable
 from gradc_ir import build
@@ -79,12 +79,11 @@ def _is_rest(value: Value, t: Value) -> bool:
     name, operands = parts(value)
     if name not in ("sub", "add"):
         return False
-    one, other = operands
     if name == "sub":
-        return scalar_constant(one) == 1 and other is t
+        return scalar_constant(operands[0]) == 1 and operands[1] is t
     return any(
-        scalar_constant(a) == 1 and operand_of(b, "neg") is t
-        for a, b in ((one, other), (other, one))
+        scalar_constant(one) == 1 and operand_of(other, "neg") is t
+        for one, other in permutations(operands)
     )
 
 
@@ -149,8 +148,7 @@ def log_weighted_exponentials(value: Value) -> Value | None:
         return None
     if _is_shifted(left.exponent) or _is_shifted(right.exponent):
         return None
-    top = build.maximum(left.exponent, right.exponent)
-    shift = build.stop_gradient(build.select(build.lt(build.abs(top), INF), top, 0))
+    shift = finite_shift(build.maximum(left.exponent, right.exponent))
     parts = [_times(build.exp(_exponent(term, value) - shift), term.weight) for term in terms]
     return shift + build.log(build.add(*parts))
 
@@ -212,10 +210,8 @@ def log_weighted_sum_exp(value: Value) -> Value | None:
     if term.exponent is None or not term.weights or _is_shifted(term.exponent):
         return None
     shift = largest(term.exponent, axes)
-    kept = tuple(axis for axis in range(summed.type.rank) if axis not in axes)
-    spread = build.broadcast(shift, summed.type.shape, kept)
-    parts = _times(build.exp(term.exponent - spread), term.weight)
-    total = build.reduce_sum(parts, axes)
+    spread = over_axes(shift, summed, axes)
+    total = build.reduce_sum(_times(build.exp(term.exponent - spread), term.weight), axes)
     return rearrange(shift + build.log(total), moves)
 
 
