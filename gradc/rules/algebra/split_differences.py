@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from gradc.rules.algebra.cancellation import polynomial_difference
-from gradc.rules.algebra.difference_formulas import FORMULAS, MINUS_ONE, Side
+from gradc.rules.algebra.difference_formulas import FORMULAS, MINUS_ONE, Side, minus_one
 from gradc.rules.algebra.factors import Product, multiplied_out, product, set_apart, whole
 from gradc.rules.algebra.parts import parts
 from gradc.rules.algebra.polynomial import number, polynomial
@@ -44,15 +44,27 @@ def difference(first: Product, second: Product) -> Difference | None:
     return Difference(one, other, shared.times(first.coefficient))
 
 
-def difference_of_functions(value: Value) -> tuple[Value, Value, Product] | None:
-    """Return f, g and p of ``p * (f - g)``, when both are one function of something."""
+class Functions(NamedTuple):
+    """``scale * (f - g)``: the function that both are, and what they are of."""
+
+    name: str
+    f: Value
+    g: Value
+    of_f: tuple[Value, ...]
+    of_g: tuple[Value, ...]
+    scale: Product
+
+
+def difference_of_functions(value: Value) -> Functions | None:
+    """Return a difference, or a multiple of one, when both sides are one function of something."""
     found = difference(*terms(value))
     if found is None or found.one.below or found.other.below:
         return None
     if len(found.one.above) != 1 or len(found.other.above) != 1:
         return None
     f, g = found.one.above[0], found.other.above[0]
-    return (f, g, found.scale) if parts(f)[0] == parts(g)[0] else None
+    (name, of_f), (other, of_g) = parts(f), parts(g)
+    return Functions(name, f, g, of_f, of_g, found.scale) if name == other else None
 
 
 def power_parts(value: Value) -> tuple[Value, Value] | None:
@@ -121,7 +133,7 @@ def functions_apart(first: Product, second: Product, names: Sequence[str]) -> Pr
     bound = -constant.coefficient / known.coefficient
     name, operands = parts(known.above[0])
     if name in MINUS_ONE and name in names and bound == 1:
-        return MINUS_ONE[name](operands[0]) * scale
+        return minus_one(name, operands[0]) * scale
     found = side(known.above[0])
     if found is None or found[0] not in names:
         return None

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import permutations
 
-from gradc.rules.algebra.cancellation import as_product
+from gradc.rules.algebra.cancellation import exact_difference
 from gradc.rules.algebra.factors import Product, whole
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import polynomial
@@ -56,20 +56,15 @@ def _is_binary(ratio: Fraction) -> bool:
 def _quotient(value: Value) -> tuple[Value, Value, Fraction] | None:
     """Return both sides of a quotient of given values, and the number that it is multiplied by."""
     name, operands = parts(value)
-    factor, rest = _scaled(value)
     if name != "div":
-        return None if rest is value else _times(_quotient(rest), factor)
+        factor, rest = _scaled(value)
+        found = None if rest is value else _quotient(rest)
+        return found and (*found[:2], found[2] * factor)
     above, x = _scaled(operands[0])
     below, y = _scaled(operands[1])
     if not (_is_given(x) and _is_given(y)) or exact_number(y) is not None or x is y:
         return None
     return x, y, above / below
-
-
-def _times(
-    found: tuple[Value, Value, Fraction] | None, factor: Fraction
-) -> tuple[Value, Value, Fraction] | None:
-    return None if found is None else (found[0], found[1], found[2] * factor)
 
 
 def _scaled(value: Value) -> tuple[Fraction, Value]:
@@ -241,22 +236,21 @@ def _roots(f: Value, g: Value, x: Value, y: Value) -> Value:
 
 
 def _exponentials(f: Value, g: Value, x: Value, y: Value) -> Value:
-    delta = as_product(polynomial(x) - polynomial(y))
-    less = x - y if delta is None else delta.value(x)
+    return _apart(x, y, exact_difference(x, y), build.select(build.lt(x, y), g, f))
+
+
+def _apart(x: Value, y: Value, less: Value, size: Value) -> Value:
+    """Return ``size * (1 - exp(-abs(less)))`` with the sign of x - y."""
     # of equal infinities nothing is left
     apart = build.select(build.eq(x, y), build.zeros_like(x), build.abs(less))
-    is_less = build.lt(x, y)
-    made = build.select(is_less, g, f) * build.expm1(-apart)
-    return build.select(is_less, made, -made)
+    made = size * build.expm1(-apart)
+    return build.select(build.lt(x, y), made, -made)
 
 
 def _sigmoids(f: Value, g: Value, x: Value, y: Value) -> Value:
     """Return the larger one times the smaller one's complement times 1 - exp(-abs(x - y))."""
-    apart = build.select(build.eq(x, y), build.zeros_like(x), build.abs(x - y))
-    is_less = build.lt(x, y)
-    both = build.select(is_less, g, f) * build.sigmoid(-build.minimum(x, y))
-    made = both * build.expm1(-apart)
-    return build.select(is_less, made, -made)
+    both = build.select(build.lt(x, y), g, f) * build.sigmoid(-build.minimum(x, y))
+    return _apart(x, y, x - y, both)
 
 
 _APART: dict[str, Callable[[Value, Value, Value, Value], Value]] = {
@@ -290,12 +284,9 @@ _APART: dict[str, Callable[[Value, Value, Value, Value], Value]] = {
 def difference_of_close_functions(value: Value) -> Product | None:
     """Take a function of two values that are given apart through their difference."""
     found = difference_of_functions(value)
-    if found is None:
+    if found is None or found.name not in _APART:
         return None
-    f, g, scale = found
-    (name, of_f), (_, of_g) = parts(f), parts(g)
-    if name not in _APART:
-        return None
+    name, f, g, of_f, of_g, scale = found
     if name == "exp_product":
         x, y = build.mul(*of_f), build.mul(*of_g)
     else:

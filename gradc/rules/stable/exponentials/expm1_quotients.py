@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from gradc.rules.algebra.factors import Product, common_factors, either_way, product, whole
-from gradc.rules.algebra.parts import parts
+from gradc.rules.algebra.parts import made_by, parts
 from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.engine import procedure, stable
 from gradc_ir import build
@@ -108,8 +108,8 @@ def _through_argument(factor: Value, rest: Product) -> _Quotient | None:
 def expm1_over_expm1(value: Value) -> Product | None:
     """Cancel what the arguments of two small expm1 share."""
     entire = product(value)
-    for above in _expm1s(entire.above):
-        for below in _expm1s(entire.below):
+    for above in made_by("expm1", entire.above):
+        for below in made_by("expm1", entire.below):
             upper, lower = (parts(one)[1][0] for one in (above, below))
             p, q = product(upper), product(lower)
             shared = common_factors(p, q)
@@ -150,8 +150,8 @@ def expm1_of_sum_over_both(value: Value) -> Product | None:
 
 
 def _coth_sum(entire: Product, like: Value) -> Product | None:
-    below = _expm1s(entire.below, twice=True)
-    for above in _expm1s(entire.above):
+    below = [factor for factor in entire.below if parts(factor)[0] == "expm1"]
+    for above in made_by("expm1", entire.above):
         total = polynomial(parts(above)[1][0])
         for first, second in combinations(below, 2):
             p, q = parts(first)[1][0], parts(second)[1][0]
@@ -162,11 +162,6 @@ def _coth_sum(entire: Product, like: Value) -> Product | None:
             x, y = (product(one).without(t).value(like) for one in (p, q))
             return rest.without(t) * whole(build.coth_sum(x, y, t.value(like)))
     return None
-
-
-def _expm1s(factors: tuple[Value, ...], twice: bool = False) -> list[Value]:
-    kept = factors if twice else dict.fromkeys(factors)
-    return [factor for factor in kept if parts(factor)[0] == "expm1"]
 
 
 RULES = [expm1_of_sum_over_both, expm1_over_argument, expm1_over_expm1]

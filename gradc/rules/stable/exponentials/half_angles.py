@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from gradc.rules.algebra.factors import Product, either_way, product, whole
-from gradc.rules.algebra.parts import parts
+from gradc.rules.algebra.parts import made_by, parts
 from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.engine import procedure, rule, stable
 from gradc_ir import build
@@ -37,10 +37,8 @@ def tangent_of_half(value: Value) -> Product | None:
 
 
 def _without_squares(entire: Product) -> Product | None:
-    above = [factor for factor in dict.fromkeys(entire.above) if parts(factor)[0] == "sin"]
-    below = [factor for factor in dict.fromkeys(entire.below) if parts(factor)[0] == "sin"]
-    for half in above:
-        for sine in below:
+    for half in made_by("sin", entire.above):
+        for sine in made_by("sin", entire.below):
             angle = parts(half)[1][0]
             if entire.above.count(half) < 2 or _ratio(sine, half) != 2:
                 continue
@@ -64,10 +62,8 @@ def _without_squares(entire: Product) -> Product | None:
 def expm1_of_multiple(value: Value) -> Product | None:
     """Divide exp(n*x) - 1 by exp(x) - 1: the geometric series."""
     entire = product(value)
-    above = [factor for factor in entire.above if parts(factor)[0] == "expm1"]
-    below = [factor for factor in entire.below if parts(factor)[0] == "expm1"]
-    for one in above:
-        for other in below:
+    for one in made_by("expm1", entire.above):
+        for other in made_by("expm1", entire.below):
             times = _ratio(one, other)
             if times is None:
                 continue

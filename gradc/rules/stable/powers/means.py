@@ -67,13 +67,9 @@ def _logarithms(value: Value) -> tuple[Value, Value, Fraction] | None:
     if name not in ("add", "sub"):
         return None
     found = difference_of_functions(value)
-    if found is None:
+    if found is None or found.name != "log" or found.scale.above or found.scale.below:
         return None
-    f, g, scale = found
-    (name, of_f), (_, of_g) = parts(f), parts(g)
-    if name != "log" or scale.above or scale.below:
-        return None
-    return of_f[0], of_g[0], scale.coefficient
+    return found.of_f[0], found.of_g[0], found.scale.coefficient
 
 
 RULES = [logarithmic_mean]

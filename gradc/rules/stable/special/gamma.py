@@ -11,7 +11,15 @@ from collections.abc import Iterator
 
 from gradc.rules.algebra.cancellation import as_product
 from gradc.rules.algebra.factors import Product, whole
-from gradc.rules.algebra.parts import Term, exact_number, operands_of, terms_of, total_of
+from gradc.rules.algebra.parts import (
+    Term,
+    exact_number,
+    made_by,
+    operands_of,
+    parts,
+    terms_of,
+    total_of,
+)
 from gradc.rules.algebra.polynomial import Polynomial, polynomial
 from gradc.rules.algebra.split_differences import terms
 from gradc.rules.engine import POSITIVE, procedure, stable
@@ -155,16 +163,13 @@ def digamma_difference(value: Value) -> Product | None:
     first, second = terms(value)
     if first.coefficient != -second.coefficient:
         return None
-    for one in dict.fromkeys(first.above):
-        for other in dict.fromkeys(second.above):
-            x, y = operands_of(one, "digamma"), operands_of(other, "digamma")
-            if x is None or y is None or one is other:
+    for one in made_by("digamma", first.above):
+        for other in made_by("digamma", second.above):
+            rest, beside = first.without(whole(one)), second.without(whole(other))
+            if one is other or _counted(rest) != _counted(beside):
                 continue
-            rest = first.without(whole(one))
-            beside = second.without(whole(other))
-            if _counted(rest) != _counted(beside):
-                continue
-            for base, top, sign in ((y[0], x[0], 1), (x[0], y[0], -1)):
+            (x,), (y,) = parts(one)[1], parts(other)[1]
+            for base, top, sign in ((y, x, 1), (x, y, -1)):
                 step = _difference(polynomial(top), base)
                 if step is not None:
                     found = whole(build.digamma_difference(base, step)) * rest
