@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final
+from typing import Final, Protocol, TypedDict, Unpack
 
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.matching.choice import Entry, Looks, parse_looks
@@ -18,7 +18,20 @@ Interval = tuple[float, float]
 Guard = Callable[[Match], bool]
 Procedure = Callable[[Value], Value | None]
 
-REALS: Final[Interval] = (float("-inf"), float("inf"))
+
+class Form(Protocol):
+    """What stands for a value and is built in the type of one: a product."""
+
+    def value(self, like: Value) -> Value:
+        """Build it."""
+        ...
+
+
+Finder = Callable[[Value], Value | Form | None]
+
+INF: Final = float("inf")
+REALS: Final[Interval] = (-INF, INF)
+POSITIVE: Final[Interval] = (0.0, INF)
 
 
 class Kind(Enum):
@@ -95,6 +108,15 @@ class Rule:
         return f"<{self.kind} rule {self.name}: {self.text}>"
 
 
+class Claims(TypedDict, total=False):
+    """What is proved and measured of a rule, as :class:`Rule` has it."""
+
+    domain: Mapping[str, Interval]
+    condition: str
+    examples: Sequence[str]
+    loss: float
+
+
 def rule(
     name: str,
     text: str,
@@ -103,10 +125,7 @@ def rule(
     *,
     when: Guard | None = None,
     build: Callable[[Match], Value | None] | None = None,
-    domain: Mapping[str, Interval] | None = None,
-    condition: str | None = None,
-    examples: Sequence[str] = (),
-    loss: float = 0.0,
+    **claims: Unpack[Claims],
 ) -> Rule:
     """Return a rule made of patterns: ``rule("log-exp", "log(exp(?x)) => ?x", stable, "…")``.
 
@@ -116,19 +135,8 @@ def rule(
     """
     left = text.partition("=>")[0] if build is not None else text
     pattern = PatternRule(name, left, when=when, build=build)
-    return Rule(
-        name,
-        text,
-        kind,
-        reason,
-        pattern.apply,
-        pattern.root_ops,
-        may_match=pattern.may_match,
-        domain=domain or {},
-        condition=condition,
-        examples=examples,
-        loss=loss,
-    )
+    apply, ops, may_match = pattern.apply, pattern.root_ops, pattern.may_match
+    return Rule(name, text, kind, reason, apply, ops, may_match=may_match, **claims)
 
 
 def procedure(
@@ -139,41 +147,30 @@ def procedure(
     *,
     on: str,
     direct: Iterable[str] | None = None,
-    examples: Sequence[str] = (),
-    domain: Mapping[str, Interval] | None = None,
-    condition: str | None = None,
-    loss: float = 0.0,
-) -> Callable[[Procedure], Rule]:
+    **claims: Unpack[Claims],
+) -> Callable[[Finder], Rule]:
     """Return a decorator that makes a rule of a Python function from a value to its replacement.
 
+    The function may return a :class:`gradc.rules.algebra.factors.Product` for its value.
     ``on`` says what values look like that the function is asked about, so that it need not be asked
     about every product or sum: ``"div mul: sin / sin"`` is a quotient or a product with a sine as a
     factor and a sine below the line, see :func:`gradc_ir.matching.choice.parse_looks`. Functions of
     stable and fast rules are asked about floats only. ``direct``: see :class:`Rule`.
     """
     looks = parse_looks(on)
+    above = None if direct is None else frozenset(direct)
 
-    def decorate(function: Procedure) -> Rule:
-        return Rule(
-            name,
-            text,
-            kind,
-            reason,
-            function if kind is exact else _of_floats(function),
-            frozenset(looks),
-            looks,
-            direct=None if direct is None else frozenset(direct),
-            domain=domain or {},
-            condition=condition,
-            examples=examples,
-            loss=loss,
-        )
+    def decorate(find: Finder) -> Rule:
+        def apply(value: Value) -> Value | None:
+            if kind is not exact and not value.type.dtype.is_float:
+                return None
+            made = find(value)
+            return made if made is None or isinstance(made, Value) else made.value(value)
+
+        ops = frozenset(looks)
+        return Rule(name, text, kind, reason, apply, ops, looks, direct=above, **claims)
 
     return decorate
-
-
-def _of_floats(function: Procedure) -> Procedure:
-    return lambda value: function(value) if value.type.dtype.is_float else None
 
 
 # -- applying rules and telling which fired --------------------------------------------------------

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from gradc.rules.engine import fast, rule
+from gradc.rules.engine import INF, POSITIVE, fast, rule
 from gradc_ir.matching.pattern import Match
-
-INF = float("inf")
-_POSITIVE = (0.0, INF)
 
 
 def _is_usable_divisor(m: Match) -> bool:
@@ -38,20 +35,20 @@ RULES = [
     rule("add-sub", "sub(add(?x, ?y), ?y) => ?x", fast, "drops the rounding of the sum"),
     rule("sub-add", "add(sub(?x, ?y), ?y) => ?x", fast, "drops the rounding of the difference"),
     rule("sqrt-squared", "mul(sqrt(?x), sqrt(?x)) => ?x", fast, "drops the nan of negative numbers",
-         domain={"x": _POSITIVE}),
+         domain={"x": POSITIVE}),
     rule("power-three", "power(?x, 3) => mul(?x, mul(?x, ?x))", fast,
          "two products are cheaper than a power; they round twice"),
     rule("exp-log", "exp(log(?x)) => ?x", fast, "drops the nan of negative numbers",
-         domain={"x": _POSITIVE}),
+         domain={"x": POSITIVE}),
     rule("exp-product", "mul(exp(?x), exp(?y)) => exp(add(?x, ?y))", fast,
          "one exponential less; rounds the exponent before exp, which may lose bits"),
     rule("exp-quotient", "div(exp(?x), exp(?y)) => exp(sub(?x, ?y))", fast,
          "one exponential less; rounds the exponent before exp, which may lose bits"),
     rule("log-sum", "add(log(?x), log(?y)) => log(mul(?x, ?y))", fast,
          "one logarithm less; the product may over- or underflow",
-         domain={"x": _POSITIVE, "y": _POSITIVE}),
+         domain={"x": POSITIVE, "y": POSITIVE}),
     rule("power-of-exp", "power(exp(?x), ?y) => exp(mul(?x, ?y))", fast,
          "an exponential is cheaper than a power; the exponent rounds"),
     rule("power-of-power", "power(power(?x, ?y), ?z) => power(?x, mul(?y, ?z))", fast,
-         "one power less; the exponent rounds", domain={"x": _POSITIVE}),
+         "one power less; the exponent rounds", domain={"x": POSITIVE}),
 ]  # fmt: skip

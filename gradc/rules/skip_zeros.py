@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 
@@ -89,10 +90,8 @@ def _triangle(pattern: Pattern, labels: str, summed: str, kept: str, size: int) 
     square = pattern.any(others)
     square = np.broadcast_to(square if rows < columns else square.T, (size, size))
     at, of = np.nonzero(square)
-    for small, large, holds in ((summed, kept, of < at), (kept, summed, at < of)):
-        if holds.all():
-            return Condition(small, large, False)
-    for small, large, holds in ((summed, kept, of <= at), (kept, summed, at <= of)):
-        if holds.all():
-            return Condition(small, large, True)
+    for holds, or_equal in ((np.less, False), (np.less_equal, True)):
+        for (small, first), (large, second) in permutations(((summed, of), (kept, at))):
+            if holds(first, second).all():
+                return Condition(small, large, or_equal)
     return None

@@ -195,3 +195,10 @@ def test_softplus_after_differentiation_keeps_its_form() -> None:
 
 def test_every_stable_rule_is_reached_through_the_list() -> None:
     assert len({rule.name for rule in STABLE}) == len(STABLE)
+
+
+def test_a_mean_of_powers_has_each_weight_once() -> None:
+    def mean(x: float, p: float) -> Any:
+        return (0.5 * x**p + 0.5) ** (1 / p)
+
+    np.testing.assert_allclose(gradc.compile(mean)(3.0, 2.0), mean(3.0, 2.0), rtol=1e-15)

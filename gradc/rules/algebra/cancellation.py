@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from gradc.rules.algebra.factors import Product
-from gradc.rules.algebra.polynomial import Monomial, Polynomial, degree
+from gradc.rules.algebra.polynomial import Monomial, Polynomial, degree, polynomial
 from gradc_ir.core.graph import Value
 from gradc_ir.ranges import knowledge
 
@@ -69,6 +69,12 @@ def as_product(rest: Polynomial) -> Product | None:
     like = next(value for monomial in monomials for value, _ in monomial)
     total = _sum({m: n / scale for m, n in rest.terms.items()}, shared, like)
     return Product(scale, (*above, total))
+
+
+def exact_difference(x: Value, y: Value) -> Value:
+    """Return x - y without what both share, where one product or short sum is left."""
+    delta = as_product(polynomial(x) - polynomial(y))
+    return x - y if delta is None else delta.value(x)
 
 
 def _sum(terms: dict[Monomial, Fraction], shared: dict[Value, int], like: Value) -> Value:

@@ -34,10 +34,6 @@ def over(above: Product, below: Value) -> Product:
     return Product(above.coefficient, above.above, (below, *above.below))
 
 
-def _choose(condition: Value, one: Value, other: Value | float) -> Value:
-    return build.select(condition, one, other)
-
-
 # -- roots and powers ------------------------------------------------------------------------------
 
 
@@ -69,9 +65,9 @@ def powers(a: Side, b: Side, delta: Product) -> Product | None:
         name, cases = parts(a.value)
         # far from one, the case of a power of one plus little is not met
         far = cases[2] if name == "select" else a.value
-        return whole(_choose(near, made, build.fence(far) + -1.0))
+        return whole(build.select(near, made, build.fence(far) + -1.0))
     plain = build.fence(a.value) - build.fence(b.value)
-    return whole(_choose(near, b.value * made, plain))
+    return whole(build.select(near, b.value * made, plain))
 
 
 def _power_sum(a: Value, b: Value, count: int) -> Value:
@@ -98,9 +94,9 @@ def logarithms(a: Side, b: Side, delta: Product) -> Product | None:
         return whole(build.log1p(over(delta.times(-1), a.operands[0]).value(a.value))).times(-1)
     moved = delta.value(a.value)
     falls = build.lt(moved, 0.0)
-    ratio = _choose(falls, -moved, moved) / _choose(falls, a.operands[0], b.operands[0])
+    ratio = build.select(falls, -moved, moved) / build.select(falls, a.operands[0], b.operands[0])
     size = build.log1p(ratio)
-    return whole(_choose(falls, -size, size))
+    return whole(build.select(falls, -size, size))
 
 
 def _over_sum(a: Side, b: Side, delta: Product) -> Product | None:
@@ -108,7 +104,7 @@ def _over_sum(a: Side, b: Side, delta: Product) -> Product | None:
     if total is None or total <= 0:
         return None
     odd = delta.times(1 / total)
-    size = Product(abs(odd.coefficient), odd.above, odd.below).value(a.value)
+    size = odd._replace(coefficient=abs(odd.coefficient)).value(a.value)
     return whole(build.arctanh(size)).times(2 if odd.coefficient > 0 else -2)
 
 
@@ -120,16 +116,16 @@ def logarithm_of_quotient(a: Side, b: Side, delta: Product) -> Product:
     ratio = over(delta, b.operands[0]).value(a.value)
     falls = build.lt(ratio, 0.0)
     other = over(delta.times(-1), a.operands[0]).value(a.value)
-    size = build.log1p(_choose(falls, other, ratio))
-    return whole(_choose(falls, -size, size))
+    size = build.log1p(build.select(falls, other, ratio))
+    return whole(build.select(falls, -size, size))
 
 
 def exponentials(a: Side, b: Side, delta: Product) -> Product | None:
     """Return exp(b) * expm1(delta), or the same from a where delta is large."""
     moved = delta.value(a.value)
     near = build.le(moved, 1.0)
-    base = _choose(near, b.value, -a.value)
-    return whole(base * build.expm1(_choose(near, moved, -moved)))
+    base = build.select(near, b.value, -a.value)
+    return whole(base * build.expm1(build.select(near, moved, -moved)))
 
 
 # -- angles ----------------------------------------------------------------------------------------
@@ -174,7 +170,7 @@ def tangents(a: Side, b: Side, delta: Product) -> Product | None:
     moved, x = delta.value(b.value), b.operands[0]
     sine, cosine = build.sin(moved), build.cos(x)
     other = cosine * build.cos(moved) - build.sin(x) * sine
-    return Product(Fraction(1), (sine,), (cosine, other))
+    return whole(sine, below=(cosine, other))
 
 
 FORMULAS: dict[str, Formula] = {
@@ -190,19 +186,12 @@ FORMULAS: dict[str, Formula] = {
 }
 
 
-def cosine_minus_one(x: Value) -> Product:
-    """Return cos(x) - 1 as a square."""
-    root = whole(build.sin(x * 0.5))
-    return (root * root).times(-2)
+# Of f, the function of half its argument of whose square f - 1 is a multiple, and that number.
+MINUS_ONE = {"cos": (build.sin, -2), "cosh": (build.sinh, 2)}
 
 
-def hyperbolic_cosine_minus_one(x: Value) -> Product:
-    """Return cosh(x) - 1 as a square."""
-    root = whole(build.sinh(x * 0.5))
-    return (root * root).times(2)
-
-
-MINUS_ONE: dict[str, Callable[[Value], Product]] = {
-    "cos": cosine_minus_one,
-    "cosh": hyperbolic_cosine_minus_one,
-}
+def minus_one(name: str, x: Value) -> Product:
+    """Return f(x) - 1 as a square."""
+    of_half, factor = MINUS_ONE[name]
+    root = of_half(x * 0.5)
+    return whole(root, root).times(factor)

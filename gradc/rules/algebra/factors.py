@@ -48,8 +48,9 @@ class Product(NamedTuple):
         return Product(-self.coefficient, self.above, self.below)
 
     def without(self, common: Product) -> Product:
-        """Return the product without factors that it surely has, and without its number."""
-        return Product(ONE, _without(self.above, common.above), _without(self.below, common.below))
+        """Return the product without factors that it surely has; its number stays."""
+        above, below = _without(self.above, common.above), _without(self.below, common.below)
+        return Product(self.coefficient, above, below)
 
     def value(self, like: Value) -> Value:
         """Build the product in the type of a value.
@@ -84,9 +85,9 @@ def _without(factors: tuple[Value, ...], taken: tuple[Value, ...]) -> tuple[Valu
     return tuple(left)
 
 
-def whole(value: Value) -> Product:
-    """Return a value as a product of itself."""
-    return Product(ONE, (value,))
+def whole(*above: Value, below: tuple[Value, ...] = ()) -> Product:
+    """Return the product of values that are not taken apart, over the product of others."""
+    return Product(ONE, above, below)
 
 
 def product(value: Value) -> Product:
@@ -121,7 +122,7 @@ def _joined(value: Value, products: list[Product]) -> Product:
     return left * (right if name == "mul" else right.reciprocal)
 
 
-def either_way(value: Value, find: Callable[[Product], Product | None]) -> Value | None:
+def either_way(value: Value, find: Callable[[Product], Product | None]) -> Product | None:
     """Return what is found for a product, or one over what is found for its inverse."""
     entire = product(value)
     if not entire.coefficient:
@@ -129,8 +130,8 @@ def either_way(value: Value, find: Callable[[Product], Product | None]) -> Value
     made = find(entire)
     if made is None:
         made = find(entire.reciprocal)
-        made = None if made is None else made.reciprocal
-    return None if made is None else made.value(value)
+        return None if made is None else made.reciprocal
+    return made
 
 
 def common_factors(first: Product, second: Product) -> Product:
@@ -138,10 +139,16 @@ def common_factors(first: Product, second: Product) -> Product:
     return Product(ONE, _shared(first.above, second.above), _shared(first.below, second.below))
 
 
+def set_apart(first: Product, second: Product) -> tuple[Product, Product, Product]:
+    """Return the common factors of two products, and what is left of each."""
+    shared = common_factors(first, second)
+    return shared, first.without(shared), second.without(shared)
+
+
 def cancelled(one: Product) -> Product:
     """Return the product without the values that stand both above and below its line."""
     shared = _shared(one.above, one.below)
-    return Product(one.coefficient, _without(one.above, shared), _without(one.below, shared))
+    return one.without(Product(ONE, shared, shared))
 
 
 def _shared(first: tuple[Value, ...], second: tuple[Value, ...]) -> tuple[Value, ...]:

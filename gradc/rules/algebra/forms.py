@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from itertools import permutations
+from typing import NamedTuple, TypeVar
 
 from gradc.rules.algebra.parts import operand_of
 from gradc_ir import build
@@ -14,6 +15,8 @@ from gradc_ir.matching.pattern import Match
 
 # How deep products and sums are looked into: a fixed bound keeps passes linear.
 _DEPTH = 4
+
+Found = TypeVar("Found")
 
 
 def negated(x: Value, y: Value) -> bool:
@@ -25,9 +28,8 @@ def negated(x: Value, y: Value) -> bool:
             y.op.name == "neg" and y.operands[0] is x
         ):
             return True
-        a, b = scalar_constant(x), scalar_constant(y)
-        if a is not None and b is not None:
-            return bool(a == -b)
+        if scalar_constant(x) is not None and scalar_constant(y) is not None:
+            return _opposite_numbers(x, y)
         if not (x.op.name in REARRANGEMENTS and _same_step(x.node, y.node)):
             break
         x, y = x.operands[0], y.operands[0]
@@ -41,12 +43,11 @@ def _same_step(x: Node, y: Node) -> bool:
 def _negated_terms(x: Value, y: Value) -> bool:
     names = {x.op.name, y.op.name}
     if names == {"mul"} or names == {"div"}:
-        pairs = [(x.operands, y.operands)]
-        if names == {"mul"}:
-            pairs.append((x.operands, y.operands[::-1]))
+        a, b = x.operands
+        orders = [y.operands] if names == {"div"} else permutations(y.operands)
         return any(
             (a is c and _opposite_numbers(b, d)) or (b is d and _opposite_numbers(a, c))
-            for (a, b), (c, d) in pairs
+            for c, d in orders
         )
     if names == {"sub"}:
         return x.operands == y.operands[::-1]
@@ -55,8 +56,7 @@ def _negated_terms(x: Value, y: Value) -> bool:
         total, difference = (x, y) if x.op.name == "add" else (y, x)
         constant, rest = difference.operands
         return any(
-            a is rest and _opposite_numbers(b, constant)
-            for a, b in (total.operands, total.operands[::-1])
+            a is rest and _opposite_numbers(b, constant) for a, b in permutations(total.operands)
         )
     return False
 
@@ -71,6 +71,21 @@ def are_negated(m: Match) -> bool:
     return negated(m["x"], m["y"])
 
 
+# Which operands of a product, a quotient and a negation its factors stand in.
+_FACTORS_IN = {"mul": (0, 1), "div": (0,), "neg": (0,)}
+
+
+def _in_one_operand(value: Value, replace: Callable[[Value], Value | None]) -> Value | None:
+    """Return a product with one operand replaced: the first that has a replacement."""
+    operands = list(value.operands)
+    for i in _FACTORS_IN.get(value.op.name, ()):
+        made = replace(operands[i])
+        if made is not None:
+            operands[i] = made
+            return build.apply(value.op.name, *operands)
+    return None
+
+
 def replace_factor(
     value: Value, replace: Callable[[Value], Value | None], depth: int = _DEPTH
 ) -> Value | None:
@@ -81,18 +96,27 @@ def replace_factor(
     made = replace(value)
     if made is not None or not depth:
         return made
-    if value.op.name in ("mul", "div"):
-        left, right = value.operands
-        made = replace_factor(left, replace, depth - 1)
-        if made is not None:
-            return build.apply(value.op.name, made, right)
-        if value.op.name == "mul":
-            made = replace_factor(right, replace, depth - 1)
-            return None if made is None else left * made
-    elif value.op.name == "neg":
-        made = replace_factor(value.operands[0], replace, depth - 1)
-        return None if made is None else -made
-    return None
+    return _in_one_operand(value, partial(replace_factor, replace=replace, depth=depth - 1))
+
+
+def take_factor(value: Value, find: Callable[[Value], Found | None]) -> tuple[Found, Value] | None:
+    """Return what is found for the first factor that has such, and the product without it."""
+    found: list[Found] = []
+
+    def take(factor: Value) -> Value | None:
+        one = find(factor)
+        if one is None:
+            return None
+        found.append(one)
+        return build.ones_like(factor)
+
+    rest = replace_factor(value, take)
+    return None if rest is None else (found[0], rest)
+
+
+def split_factor(value: Value, name: str) -> tuple[Value, Value] | None:
+    """Return the argument of the first factor that a unary op makes, and the product without it."""
+    return take_factor(value, partial(operand_of, name=name))
 
 
 def join_factors(
@@ -102,7 +126,7 @@ def join_factors(
 
     ``join`` is told x and each of the factors until it returns what stands for both.
     """
-    for one, other in (value.operands, value.operands[::-1]):
+    for one, other in permutations(value.operands):
         argument = operand_of(one, name)
         if argument is not None:
             made = replace_factor(other, partial(join, argument))
@@ -134,26 +158,14 @@ def opposite_terms(value: Value, name: str) -> tuple[Value, Value] | None:
 
     Where p is 1, it need not be written.
     """
-    arguments: list[Value] = []
-
-    def take(factor: Value) -> Value | None:
-        argument = operand_of(factor, name)
-        if argument is None:
-            return None
-        arguments.append(argument)
-        return build.ones_like(factor)
-
-    rests = []
+    found = []
     for term in value.operands:
-        if term.op.name not in ("mul", "div", "neg", name):
+        split = split_factor(term, name) if term.op.name in (*_FACTORS_IN, name) else None
+        if split is None:
             return None
-        rest = replace_factor(term, take)
-        if rest is None:
-            return None
-        rests.append(rest)
-    if rests[0] is not rests[1] or not negated(*arguments):
-        return None
-    return rests[0], arguments[0]
+        found.append(split)
+    (x, rest), (opposite, other) = found
+    return (rest, x) if rest is other and negated(x, opposite) else None
 
 
 class Sum(NamedTuple):
@@ -232,9 +244,13 @@ def largest(exponent: Value, axes: tuple[int, ...]) -> Value:
     Results do not depend on it, so nothing is differentiated through it. Made of the nodes that
     logsumexp and its derivative are made of, to be shared with them.
     """
-    top = build.reduce_max(exponent, axes)
+    return finite_shift(build.reduce_max(exponent, axes))
+
+
+def finite_shift(top: Value) -> Value:
+    """Return the largest of some exponents where it is finite, see :func:`largest`."""
     finite = build.select(build.lt(build.abs(top), float("inf")), top, 0)
-    return build.apply("stop_gradient", finite)
+    return build.stop_gradient(finite)
 
 
 def replace_in_terms(
@@ -244,35 +260,10 @@ def replace_in_terms(
     made = replace_factor(value, replace)
     if made is not None or not depth:
         return made
-    name, operands = value.op.name, value.operands
-    if name in ("add", "sub"):
-        parts = [replace_in_terms(operand, replace, depth - 1) for operand in operands]
-        if parts[0] is None or parts[1] is None:
-            return None
-        return build.apply(name, parts[0], parts[1])
-    if name == "neg":
-        made = replace_in_terms(operands[0], replace, depth - 1)
-        return None if made is None else -made
-    if name in ("mul", "div"):
-        made = replace_in_terms(operands[0], replace, depth - 1)
-        if made is not None:
-            return build.apply(name, made, operands[1])
-        if name == "mul":
-            made = replace_in_terms(operands[1], replace, depth - 1)
-            return None if made is None else operands[0] * made
-    return None
-
-
-def split_factor(value: Value, name: str) -> tuple[Value, Value] | None:
-    """Return the argument of the first factor that a unary op makes, and the product without it."""
-    found: list[Value] = []
-
-    def take(factor: Value) -> Value | None:
-        argument = operand_of(factor, name)
-        if argument is None:
-            return None
-        found.append(argument)
-        return build.ones_like(factor)
-
-    rest = replace_factor(value, take)
-    return None if rest is None else (found[0], rest)
+    inner = partial(replace_in_terms, replace=replace, depth=depth - 1)
+    if value.op.name not in ("add", "sub"):
+        return _in_one_operand(value, inner)
+    left, right = map(inner, value.operands)
+    if left is None or right is None:
+        return None
+    return build.apply(value.op.name, left, right)

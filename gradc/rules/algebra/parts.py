@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import reduce
+from operator import mul, truediv
 from typing import NamedTuple
 
 from gradc_ir import build
@@ -44,6 +46,11 @@ def exact_number(value: Value) -> Fraction | None:
     if found is None or not value.type.dtype.is_float or not math.isfinite(found):
         return None
     return Fraction(found)
+
+
+def made_by(name: str, values: Iterable[Value]) -> list[Value]:
+    """Return those of some values that an op of this name makes, each once."""
+    return [value for value in dict.fromkeys(values) if parts(value)[0] == name]
 
 
 # -- terms -----------------------------------------------------------------------------------------
@@ -103,9 +110,5 @@ def product_of(factors: Sequence[Factor]) -> Value | None:
         return None
     above = [each.value for each in factors if each.above]
     below = [each.value for each in factors if not each.above]
-    product = above[0] if above else build.ones_like(below[0])
-    for each in above[1:]:
-        product = product * each
-    for each in below:
-        product = product / each
-    return product
+    product: Value = reduce(mul, above) if above else build.ones_like(below[0])
+    return reduce(truediv, below, product)

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from gradc.rules.algebra.cancellation import polynomial_difference
-from gradc.rules.algebra.difference_formulas import FORMULAS, MINUS_ONE, Side
-from gradc.rules.algebra.factors import Product, common_factors, multiplied_out, product, whole
+from gradc.rules.algebra.difference_formulas import FORMULAS, MINUS_ONE, Side, minus_one
+from gradc.rules.algebra.factors import Product, multiplied_out, product, set_apart, whole
 from gradc.rules.algebra.parts import parts
 from gradc.rules.algebra.polynomial import number, polynomial
 from gradc_ir import build
@@ -40,20 +40,31 @@ def difference(first: Product, second: Product) -> Difference | None:
     """Return the sum of two terms as a difference, when their numbers are opposite."""
     if not first.coefficient or first.coefficient != -second.coefficient:
         return None
-    shared = common_factors(first, second)
-    scale = Product(first.coefficient, shared.above, shared.below)
-    return Difference(first.without(shared), second.without(shared), scale)
+    shared, one, other = set_apart(first, second)
+    return Difference(one, other, shared.times(first.coefficient))
 
 
-def difference_of_functions(value: Value) -> tuple[Value, Value, Product] | None:
-    """Return f, g and p of ``p * (f - g)``, when both are one function of something."""
+class Functions(NamedTuple):
+    """``scale * (f - g)``: the function that both are, and what they are of."""
+
+    name: str
+    f: Value
+    g: Value
+    of_f: tuple[Value, ...]
+    of_g: tuple[Value, ...]
+    scale: Product
+
+
+def difference_of_functions(value: Value) -> Functions | None:
+    """Return a difference, or a multiple of one, when both sides are one function of something."""
     found = difference(*terms(value))
     if found is None or found.one.below or found.other.below:
         return None
     if len(found.one.above) != 1 or len(found.other.above) != 1:
         return None
     f, g = found.one.above[0], found.other.above[0]
-    return (f, g, found.scale) if parts(f)[0] == parts(g)[0] else None
+    (name, of_f), (other, of_g) = parts(f), parts(g)
+    return Functions(name, f, g, of_f, of_g, found.scale) if name == other else None
 
 
 def power_parts(value: Value) -> tuple[Value, Value] | None:
@@ -107,25 +118,22 @@ def functions_apart(first: Product, second: Product, names: Sequence[str]) -> Pr
     more = len(first.above) - len(second.above)
     if abs(more) > 1 or (not more and first.coefficient != -second.coefficient):
         return None  # whatever they share
-    shared = common_factors(first, second)
-    one, other = first.without(shared), second.without(shared)
+    shared, one, other = set_apart(first, second)
     if one.below or other.below or not first.coefficient * second.coefficient:
         return None
-    scale = Product(first.coefficient, shared.above, shared.below)
     if len(one.above) == 1 and len(other.above) == 1:
         made = _of_sides(one.above[0], other.above[0], names)
-        return None if made is None else made * scale
+        return None if made is None else made * shared.times(first.coefficient)
     for known, constant in ((one, other), (other, one)):
         if len(known.above) == 1 and not constant.above:
             break
     else:
         return None
-    mine, its = (first, second) if known is one else (second, first)
-    scale = Product(mine.coefficient, shared.above, shared.below)
-    bound = -its.coefficient / mine.coefficient
+    scale = shared.times(known.coefficient)
+    bound = -constant.coefficient / known.coefficient
     name, operands = parts(known.above[0])
     if name in MINUS_ONE and name in names and bound == 1:
-        return MINUS_ONE[name](operands[0]) * scale
+        return minus_one(name, operands[0]) * scale
     found = side(known.above[0])
     if found is None or found[0] not in names:
         return None
@@ -184,8 +192,7 @@ def _apart(name: str, a: Side, b: Side) -> Product | None:
 
 def quotients_apart(first: Product, second: Product) -> Product | None:
     """Return the sum of two quotients over their common denominator, where terms cancel above."""
-    shared = common_factors(first, second)
-    one, other = first.without(shared), second.without(shared)
+    shared, one, other = set_apart(first, second)
     if not (one.below or other.below):
         return None
     left = Product(first.coefficient, one.above + other.below)
@@ -193,8 +200,7 @@ def quotients_apart(first: Product, second: Product) -> Product | None:
     made = _numerator(left, right)
     if made is None:
         return None
-    rest = Product(Fraction(1), shared.above, shared.below + one.below + other.below)
-    return made * rest
+    return made * shared * whole(below=one.below + other.below)
 
 
 def _numerator(left: Product, right: Product) -> Product | None:
@@ -219,8 +225,7 @@ def _without_roots(factors: tuple[Value, ...]) -> tuple[Value, ...]:
 
 def products_apart(first: Product, second: Product, names: Sequence[str]) -> Product | None:
     """Return ``p * f(a) - q * f(b)`` as ``(p - q) * f(a) + q * (f(a) - f(b))``, both exact."""
-    shared = common_factors(first, second)
-    one, other = first.without(shared), second.without(shared)
+    shared, one, other = set_apart(first, second)
     if one.below or other.below:
         return None
     kinds = [_kind(g) for g in other.above]
@@ -232,8 +237,7 @@ def products_apart(first: Product, second: Product, names: Sequence[str]) -> Pro
             moved = _of_sides(f, g, names)
             if moved is None:
                 continue
-            p = one.without(whole(f)).times(first.coefficient)
-            q = other.without(whole(g)).times(-second.coefficient)
+            p, q = one.without(whole(f)), other.without(whole(g)).negated
             left = multiplied_out(p.above, p.coefficient)
             right = multiplied_out(q.above, q.coefficient)
             if left is None or right is None:

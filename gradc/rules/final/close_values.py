@@ -11,18 +11,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import permutations
 
-from gradc.rules.algebra.cancellation import as_product
-from gradc.rules.algebra.factors import whole
+from gradc.rules.algebra.cancellation import exact_difference
+from gradc.rules.algebra.factors import Product, whole
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.algebra.split_differences import difference, difference_of_functions, terms
-from gradc.rules.engine import Rule, procedure, stable
+from gradc.rules.engine import INF, POSITIVE, Rule, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
-
-INF = float("inf")
 
 # What nothing was rounded for.
 _GIVEN = frozenset({"param", "constant", "slice", "gather", "stop_gradient", "fence", "element"})
@@ -57,20 +56,15 @@ def _is_binary(ratio: Fraction) -> bool:
 def _quotient(value: Value) -> tuple[Value, Value, Fraction] | None:
     """Return both sides of a quotient of given values, and the number that it is multiplied by."""
     name, operands = parts(value)
-    factor, rest = _scaled(value)
     if name != "div":
-        return None if rest is value else _times(_quotient(rest), factor)
+        factor, rest = _scaled(value)
+        found = None if rest is value else _quotient(rest)
+        return found and (*found[:2], found[2] * factor)
     above, x = _scaled(operands[0])
     below, y = _scaled(operands[1])
     if not (_is_given(x) and _is_given(y)) or exact_number(y) is not None or x is y:
         return None
     return x, y, above / below
-
-
-def _times(
-    found: tuple[Value, Value, Fraction] | None, factor: Fraction
-) -> tuple[Value, Value, Fraction] | None:
-    return None if found is None else (found[0], found[1], found[2] * factor)
 
 
 def _scaled(value: Value) -> tuple[Fraction, Value]:
@@ -80,7 +74,7 @@ def _scaled(value: Value) -> tuple[Fraction, Value]:
         factor, rest = _scaled(operands[0])
         return -factor, rest
     if name == "mul":
-        for one, other in (operands, operands[::-1]):
+        for one, other in permutations(operands):
             number = exact_number(other)
             if number:
                 return number, one
@@ -93,14 +87,14 @@ def _scaled(value: Value) -> tuple[Fraction, Value]:
     stable,
     "near one the rounding of the quotient is all there is; the difference of its sides is exact",
     on="add sub: /",
-    domain={"x": (0.0, INF), "y": (0.0, INF)},
+    domain={"x": POSITIVE, "y": POSITIVE},
     examples=[
         "sub(div(?x, ?y), 1) => div(sub(?x, ?y), ?y)",
         "sub(1, div(?x, ?y)) => neg(div(sub(?x, ?y), ?y))",
         "sub(div(mul(?x, 100), ?y), 100) => mul(div(sub(?x, ?y), ?y), 100)",
     ],
 )
-def quotient_less_one(value: Value) -> Value | None:
+def quotient_less_one(value: Value) -> Product | None:
     """Take one from a quotient before dividing, where both sides are close."""
     left, right = value.operands
     for one, other in ((left, right), (right, left)):
@@ -119,7 +113,7 @@ def quotient_less_one(value: Value) -> Value | None:
         is_close = _are_close(less, moved)
         quotient = build.select(is_close, less, x) / y
         made = build.select(is_close, quotient, quotient - float(ratio))
-        return whole(made).times(factor).value(value)
+        return whole(made).times(factor)
     return None
 
 
@@ -137,7 +131,7 @@ def quotient_less_one(value: Value) -> Value | None:
         "mul(div(div(sub(?y, ?x), ?x), ?y), add(div(1, ?x), div(1, ?y)))",
     ],
 )
-def difference_of_reciprocals(value: Value) -> Value | None:
+def difference_of_reciprocals(value: Value) -> Product | None:
     """Take close reciprocals, or their squares, from each other at once."""
     found = difference(*terms(value))
     if found is None:
@@ -156,7 +150,7 @@ def difference_of_reciprocals(value: Value) -> Value | None:
     made = whole(build.select(is_close, over_y, over_x - over_y))
     if count == 2:
         made = made * whole(1.0 / x + 1.0 / y)
-    return (made * scale).value(value)
+    return made * scale
 
 
 # -- logarithms ------------------------------------------------------------------------------------
@@ -170,7 +164,7 @@ _NATURAL = {"log": 1.0, "log2": math.log(2), "log10": math.log(10)}
     stable,
     "near one the rounding of the quotient is all there is; the difference of its sides is exact",
     on=f"{' '.join(_NATURAL)}: div",
-    domain={"x": (0.0, INF), "y": (0.0, INF)},
+    domain={"x": POSITIVE, "y": POSITIVE},
     condition="y < x",
 )
 def log_of_close_quotient(value: Value) -> Value | None:
@@ -242,22 +236,21 @@ def _roots(f: Value, g: Value, x: Value, y: Value) -> Value:
 
 
 def _exponentials(f: Value, g: Value, x: Value, y: Value) -> Value:
-    delta = as_product(polynomial(x) - polynomial(y))
-    less = x - y if delta is None else delta.value(x)
+    return _apart(x, y, exact_difference(x, y), build.select(build.lt(x, y), g, f))
+
+
+def _apart(x: Value, y: Value, less: Value, size: Value) -> Value:
+    """Return ``size * (1 - exp(-abs(less)))`` with the sign of x - y."""
     # of equal infinities nothing is left
     apart = build.select(build.eq(x, y), build.zeros_like(x), build.abs(less))
-    is_less = build.lt(x, y)
-    made = build.select(is_less, g, f) * build.expm1(-apart)
-    return build.select(is_less, made, -made)
+    made = size * build.expm1(-apart)
+    return build.select(build.lt(x, y), made, -made)
 
 
 def _sigmoids(f: Value, g: Value, x: Value, y: Value) -> Value:
     """Return the larger one times the smaller one's complement times 1 - exp(-abs(x - y))."""
-    apart = build.select(build.eq(x, y), build.zeros_like(x), build.abs(x - y))
-    is_less = build.lt(x, y)
-    both = build.select(is_less, g, f) * build.sigmoid(-build.minimum(x, y))
-    made = both * build.expm1(-apart)
-    return build.select(is_less, made, -made)
+    both = build.select(build.lt(x, y), g, f) * build.sigmoid(-build.minimum(x, y))
+    return _apart(x, y, x - y, both)
 
 
 _APART: dict[str, Callable[[Value, Value, Value, Value], Value]] = {
@@ -288,15 +281,12 @@ _APART: dict[str, Callable[[Value, Value, Value, Value], Value]] = {
         "mul(mul(sigmoid(?x), sigmoid(neg(?y))), neg(expm1(sub(?y, ?x))))",
     ],
 )
-def difference_of_close_functions(value: Value) -> Value | None:
+def difference_of_close_functions(value: Value) -> Product | None:
     """Take a function of two values that are given apart through their difference."""
     found = difference_of_functions(value)
-    if found is None:
+    if found is None or found.name not in _APART:
         return None
-    f, g, scale = found
-    (name, of_f), (_, of_g) = parts(f), parts(g)
-    if name not in _APART:
-        return None
+    name, f, g, of_f, of_g, scale = found
     if name == "exp_product":
         x, y = build.mul(*of_f), build.mul(*of_g)
     else:
@@ -304,7 +294,7 @@ def difference_of_close_functions(value: Value) -> Value | None:
     is_fit = _is_monomial if name in ("exp", "exp_product") else _is_given
     if x is y or not (is_fit(x) and is_fit(y)):
         return None
-    return (whole(_APART[name](f, g, x, y)) * scale).value(value)
+    return whole(_APART[name](f, g, x, y)) * scale
 
 
 def _is_monomial(value: Value) -> bool:

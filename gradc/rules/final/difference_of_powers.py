@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from gradc.rules.algebra.factors import Product, common_factors, whole
+from gradc.rules.algebra.factors import Product, set_apart, whole
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.algebra.split_differences import terms
@@ -57,17 +57,16 @@ class _Power(NamedTuple):
         "mul(mul(sub(?x, ?y), add(?x, ?y)), add(mul(?x, ?x), mul(?y, ?y)))",
     ],
 )
-def difference_of_squares(value: Value) -> Value | None:
+def difference_of_squares(value: Value) -> Product | None:
     """Take a difference of squares, cubes or fourth powers apart."""
     first, second = terms(value)
     if first.coefficient * second.coefficient >= 0:
         return None
-    shared = common_factors(first, second)
-    p, q = (_power(each.without(shared)) for each in (first, second))
+    shared, one, other = set_apart(first, second)
+    p, q = _power(one), _power(other)
     power = p or q
     if power is None or any(
-        each is None and (one.above or one.below)
-        for each, one in ((p, first.without(shared)), (q, second.without(shared)))
+        power is None and (rest.above or rest.below) for power, rest in ((p, one), (q, other))
     ):
         return None
     count = power.times
@@ -79,10 +78,8 @@ def difference_of_squares(value: Value) -> Value | None:
     b = _root(q, abs(second.coefficient / outside), count, value, is_even=not p and count % 2 == 0)
     if a is None or b is None or a is b:
         return None
-    scale = Product(outside, shared.above, shared.below)
-    if count == 3:
-        return (whole(_cubes(a, b)) * scale).value(value)
-    return (Product(Fraction(1), _factors(a, b, count)) * scale).value(value)
+    made = whole(_cubes(a, b)) if count == 3 else whole(*_factors(a, b, count))
+    return made * shared.times(outside)
 
 
 def _power(one: Product) -> _Power | None:

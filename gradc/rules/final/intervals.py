@@ -9,10 +9,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from gradc.rules.algebra.cancellation import as_product
-from gradc.rules.algebra.factors import whole
-from gradc.rules.algebra.parts import parts
-from gradc.rules.algebra.polynomial import polynomial
+from gradc.rules.algebra.cancellation import exact_difference
+from gradc.rules.algebra.factors import Product, whole
 from gradc.rules.algebra.split_differences import difference_of_functions
 from gradc.rules.engine import Rule, procedure, stable
 from gradc_ir import build
@@ -50,24 +48,22 @@ _KINDS = {
     "density in its middle times its width, and a series",
     on=f"add sub: {' '.join(_KINDS)}",
 )
-def narrow_interval(value: Value) -> Value | None:
+def narrow_interval(value: Value) -> Product | None:
     """Take the probability of a narrow interval from the density."""
     found = difference_of_functions(value)
-    if found is None:
+    if found is None or found.name not in _KINDS:
         return None
-    f, g, scale = found
-    (name, of_f), (_, of_g) = parts(f), parts(g)
-    if name not in _KINDS or of_f[0] is of_g[0]:
+    (x,), (y,) = found.of_f, found.of_g
+    if x is y:
         return None
-    is_narrow, made = _integral(_KINDS[name], of_f[0], of_g[0])
-    plain = build.fence(f) - build.fence(g)
-    return (whole(build.select(is_narrow, made, plain)) * scale).value(value)
+    is_narrow, made = _integral(_KINDS[found.name], x, y)
+    plain = build.fence(found.f) - build.fence(found.g)
+    return whole(build.select(is_narrow, made, plain)) * found.scale
 
 
 def _integral(kind: _Kind, x: Value, y: Value) -> tuple[Value, Value]:
     """Return whether x and y are close, and then the integral of the density from y to x."""
-    delta = as_product(polynomial(x) - polynomial(y))
-    width = x - y if delta is None else delta.value(x)
+    width = exact_difference(x, y)
     step = width * 0.5
     # in standard deviations
     unit = math.sqrt(2 * kind.rate)

@@ -7,10 +7,9 @@ that of the whole.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import NamedTuple
 
-from gradc.rules.algebra.factors import Product, product
+from gradc.rules.algebra.factors import Product, product, whole
 from gradc.rules.algebra.forms import negated, over_axes, sum_of_exponentials
 from gradc.rules.engine import procedure, stable
 from gradc_ir import build
@@ -101,26 +100,24 @@ class Share(NamedTuple):
 def _share(value: Value) -> Share | None:
     """Return the share that a product with an exponential and one over its sum is."""
     source, moves = peel(value)
-    whole = product(source)
-    for factor in whole.above:
+    entire = product(source)
+    for factor in entire.above:
         power, _ = peel(factor)
         if power.op.name != "exp" or power is not factor:
             continue
-        for below in whole.below:
+        for below in entire.below:
             found = _total_of(below, power)
             if found is not None:
-                rest = whole.without(Product(Fraction(1), (power,), (below,)))
-                return _made(found, moves, rest.times(whole.coefficient), power)
-        for other in whole.above:
+                return _made(found, moves, entire.without(whole(power, below=(below,))), power)
+        for other in entire.above:
             inner, spread = peel(other)
             if inner.op.name != "div":
                 continue
             found = _total_of(rearrange(inner.operands[1], spread), power)
             if found is not None:
                 numerator = rearrange(inner.operands[0], spread)
-                rest = whole.without(Product(Fraction(1), (power, other)))
-                rest = Product(rest.coefficient, (numerator, *rest.above), rest.below)
-                return _made(found, moves, rest.times(whole.coefficient), power)
+                rest = whole(numerator) * entire.without(whole(power, other))
+                return _made(found, moves, rest, power)
     return None
 
 

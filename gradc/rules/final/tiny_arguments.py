@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from gradc.rules.algebra.factors import Product, cancelled, product
+from gradc.rules.algebra.factors import cancelled, product, whole
 from gradc.rules.algebra.forms import replace_factor
 from gradc.rules.algebra.parts import parts
-from gradc.rules.algebra.polynomial import ONE
 from gradc.rules.engine import Rule, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
@@ -39,8 +38,8 @@ _NAMES = (
 )
 def function_of_tiny_quotient(value: Value) -> Value | None:
     """Multiply the argument itself where it is tiny, without what cancels."""
-    whole = product(value)
-    for function in dict.fromkeys(whole.above):
+    entire = product(value)
+    for function in dict.fromkeys(entire.above):
         if function.op.name not in _NAMES or function.type != value.type:
             continue
         argument = function.operands[0]
@@ -49,22 +48,20 @@ def function_of_tiny_quotient(value: Value) -> Value | None:
         inner = product(argument)
         if len(inner.above) + len(inner.below) < 2:
             continue
-        if {*inner.below}.isdisjoint(whole.above) and {*inner.above}.isdisjoint(whole.below):
+        if {*inner.below}.isdisjoint(entire.above) and {*inner.above}.isdisjoint(entire.below):
             continue
-        joined = Product(whole.coefficient, (), whole.below)
-        for factor in whole.above:
-            joined = joined * (inner if factor is function else Product(ONE, (factor,)))
+        joined = entire._replace(above=())
+        for factor in entire.above:
+            joined = joined * (inner if factor is function else whole(factor))
         simpler = cancelled(joined)
         if len(simpler.above) == len(joined.above):
             continue
         # behind a fence the function is not found again
         fenced = build.apply(function.op.name, build.fence(argument))
-        made = replace_factor(value, partial(_replaced, function, fenced))
-        again = made
-        while again is not None:
+        made = value
+        while (again := replace_factor(made, partial(_replaced, function, fenced))) is not None:
             made = again
-            again = replace_factor(made, partial(_replaced, function, fenced))
-        if made is None:
+        if made is value:
             return None
         is_tiny = build.lt(build.abs(argument), composed.tiny(argument))
         return build.select(is_tiny, simpler.value(value), made)

@@ -6,18 +6,15 @@ function none. Where the other side of a triangle is at hand the angle is taken 
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from gradc.rules.algebra.cancellation import as_product, polynomial_difference
-from gradc.rules.algebra.factors import Product, product
+from gradc.rules.algebra.factors import product, whole
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import number, polynomial
 from gradc.rules.algebra.split_differences import terms
-from gradc.rules.engine import procedure, stable
+from gradc.rules.engine import POSITIVE, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 
-INF = float("inf")
 _INVERSE = ("arccos", "arcsin")
 
 
@@ -52,7 +49,7 @@ def _chained(inner: tuple[Value, ...], outer: tuple[Value, ...]) -> tuple[Value,
     stable,
     "the cosine of a small angle is 1, the sine of a right one too, and the derivative is infinite",
     on="arccos arcsin: direction_cosine neg mul",
-    domain={"x": (0.0, INF), "y": (0.0, INF), "z": (0.0, INF)},
+    domain={"x": POSITIVE, "y": POSITIVE, "z": POSITIVE},
     examples=[
         "arccos(direction_cosine(?x, ?y)) => arctan2(abs(?y), ?x)",
         "arccos(neg(direction_cosine(?x, ?y))) => arctan2(abs(?y), neg(?x))",
@@ -82,7 +79,7 @@ def angle_from_direction_cosine(value: Value) -> Value | None:
     stable,
     "the cosine of a small angle is 1, and the derivative is infinite; the sine is a sum as well",
     on="arccos arcsin: add sub",
-    domain={"x": (0.0, INF)},
+    domain={"x": POSITIVE},
     loss=2.0,
     examples=[
         "arccos(add(mul(direction_cosine(?x, ?x), direction_cosine(?x, neg(?x))), "
@@ -160,15 +157,14 @@ def _versine(value: Value) -> tuple[Value, bool] | None:
         if exact_number(operands[1]) is None:
             left = polynomial_difference(lower, upper)
             if left is not None and left.coefficient:
-                made = left * Product(Fraction(1), (), (operands[1],))
-                return made.value(value), False
+                return (left * whole(below=(operands[1],))).value(value), False
         return None
     if name not in ("add", "sub", "mul"):
         return None
     found = polynomial(value)
-    for is_turned, whole in ((False, number(1) - found), (True, number(1) + found)):
-        one = as_product(whole)
-        if len(whole.terms) == 1 and len(found.terms) == 2 and one is not None and one.above:
+    for is_turned, lacks in ((False, number(1) - found), (True, number(1) + found)):
+        one = as_product(lacks)
+        if len(lacks.terms) == 1 and len(found.terms) == 2 and one is not None and one.above:
             return one.value(value), is_turned
     return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import permutations
 from typing import NamedTuple
 
 from gradc.rules.algebra.factors import product
@@ -60,7 +61,7 @@ class Beside(NamedTuple):
 
 def beside_angle(value: Value, constant: float) -> Beside | None:
     """Return the angle that a constant one, or a multiple of both, is taken from or added to."""
-    for one, other in (value.operands, value.operands[::-1]):
+    for one, other in permutations(value.operands):
         number = scalar_constant(other)
         if number is None:
             continue

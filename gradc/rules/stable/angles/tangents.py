@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import permutations
 from typing import NamedTuple
 
 from gradc.rules.algebra.factors import product
@@ -29,7 +30,7 @@ def _turned(value: Value) -> _Turned | None:
     found = _beside(value, _QUARTER_PI)
     if found is not None or value.op.name not in ("mul", "div"):
         return found
-    for sum_, half in (value.operands, value.operands[::-1]):
+    for sum_, half in permutations(value.operands):
         factor = scalar_constant(half)
         if factor == (0.5 if value.op.name == "mul" else 2.0):
             inside = _beside(sum_, 2 * _QUARTER_PI)

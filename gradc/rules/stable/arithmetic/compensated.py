@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from itertools import permutations
 
-from gradc.rules.algebra.factors import Product, product
+from gradc.rules.algebra.factors import Product, product, whole
 from gradc.rules.algebra.parts import parts
-from gradc.rules.engine import procedure, stable
+from gradc.rules.engine import INF, procedure, stable
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import scalar_constant
-
-INF = float("inf")
 
 
 @procedure(
@@ -27,18 +25,17 @@ INF = float("inf")
         "mul(div(log1p(?x), sub(add(1, ?x), 1)), ?x) => log1p(?x)",
     ],
 )
-def log1p_times_correction(value: Value) -> Value | None:
+def log1p_times_correction(value: Value) -> Product | None:
     """Leave out the quotient of x and x as rounded, beside the log1p of it."""
-    whole = product(value)
-    for below in whole.below:
+    entire = product(value)
+    for below in entire.below:
         x = _of_sum_with_one(below)
-        if x not in whole.above or x is None:
+        if x not in entire.above or x is None:
             continue
-        for factor in whole.above:
+        for factor in entire.above:
             name, operands = parts(factor)
             if name == "log1p" and operands[0] is x:
-                rest = whole.without(Product(Fraction(1), (x,), (below,)))
-                return rest.times(whole.coefficient).value(value)
+                return entire.without(whole(x, below=(below,)))
     return None
 
 
@@ -50,7 +47,7 @@ def _of_sum_with_one(value: Value) -> Value | None:
         if comparison not in ("eq", "ne"):
             return None
         x = _of_sum_with_one(operands[2 if comparison == "eq" else 1])
-        guards = (sides, sides[::-1])
+        guards = permutations(sides)
         guarded = any(_beside(u, 1) is x and scalar_constant(one) == 1 for u, one in guards)
         return x if guarded else None
     if name == "sub" and scalar_constant(operands[1]) == 1:
@@ -64,7 +61,7 @@ def _beside(total: Value | None, number: int) -> Value | None:
         return None
     name, operands = parts(total)
     if name == "add":
-        for other, constant in (operands, operands[::-1]):
+        for other, constant in permutations(operands):
             if scalar_constant(constant) == number:
                 return other
     return None

@@ -20,13 +20,12 @@ from gradc.rules.algebra.split_differences import (
     squares_apart,
     terms,
 )
-from gradc.rules.engine import Procedure, Rule, procedure, stable
+from gradc.rules.engine import INF, POSITIVE, Finder, Rule, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.ranges import knowledge
 
-INF = float("inf")
-_X = {"x": (0.0, INF)}
+_X = {"x": POSITIVE}
 
 # Functions and sources that are infinite only where what they are made of is.
 _MODERATE = frozenset(
@@ -112,14 +111,9 @@ def difference_of_quotients(value: Value) -> Value | None:
     return plain + build.stop_gradient(apart) if is_single else apart
 
 
-def of(name: str) -> Procedure:
+def of(name: str) -> Finder:
     """Return the rewriting of differences of functions of this name."""
-
-    def apart(value: Value) -> Value | None:
-        made = functions_apart(*terms(value), (name,))
-        return None if made is None else made.value(value)
-
-    return apart
+    return lambda value: functions_apart(*terms(value), (name,))
 
 
 @procedure(
@@ -134,10 +128,9 @@ def of(name: str) -> Procedure:
         "add(mul(add(?x, 1), add(?x, 1)), -1) => mul(?x, add(add(?x, 1), 1))",
     ],
 )
-def difference_of_squares(value: Value) -> Value | None:
+def difference_of_squares(value: Value) -> Product | None:
     """Write a difference of squares as a product."""
-    made = squares_apart(*terms(value))
-    return None if made is None else made.value(value)
+    return squares_apart(*terms(value))
 
 
 @procedure(
@@ -154,10 +147,9 @@ def difference_of_squares(value: Value) -> Value | None:
         "add(log(add(?x, 1)), mul(?x, log1p(div(1, ?x))))"
     ],
 )
-def difference_of_products(value: Value) -> Value | None:
+def difference_of_products(value: Value) -> Product | None:
     """Subtract products factor by factor."""
-    made = products_apart(*terms(value), NAMES)
-    return None if made is None else made.value(value)
+    return products_apart(*terms(value), NAMES)
 
 
 @procedure(
@@ -166,13 +158,13 @@ def difference_of_products(value: Value) -> Value | None:
     stable,
     "the quotient rounds, which near one is all there is; x - y is exact where terms of both do",
     on="log: mul div neg",
-    domain={"x": (-1.0, 1.0), "y": (0.0, INF)},
+    domain={"x": (-1.0, 1.0), "y": POSITIVE},
     examples=[
         "log(div(add(?x, 1), sub(1, ?x))) => mul(arctanh(?x), 2)",
         "log(div(add(?y, 1), ?y)) => log1p(div(1, ?y))",
     ],
 )
-def log_of_quotient(value: Value) -> Value | None:
+def log_of_quotient(value: Value) -> Product | None:
     """Make the logarithm of a quotient of the exact difference of its sides."""
     one = product(value.operands[0])
     if one.coefficient <= 0 or len(one.above) > 1 or len(one.below) != 1:
@@ -187,7 +179,7 @@ def log_of_quotient(value: Value) -> Value | None:
     if delta is None:
         return None
     a, b = Side(value, x, (upper,)), Side(value, y, (one.below[0],))
-    return logarithm_of_quotient(a, b, delta).value(value)
+    return logarithm_of_quotient(a, b, delta)
 
 
 RULES: list[Rule] = [
@@ -236,7 +228,7 @@ RULES: list[Rule] = [
         stable,
         "close logarithms cancel; where terms of x and y do, x - y is exact",
         on="add sub: log log1p",
-        loss=2.0, domain={"x": (1e-10, INF), "y": (0.0, INF)},
+        loss=2.0, domain={"x": (1e-10, INF), "y": POSITIVE},
         examples=["sub(log(add(?x, 1)), log(?x)) => log1p(div(1, ?x))"],
     )(of("log")),
     procedure(

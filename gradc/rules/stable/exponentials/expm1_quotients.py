@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import combinations
 from typing import NamedTuple
 
 from gradc.rules.algebra.factors import Product, common_factors, either_way, product, whole
-from gradc.rules.algebra.parts import parts
+from gradc.rules.algebra.parts import made_by, parts
 from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.engine import procedure, stable
 from gradc_ir import build
@@ -41,11 +40,11 @@ def expm1_over_argument(value: Value) -> Value | None:
 def _through_factors(entire: Product, value: Value, inverse: bool = False) -> Value | None:
     """Return a product, or its inverse, that is taken through the argument of one factor."""
     for factor in dict.fromkeys(entire.above):
-        rest = entire.without(whole(factor)).times(entire.coefficient)
+        rest = entire.without(whole(factor))
         found = _through_argument(factor, rest)
         if found is None:
             continue
-        outside = rest.without(found.line).times(rest.coefficient / found.line.coefficient)
+        outside = rest.without(found.line)
         near = build.fence(found.near) if inverse else found.near
         cases = [whole(near) * outside, whole(found.far) * found.line * outside]
         built = [(case.reciprocal if inverse else case).value(value) for case in cases]
@@ -80,7 +79,7 @@ def _through_argument(factor: Value, rest: Product) -> _Quotient | None:
     exponent = product(operands[0])
     for share in dict.fromkeys(exponent.above):
         line = whole(share).reciprocal
-        others = exponent.without(whole(share)).times(exponent.coefficient)
+        others = exponent.without(whole(share))
         if not (others.above or others.below):
             continue  # a function of one variable, which has a series
         if share not in rest.below:
@@ -106,27 +105,26 @@ def _through_argument(factor: Value, rest: Product) -> _Quotient | None:
     domain={"x": (1.0, 50.0), "y": (1.0, 50.0), "z": (0.1, 1.0)},
     loss=10.0,
 )
-def expm1_over_expm1(value: Value) -> Value | None:
+def expm1_over_expm1(value: Value) -> Product | None:
     """Cancel what the arguments of two small expm1 share."""
     entire = product(value)
-    for above in _expm1s(entire.above):
-        for below in _expm1s(entire.below):
+    for above in made_by("expm1", entire.above):
+        for below in made_by("expm1", entire.below):
             upper, lower = (parts(one)[1][0] for one in (above, below))
             p, q = product(upper), product(lower)
             shared = common_factors(p, q)
             if not shared.above or not (p.coefficient and q.coefficient):
                 continue
-            left, right = p.without(shared).times(p.coefficient), q.without(shared)
+            left, right = p.without(shared), q.without(shared)
             if not (left.above or left.below) or not (right.above or right.below):
                 continue  # one is a multiple of the other
-            rest = entire.without(Product(Fraction(1), (above,), (below,)))
             x, y = build.fence(upper), build.fence(lower)
             small = build.lt(build.maximum(build.abs(x), build.abs(y)), _START)
-            line = left * right.times(q.coefficient).reciprocal
-            near = whole(_start(x) / _start(y)) * line
+            near = whole(_start(x) / _start(y)) * left * right.reciprocal
             far = build.expm1(x) / build.expm1(y)
             made = build.select(small, near.value(value), far)
-            return (rest.times(entire.coefficient) * whole(made)).value(value)
+            rest = entire.without(whole(above, below=(below,)))
+            return rest * whole(made)
     return None
 
 
@@ -146,33 +144,24 @@ def expm1_over_expm1(value: Value) -> Value | None:
         "div(mul(expm1(?x), expm1(?y)), expm1(add(?x, ?y))) => div(1, coth_sum(?x, ?y, 1))",
     ],
 )
-def expm1_of_sum_over_both(value: Value) -> Value | None:
+def expm1_of_sum_over_both(value: Value) -> Product | None:
     """Take the quotient of expm1 of a sum and of expm1 of both terms as one function."""
     return either_way(value, lambda entire: _coth_sum(entire, value))
 
 
 def _coth_sum(entire: Product, like: Value) -> Product | None:
-    below = _expm1s(entire.below, twice=True)
-    for above in _expm1s(entire.above):
+    below = [factor for factor in entire.below if parts(factor)[0] == "expm1"]
+    for above in made_by("expm1", entire.above):
         total = polynomial(parts(above)[1][0])
         for first, second in combinations(below, 2):
             p, q = parts(first)[1][0], parts(second)[1][0]
             if (polynomial(p) + polynomial(q) - total).terms:
                 continue
-            rest = entire.without(Product(Fraction(1), (above,), (first, second)))
+            rest = entire.without(whole(above, below=(first, second)))
             t = common_factors(rest, common_factors(product(p), product(q)))
-            x, y = (
-                product(one).without(t).times(product(one).coefficient).value(like)
-                for one in (p, q)
-            )
-            made = build.coth_sum(x, y, t.value(like))
-            return rest.without(t).times(entire.coefficient) * whole(made)
+            x, y = (product(one).without(t).value(like) for one in (p, q))
+            return rest.without(t) * whole(build.coth_sum(x, y, t.value(like)))
     return None
-
-
-def _expm1s(factors: tuple[Value, ...], twice: bool = False) -> list[Value]:
-    kept = factors if twice else dict.fromkeys(factors)
-    return [factor for factor in kept if parts(factor)[0] == "expm1"]
 
 
 RULES = [expm1_of_sum_over_both, expm1_over_argument, expm1_over_expm1]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from gradc.rules.algebra.factors import Product, either_way, product
-from gradc.rules.algebra.parts import parts
+from gradc.rules.algebra.factors import Product, either_way, product, whole
+from gradc.rules.algebra.parts import made_by, parts
 from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.engine import procedure, rule, stable
 from gradc_ir import build
@@ -31,21 +31,19 @@ def _ratio(one: Value, other: Value) -> Fraction | None:
         "div(sin(mul(?x, 2)), mul(sin(?x), sin(?x))) => div(2, tan(?x))",
     ],
 )
-def tangent_of_half(value: Value) -> Value | None:
+def tangent_of_half(value: Value) -> Product | None:
     """Cancel the sine of an angle against the square of the sine of its half."""
     return either_way(value, _without_squares)
 
 
 def _without_squares(entire: Product) -> Product | None:
-    above = [factor for factor in dict.fromkeys(entire.above) if parts(factor)[0] == "sin"]
-    below = [factor for factor in dict.fromkeys(entire.below) if parts(factor)[0] == "sin"]
-    for half in above:
-        for sine in below:
+    for half in made_by("sin", entire.above):
+        for sine in made_by("sin", entire.below):
             angle = parts(half)[1][0]
             if entire.above.count(half) < 2 or _ratio(sine, half) != 2:
                 continue
-            rest = entire.without(Product(Fraction(1), (half, half), (sine,)))
-            return Product(entire.coefficient / 2, (build.tan(angle), *rest.above), rest.below)
+            rest = entire.without(whole(half, half, below=(sine,)))
+            return whole(build.tan(angle)) * rest.times(Fraction(1, 2))
     return None
 
 
@@ -61,24 +59,21 @@ def _without_squares(entire: Product) -> Product | None:
         "div(expm1(mul(?x, 3)), expm1(?x)) => add(mul(exp(?x), add(exp(?x), 1)), 1)",
     ],
 )
-def expm1_of_multiple(value: Value) -> Value | None:
+def expm1_of_multiple(value: Value) -> Product | None:
     """Divide exp(n*x) - 1 by exp(x) - 1: the geometric series."""
-    whole = product(value)
-    above = [factor for factor in whole.above if parts(factor)[0] == "expm1"]
-    below = [factor for factor in whole.below if parts(factor)[0] == "expm1"]
-    for one in above:
-        for other in below:
+    entire = product(value)
+    for one in made_by("expm1", entire.above):
+        for other in made_by("expm1", entire.below):
             times = _ratio(one, other)
             if times is None:
                 continue
-            rest = whole.without(Product(Fraction(1), (one,), (other,)))
-            rest = rest.times(whole.coefficient)
+            rest = entire.without(whole(one, below=(other,)))
             if times in range(2, _MOST_TIMES + 1):
                 series = _series(parts(other)[1][0], int(times))
-                return (Product(Fraction(1), (series,)) * rest).value(value)
+                return whole(series) * rest
             if times and 1 / times in range(2, _MOST_TIMES + 1):
                 series = _series(parts(one)[1][0], int(1 / times))
-                return (rest * Product(Fraction(1), (), (series,))).value(value)
+                return rest * whole(below=(series,))
     return None
 
 

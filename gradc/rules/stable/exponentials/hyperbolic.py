@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import permutations
 
 from gradc.rules.algebra.forms import are_negated, replace_factor, replace_in_terms, split_factor
 from gradc.rules.algebra.parts import operand_of
-from gradc.rules.engine import procedure, rule, stable
+from gradc.rules.engine import INF, POSITIVE, procedure, rule, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import peel, scalar_constant
 from gradc_ir.matching.pattern import Match
 
-INF = float("inf")
 LOG_TWO = 0.6931471805599453
 _OTHER = {"sinh": "cosh", "cosh": "sinh"}
 
@@ -82,7 +82,7 @@ def sinh_over_cosh(value: Value) -> Value | None:
             if made is not None:
                 return made
         return None
-    for one, other in (value.operands, value.operands[::-1]):
+    for one, other in permutations(value.operands):
         for name in _OTHER:
             split = split_factor(one, name)
             if split is None:
@@ -141,10 +141,10 @@ RULES = [
                    "sinh(mul(0.5, ?x))))), log(cosh(?x)))"]),
     rule("log-sinh", "log(sinh(?x)) => add(?x, sub(log1mexp(mul(-2, ?x)), log(2)))", stable,
          "sinh overflows at 710 although the result is about x; near its zero, 0.88, the sum "
-         "rounds", domain={"x": (0, INF)}, loss=4.0, build=lambda m: _log_of_sinh(m["x"]),
+         "rounds", domain={"x": POSITIVE}, loss=4.0, build=lambda m: _log_of_sinh(m["x"]),
          examples=["log(sinh(?x)) => add(?x, sub(log1mexp(mul(-2, ?x)), log(2)))"]),
     rule("log-abs-sinh", "log(abs(sinh(?x))) => add(?x, sub(log1mexp(mul(-2, ?x)), log(2)))",
          stable, "sinh overflows at 710 although the result is about x; for negative x with abs(x)",
-         domain={"x": (0, INF)}, loss=4.0, build=lambda m: _log_of_sinh(build.abs(m["x"])),
+         domain={"x": POSITIVE}, loss=4.0, build=lambda m: _log_of_sinh(build.abs(m["x"])),
          examples=["log(abs(sinh(?x))) => add(?x, sub(log1mexp(mul(-2, ?x)), log(2)))"]),
 ]  # fmt: skip

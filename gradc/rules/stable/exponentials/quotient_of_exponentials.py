@@ -10,17 +10,19 @@ derivatives are full of, both are divided by that.
 from __future__ import annotations
 
 import math
+from functools import partial, reduce
+from itertools import permutations
+from operator import add, mul, truediv
 from typing import NamedTuple
 
-from gradc.rules.algebra.forms import negated, replace_factor, replace_in_terms
-from gradc.rules.algebra.parts import operand_of
-from gradc.rules.engine import procedure, stable
+from gradc.rules.algebra.forms import negated, replace_in_terms, take_factor
+from gradc.rules.algebra.parts import operand_of, parts
+from gradc.rules.engine import INF, POSITIVE, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant
 from gradc_ir.ranges.knowledge import is_nonnegative
 
-INF = float("inf")
 _GROWING = ("exp", "expm1", "cosh", "sinh")
 _DEPTH = 6
 
@@ -83,11 +85,8 @@ def _threshold(terms: list[Term]) -> Value | None:
     return build.stop_gradient(build.log(build.abs(still)) - build.log(build.abs(growing)))
 
 
-def _total(parts: list[Value]) -> Value | None:
-    total = None
-    for part in parts:
-        total = part if total is None else total + part
-    return total
+def _total(terms: list[Value]) -> Value | None:
+    return reduce(add, terms) if terms else None
 
 
 class Term(NamedTuple):
@@ -107,21 +106,14 @@ def _terms(value: Value, depth: int = _DEPTH, minus: bool = False) -> list[Term]
         return [*_terms(left, depth - 1, minus), *second]
     if depth and name == "neg":
         return _terms(value.operands[0], depth - 1, not minus)
-    found: list[tuple[str, Value]] = []
+    growing, coefficient = take_factor(value, _growing) or ((), value)
+    return [Term(-coefficient if minus else coefficient, *growing)]
 
-    def take(factor: Value) -> Value | None:
-        for growing in _GROWING:
-            x = operand_of(factor, growing)
-            if x is not None:
-                found.append((growing, x))
-                return build.ones_like(factor)
-        return None
 
-    rest = replace_factor(value, take)
-    coefficient = value if rest is None else rest
-    if minus:
-        coefficient = -coefficient
-    return [Term(coefficient, *found[0])] if found else [Term(coefficient)]
+def _growing(factor: Value) -> tuple[str, Value] | None:
+    """Return the name and the argument of a growing function."""
+    name, operands = parts(factor)
+    return (name, operands[0]) if name in _GROWING else None
 
 
 class Growth(NamedTuple):
@@ -138,9 +130,7 @@ class Growth(NamedTuple):
 
     def scaled(self) -> Value:
         """Return the sum divided by its growth, as a sum in the same order."""
-        made = [self._scaled_term(term) for term in self.terms]
-        total = _total(made)
-        assert total is not None
+        total: Value = reduce(add, map(self._scaled_term, self.terms))
         return total
 
     def _scaled_term(self, term: Term) -> Value:
@@ -215,7 +205,7 @@ def _factors(value: Value, depth: int = _DEPTH) -> list[Value]:
     "the others nothing changes; a rounding or two more",
     on="div: / add sub expm1",
     loss=2.0,
-    domain={"a": (-1e3, 1e3), "x": (0, INF), "p": (0.5, 2), "b": (0.5, 2)},
+    domain={"a": (-1e3, 1e3), "x": POSITIVE, "p": (0.5, 2), "b": (0.5, 2)},
     examples=[
         "div(?a, add(?p, mul(?b, exp(?x)))) => div(mul(?a, exp(neg(?x))), add(mul(?p, "
         "exp(neg(?x))), ?b))",
@@ -244,18 +234,9 @@ def over_growing_sum(value: Value) -> Value | None:
 
 def _scaled_down(value: Value, growth: Growth) -> tuple[Value | None, Value]:
     """Return a product without a factor that grows alike, and that divided by the growth."""
-    found: list[Value] = []
-
-    def take(factor: Value) -> Value | None:
-        made = _alike(factor, growth.folded, growth.both_sides)
-        if made is None:
-            return None
-        found.append(made)
-        return build.ones_like(made)
-
-    rest = replace_factor(value, take)
-    if rest is not None:
-        return rest, found[0]
+    found = take_factor(value, partial(_alike, folded=growth.folded, both_sides=growth.both_sides))
+    if found is not None:
+        return found[::-1]
     return (None if growth.both_sides else value), growth.scale
 
 
@@ -265,7 +246,7 @@ def _paired(above: list[Value], scales: list[Value], below: list[Value]) -> Valu
     The scales, which may be 0, are multiplied first, and squares are made last: so nothing over-
     or underflows before it must.
     """
-    scale = product_of(scales)
+    scale: Value = reduce(mul, scales)
     above = [
         leaf for factor in above for leaf in equal_factors(factor) if scalar_constant(leaf) != 1
     ]
@@ -275,19 +256,12 @@ def _paired(above: list[Value], scales: list[Value], below: list[Value]) -> Valu
         total = total * (factor / divisor)
     for factor in above[len(below) :]:
         total = total * factor
-    for divisor in below[len(above) :]:
-        total = total / divisor
-    return total
+    return reduce(truediv, below[len(above) :], total)
 
 
 def _alike(factor: Value, folded: Folded, both_sides: bool) -> Value | None:
     """Return a factor divided by a growth when it grows no faster, else None."""
-    if not any(
-        operand_of(factor, name) is not None for name in _GROWING
-    ) and factor.op.name not in (
-        "add",
-        "sub",
-    ):
+    if factor.op.name not in ("add", "sub") and _growing(factor) is None:
         return None
     terms = _terms(factor)
     grown = [term for term in terms if term.x is not None]
@@ -303,21 +277,13 @@ def _alike(factor: Value, folded: Folded, both_sides: bool) -> Value | None:
     return Growth(terms, folded, both_sides).scaled()
 
 
-def product_of(factors: list[Value]) -> Value:
-    """Return the product of at least one value."""
-    total = factors[0]
-    for factor in factors[1:]:
-        total = total * factor
-    return total
-
-
 @procedure(
     "growing-factor-times-quotient",
     "mul(exp(?x), select(lt(0, ?x), exp(neg(?x)), 1)) => select(lt(0, ?x), 1, exp(?x))",
     stable,
     "exp overflows where the product is bounded",
     on="mul: exp expm1 cosh sinh",
-    domain={"x": (0, INF), "p": (0, INF)},
+    domain={"x": POSITIVE, "p": POSITIVE},
     loss=2.0,
     examples=[
         "mul(exp(?x), select(lt(0, ?x), exp(select(lt(0, ?x), neg(?x), ?x)), 1)) => "
@@ -328,7 +294,7 @@ def product_of(factors: list[Value]) -> Value:
 )
 def growing_factor_times_quotient(value: Value) -> Value | None:
     """Join a growing factor with a quotient of the same growth, or with its inverse."""
-    for one, other in (value.operands, value.operands[::-1]):
+    for one, other in permutations(value.operands):
         terms = _terms(one)
         exponents = [term.x for term in terms if term.x is not None]
         if not exponents or is_folded(exponents[0]):
@@ -340,13 +306,13 @@ def growing_factor_times_quotient(value: Value) -> Value | None:
                 return _alike(one, folded, False)
             if factor.op.name != "div":
                 return None
-            parts = _factors(factor.operands[1])
-            for i, part in enumerate(parts):
+            divisors = _factors(factor.operands[1])
+            for i, part in enumerate(divisors):
                 found = growth(part)
                 scaled = None if found is None else _alike(one, found.folded, found.both_sides)
                 if found is not None and scaled is not None:
-                    parts[i] = found.scaled()
-                    return factor.operands[0] * scaled / product_of(parts)
+                    divisors[i] = found.scaled()
+                    return factor.operands[0] * scaled / reduce(mul, divisors)
             return None
 
         made = replace_in_terms(other, take)
@@ -374,7 +340,7 @@ def _inverse_growth_of(factor: Value, x: Value) -> Folded | None:
     "exp underflows although the logarithm is moderate",
     on="log: mul div neg select",
     loss=10.0,
-    domain={"x": (1e-30, INF), "y": (0, INF)},
+    domain={"x": (1e-30, INF), "y": POSITIVE},
     examples=[
         "log(mul(select(lt(0, ?x), exp(select(lt(0, ?x), neg(?x), ?x)), 1), ?y)) => "
         "add(neg(?x), log(?y))",
@@ -384,17 +350,8 @@ def _inverse_growth_of(factor: Value, x: Value) -> Folded | None:
 )
 def log_of_inverse_growth(value: Value) -> Value | None:
     """Take the factors of a quotient that are 1 on one side and exp(m) on the other out of log."""
-    found: list[Value] = []
-
-    def take(factor: Value) -> Value | None:
-        exponent = chosen_exponent(factor)
-        if exponent is None:
-            return None
-        found.append(exponent)
-        return build.ones_like(factor)
-
-    rest = replace_factor(value.operands[0], take)
-    return None if rest is None else found[0] + build.log(rest)
+    found = take_factor(value.operands[0], chosen_exponent)
+    return None if found is None else found[0] + build.log(found[1])
 
 
 def chosen_exponent(factor: Value) -> Value | None:
@@ -402,13 +359,13 @@ def chosen_exponent(factor: Value) -> Value | None:
     source, moves = peel(factor)
     if source.op.name != "select":
         return None
-    parts = [operand_of(part, "exp") for part in source.operands[1:]]
-    for here, there in ((0, 1), (1, 0)):
-        exponent, other = parts[here], source.operands[1 + there]
+    condition, *cases = source.operands
+    for case, other in permutations(cases):
+        exponent = operand_of(case, "exp")
         if exponent is not None and is_folded(exponent) and scalar_constant(other) == 1:
             zeros = build.zeros_like(other)
-            chosen = (exponent, zeros) if here == 0 else (zeros, exponent)
-            return rearrange(build.select(source.operands[0], *chosen), moves)
+            chosen = (exponent, zeros) if case is cases[0] else (zeros, exponent)
+            return rearrange(build.select(condition, *chosen), moves)
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import permutations
 
 from gradc.rules.algebra.forms import (
     are_negated,
@@ -55,7 +56,7 @@ def exp_times_sigmoid(value: Value) -> Value | None:
 )
 def sigmoid_times_mirrored(value: Value) -> Value | None:
     """Join the factors sigmoid(x) and sigmoid(-x) of a product, however it is grouped."""
-    for one, other in (value.operands, value.operands[::-1]):
+    for one, other in permutations(value.operands):
         split = split_factor(one, "sigmoid")
         if split is not None:
             argument, rest = split

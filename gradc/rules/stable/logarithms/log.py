@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from gradc.rules.engine import rule, stable
-
-INF = float("inf")
+from gradc.rules.engine import POSITIVE, rule, stable
 
 RULES = [
     rule("log-reciprocal", "log(div(1, ?x)) => neg(log(?x))", stable,
-         "the reciprocal rounds, which near one is all there is", domain={"x": (0, INF)}),
+         "the reciprocal rounds, which near one is all there is", domain={"x": POSITIVE}),
     rule("log-sqrt", "log(sqrt(?x)) => mul(0.5, log(?x))", stable,
-         "the root rounds, which near one is all there is", domain={"x": (0, INF)}),
+         "the root rounds, which near one is all there is", domain={"x": POSITIVE}),
 ]  # fmt: skip

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from gradc.rules.engine import rule, stable
+from gradc.rules.engine import INF, rule, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.matching.pattern import Match
-
-INF = float("inf")
 
 
 def _log_of_survival(m: Match) -> Value:

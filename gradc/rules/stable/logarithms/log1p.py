@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from gradc.rules.engine import rule, stable
-
-INF = float("inf")
+from gradc.rules.engine import INF, rule, stable
 
 RULES = [
     rule("log-one-plus", "log(add(1, ?x)) => log1p(?x)", stable,

@@ -11,13 +11,12 @@ from typing import NamedTuple
 
 from gradc.rules.algebra.forms import sum_of_exponentials
 from gradc.rules.algebra.parts import Factor, factors_of, parts, product_of
-from gradc.rules.engine import procedure, stable
+from gradc.rules.engine import POSITIVE, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.ranges.knowledge import is_nonnegative, is_whole
 
-INF = float("inf")
 # functions whose logarithm is known, and which range far wider than it
 _WIDE = frozenset({"exp", "gamma", "rgamma", "beta", "power"})
 
@@ -37,7 +36,7 @@ class Part(NamedTuple):
     "powers, exponentials and gamma functions over- and underflow although the logarithm is "
     "moderate; where the terms nearly cancel, the product had kept more",
     on="log: mul div neg exp gamma rgamma beta power reduce_sum",
-    domain={"x": (0, INF), "w": (0, INF), "y": (0, INF)},
+    domain={"x": POSITIVE, "w": POSITIVE, "y": POSITIVE},
     loss=10.0,
     examples=[
         "log(div(mul(power(?x, ?y), exp(?z)), gamma(?w))) => "

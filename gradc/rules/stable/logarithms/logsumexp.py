@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 from gradc.rules.algebra.forms import (
+    finite_shift,
     is_maximum,
     largest,
     over_axes,
@@ -12,7 +15,7 @@ from gradc.rules.algebra.forms import (
 )
 from gradc.rules.algebra.parts import operand_of
 from gradc.rules.engine import procedure, stable
-from gradc.rules.stable.logarithms.means_of_exponentials import unscaled
+from gradc.rules.stable.logarithms.means_of_exponentials import scaled_again, unscale, unscaled
 from gradc_ir import build
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant
@@ -45,7 +48,7 @@ def log_sum_exp(value: Value) -> Value | None:
 )
 def shifted_log_sum_exp(value: Value) -> Value | None:
     """Recognise a logsumexp that was shifted by hand."""
-    for one, other in (value.operands, value.operands[::-1]):
+    for one, other in permutations(value.operands):
         source, moves = peel(one)
         if source.op.name != "log":
             continue
@@ -276,7 +279,7 @@ def softmax_entropy(value: Value) -> Value | None:
     axes, source = value.node.attributes["axes"], value.operands[0]
     if source.op.name != "mul":
         return None
-    for logs, weights in (source.operands, source.operands[::-1]):
+    for logs, weights in permutations(source.operands):
         if logs.op.name != "sub" or weights.op.name != "div":
             continue
         (x, normaliser), (powers, total) = logs.operands, weights.operands
@@ -312,16 +315,10 @@ def softmax_entropy(value: Value) -> Value | None:
 )
 def scaled_logaddexp(value: Value) -> Value | None:
     """Take the largest operand out of a scaled logarithm of a sum of exponentials."""
-    if value.op.name == "div":
-        return _less_largest("mul", value.operands[1], value.operands[0], value)
-    for scale, logarithm in (value.operands, value.operands[::-1]):
-        made = _less_largest("div", scale, logarithm, value)
-        if made is not None:
-            return made
-    return None
+    return unscale(value, _less_largest)
 
 
-def _less_largest(inner: str, scale: Value, logarithm: Value, whole: Value) -> Value | None:
+def _less_largest(inner: str, scale: Value, logarithm: Value) -> Value | None:
     source, moves = peel(logarithm)
     if source.op.name not in ("logaddexp", "logsumexp") or scalar_constant(scale) is not None:
         return None
@@ -336,23 +333,16 @@ def _less_largest(inner: str, scale: Value, logarithm: Value, whole: Value) -> V
         shifted = build.apply(inner, x - over_axes(shift, x, axes), spread)
         rest = build.logsumexp(shifted, axes)
     else:
-        shift = _finite_larger(first.x, last.x)
-        parts = [build.apply(inner, x - shift, spread) for x, spread in (first, last)]
-        rest = build.logaddexp(*parts)
-    rest = rearrange(rest, moves)
-    scaled = rest * scale if whole.op.name == "mul" else rest / scale
+        shift = finite_shift(build.maximum(first.x, last.x))
+        rest = build.logaddexp(
+            *(build.apply(inner, x - shift, spread) for x, spread in (first, last))
+        )
+    scaled = scaled_again(rearrange(rest, moves), inner, scale)
     return rearrange(shift, moves) + scaled
 
 
 def _is_shifted(x: Value) -> bool:
     return x.op.name == "sub" and peel(x.operands[1])[0].op.name == "stop_gradient"
-
-
-def _finite_larger(x: Value, y: Value) -> Value:
-    """Return the larger operand where it is finite: a shift, as :func:`largest` is one."""
-    top = build.maximum(x, y)
-    finite = build.select(build.lt(build.abs(top), float("inf")), top, 0)
-    return build.stop_gradient(finite)
 
 
 RULES = [

@@ -8,8 +8,12 @@ divides the logarithm, two of them make a function of one product, which has a s
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import reduce
+from itertools import permutations
+from operator import add
 from typing import NamedTuple
 
 from gradc.rules.algebra.forms import Sum, over_axes, sum_of_exponentials
@@ -91,16 +95,9 @@ def _log_mean(terms: list[Weighted]) -> Value:
     if len(terms) == 2:
         (weight, x), (_, y) = terms
         return build.log_mixture(x, y, build.full_like(x, float(weight)))
-    top = terms[0].exponent
-    for term in terms[1:]:
-        top = build.maximum(top, term.exponent)
-    shift = _shift(top)
-    total: Value | None = None
-    for weight, exponent in terms:
-        part = float(weight) * build.expm1(exponent - shift)
-        total = part if total is None else total + part
-    assert total is not None
-    return shift + build.log1p(total)
+    shift = _shift(reduce(build.maximum, (term.exponent for term in terms)))
+    parts = (float(weight) * build.expm1(exponent - shift) for weight, exponent in terms)
+    return shift + build.log1p(reduce(add, parts))
 
 
 def _more(value: Value, logarithm: Decimal) -> Value:
@@ -260,11 +257,8 @@ def _left(taken: Value, value: Value, count: int) -> Decimal | None:
     number = exact_number(taken if inner is None else inner)
     if number is None or count < 2 or (inner is not None and (number <= 0 or sign < 0)):
         return None
-    less = (
-        logarithm(Fraction(count) / number)
-        if inner is not None
-        else logarithm(Fraction(count), sign * number)
-    )
+    total = Fraction(count)
+    less = logarithm(total, sign * number) if inner is None else logarithm(total / number)
     return less if abs(less) < Decimal(2) ** -20 else None
 
 
@@ -291,10 +285,16 @@ def _left(taken: Value, value: Value, count: int) -> Decimal | None:
 )
 def scaled_log_mixture(value: Value) -> Value | None:
     """Take the larger operand out, and write the rest as a multiple of the difference."""
+    return unscale(value, _scaled_mixture)
+
+
+def unscale(value: Value, find: Callable[[str, Value, Value], Value | None]) -> Value | None:
+    """Return what is found for a scaled value: of what undoes the scale, that and the rest."""
     if value.op.name == "div":
-        return _scaled_mixture("mul", value.operands[1], value.operands[0])
-    for scale, logarithm in (value.operands, value.operands[::-1]):
-        made = _scaled_mixture("div", scale, logarithm)
+        rest, scale = value.operands
+        return find("mul", scale, rest)
+    for scale, rest in permutations(value.operands):
+        made = find("div", scale, rest)
         if made is not None:
             return made
     return None
@@ -303,10 +303,10 @@ def scaled_log_mixture(value: Value) -> Value | None:
 def _scaled_mixture(inner: str, scale: Value, logarithm: Value) -> Value | None:
     if logarithm.op.name == "add":
         # what weights are more than 1
-        for mixture, less in (logarithm.operands, logarithm.operands[::-1]):
+        for mixture, less in permutations(logarithm.operands):
             if scalar_constant(less) is not None:
                 made = _scaled_mixture(inner, scale, mixture)
-                return None if made is None else made + _times(less, inner, scale)
+                return None if made is None else made + scaled_again(less, inner, scale)
         return None
     if logarithm.op.name != "log_mixture" or scalar_constant(scale) is not None:
         return None
@@ -325,10 +325,10 @@ def _scaled_mixture(inner: str, scale: Value, logarithm: Value) -> Value | None:
     else:
         # each of the two is a function of t alone where the weight is a number
         rest = build.select(is_less, _rest(t, weight), _rest(t, 1 - weight))
-    return most + _times(rest, inner, scale)
+    return most + scaled_again(rest, inner, scale)
 
 
-def _times(value: Value, inner: str, scale: Value) -> Value:
+def scaled_again(value: Value, inner: str, scale: Value) -> Value:
     """Return a logarithm with what its exponents had taken off again."""
     return value / scale if inner == "mul" else value * scale
 

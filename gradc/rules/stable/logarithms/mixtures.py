@@ -7,17 +7,16 @@ nothing need be known, their signs included.
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import NamedTuple
 
-from gradc.rules.algebra.forms import largest
+from gradc.rules.algebra.forms import finite_shift, largest, over_axes
 from gradc.rules.algebra.parts import Factor, factors_of, operand_of, parts, product_of
-from gradc.rules.engine import procedure, stable
+from gradc.rules.engine import INF, POSITIVE, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant
 from gradc_ir.ranges.knowledge import is_positive
-
-INF = float("inf")
 
 
 class Term(NamedTuple):
@@ -80,12 +79,11 @@ def _is_rest(value: Value, t: Value) -> bool:
     name, operands = parts(value)
     if name not in ("sub", "add"):
         return False
-    one, other = operands
     if name == "sub":
-        return scalar_constant(one) == 1 and other is t
+        return scalar_constant(operands[0]) == 1 and operands[1] is t
     return any(
-        scalar_constant(a) == 1 and operand_of(b, "neg") is t
-        for a, b in ((one, other), (other, one))
+        scalar_constant(one) == 1 and operand_of(other, "neg") is t
+        for one, other in permutations(operands)
     )
 
 
@@ -109,7 +107,7 @@ def log_mixture(value: Value) -> Value | None:
     terms = _terms_of(value.operands[0])
     if terms is None:
         return None
-    for left, right in (terms, terms[::-1]):
+    for left, right in permutations(terms):
         t = _complementary(left, right)
         if t is not None:
             return build.log_mixture(_exponent(left, value), _exponent(right, value), t)
@@ -128,7 +126,7 @@ def _exponent(term: Term, like: Value) -> Value:
     "exp over- and underflows although the logarithm is moderate; ?m is the larger exponent; the "
     "derivative may become nan where one weight is 1e300 times the other",
     on="log: add sub",
-    domain={"a": (0, INF), "b": (0, INF)},
+    domain={"a": POSITIVE, "b": POSITIVE},
     loss=64.0,
     examples=[
         "log(add(mul(?a, exp(?x)), mul(?b, exp(?y)))) => add(stop_gradient(maximum(?x, ?y)), "
@@ -150,8 +148,7 @@ def log_weighted_exponentials(value: Value) -> Value | None:
         return None
     if _is_shifted(left.exponent) or _is_shifted(right.exponent):
         return None
-    top = build.maximum(left.exponent, right.exponent)
-    shift = build.stop_gradient(build.select(build.lt(build.abs(top), INF), top, 0))
+    shift = finite_shift(build.maximum(left.exponent, right.exponent))
     parts = [_times(build.exp(_exponent(term, value) - shift), term.weight) for term in terms]
     return shift + build.log(build.add(*parts))
 
@@ -195,7 +192,7 @@ def _is_shifted(exponent: Value) -> bool:
     "each exponential may overflow although the result is about the largest exponent; the "
     "derivative may become nan where one weight is 1e300 times another",
     on="log: reduce_sum",
-    domain={"w": (0, INF)},
+    domain={"w": POSITIVE},
     loss=64.0,
     examples=[
         "log(reduce_sum(mul(?w, exp(?x)))) => add(stop_gradient(reduce_max(?x)), "
@@ -213,10 +210,8 @@ def log_weighted_sum_exp(value: Value) -> Value | None:
     if term.exponent is None or not term.weights or _is_shifted(term.exponent):
         return None
     shift = largest(term.exponent, axes)
-    kept = tuple(axis for axis in range(summed.type.rank) if axis not in axes)
-    spread = build.broadcast(shift, summed.type.shape, kept)
-    parts = _times(build.exp(term.exponent - spread), term.weight)
-    total = build.reduce_sum(parts, axes)
+    spread = over_axes(shift, summed, axes)
+    total = build.reduce_sum(_times(build.exp(term.exponent - spread), term.weight), axes)
     return rearrange(shift + build.log(total), moves)
 
 

@@ -47,7 +47,7 @@ def _key(entire: Product) -> tuple[object, ...]:
         "reduce_max(?x)))))) => mul(exp(sub(?x, reduce_max(?x))), neg(?y))",
     ],
 )
-def softmax_weights_cancel(value: Value) -> Value | None:
+def softmax_weights_cancel(value: Value) -> Product | None:
     """Leave a weight out of what is multiplied with its exponential, and out of the other term."""
     left, right = value.operands
     first, second = product(left), product(right)
@@ -60,15 +60,14 @@ def softmax_weights_cancel(value: Value) -> Value | None:
             terms = terms_of(total, _DEPTH)
             if len(terms) < 2:
                 continue
-            rest = entire.without(Product(entire.coefficient, (total,)))
-            rest = rest.times(entire.coefficient)
+            rest = entire.without(whole(total))
             for i, (part, plus) in enumerate(terms):
                 one = rest * product(part)
                 one = one if plus else one.negated
                 if one.coefficient != -taken.coefficient or _key(one) != _key(taken):
                     continue
                 left_over = total_of(terms[:i] + terms[i + 1 :])
-                return (rest * whole(left_over)).value(value)
+                return rest * whole(left_over)
     return None
 
 

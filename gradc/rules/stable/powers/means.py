@@ -31,7 +31,7 @@ from gradc_ir.core.graph import Value
         "mul(?y, div(div(sub(?x, ?y), ?y), log1p(div(sub(?x, ?y), ?y))))",
     ],
 )
-def logarithmic_mean(value: Value) -> Value | None:
+def logarithmic_mean(value: Value) -> Product | None:
     """Take a difference over that of the logarithms as the smaller number times a function."""
     entire = product(value)
     for below in dict.fromkeys(entire.below):
@@ -44,7 +44,7 @@ def logarithmic_mean(value: Value) -> Value | None:
             ratio = polynomial(above).ratio(less)
             if ratio is None:
                 continue
-            rest = entire.without(Product(Fraction(1), (above,), (below,)))
+            rest = entire.without(whole(above, below=(below,)))
             falls = build.lt(x, y)
             small, large = build.select(falls, x, y), build.select(falls, y, x)
             apart = large - small
@@ -54,7 +54,7 @@ def logarithmic_mean(value: Value) -> Value | None:
             far = build.fence(above) / build.fence(below)
             far = far * float(factor / ratio) if factor != ratio else far
             made = build.select(build.le(apart, small), near, far)
-            return (whole(made) * rest.times(entire.coefficient * ratio / factor)).value(value)
+            return whole(made) * rest.times(ratio / factor)
     return None
 
 
@@ -67,13 +67,9 @@ def _logarithms(value: Value) -> tuple[Value, Value, Fraction] | None:
     if name not in ("add", "sub"):
         return None
     found = difference_of_functions(value)
-    if found is None:
+    if found is None or found.name != "log" or found.scale.above or found.scale.below:
         return None
-    f, g, scale = found
-    (name, of_f), (_, of_g) = parts(f), parts(g)
-    if name != "log" or scale.above or scale.below:
-        return None
-    return of_f[0], of_g[0], scale.coefficient
+    return found.of_f[0], found.of_g[0], found.scale.coefficient
 
 
 RULES = [logarithmic_mean]

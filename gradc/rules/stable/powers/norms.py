@@ -8,17 +8,17 @@ of which cancels nowhere.
 from __future__ import annotations
 
 import math
+from itertools import permutations
 from typing import NamedTuple
 
 from gradc.rules.algebra.parts import operands_of, parts
-from gradc.rules.engine import procedure, rule, stable
+from gradc.rules.engine import INF, POSITIVE, procedure, rule, stable
 from gradc.rules.stable.arithmetic.quotients import power_of
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import peel, scalar_constant
 from gradc_ir.matching.pattern import Match
 
-INF = float("inf")
 _DEPTH = 5
 
 
@@ -219,7 +219,7 @@ def _norms_below(value: Value, depth: int) -> tuple[list[Value], list[Value]]:
 )
 def times_over_norm(value: Value) -> Value | None:
     """Join a factor with the reciprocal of a norm that it is a component of."""
-    for one, other in (value.operands, value.operands[::-1]):
+    for one, other in permutations(value.operands):
         sides = operands_of(other, "div")
         if sides is None:
             continue
@@ -240,7 +240,7 @@ def times_over_norm(value: Value) -> Value | None:
     stable,
     "the squares over- and underflow although the logarithm is moderate; near 1 the root rounds",
     on="log: mul add",
-    domain={"x": (0, INF)},
+    domain={"x": POSITIVE},
     loss=2.0,
     examples=[
         "log(add(mul(?x, ?x), mul(?y, ?y))) => mul(2, log(hypot(?x, ?y)))",

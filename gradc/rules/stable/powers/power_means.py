@@ -64,7 +64,7 @@ def _terms(total: Value) -> tuple[list[Term], Value] | None:
                     return None
                 exponent = own
             rest = entire.without(whole(powers[0])) if powers else entire
-            found.append((rest.times(entire.coefficient * factor), base))
+            found.append((rest.times(factor), base))
         if len(found) + len(waiting) > _MOST_TERMS:
             return None
     if exponent is None or len(found) < 2:

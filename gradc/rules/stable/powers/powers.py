@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import NamedTuple
 
 from gradc.rules.algebra.factors import Product, common_factors, either_way, product, whole
 from gradc.rules.algebra.parts import exact_number, parts
-from gradc.rules.algebra.polynomial import ONE
-from gradc.rules.engine import procedure, stable
+from gradc.rules.engine import INF, POSITIVE, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import scalar_constant
-
-INF = float("inf")
 
 # Below this exponent the rounding of the base is of no account.
 _LARGE_EXPONENT = 16
@@ -52,7 +50,7 @@ def power_of_one_plus(value: Value) -> Value | None:
     "a power near one, of a small exponent or of a base near one, rounds away what is left of it",
     on="add sub",
     direct=("power", "neg"),
-    domain={"x": (0.0, INF)},
+    domain={"x": POSITIVE},
     loss=10.0,
 )
 def power_less_one(value: Value) -> Value | None:
@@ -60,7 +58,7 @@ def power_less_one(value: Value) -> Value | None:
     name, operands = parts(value)
     if name not in ("add", "sub"):
         return None
-    for power, one in (operands, operands[::-1]):
+    for power, one in permutations(operands):
         inner, of = parts(power)
         if inner != "power" or exact_number(of[1]) is not None:
             continue
@@ -80,7 +78,7 @@ def _beside_one(base: Value) -> Value | None:
     """Return x when a value is 1 + x, x no constant."""
     name, operands = parts(base)
     if name == "add":
-        for one, x in (operands, operands[::-1]):
+        for one, x in permutations(operands):
             if scalar_constant(one) == 1:
                 return x
     if name == "sub" and scalar_constant(operands[0]) == 1:
@@ -102,7 +100,7 @@ def _beside_one(base: Value) -> Value | None:
         "div(expm1(mul(?y, log1p(?x))), ?x) => geometric_sum(?x, ?y)",
     ],
 )
-def power_less_one_over_rate(value: Value) -> Value | None:
+def power_less_one_over_rate(value: Value) -> Product | None:
     """Take a power of 1 + x, less 1, together with the x that divides it."""
     return either_way(value, lambda entire: _geometric_sum(entire, value))
 
@@ -114,15 +112,14 @@ def _geometric_sum(entire: Product, like: Value) -> Product | None:
             continue
         x, y, sign = found
         line = product(x)
-        rest = entire.without(whole(factor)).times(sign * entire.coefficient)
+        rest = entire.without(whole(factor)).times(sign)
         if not line.coefficient:
             continue
         shared = common_factors(rest, line.reciprocal)
         if (shared.above, shared.below) != (line.below, line.above):
             continue
-        outside = rest.without(Product(ONE, line.below, line.above))
         made = whole(build.apply("geometric_sum", x, y.value(like)))
-        return made * outside.times(rest.coefficient * line.coefficient)
+        return made * rest.without(line.reciprocal).times(line.coefficient)
     return None
 
 
@@ -162,7 +159,7 @@ def _power_beside_one(value: Value) -> tuple[_Power, int] | None:
         name, operands = parts(operands[2])
     if name not in ("add", "sub"):
         return None
-    for one, other in (operands, operands[::-1]):
+    for one, other in permutations(operands):
         number = exact_number(other)
         if number is None or abs(number) != 1:
             continue
@@ -187,7 +184,7 @@ def _power_beside_one(value: Value) -> tuple[_Power, int] | None:
         "div(sub(power(?x, ?y), 1), power(?x, ?y)) => neg(sub(power(?x, neg(?y)), 1))",
     ],
 )
-def power_over_itself_less_one(value: Value) -> Value | None:
+def power_over_itself_less_one(value: Value) -> Product | None:
     """Divide both sides by the power."""
     return either_way(value, _divided_by_power)
 
@@ -200,9 +197,8 @@ def _divided_by_power(entire: Product) -> Product | None:
         power, sign = found
         for factor in entire.above:
             if _power_of(factor) == power:
-                rest = entire.without(Product(ONE, (factor,), (less,)))
-                divisor = power.inverse - 1.0
-                return rest.times(-sign * entire.coefficient) * whole(divisor).reciprocal
+                rest = entire.without(whole(factor, below=(less,)))
+                return rest.times(-sign) * whole(below=(power.inverse - 1.0,))
     return None
 
 
@@ -215,10 +211,10 @@ def _divided_by_power(entire: Product) -> Product | None:
     domain={"x": (0.0, 3.0), "y": (-100.0, 100.0)},
     loss=2.0,
 )
-def one_less_inverse_power(value: Value) -> Value | None:
+def one_less_inverse_power(value: Value) -> Product | None:
     """Take the inverse of a power into its exponent, beside one."""
     name, operands = value.op.name, value.operands
-    for one, other in (operands, operands[::-1]):
+    for one, other in permutations(operands):
         number = exact_number(one)
         inverse = None if number is None else product(other)
         if not number or inverse is None or inverse.above or len(inverse.below) != 1:
@@ -229,7 +225,7 @@ def one_less_inverse_power(value: Value) -> Value | None:
             return None
         less = power.inverse - 1.0
         factor = inverse.coefficient if name == "add" or other is operands[0] else -number
-        return whole(less).times(factor).value(value)
+        return whole(less).times(factor)
     return None
 
 
@@ -248,7 +244,7 @@ def _power_of_more(value: Value) -> tuple[Value, Product, int] | None:
     for factor in exponent.above:
         inner, of = parts(factor)
         if inner == "log1p":
-            return of[0], exponent.without(whole(factor)).times(exponent.coefficient), 1
+            return of[0], exponent.without(whole(factor)), 1
     return None
 
 

@@ -5,21 +5,19 @@ Where the two have opposite signs, the sum is q over their difference, which doe
 
 from __future__ import annotations
 
-from fractions import Fraction
+from itertools import permutations
 
 from gradc.rules.algebra.cancellation import polynomial_difference
 from gradc.rules.algebra.difference_formulas import over
-from gradc.rules.algebra.factors import Product, cancelled, common_factors, product, whole
+from gradc.rules.algebra.factors import Product, cancelled, product, set_apart, whole
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import Polynomial, polynomial
 from gradc.rules.algebra.split_differences import terms
-from gradc.rules.engine import procedure, stable
+from gradc.rules.engine import INF, POSITIVE, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
 from gradc_ir.ranges import knowledge
-
-INF = float("inf")
 
 
 def _radicand(value: Value) -> Polynomial | None:
@@ -46,24 +44,20 @@ def _radicand(value: Value) -> Polynomial | None:
         "sub(hypot(?x, ?y), ?x) => mul(div(?y, add(hypot(?x, ?y), ?x)), ?y)",
     ],
 )
-def root_beside_its_square(value: Value) -> Value | None:
+def root_beside_its_square(value: Value) -> Product | None:
     """Turn the sum of a root and a number into a quotient where the number is negative."""
     first, second = terms(value)
-    shared = common_factors(first, second)
-    one, other = first.without(shared), second.without(shared)
-    for mine, its, size, rest in (
-        (one, other, first.coefficient, second.coefficient),
-        (other, one, second.coefficient, first.coefficient),
-    ):
+    shared, *rests = set_apart(first, second)
+    for mine, its in permutations(rests):
+        size = mine.coefficient
         if not size or mine.below or len(mine.above) != 1 or not (its.above or its.below):
             continue
         square = _radicand(mine.above[0])
         if square is None:
             continue
-        beside = its.times(rest / size)
-        made = _conjugate(mine.above[0], square, beside, value)
+        made = _conjugate(mine.above[0], square, its.times(1 / size), value)
         if made is not None:
-            return (Product(size, shared.above, shared.below) * whole(made)).value(value)
+            return shared.times(size) * whole(made)
     return None
 
 
@@ -116,7 +110,7 @@ def _in_range(root: Value) -> Value:
     stable,
     "a factor cancels in one case: the quotient of both would over- or underflow, or be 0 / 0",
     on="mul div: select",
-    domain={"x": (0.0, INF), "y": (0.0, INF)},
+    domain={"x": POSITIVE, "y": POSITIVE},
 )
 def quotient_of_cases(value: Value) -> Value | None:
     """Multiply each case on its own, when a factor cancels in one of them."""
@@ -126,8 +120,7 @@ def quotient_of_cases(value: Value) -> Value | None:
         if name != "select":
             continue
         is_above = factor in entire.above
-        taken = Product(Fraction(1), (factor,)) if is_above else Product(Fraction(1), (), (factor,))
-        rest = entire.without(taken).times(entire.coefficient)
+        rest = entire.without(whole(factor) if is_above else whole(below=(factor,)))
         cases = [product(operand) for operand in operands[1:]]
         if not is_above:
             if not all(case.coefficient for case in cases):
@@ -146,7 +139,7 @@ def quotient_of_cases(value: Value) -> Value | None:
     stable,
     "the sum cancels where x is negative and rounds near zero, and its square overflows",
     on="log: add sub neg select",
-    domain={"y": (0.0, INF)},
+    domain={"y": POSITIVE},
     loss=2.0,
     examples=[
         "log(add(?x, hypot(?x, 1))) => arcsinh(?x)",
@@ -176,7 +169,7 @@ def _logarithm(total: Value, *, turned: bool) -> Value | None:
         root = _other_term(operands[2], bounds[0])
         return None if root is None else _inverse_hyperbolic(bounds[0], root, turned)
     if name == "add":
-        for x, root in (operands, operands[::-1]):
+        for x, root in permutations(operands):
             made = _inverse_hyperbolic(x, root, turned)
             if made is not None:
                 return made
@@ -228,13 +221,12 @@ def _inverse_hyperbolic(x: Value, root: Value, turned: bool) -> Value | None:
     stable,
     "the difference cancels where x is large beside y; the squares of the two cosines sum to one",
     on="add sub: direction_cosine",
-    domain={"x": (0.0, INF), "y": (0.0, INF)},
+    domain={"x": POSITIVE, "y": POSITIVE},
     loss=2.0,
 )
-def one_minus_direction_cosine(value: Value) -> Value | None:
+def one_minus_direction_cosine(value: Value) -> Product | None:
     """Turn a cosine minus its limit into the square of the other cosine over their sum."""
-    first, second = terms(value)
-    for mine, its in ((first, second), (second, first)):
+    for mine, its in permutations(terms(value)):
         if its.above or its.below or mine.below or len(mine.above) != 1 or not mine.coefficient:
             continue
         cosine = mine.above[0]
@@ -253,7 +245,7 @@ def one_minus_direction_cosine(value: Value) -> Value | None:
         plain = fenced + -float(limit)
         is_near = build.lt(x, 0.0) if turned else build.lt(0.0, x)
         made = build.select(is_near, apart, plain)
-        return (Product(mine.coefficient) * whole(made)).value(value)
+        return whole(made).times(mine.coefficient)
     return None
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-from gradc.rules.algebra.factors import Product, product
-from gradc.rules.engine import procedure, rule, stable
+from gradc.rules.algebra.factors import Product, product, whole
+from gradc.rules.engine import POSITIVE, procedure, rule, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.matching.pattern import Match
 from gradc_ir.ranges import knowledge
-
-INF = float("inf")
 
 
 @procedure(
@@ -21,7 +17,7 @@ INF = float("inf")
     "the square over- and underflows although its root does not, which has no slope at zero; "
     "other factors must be known not to be negative",
     on="sqrt: mul div neg",
-    domain={"y": (0.0, INF), "z": (0.0, INF)},
+    domain={"y": POSITIVE, "z": POSITIVE},
     examples=[
         "sqrt(mul(?x, ?x)) => abs(?x)",
         "sqrt(mul(3, mul(?x, ?x))) => mul(abs(?x), sqrt(3))",
@@ -31,22 +27,21 @@ INF = float("inf")
     ],
     loss=0.5,
 )
-def sqrt_of_square(value: Value) -> Value | None:
+def sqrt_of_square(value: Value) -> Product | None:
     """Take the factors that stand twice out of the root, above the line and below it."""
-    whole = product(value.operands[0])
-    above, below = _repeated(whole.above), _repeated(whole.below)
-    if not (above or below) or whole.coefficient <= 0:
+    entire = product(value.operands[0])
+    above, below = _repeated(entire.above), _repeated(entire.below)
+    if not (above or below) or entire.coefficient <= 0:
         return None
-    rest = whole.without(Product(Fraction(1), above + above, below + below))
-    inside = rest.times(whole.coefficient).value(value)
+    rest = entire.without(whole(*above, *above, below=below + below))
+    inside = rest.value(value)
     # of a negative number beside a zero there is a root, and alone there is none
     if above and not knowledge.is_nonnegative(inside):
         return None
-    outside = [build.abs(factor) for factor in above]
-    if rest.above or rest.below or whole.coefficient != 1:
+    outside = [*map(build.abs, above)]
+    if rest != whole():
         outside.append(build.sqrt(inside))
-    divisors = [build.abs(factor) for factor in below]
-    return Product(Fraction(1), tuple(outside), tuple(divisors)).value(value)
+    return whole(*outside, below=tuple(map(build.abs, below)))
 
 
 def _repeated(factors: tuple[Value, ...]) -> tuple[Value, ...]:

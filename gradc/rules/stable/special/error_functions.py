@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import partial
+from itertools import permutations
 from typing import NamedTuple
 
 from gradc.rules.algebra.forms import replace_factor
 from gradc.rules.algebra.parts import operand_of
-from gradc.rules.engine import Rule, procedure, rule, stable
+from gradc.rules.engine import POSITIVE, Rule, procedure, rule, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.matching.pattern import Match
 
-INF = float("inf")
 ROOT_TWO = math.sqrt(2)
 LOG_TWO = 0.6931471805599453
 _PRECISE_ROOT_TWO = Fraction(math.isqrt(2 << 400), 1 << 200)
@@ -101,7 +101,7 @@ def log_difference_of_normals(value: Value) -> Value | None:
     """Take the logarithm of a difference whose operands stand in the lower tail."""
     difference, sign = value.operands[0], None
     if difference.op.name == "mul":
-        for one, other in (difference.operands, difference.operands[::-1]):
+        for one, other in permutations(difference.operands):
             if _is_tail_sign(one):
                 sign, difference = one, other
     if difference.op.name != "sub":
@@ -217,7 +217,7 @@ def _cancelled(square: Fraction, base: Value, factor: Value) -> Value | None:
     "the quotient stays",
     on="div: / erfc ndtr",
     loss=2.0,
-    domain={"x": (0, INF)},
+    domain={"x": POSITIVE},
     examples=[
         "div(exp(neg(mul(?x, ?x))), erfc(?x)) => div(1, erfcx(?x))",
         "div(mul(?a, exp(mul(-4, mul(?x, ?x)))), erfc(mul(2, ?x))) => div(?a, erfcx(mul(2, ?x)))",
@@ -274,7 +274,7 @@ def exp_over_erfc(value: Value) -> Value | None:
 )
 def exp_times_erfc(value: Value) -> Value | None:
     """Join a growing exponential and a tail."""
-    for one, other in (value.operands, value.operands[::-1]):
+    for one, other in permutations(value.operands):
         found = _tail(one)
         if found is None:
             continue
@@ -354,7 +354,7 @@ RULES = [
     rule("difference-of-normals", "sub(ndtr(?x), ndtr(?y)) => sub(ndtr(neg(?y)), ndtr(neg(?x)))",
          stable, "the difference cancels in the upper tail, where it is one of lower tails",
          when=_is_not_yet_reflected, build=_difference_of_normals,
-         domain={"x": (0, INF), "y": (0, INF)}, loss=2.0,
+         domain={"x": POSITIVE, "y": POSITIVE}, loss=2.0,
          examples=["sub(ndtr(?x), ndtr(?y)) => sub(ndtr(neg(?y)), ndtr(neg(?x)))"]),
     exp_over_erfc,
     exp_times_erfc,

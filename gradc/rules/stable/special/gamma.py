@@ -11,15 +11,22 @@ from collections.abc import Iterator
 
 from gradc.rules.algebra.cancellation import as_product
 from gradc.rules.algebra.factors import Product, whole
-from gradc.rules.algebra.parts import Term, exact_number, operands_of, terms_of, total_of
+from gradc.rules.algebra.parts import (
+    Term,
+    exact_number,
+    made_by,
+    operands_of,
+    parts,
+    terms_of,
+    total_of,
+)
 from gradc.rules.algebra.polynomial import Polynomial, polynomial
 from gradc.rules.algebra.split_differences import terms
-from gradc.rules.engine import procedure, stable
+from gradc.rules.engine import POSITIVE, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import peel
 
-INF = float("inf")
 _DEPTH = 6
 
 
@@ -30,7 +37,7 @@ _DEPTH = 6
     "the difference cancels where the step is small beside the argument, or both are large; near a "
     "zero of the difference the plain one may have been lucky",
     on="sub add: lgamma",
-    domain={"x": (0, INF), "y": (0, INF)},
+    domain={"x": POSITIVE, "y": POSITIVE},
     loss=12.0,
     examples=[
         "sub(lgamma(add(?x, ?y)), lgamma(?x)) => log_poch(?x, ?y)",
@@ -143,7 +150,7 @@ def _sum(terms: list[Term], joined: list[Term], made: Value, plus: bool) -> Valu
     "the difference cancels where the step is small beside the argument; derivatives of quotients "
     "of gamma functions are such differences",
     on="sub add: digamma",
-    domain={"x": (0, INF), "y": (0, INF)},
+    domain={"x": POSITIVE, "y": POSITIVE},
     loss=4.0,
     examples=[
         "sub(mul(?a, digamma(add(?x, ?y))), mul(?a, digamma(?x))) => "
@@ -151,25 +158,22 @@ def _sum(terms: list[Term], joined: list[Term], made: Value, plus: bool) -> Valu
         "sub(digamma(add(?x, 0.5)), digamma(?x)) => digamma_difference(?x, 0.5)",
     ],
 )
-def digamma_difference(value: Value) -> Value | None:
+def digamma_difference(value: Value) -> Product | None:
     """Join two digamma functions that are multiplied with the same."""
     first, second = terms(value)
     if first.coefficient != -second.coefficient:
         return None
-    for one in dict.fromkeys(first.above):
-        for other in dict.fromkeys(second.above):
-            x, y = operands_of(one, "digamma"), operands_of(other, "digamma")
-            if x is None or y is None or one is other:
+    for one in made_by("digamma", first.above):
+        for other in made_by("digamma", second.above):
+            rest, beside = first.without(whole(one)), second.without(whole(other))
+            if one is other or _counted(rest) != _counted(beside):
                 continue
-            rest = first.without(whole(one))
-            beside = second.without(whole(other))
-            if _counted(rest) != _counted(beside):
-                continue
-            for base, top, sign in ((y[0], x[0], 1), (x[0], y[0], -1)):
+            (x,), (y,) = parts(one)[1], parts(other)[1]
+            for base, top, sign in ((y, x, 1), (x, y, -1)):
                 step = _difference(polynomial(top), base)
                 if step is not None:
                     found = whole(build.digamma_difference(base, step)) * rest
-                    return found.times(sign * first.coefficient).value(value)
+                    return found.times(sign)
     return None
 
 
