@@ -14,7 +14,7 @@ from gradc.tracing.core.promote import common_dtype, kind, supported
 from gradc.tracing.core.signals import NeedsConcreteSize
 from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.state import running
-from gradc.tracing.core.symbolic_size import SymbolicSize, as_size, is_integer
+from gradc.tracing.core.symbolic_size import as_integer, as_size, is_integer
 from gradc.tracing.core.tracer import Tracer, make, make_known, make_view, read
 from gradc.tracing.core.views import Reshaped
 from gradc.tracing.numpy.shape.shaping import broadcast_to, copied, new_shape
@@ -54,17 +54,13 @@ def empty(shape: Any, dtype: Any = None) -> Tracer:
 
 
 @numpy_function("full")
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tracer:
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     """Record ``np.full``."""
     wanted = new_shape(shape)
     part = as_tracer(fill_value)
     if dtype is not None:
         part = cast(part, dtype)
-    return copied(broadcast_to(part, tuple(_user(size) for size in wanted)), "C")
-
-
-def _user(size: Size) -> Any:
-    return size if isinstance(size, int) else SymbolicSize(size)
+    return copied(broadcast_to(part, tuple(map(as_integer, wanted))), "C")
 
 
 def _like(number: int) -> Any:
@@ -82,10 +78,10 @@ numpy_function("ones_like", value_only=True, masked="elementwise")(_like(1))
 
 
 @numpy_function("full_like", masked="elementwise")
-def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Tracer:
+def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Any:
     """Record ``np.full_like``."""
     x = as_tracer(a)
-    wanted = tuple(map(_user, x.type.shape)) if shape is None else shape
+    wanted = tuple(map(as_integer, x.type.shape)) if shape is None else shape
     return full(wanted, fill_value, _dtype_or(dtype, x.type.dtype).numpy)
 
 
@@ -180,7 +176,7 @@ def array(object: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> 
 
 
 @numpy_function("asarray", "asanyarray", view=True)
-def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -> Tracer:
+def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -> Any:
     """Record ``np.asarray``: a tracer is returned as it is, lists are stacked."""
     if not isinstance(a, Tracer) or a.scalar:
         return array(a, dtype)
@@ -198,7 +194,7 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -
     return fresh
 
 
-def by_columns(x: Tracer) -> Tracer:
+def by_columns(x: Tracer) -> Any:
     """Return an array laid out by columns: the array itself, or a copy, or what may be either."""
     shape = x.type.shape
     if len(shape) < 2 and x.contiguous:

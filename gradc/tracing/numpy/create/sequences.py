@@ -81,7 +81,7 @@ def geomspace(
         rows = [first[None], found[1:]]
     if count > 1 and endpoint:
         rows = [first[None], found[1:-1], last[None]]
-    joined = array(shaping.concatenate(rows, 0)).astype(dtype or np.float64)
+    joined = shaping.concatenate(rows, 0).astype(dtype or np.float64)
     return shaping.moveaxis(joined, 0, axis)
 
 

@@ -36,7 +36,7 @@ def _below(rows: Size, columns: Size, k: int) -> Value:
 def _triangle(m: Any, k: int, lower: bool) -> Any:
     x = array(m)
     if x.ndim == 1:
-        x = array(shaping.broadcast_to(x, (x.shape[0], x.shape[0])))
+        x = shaping.broadcast_to(x, (x.shape[0], x.shape[0]))
     if x.ndim < 2:
         raise shape_error("a triangle needs a matrix", found=f"{x.type}")
     value = read(x)
@@ -100,7 +100,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     x = array(a)
     if x.ndim < 2:
         raise shape_error("a diagonal needs a matrix", found=f"{x.type}")
-    axes = (position(axis1, x.ndim), position(axis2, x.ndim))
+    axes = position(axis1, x.ndim), position(axis2, x.ndim)
     if axes[0] == axes[1]:
         raise shape_error("np.diagonal: axis1 and axis2 are the same")
     view = Diagonal(number(offset, "np.diagonal"), axes)
@@ -174,8 +174,8 @@ def cross(
     """Record ``np.cross`` of vectors with three entries."""
     if axis is not None:
         axisa = axisb = axisc = axis
-    x = array(shaping.moveaxis(a, axisa, -1))
-    y = array(shaping.moveaxis(b, axisb, -1))
+    x = shaping.moveaxis(a, axisa, -1)
+    y = shaping.moveaxis(b, axisb, -1)
     if x.shape[-1] != 3 or y.shape[-1] != 3:
         raise shape_error(
             "np.cross takes vectors with three entries",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.building.axes import axes_of, position, reduced_shape
+from gradc.tracing.building.axes import axes_of, each, positions, reduced_shape
 from gradc.tracing.building.by_name import array, numpy, refuse
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
@@ -32,7 +32,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if given.dtype.kind != "f":
         given = given.astype(np.float64)
     rank = given.ndim
-    count = rank if axis is None else len(axis) if isinstance(axis, tuple | list) else 1
+    count = rank if axis is None else len(each(axis))
     if ord is None or (ord == 2 and count == 1) or (ord == "fro" and count == 2):
         return _of_elements(given, axis, keepdims, _root_of_squares)
     if ord == "fro" or not count or (axis is None and count > 2):
@@ -40,8 +40,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
             f"np.linalg.norm: ord={ord!r} over {count} axes is not supported for traced arrays",
             help="supported: None, 2, 1, inf and -inf of vectors, None and 'fro' of matrices",
         )
-    axes = range(rank) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
-    axes = tuple(position(one, rank) for one in axes)
+    axes = positions(axis, rank)
     if count == 1 and ord in _OF_SIZES:
         reduce = _OF_SIZES[ord]
         return _of_elements(given, axes, keepdims, lambda x, axes: reduce(build.abs(x), axes))
@@ -104,9 +103,7 @@ def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 
     """Record ``np.linalg.vector_norm``: over all axes, as of one vector, by default."""
     given = array(x)
     if axis is None or isinstance(axis, tuple):
-        axes = tuple(range(given.ndim)) if axis is None else tuple(
-            position(one, given.ndim) for one in axis
-        )  # fmt: skip
+        axes = positions(axis, given.ndim)
         rest = tuple(i for i in range(given.ndim) if i not in axes)
         kept = tuple(given.shape[i] for i in rest)
         flat = array(numpy.transpose(given, (*axes, *rest))).reshape((-1, *kept))

@@ -66,9 +66,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     constants = numpy.zeros(m) if k is None else numpy.broadcast_to(array(k), (m,))
     for place in range(m):
         size = number(x.shape[0], "np.polyint")
-        x = array(
-            shaping.concatenate([x / np.arange(size, 0, -1), array(constants)[place][None]], 0)
-        )
+        x = shaping.concatenate([x / np.arange(size, 0, -1), array(constants)[place][None]], 0)
     return x
 
 

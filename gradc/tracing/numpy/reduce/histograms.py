@@ -35,7 +35,7 @@ def histogram(
     x = _samples(a)
     edges = _edges("np.histogram", x, bins, range, x.dtype)
     cells, inside = _cells(x, edges)
-    given = None if weights is None else array(shaping.ravel(weights))
+    given = None if weights is None else shaping.ravel(weights)
     if given is not None and given.shape != x.shape:
         raise shape_error("np.histogram: one weight a sample")
     counts = _summed(cells, inside, _bins(edges), given)
@@ -46,7 +46,7 @@ def histogram(
 
 def _samples(a: Any) -> Any:
     """Return samples as a vector; truth values are counted as integers, as NumPy does."""
-    x = array(shaping.ravel(a))
+    x = shaping.ravel(a)
     return x.astype(np.int64) if x.dtype == np.bool_ else x
 
 

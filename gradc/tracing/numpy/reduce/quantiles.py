@@ -54,7 +54,7 @@ class _Lines(NamedTuple):
             start = int(index.known[0])
             return array(self.sorted[..., start : start + 1])
         if index.ndim > 1:
-            return array(choosing.take_along_axis(self.sorted, index, -1))
+            return choosing.take_along_axis(self.sorted, index, -1)
         return array(self.sorted[..., index])
 
     def or_nan(self, found: Any) -> Any:
@@ -79,7 +79,7 @@ def _lines(a: Any, axis: Any, without_nan: bool) -> _Lines:
     shape = tuple(x.shape[i] for i in kept)
     ones = reduced_shape(x.shape, axes)
     size = as_integer(sizes.product(x.type.shape[i] for i in axes))
-    joined = array(shaping.transpose(x, (*kept, *axes))).reshape((*shape, size))
+    joined = shaping.transpose(x, (*kept, *axes)).reshape((*shape, size))
     count: Any = size
     if without_nan and x.dtype.kind == "f":
         count = array(numpy.sum(numpy.equal(joined, joined), axis=-1, keepdims=True))

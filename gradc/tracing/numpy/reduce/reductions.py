@@ -142,7 +142,7 @@ def mean(
 
 def _counted(x: Any, where: Any, axis: Any, keepdims: bool, dtype: Any) -> Any:
     """Return how many elements a mask takes, in a dtype."""
-    mask = array(shaping.broadcast_to(array(where), x.shape))
+    mask = shaping.broadcast_to(array(where), x.shape)
     return array(numpy.sum(mask, axis=axis, keepdims=keepdims)).astype(dtype)
 
 

@@ -75,7 +75,7 @@ def _reducer(name: str) -> AnyFunction:
         if name in IN_ORDER and len(axes) > 1:
             raise shape_error(f"np.{name}.reduce takes one axis")
         rest = tuple(i for i in range(x.ndim) if i not in axes)
-        ordered = array(shaping.transpose(x, (*axes, *rest)))
+        ordered = shaping.transpose(x, (*axes, *rest))
         kept = tuple(x.shape[i] for i in rest)
         found = _joined(name, _rows(name, "reduce", ordered.reshape((-1, *kept))))
         if not keepdims:
@@ -91,7 +91,7 @@ def _accumulator(name: str) -> AnyFunction:
     def record_in_order(array_: Any, axis: int = 0) -> Any:
         x = array(array_)
         axis = position(axis, x.ndim)
-        rows = _rows(name, "accumulate", array(shaping.moveaxis(x, axis, 0)))
+        rows = _rows(name, "accumulate", shaping.moveaxis(x, axis, 0))
         found = rows[:1]
         for row in rows[1:]:
             found.append(getattr(numpy, name)(found[-1], row))

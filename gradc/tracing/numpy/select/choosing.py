@@ -220,7 +220,7 @@ def copyto(dst: Any, src: Any, where: Any = True) -> None:
         raise dtype_error(f"np.copyto: {part.type} does not fit into {target.type}")
     value = assigned_value(part, target.type.shape, target)
     if where is not True:
-        mask = read(array(shaping.broadcast_to(array(where), target.shape)))
+        mask = read(shaping.broadcast_to(array(where), target.shape))
         value = build.select(mask, value, read(target))
     write(target, value)
 
@@ -242,7 +242,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Record ``np.place``: the first values where a known mask holds, or one value everywhere."""
     target = _target(arr, "np.place")
-    part = array(shaping.ravel(vals))
+    part = shaping.ravel(vals)
     if part.type.count == 1:
         putmask(target, mask, part)
         return
@@ -254,7 +254,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Record ``np.put``: values, repeated as often as needed, at flat indices."""
     target = _target(a, "np.put")
-    index = array(shaping.ravel(ind))
+    index = shaping.ravel(ind)
     if array(v).type.count == 0:
         # there is nothing to repeat
         return
@@ -262,7 +262,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     places = _within(index, size, mode)
     part = array(numpy.resize(v, (index.shape[0],)))
     if target.ndim < 2:
-        array(shaping.ravel(target))[places] = part
+        shaping.ravel(target)[places] = part
         return
     shape = tuple(number(n, "np.put") for n in target.shape)
     if is_traced(places):
@@ -299,7 +299,7 @@ def _extreme_place(name: str, reduce: str) -> AnyFunction:
         x = array(a)
         rank = x.ndim
         if axis is None:
-            x = array(shaping.ravel(x))
+            x = shaping.ravel(x)
         along_axis = 0 if axis is None else position(axis, rank)
         best = getattr(numpy, reduce)(x, axis=along_axis, keepdims=True)
         size = x.shape[along_axis]

@@ -112,7 +112,7 @@ def _by_halving(bins: Any, values: Any, side: str, size: int, clean: bool) -> An
 
 def _by_sorting(bins: Any, values: Any, side: str) -> Any:
     """Sort the values among the elements: what comes before a value is counted on the way."""
-    given = array(shaping.ravel(values))
+    given = shaping.ravel(values)
     parts = [given, bins] if side == "left" else [bins, given]
     order = array(numpy.argsort(numpy.concatenate(parts)))
     count = array(parts[0].shape[0])
@@ -178,7 +178,7 @@ def _periodic(places: Any, heights: Any, period: Any) -> tuple[Any, Any]:
     order = array(numpy.argsort(folded))
     folded, heights = array(folded[order]), array(heights[order])
     joined = shaping.concatenate([folded[-1:] - size, folded, folded[:1] + size])
-    return array(joined), array(shaping.concatenate([heights[-1:], heights, heights[:1]]))
+    return array(joined), shaping.concatenate([heights[-1:], heights, heights[:1]])
 
 
 @numpy_function("bincount")
@@ -204,7 +204,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
 @numpy_function("isin", value_only=True, masked=0)
 def isin(element: Any, test_elements: Any, invert: bool = False) -> Any:
     """Record ``np.isin``: whether elements are among others, by comparing or by searching."""
-    x, among = array(element), array(shaping.ravel(test_elements))
+    x, among = array(element), shaping.ravel(test_elements)
     if isinstance(among.shape[0], int) and among.shape[0] > _FEW:
         dtype = np.result_type(x.dtype, among.dtype)
         ordered = array(numpy.sort(among.astype(dtype)))
