@@ -8,7 +8,7 @@ import numpy as np
 
 from gradc.tracing.building.axes import index_along, position
 from gradc.tracing.building.by_name import array, number, numpy
-from gradc.tracing.core.promote import common_dtype, supported
+from gradc.tracing.core.promote import supported
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import as_size
@@ -197,7 +197,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     if points.ndim != 1:
         raise shape_error("np.vander takes a vector", found=f"{points.type}")
     count = number(points.shape[0] if N is None else N, "np.vander")
-    dtype = common_dtype([supported(np.promote_types(points.dtype, int))]).numpy
+    dtype = supported(np.promote_types(points.dtype, int)).numpy
     points = points.astype(dtype)
     if not count:
         return numpy.zeros((points.shape[0], 0), dtype=dtype)
@@ -215,7 +215,7 @@ def matrix_power(a: Any, n: Any) -> Any:
         raise shape_error("a power needs a matrix", found=f"{x.type}")
     power = number(n, "np.linalg.matrix_power")
     if power < 0:
-        x, power = array(inv(x)), -power
+        x, power = inv(x), -power
     if power == 0:
         unit = numpy.eye(x.shape[-1], dtype=x.dtype)
         return shaping.copied(shaping.broadcast_to(unit, x.shape))

@@ -16,10 +16,11 @@ from gradc.tracing.building.axes import (
     with_size,
 )
 from gradc.tracing.building.by_name import array, number, numpy, refuse
+from gradc.tracing.building.floats import as_float
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read
-from gradc.tracing.numpy.linalg.products import contracted, pair
+from gradc.tracing.numpy.linalg.products import contracted, in_one_dtype
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
@@ -60,9 +61,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 @numpy_function("gradient")
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Record ``np.gradient``: central differences, for spacings that are numbers or arrays."""
-    x = array(f)
-    if x.dtype.kind != "f":
-        x = x.astype(np.float64)
+    x = as_float(f)
     axes = positions(axis, x.ndim)
     spacings = [array(one) for one in varargs] or [array(1.0)]
     if len(spacings) == 1 and not spacings[0].ndim:
@@ -148,7 +147,7 @@ def _correlated(x: Any, y: Any, mode: str, name: str) -> Any:
     """Return the sums of products of y with every window of x, as a contraction."""
     if x.ndim != 1 or y.ndim != 1:
         raise shape_error(f"{name} takes vectors", found=f"{x.type}, {y.type}")
-    left, right = pair(x, y)
+    left, right = in_one_dtype(x, y)
     (size,), (width,) = left.type.shape, right.type.shape
     if size == 0 or width == 0:
         raise shape_error(f"{name} of an empty array")
@@ -183,9 +182,7 @@ def _correlated(x: Any, y: Any, mode: str, name: str) -> Any:
 @numpy_function("sinc", masked="elementwise")
 def sinc(x: Any) -> Any:
     """Record ``np.sinc``: ``sin(pi x) / (pi x)``, near zero by its series for all derivatives."""
-    given = array(x)
-    if given.dtype.kind != "f":
-        given = given.astype(np.float64)
+    given = as_float(x)
     value = read(given) * math.pi
     square = value * value
     near = build.lt(square, 1.0)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradc.tracing.building.axes import along, one_axis, position, with_size
+from gradc.tracing.building.axes import along, position, with_size
 from gradc.tracing.building.by_name import array, number, numpy
 from gradc.tracing.core.promote import supported
 from gradc.tracing.core.state import running
@@ -85,10 +85,9 @@ def _record_places(name: str, x: Any, best: Any, axis: int) -> Any:
     earlier, later = best[along(axis, slice(None, -1))], x[along(axis, slice(1, None))]
     first = numpy.ones_like(x[along(axis, slice(None, 1))], dtype=bool)
     new = shaping.concatenate([first, _RECORDS[name](later, earlier)], axis)
-    shape = one_axis(axis, x.ndim)
-    places = array(numpy.arange(x.shape[axis])).reshape(shape)
     kept = array(~new).astype("int64")
-    return make(running(), build.recurrence(read(kept), read(numpy.where(new, places, 0)), axis))
+    places = numpy.where(new, choosing.places_along(x, axis), 0)
+    return make(running(), build.recurrence(read(kept), read(places), axis))
 
 
 @numpy_function("cumsum", out=3)

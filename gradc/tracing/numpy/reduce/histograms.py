@@ -6,7 +6,6 @@ to take, has to be a number here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -59,13 +58,12 @@ def histogramdd(
         coordinates = [array(part) for part in sample]
     else:
         rows = array(sample)
-        wide = rows.ndim == 2
-        coordinates = [rows[:, i] for i in _columns(rows)] if wide else [rows]
+        coordinates = _columns(rows) if rows.ndim == 2 else [rows]
     return _in_boxes("np.histogramdd", coordinates, bins, range, density, weights)
 
 
-def _columns(rows: Any) -> Sequence[int]:
-    return list(np.arange(number(rows.shape[1], "np.histogramdd")))
+def _columns(rows: Any) -> list[Any]:
+    return [rows[:, i] for i in range(number(rows.shape[1], "np.histogramdd"))]
 
 
 @numpy_function("histogram2d")

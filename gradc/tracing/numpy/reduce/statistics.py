@@ -25,7 +25,7 @@ def average(
     """Record ``np.average``: the mean, or the weighted mean and the sum of the weights."""
     x = array(a)
     if weights is None:
-        found = array(reductions.mean(x, axis, None, keepdims))
+        found = reductions.mean(x, axis, None, keepdims)
         if not returned:
             return found
         axes = axes_of(axis, x.ndim)
@@ -45,10 +45,8 @@ def average(
             tuple(n if i in places else 1 for i, n in enumerate(x.shape))
         )
     weight = shaping.broadcast_to(weight, x.shape)
-    scale = array(reductions.sum(weight, axis, dtype, keepdims))
-    found = (
-        array(reductions.sum(x.astype(dtype) * weight.astype(dtype), axis, None, keepdims)) / scale
-    )
+    scale = reductions.sum(weight, axis, dtype, keepdims)
+    found = reductions.sum(x.astype(dtype) * weight.astype(dtype), axis, None, keepdims) / scale
     return (found, scale) if returned else found
 
 
@@ -98,7 +96,7 @@ def _variables(x: Any, rowvar: bool) -> Any:
 @numpy_function("corrcoef")
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
     """Record ``np.corrcoef``: covariances divided by both spreads, clipped to [-1, 1]."""
-    found = array(cov(x, y, rowvar, dtype=dtype))
+    found = cov(x, y, rowvar, dtype=dtype)
     if not found.ndim:
         return found / found
     spread = numpy.sqrt(numpy.diag(found))

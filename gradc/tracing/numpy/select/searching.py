@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.building.by_name import array, known, number, numpy
+from gradc.tracing.building.floats import as_float
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
@@ -16,9 +17,7 @@ from gradc_ir.errors import ShapeError
 @numpy_function("isclose", value_only=True, masked="elementwise")
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
     """Record ``np.isclose``: ``|a - b| <= atol + rtol * |b|``, or equal."""
-    x, y = array(a), array(b)
-    if y.dtype.kind != "f":
-        y = y.astype(np.float64)
+    x, y = array(a), as_float(b)
     near = numpy.less_equal(numpy.abs(x - y), atol + rtol * numpy.abs(y))
     found = (near & numpy.isfinite(y)) | numpy.equal(x, y)
     if equal_nan:
@@ -119,9 +118,9 @@ def _by_sorting(bins: Any, values: Any, side: str) -> Any:
     of_bins = numpy.less_equal(count, order) if side == "left" else numpy.less(order, count)
     found = numpy.zeros_like(order)
     found[order] = numpy.cumsum(of_bins)
-    start = None if side == "left" else parts[0].shape[0]
-    end = parts[0].shape[0] if side == "left" else None
-    return array(found[start:end]).reshape(values.shape)
+    first = parts[0].shape[0]
+    places = slice(first) if side == "left" else slice(first, None)
+    return array(found[places]).reshape(values.shape)
 
 
 @numpy_function("digitize", value_only=True, masked=0)
@@ -131,15 +130,19 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     if edges.ndim != 1:
         raise shape_error("np.digitize: bins is a vector")
     side = "left" if right else "right"
+
+    def falling() -> Any:
+        return edges.shape[0] - array(searchsorted(shaping.flip(edges), x, side))
+
     if edges.known is None:
-        falling = edges.shape[0] - array(searchsorted(shaping.flip(edges), x, side))
+        beyond = falling()
         rises = numpy.less_equal(edges[0], edges[-1])
-        return numpy.where(rises, searchsorted(edges, x, side), falling)
+        return numpy.where(rises, searchsorted(edges, x, side), beyond)
     steps = np.diff(edges.known)
     if (steps >= 0).all():
         return searchsorted(edges, x, side)
     if (steps <= 0).all():
-        return edges.known.size - array(searchsorted(shaping.flip(edges), x, side))
+        return falling()
     raise shape_error("np.digitize: the bins neither rise nor fall")
 
 

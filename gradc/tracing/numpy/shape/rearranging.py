@@ -33,9 +33,8 @@ def atleast(rank: int) -> AnyFunction:
     return record
 
 
-numpy_function("atleast_1d", view=True)(atleast(1))
-numpy_function("atleast_2d", view=True)(atleast(2))
-numpy_function("atleast_3d", view=True)(atleast(3))
+for _rank in (1, 2, 3):
+    numpy_function(f"atleast_{_rank}d", view=True)(atleast(_rank))
 
 
 @numpy_function("repeat")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.building.axes import axes_of, each, position, positions, with_size
+from gradc.tracing.building.axes import along, axes_of, each, position, positions, with_size
 from gradc.tracing.core import source as user
 from gradc.tracing.core.as_tracer import as_tracer, same_shape
 from gradc.tracing.core.promote import common_dtype, unify
@@ -152,23 +152,19 @@ def flip(m: Any, axis: Any = None) -> Any:
     """Record ``np.flip``: a view in reverse order along axes, all by default."""
     x = as_tracer(m)
     axes = axes_of(axis, x.type.rank)
-    return as_tracer(get(x, tuple(slice(None, None, -1 if i in axes else 1) for i in _axes(x))))
+    key = tuple(slice(None, None, -1 if i in axes else 1) for i in range(x.type.rank))
+    return as_tracer(get(x, key))
 
 
 def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
     """Record ``np.diff``: differences of neighbours along an axis, taken n times."""
-    x = as_tracer(a)
-    along = position(axis, x.type.rank)
+    x: Any = as_tracer(a)
+    axis = position(axis, x.type.rank)
     name = "not_equal" if x.type.dtype is DType.BOOL else "subtract"
     for _ in range(n):
-        later = tuple(slice(1 if i == along else None, None) for i in _axes(x))
-        earlier = tuple(slice(None, -1 if i == along else None) for i in _axes(x))
-        x = as_tracer(call(name, x[later], x[earlier]))  # type: ignore[index]
+        later, earlier = x[along(axis, slice(1, None))], x[along(axis, slice(None, -1))]
+        x = as_tracer(call(name, later, earlier))
     return x
-
-
-def _axes(x: Tracer) -> range:
-    return range(x.type.rank)
 
 
 @numpy_function("transpose", "permute_dims", view=True)
@@ -286,33 +282,33 @@ def _joined(values: list[Value], axis: int) -> Value:
     first = values[0].type
     if first.rank == 0:
         raise shape_error("numbers cannot be concatenated", help="use np.stack")
-    along = position(axis, first.rank)
+    axis = position(axis, first.rank)
 
     def error() -> ShapeError:
         return shape_error(
-            f"arrays joined along axis {along} differ in another axis",
+            f"arrays joined along axis {axis} differ in another axis",
             found="    ".join(str(value.type) for value in values[:8]),
         )
 
     for value in values:
         if value.type.rank != first.rank:
             raise error()
-        same_shape(with_size(value.type.shape, along, 0), with_size(first.shape, along, 0), error)
-    return build.concatenate(values, along)
+        same_shape(with_size(value.type.shape, axis, 0), with_size(first.shape, axis, 0), error)
+    return build.concatenate(values, axis)
 
 
 @numpy_function("stack", out=2, casts=True)
 def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     """Record ``np.stack``."""
     values, contiguous = _cast_all(_rows(arrays))
-    along = position(axis, values[0].type.rank + 1)
+    axis = position(axis, values[0].type.rank + 1)
     first = values[0].type
     for value in values:
         same_shape(value.type.shape, first.shape, lambda type=value.type: shape_error(  # type: ignore[misc]
             "stacked arrays must have one shape", found=f"{first} and {type}"
         ))  # fmt: skip
-    rows = [build.expand_dims(value, (along,)) for value in values]
-    return make(running(), build.concatenate(rows, along), contiguous=contiguous)
+    rows = [build.expand_dims(value, (axis,)) for value in values]
+    return make(running(), build.concatenate(rows, axis), contiguous=contiguous)
 
 
 @numpy_function("vstack", casts=True)
