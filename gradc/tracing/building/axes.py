@@ -14,13 +14,20 @@ from gradc_ir.core.types import DType
 
 def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
     """Return axes as distinct positions in ascending order; None stands for all."""
-    if axis is None:
-        return tuple(range(rank))
-    given = axis if isinstance(axis, tuple | list) else (axis,)
-    found = tuple(sorted(position(one, rank) for one in given))
+    found = tuple(sorted(positions(axis, rank)))
     if len(set(found)) != len(found):
         raise shape_error("an axis is given twice", found=f"axis={axis}")
     return found
+
+
+def positions(axis: Any, rank: int) -> tuple[int, ...]:
+    """Return axes counted from the front, in the order given; None stands for all."""
+    return tuple(range(rank)) if axis is None else tuple(position(i, rank) for i in each(axis))
+
+
+def each(given: Any) -> tuple[Any, ...]:
+    """Return what may be one or several, such as an axis, as a tuple."""
+    return tuple(given) if isinstance(given, tuple | list) else (given,)
 
 
 def position(axis: Any, rank: int) -> int:
@@ -36,6 +43,11 @@ def reduced_shape(shape: Sequence[Any], axes: Sequence[int], keepdims: bool = Tr
     return tuple(
         [1 if i in axes else size for i, size in enumerate(shape) if keepdims or i not in axes]
     )
+
+
+def with_size(shape: Sequence[Any], axis: int, size: Any) -> tuple[Any, ...]:
+    """Return a shape with another size along an axis."""
+    return (*shape[:axis], size, *shape[axis + 1 :])
 
 
 def one_axis(axis: int, rank: int) -> tuple[int, ...]:

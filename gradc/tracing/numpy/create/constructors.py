@@ -27,8 +27,7 @@ def _of_numbers(name: str) -> AnyFunction:
         named = {key: _plain(value, f"np.{name}") for key, value in options.items()}
         return wrap_known(original(*plain, **named), [])
 
-    parameters = inspect.signature(original).parameters.values()
-    record.__signature__ = inspect.Signature(list(parameters))  # type: ignore[attr-defined]
+    record.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
     return record
 
 
@@ -109,7 +108,7 @@ def asfortranarray(a: Any, dtype: Any = None) -> Any:
 def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
     """Record ``np.require``: what is required of memory is so, or a copy makes it so."""
     wanted = {str(word).upper()[0] for word in requirements or ()}
-    x = array(creation.asarray(a, dtype))
+    x = creation.asarray(a, dtype)
     if wanted & {"O", "E", "W"}:
         return shaping.copied(x, "F" if "F" in wanted else "C")
     if "F" in wanted:

@@ -14,10 +14,10 @@ from gradc.tracing.core.promote import common_dtype, kind, supported
 from gradc.tracing.core.signals import NeedsConcreteSize
 from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.state import running
-from gradc.tracing.core.symbolic_size import SymbolicSize, as_size, is_integer
+from gradc.tracing.core.symbolic_size import as_integer, as_size, is_integer
 from gradc.tracing.core.tracer import Tracer, make, make_known, make_view, read
 from gradc.tracing.core.views import Reshaped
-from gradc.tracing.numpy.shape.shaping import broadcast_to, copied, new_shape
+from gradc.tracing.numpy.shape.shaping import broadcast_to, copied, new_shape, widened
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core import sizes
@@ -54,17 +54,13 @@ def empty(shape: Any, dtype: Any = None) -> Tracer:
 
 
 @numpy_function("full")
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tracer:
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     """Record ``np.full``."""
     wanted = new_shape(shape)
     part = as_tracer(fill_value)
     if dtype is not None:
         part = cast(part, dtype)
-    return copied(broadcast_to(part, tuple(_user(size) for size in wanted)), "C")
-
-
-def _user(size: Size) -> Any:
-    return size if isinstance(size, int) else SymbolicSize(size)
+    return copied(broadcast_to(part, tuple(map(as_integer, wanted))), "C")
 
 
 def _like(number: int) -> Any:
@@ -82,10 +78,10 @@ numpy_function("ones_like", value_only=True, masked="elementwise")(_like(1))
 
 
 @numpy_function("full_like", masked="elementwise")
-def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Tracer:
+def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Any:
     """Record ``np.full_like``."""
     x = as_tracer(a)
-    wanted = tuple(map(_user, x.type.shape)) if shape is None else shape
+    wanted = tuple(map(as_integer, x.type.shape)) if shape is None else shape
     return full(wanted, fill_value, _dtype_or(dtype, x.type.dtype).numpy)
 
 
@@ -97,14 +93,13 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tr
     ends = []
     for end in (start, stop, step):
         known = end.known if isinstance(end, Tracer) else end
-        if known is None or not is_integer(
-            known.item() if isinstance(known, np.ndarray) else known
-        ):
+        number = known.item() if isinstance(known, np.ndarray) else known
+        if not is_integer(number):
             raise trace_error(
                 "np.arange of a traced value: its length would not be known",
                 help="use np.arange(length) * step + start with a known length",
             )
-        ends.append(as_size(known.item() if isinstance(known, np.ndarray) else known))
+        ends.append(as_size(number))
     first, last, stride = ends
     if not isinstance(stride, int) or stride == 0:
         raise trace_error("np.arange needs a known step other than 0")
@@ -124,14 +119,11 @@ def linspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None
 ) -> Tracer:
     """Record ``np.linspace`` between numbers, computed like it as arange * step + start."""
-    first, last = as_tracer(start), as_tracer(stop)
-    if first.type.shape or last.type.shape:
-        raise shape_error("np.linspace of arrays is not supported")
     count = as_size(num)
     if not isinstance(count, int):
         raise NeedsConcreteSize(count, "np.linspace", source.location())
-    wanted = common_dtype([*(kind(end) for end in (start, stop)), float])
-    a, b = (build.cast(read(end), wanted) for end in (first, last))
+    wanted = common_dtype([kind(start), kind(stop), float])
+    a, b = (build.cast(read(end), wanted) for end in (start, stop))
     intervals = count - 1 if endpoint else count
     value = build.iota(wanted, count)
     if intervals > 0:
@@ -161,7 +153,7 @@ def identity_matrix(n: Any, dtype: Any = None) -> Tracer:
 
 
 @numpy_function("array")
-def array(object: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Tracer:
+def array(object: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Any:
     """Record ``np.array``: nested lists of traced numbers and arrays are stacked."""
     wanted = None if dtype is None else supported(dtype)
     if isinstance(object, list | tuple):
@@ -172,15 +164,15 @@ def array(object: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> 
             x = cast(x, wanted.numpy)
         elif copy or not isinstance(object, Tracer):
             x = copied(x)
-    x = _unlinked_scalar(x)
-    missing = ndmin - x.type.rank
-    if missing > 0:
-        x = make(running(), build.expand_dims(read(x), tuple(range(missing))))
-    return x
+    if x.scalar:
+        # np.array makes a 0-d array of a number
+        x = make(running(), read(x))
+        x.scalar = False
+    return widened(x, ndmin)
 
 
 @numpy_function("asarray", "asanyarray", view=True)
-def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -> Tracer:
+def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -> Any:
     """Record ``np.asarray``: a tracer is returned as it is, lists are stacked."""
     if not isinstance(a, Tracer) or a.scalar:
         return array(a, dtype)
@@ -198,7 +190,7 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -
     return fresh
 
 
-def by_columns(x: Tracer) -> Tracer:
+def by_columns(x: Tracer) -> Any:
     """Return an array laid out by columns: the array itself, or a copy, or what may be either."""
     shape = x.type.shape
     if len(shape) < 2 and x.contiguous:
@@ -208,14 +200,6 @@ def by_columns(x: Tracer) -> Tracer:
         fresh.contiguous = False
         return fresh
     return make_view(x, Reshaped(shape, certain=False), shape)
-
-
-def _unlinked_scalar(x: Tracer) -> Tracer:
-    """Turn a number into the 0-d array that np.array makes of it."""
-    if x.scalar:
-        x = make(running(), read(x))
-        x.scalar = False
-    return x
 
 
 @numpy_function("astype", masked="elementwise")

@@ -9,6 +9,7 @@ import numpy as np
 from gradc.tracing.building.axes import one_axis
 from gradc.tracing.building.by_name import array, known, number, numpy
 from gradc.tracing.building.elementwise import common_shape
+from gradc.tracing.core.as_tracer import lists_as_tracers
 from gradc.tracing.core.promote import common_dtype, kind, supported
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import as_integer
@@ -24,14 +25,12 @@ def linspace(
     dtype: Any = None, axis: int = 0,
 ) -> Any:  # fmt: skip
     """Record ``np.linspace``; of arrays with the new axis first, or where ``axis`` says."""
-    first, last = array(start), array(stop)
-    wanted = common_dtype([kind(start), kind(stop), float]).numpy if not (
-        isinstance(start, list | tuple) or isinstance(stop, list | tuple)
-    ) else common_dtype([kind(first), kind(last), float]).numpy  # fmt: skip
+    ends = lists_as_tracers((start, stop))
+    wanted = common_dtype([*map(kind, ends), float]).numpy
+    first, last = map(array, ends)
     if not first.ndim and not last.ndim:
         found = creation.linspace(first, last, num, endpoint, dtype or wanted)
         count = num
-        step: Any = None
     else:
         count = number(num, "np.linspace")
         intervals = count - 1 if endpoint else count
@@ -39,7 +38,7 @@ def linspace(
             array(part)
             for part in numpy.broadcast_arrays(first.astype(wanted), last.astype(wanted))
         )
-        places = array(np.arange(count, dtype=wanted)).reshape((-1, *(1,) * a.ndim))
+        places = array(np.arange(count, dtype=wanted)).reshape(one_axis(0, a.ndim + 1))
         found = a + places * ((b - a) / intervals if intervals > 0 else b - a)
         if endpoint and count > 1:
             found = shaping.concatenate([array(found)[:-1], b[None]], 0)
@@ -75,13 +74,13 @@ def geomspace(
     sign = numpy.sign(first)
     count = number(num, "np.geomspace")
     ends = (numpy.log10(first * sign), numpy.log10(last * sign))
-    found = array(logspace(*ends, count, endpoint)) * sign
+    found = logspace(*ends, count, endpoint) * sign
     rows = [found]
-    if count > 0:
-        rows = [first[None], found[1:]]
     if count > 1 and endpoint:
         rows = [first[None], found[1:-1], last[None]]
-    joined = array(shaping.concatenate(rows, 0)).astype(dtype or np.float64)
+    elif count > 0:
+        rows = [first[None], found[1:]]
+    joined = shaping.concatenate(rows, 0).astype(dtype or np.float64)
     return shaping.moveaxis(joined, 0, axis)
 
 
@@ -143,7 +142,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 @numpy_function("fromfunction")
 def fromfunction(function: AnyFunction, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
     """Record ``np.fromfunction``: a function of the grids of indices."""
-    return function(*array(indices(shape, dtype)), **kwargs)
+    return function(*indices(shape, dtype), **kwargs)
 
 
 def _indices_from(name: str) -> AnyFunction:

@@ -67,7 +67,7 @@ def determinant(x: Value) -> Value:
     def pull(a: Value, cotangent: Value) -> list[Value]:
         cofactors = _cofactors(a)
         rank = cofactors.type.rank
-        spread = build.broadcast(cotangent, a.type.shape, tuple(range(rank - 2)))
+        spread = _spread(cotangent, a)
         return [unless_not_asked(cofactors * spread, cotangent, rank - 2)]
 
     return with_rules("det", [x], value, push, pull)[0]
@@ -94,7 +94,7 @@ def sign_and_logarithm(x: Value) -> tuple[Value, Value]:
     def pull(a: Value, of_sign: Value, of_logarithm: Value) -> list[Value]:
         inverse = build.solve(a, identity(a.type.shape, a.type.dtype), transposed=True)
         rank = a.type.rank
-        spread = build.broadcast(of_logarithm, a.type.shape, tuple(range(rank - 2)))
+        spread = _spread(of_logarithm, a)
         return [unless_not_asked(inverse * spread, of_logarithm, rank - 2)]
 
     sign, logarithm = with_rules("slogdet", [x], value, push, pull)
@@ -141,10 +141,9 @@ def _cofactors(a: Value) -> Value:
     """
     factors, order = build.lu(a)
     pivots = diagonal(factors)
-    shape, rank = a.type.shape, a.type.rank
     between = _products_between(pivots)
     inner = build.triangular_solve(
-        factors * between, identity(shape, a.type.dtype), lower=False, unit=True
+        factors * between, identity(a.type.shape, a.type.dtype), lower=False, unit=True
     )
     left = _products_before(pivots)
     right = _products_before(pivots, reverse=True)
@@ -152,8 +151,12 @@ def _cofactors(a: Value) -> Value:
     spread = build.triangular_solve(
         factors, transposed(adjugate), lower=True, unit=True, transposed=True
     )
-    sign = build.broadcast(_parity(order, a.type.dtype), shape, tuple(range(rank - 2)))
-    return rows_put_back(spread * sign, order)
+    return rows_put_back(spread * _spread(_parity(order, a.type.dtype), a), order)
+
+
+def _spread(numbers: Value, a: Value) -> Value:
+    """Return a number for each matrix as one for each of its elements."""
+    return build.broadcast(numbers, a.type.shape, tuple(range(numbers.type.rank)))
 
 
 def _products_before(v: Value, reverse: bool = False) -> Value:

@@ -26,10 +26,9 @@ _RESULTS: dict[str, Any] = {}
 def named(name: str, *parts: Any) -> Any:
     """Return the named tuple that NumPy gives, e.g. ``EighResult``."""
     if not _RESULTS:
-        unit = np.eye(1)
-        for made in (np.linalg.eigh(unit), np.linalg.qr(unit), np.linalg.slogdet(unit)):
-            _RESULTS[type(made).__name__] = type(made)
-        _RESULTS["SVDResult"] = type(np.linalg.svd(unit))
+        for function in (np.linalg.eigh, np.linalg.qr, np.linalg.slogdet, np.linalg.svd):
+            made = type(function(np.eye(1)))
+            _RESULTS[made.__name__] = made
     return _RESULTS[name](*parts)
 
 
@@ -64,8 +63,7 @@ def complete_qr(x: Value) -> tuple[Value, Value]:
 def _eigh(name: str, a: Any, UPLO: str) -> tuple[Stacks, Value, Value]:
     if UPLO.upper() not in ("L", "U"):
         raise trace_error(f"{name}: UPLO is 'L' or 'U', not {UPLO!r}")
-    stacks = Stacks(name, a)
-    (x,) = stacks.matrices(square=True)
+    stacks, x = one_stack(name, a, square=True)
     w, v = build.eigh(x if UPLO.upper() == "L" else transposed(x))
     return stacks, w, v
 
@@ -104,7 +102,7 @@ def vectors_and_values(
         # as NumPy: the signs of the eigenvalues go to Vᵀ, the largest in size come first
         w, v = build.eigh(x)
         order = build.argsort(-build.abs(w), w.type.rank - 1)
-        w, v = _chosen(w, order), transposed(rows(transposed(v), order))
+        w, v = rows(w, order), transposed(rows(transposed(v), order))
         return v, build.abs(w), transposed(scale_columns(v, build.sign(w)))
     u, s, vt = build.svd(x)
     if full_matrices:
@@ -117,17 +115,7 @@ def singular_values(x: Value, hermitian: bool = False) -> Value:
     if not hermitian:
         return build.svd(x)[1]
     w, _ = build.eigh(x)
-    return _chosen(build.abs(w), build.argsort(-build.abs(w), w.type.rank - 1))
-
-
-def _chosen(w: Value, order: Value) -> Value:
-    """Return a row of values in another order."""
-    shape = order.type.shape
-    stack = [
-        build.broadcast(build.iota(order.type.dtype, size), shape, (axis,))
-        for axis, size in enumerate(shape[:-1])
-    ]
-    return build.gather(w, [*stack, order], tuple(range(len(shape))))
+    return rows(build.abs(w), build.argsort(-build.abs(w), w.type.rank - 1))
 
 
 @numpy_function("linalg.svdvals")

@@ -31,7 +31,7 @@ def polyfit(
     if rcond is None:
         epsilon = float(np.finfo(points.dtype).eps)
         rcond = number(points.shape[0], "np.polyfit") * epsilon
-    left, right = array(vander(points, order)), values
+    left, right = vander(points, order), values
     if w is not None:
         weights = array(w) + 0.0
         left = left * weights[:, None]
@@ -48,7 +48,7 @@ def polyfit(
         return found, rest, rank, s, rcond
     if not cov:
         return found
-    base = array(inv(products.dot(left.T, left))) / products.outer(scale, scale)
+    base = inv(products.dot(left.T, left)) / products.outer(scale, scale)
     if cov != "unscaled":
         count = number(points.shape[0], "np.polyfit with cov")
         if count <= order:

@@ -76,12 +76,9 @@ class _LeastSquares:
         types = types_of([a, b])
         key = (*types, flipped, depth)
         if key not in self._rules:
+            step = _Step(self, flipped, depth)
             self._rules[key] = rules(
-                "lstsq",
-                types,
-                lambda a, b: [self._value(a, b, flipped)],
-                _Step(self, flipped, depth).push,
-                _Step(self, flipped, depth).pull,
+                "lstsq", types, lambda a, b: [self._value(a, b, flipped)], step.push, step.pull
             )
         return build.call([a, b], **self._rules[key])[0]
 
@@ -179,9 +176,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     stacks = Stacks("np.linalg.lstsq", a, b)
     matrix, right = stacks.values
     given = fraction(rcond, "np.linalg.lstsq: rcond")
-    found = fitted(stacks, matrix, right, relative(given, matrix))
-    x, rest, rank, s = found
-    return stacks.result(x), stacks.result(rest), stacks.result(rank), stacks.result(s)
+    return tuple(map(stacks.result, fitted(stacks, matrix, right, relative(given, matrix))))
 
 
 def fitted(
@@ -243,9 +238,7 @@ def cond(x: Any, p: Any = None) -> Any:
         s = array(stacks.result(singular_values(value)))
         found = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     else:
-        matrix, other = array(x), stacks.result(inverse(value))
-        sides = [norm(part, p, (-2, -1)) for part in (matrix, other)]
-        found = sides[0] * sides[1]
+        found = norm(x, p, (-2, -1)) * norm(stacks.result(inverse(value)), p, (-2, -1))
     unknown = numpy.any(numpy.isnan(array(x)), axis=(-2, -1))
     failed = numpy.isnan(found) & ~unknown
     return numpy.where(failed, np.asarray(np.inf, found.dtype), found)

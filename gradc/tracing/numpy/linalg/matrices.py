@@ -8,7 +8,7 @@ import numpy as np
 
 from gradc.tracing.building.axes import index_along, position
 from gradc.tracing.building.by_name import array, number, numpy
-from gradc.tracing.core.promote import common_dtype, supported
+from gradc.tracing.core.promote import supported
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import as_size
@@ -36,7 +36,7 @@ def _below(rows: Size, columns: Size, k: int) -> Value:
 def _triangle(m: Any, k: int, lower: bool) -> Any:
     x = array(m)
     if x.ndim == 1:
-        x = array(shaping.broadcast_to(x, (x.shape[0], x.shape[0])))
+        x = shaping.broadcast_to(x, (x.shape[0], x.shape[0]))
     if x.ndim < 2:
         raise shape_error("a triangle needs a matrix", found=f"{x.type}")
     value = read(x)
@@ -100,7 +100,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     x = array(a)
     if x.ndim < 2:
         raise shape_error("a diagonal needs a matrix", found=f"{x.type}")
-    axes = (position(axis1, x.ndim), position(axis2, x.ndim))
+    axes = position(axis1, x.ndim), position(axis2, x.ndim)
     if axes[0] == axes[1]:
         raise shape_error("np.diagonal: axis1 and axis2 are the same")
     view = Diagonal(number(offset, "np.diagonal"), axes)
@@ -174,8 +174,8 @@ def cross(
     """Record ``np.cross`` of vectors with three entries."""
     if axis is not None:
         axisa = axisb = axisc = axis
-    x = array(shaping.moveaxis(a, axisa, -1))
-    y = array(shaping.moveaxis(b, axisb, -1))
+    x = shaping.moveaxis(a, axisa, -1)
+    y = shaping.moveaxis(b, axisb, -1)
     if x.shape[-1] != 3 or y.shape[-1] != 3:
         raise shape_error(
             "np.cross takes vectors with three entries",
@@ -197,7 +197,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     if points.ndim != 1:
         raise shape_error("np.vander takes a vector", found=f"{points.type}")
     count = number(points.shape[0] if N is None else N, "np.vander")
-    dtype = common_dtype([supported(np.promote_types(points.dtype, int))]).numpy
+    dtype = supported(np.promote_types(points.dtype, int)).numpy
     points = points.astype(dtype)
     if not count:
         return numpy.zeros((points.shape[0], 0), dtype=dtype)
@@ -215,7 +215,7 @@ def matrix_power(a: Any, n: Any) -> Any:
         raise shape_error("a power needs a matrix", found=f"{x.type}")
     power = number(n, "np.linalg.matrix_power")
     if power < 0:
-        x, power = array(inv(x)), -power
+        x, power = inv(x), -power
     if power == 0:
         unit = numpy.eye(x.shape[-1], dtype=x.dtype)
         return shaping.copied(shaping.broadcast_to(unit, x.shape))

@@ -5,13 +5,13 @@ The derivative of a norm at zero is zero: where the sum of squares is zero it is
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gradc.tracing.building.axes import axes_of, position, reduced_shape
+from gradc.tracing.building.axes import each, positions, reduced_shape
 from gradc.tracing.building.by_name import array, numpy, refuse
+from gradc.tracing.building.floats import as_float, reduced
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.table import call
@@ -28,23 +28,20 @@ _OF_SIZES = {1: build.reduce_sum, np.inf: build.reduce_max, -np.inf: build.reduc
 @numpy_function("linalg.norm")
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Record ``np.linalg.norm``: all orders of vectors and matrices."""
-    given = array(x)
-    if given.dtype.kind != "f":
-        given = given.astype(np.float64)
+    given = as_float(x)
     rank = given.ndim
-    count = rank if axis is None else len(axis) if isinstance(axis, tuple | list) else 1
+    count = rank if axis is None else len(each(axis))
     if ord is None or (ord == 2 and count == 1) or (ord == "fro" and count == 2):
-        return _of_elements(given, axis, keepdims, _root_of_squares)
+        return reduced(given, axis, keepdims, _root_of_squares)
     if ord == "fro" or not count or (axis is None and count > 2):
         raise trace_error(
             f"np.linalg.norm: ord={ord!r} over {count} axes is not supported for traced arrays",
             help="supported: None, 2, 1, inf and -inf of vectors, None and 'fro' of matrices",
         )
-    axes = range(rank) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
-    axes = tuple(position(one, rank) for one in axes)
+    axes = positions(axis, rank)
     if count == 1 and ord in _OF_SIZES:
         reduce = _OF_SIZES[ord]
-        return _of_elements(given, axes, keepdims, lambda x, axes: reduce(build.abs(x), axes))
+        return reduced(given, axes, keepdims, lambda x, axes: reduce(build.abs(x), axes))
     if count == 1:
         return _power_norm(given, ord, axes[0], keepdims)
     if count == 2 and ord in (1, -1, np.inf, -np.inf):
@@ -58,16 +55,6 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         f"np.linalg.norm with ord={ord!r} over {count} axes",
         "of matrices: None, 'fro', 'nuc', 2, 1, inf, and -2, -1, -inf",
     )
-
-
-def _of_elements(
-    x: Any, axis: Any, keepdims: bool, reduce: Callable[[Value, tuple[int, ...]], Value]
-) -> Any:
-    axes = axes_of(axis, x.ndim)
-    found = reduce(read(x), axes)
-    if keepdims:
-        found = build.reshape(found, reduced_shape(x.type.shape, axes))
-    return make(running(), found, contiguous=x.contiguous)
 
 
 def _root_of_squares(x: Value, axes: tuple[int, ...]) -> Value:
@@ -104,13 +91,11 @@ def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 
     """Record ``np.linalg.vector_norm``: over all axes, as of one vector, by default."""
     given = array(x)
     if axis is None or isinstance(axis, tuple):
-        axes = tuple(range(given.ndim)) if axis is None else tuple(
-            position(one, given.ndim) for one in axis
-        )  # fmt: skip
+        axes = positions(axis, given.ndim)
         rest = tuple(i for i in range(given.ndim) if i not in axes)
         kept = tuple(given.shape[i] for i in rest)
         flat = array(numpy.transpose(given, (*axes, *rest))).reshape((-1, *kept))
-        found = array(norm(flat, ord, 0))
+        found = norm(flat, ord, 0)
         if not keepdims:
             return found
         return found.reshape(reduced_shape(given.shape, axes))

@@ -28,12 +28,11 @@ def contracted(x: Value, y: Value, left: str, right: str, result: str) -> Value:
     # a label that one operand has and the result lacks is summed there
     x, left = summed_alone(x, left, right + result)
     y, right = summed_alone(y, right, left + result)
+    labels = f"{left},{right}->{result}"
     if x.type.dtype is DType.BOOL:
-        counts = build.contract(
-            build.cast(x, DType.I64), build.cast(y, DType.I64), f"{left},{right}->{result}"
-        )
+        counts = build.contract(build.cast(x, DType.I64), build.cast(y, DType.I64), labels)
         return build.ne(counts, 0)
-    return build.contract(x, y, f"{left},{right}->{result}")
+    return build.contract(x, y, labels)
 
 
 def summed_alone(x: Value, labels: str, wanted: str) -> tuple[Value, str]:
@@ -41,9 +40,8 @@ def summed_alone(x: Value, labels: str, wanted: str) -> tuple[Value, str]:
     axes = [axis for axis, label in enumerate(labels) if label not in wanted]
     if not axes:
         return x, labels
-    if x.type.dtype is DType.BOOL:
-        return build.reduce_max(x, axes), "".join(a for a in labels if a in wanted)
-    return build.reduce_sum(x, axes), "".join(a for a in labels if a in wanted)
+    reduce = build.reduce_max if x.type.dtype is DType.BOOL else build.reduce_sum
+    return reduce(x, axes), "".join(a for a in labels if a in wanted)
 
 
 def _without_stretched(x: Value, labels: str, y: Value, others: str) -> tuple[Value, str]:
@@ -65,10 +63,9 @@ def in_one_dtype(*operands: Tracer) -> list[Value]:
     return [build.cast(read(operand), dtype) for operand in operands]
 
 
-def pair(x: Tracer, y: Tracer) -> tuple[Value, Value]:
-    """Return two operands' values in their common dtype."""
-    left, right = in_one_dtype(x, y)
-    return left, right
+def _product(x: Tracer, y: Tracer, left: str, right: str, result: str) -> Tracer:
+    a, b = in_one_dtype(x, y)
+    return make(running(), contracted(a, b, left, right, result))
 
 
 @numpy_function("matmul", out=2)
@@ -93,7 +90,7 @@ def matmul(x1: Any, x2: Any) -> Tracer:
                 "np.matmul", [x, y], f"the leading sizes differ ({a} and {b})"
             ))  # fmt: skip
     result = names + ("b" if ranks[0] > 1 else "") + ("c" if ranks[1] > 1 else "")
-    return make(running(), contracted(*pair(x, y), left, right, result))
+    return _product(x, y, left, right, result)
 
 
 def _check_inner(name: str, x: Tracer, y: Tracer, left: Size, right: Size) -> None:
@@ -130,7 +127,7 @@ def _strong(x: Tracer) -> Tracer:
 def outer(a: Any, b: Any) -> Tracer:
     """Record ``np.outer``."""
     x, y = ravel(a), ravel(b)
-    return make(running(), contracted(*pair(x, y), "a", "b", "ab"))
+    return _product(x, y, "a", "b", "ab")
 
 
 @numpy_function("inner")
@@ -171,4 +168,4 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tracer:
         right[j] = left[i]
     summed = {left[i] for i, _ in pairs}
     result = "".join(label for label in left + "".join(right) if label not in summed)
-    return make(running(), contracted(*pair(x, y), left, "".join(right), result))
+    return _product(x, y, left, "".join(right), result)

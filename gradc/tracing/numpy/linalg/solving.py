@@ -63,7 +63,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
         raise shape_error("np.linalg.tensorinv: ind has to be positive")
     first, last = x.type.shape[:split], x.type.shape[split:]
     square = _as_matrix(x, first, last)
-    return array(inv(square)).reshape((*x.shape[split:], *x.shape[:split]))
+    return inv(square).reshape((*x.shape[split:], *x.shape[:split]))
 
 
 @numpy_function("linalg.tensorsolve")
@@ -76,7 +76,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     split = right.ndim
     shape = x.shape[split:]
     square = _as_matrix(x, x.type.shape[:split], x.type.shape[split:])
-    return array(solve(square, shaping.ravel(right))).reshape(shape)
+    return solve(square, shaping.ravel(right)).reshape(shape)
 
 
 def _as_matrix(x: Any, first: Any, last: Any) -> Any:

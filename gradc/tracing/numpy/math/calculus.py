@@ -7,12 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.building.axes import along, axes_of, index_along, one_axis, position
+from gradc.tracing.building.axes import (
+    along,
+    index_along,
+    one_axis,
+    position,
+    positions,
+    with_size,
+)
 from gradc.tracing.building.by_name import array, number, numpy, refuse
+from gradc.tracing.building.floats import as_float
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read
-from gradc.tracing.numpy.linalg.products import contracted, pair
+from gradc.tracing.numpy.linalg.products import contracted, in_one_dtype
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
@@ -29,22 +37,22 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     axis = position(axis, x.ndim)
     if number(n, "np.diff") < 0:
         raise shape_error("np.diff: n is negative")
-    parts = [x]
-    for where, part in ((0, prepend), (len(parts) + 1, append)):
-        if part is not None and part is not np._NoValue:
-            end = array(part)
-            if not end.ndim:
-                end = shaping.broadcast_to(end, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
-            parts.insert(where, end)
-    joined = shaping.concatenate(parts, axis) if len(parts) > 1 else x
-    return shaping.diff(joined, n, axis)
+
+    def end(part: Any) -> list[Any]:
+        if part is None or part is np._NoValue:
+            return []
+        given = array(part)
+        return [given if given.ndim else shaping.broadcast_to(given, with_size(x.shape, axis, 1))]
+
+    parts = [*end(prepend), x, *end(append)]
+    return shaping.diff(shaping.concatenate(parts, axis) if len(parts) > 1 else x, n, axis)
 
 
 @numpy_function("ediff1d")
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Record ``np.ediff1d``: differences of the flattened array, with given ends."""
-    steps = array(shaping.diff(shaping.ravel(ary)))
-    ends = [None if end is None else array(shaping.ravel(end)).astype(steps.dtype)
+    steps = shaping.diff(shaping.ravel(ary))
+    ends = [None if end is None else shaping.ravel(end).astype(steps.dtype)
             for end in (to_begin, to_end)]  # fmt: skip
     parts = [part for part in (ends[0], steps, ends[1]) if part is not None]
     return shaping.concatenate(parts, 0)
@@ -53,12 +61,8 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 @numpy_function("gradient")
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Record ``np.gradient``: central differences, for spacings that are numbers or arrays."""
-    x = array(f)
-    if x.dtype.kind != "f":
-        x = x.astype(np.float64)
-    axes = axes_of(axis, x.ndim) if not isinstance(axis, tuple) else tuple(
-        position(one, x.ndim) for one in axis
-    )  # fmt: skip
+    x = as_float(f)
+    axes = positions(axis, x.ndim)
     spacings = [array(one) for one in varargs] or [array(1.0)]
     if len(spacings) == 1 and not spacings[0].ndim:
         spacings *= len(axes)
@@ -66,7 +70,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         raise shape_error("np.gradient: invalid number of arguments")
     found = []
     for one, spacing in zip(axes, spacings):
-        moved = array(shaping.moveaxis(x, one, 0))
+        moved = shaping.moveaxis(x, one, 0)
         size = moved.shape[0]
         if isinstance(size, int) and size < edge_order + 1:
             raise shape_error(f"np.gradient: axis {one} needs {edge_order + 1} elements")
@@ -77,8 +81,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
 def _slopes(x: Any, spacing: Any, edge_order: int) -> Any:
     if spacing.ndim:
-        steps = array(shaping.diff(spacing))
-        steps = steps.reshape((-1, *(1,) * (x.ndim - 1))).astype(x.dtype)
+        steps = shaping.diff(spacing).reshape(one_axis(0, x.ndim)).astype(x.dtype)
         before, after = steps[:-1], steps[1:]
         first, last = steps[:1], steps[-1:]
         inner = (
@@ -113,8 +116,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     if x is not None:
         places = array(x)
         if places.ndim == 1:
-            step = array(shaping.diff(places))
-            step = step.reshape(one_axis(axis, heights.ndim))
+            step = shaping.diff(places).reshape(one_axis(axis, heights.ndim))
         else:
             step = shaping.diff(places, 1, axis)
     later, earlier = heights[along(axis, slice(1, None))], heights[along(axis, slice(None, -1))]
@@ -145,7 +147,7 @@ def _correlated(x: Any, y: Any, mode: str, name: str) -> Any:
     """Return the sums of products of y with every window of x, as a contraction."""
     if x.ndim != 1 or y.ndim != 1:
         raise shape_error(f"{name} takes vectors", found=f"{x.type}, {y.type}")
-    left, right = pair(x, y)
+    left, right = in_one_dtype(x, y)
     (size,), (width,) = left.type.shape, right.type.shape
     if size == 0 or width == 0:
         raise shape_error(f"{name} of an empty array")
@@ -180,9 +182,7 @@ def _correlated(x: Any, y: Any, mode: str, name: str) -> Any:
 @numpy_function("sinc", masked="elementwise")
 def sinc(x: Any) -> Any:
     """Record ``np.sinc``: ``sin(pi x) / (pi x)``, near zero by its series for all derivatives."""
-    given = array(x)
-    if given.dtype.kind != "f":
-        given = given.astype(np.float64)
+    given = as_float(x)
     value = read(given) * math.pi
     square = value * value
     near = build.lt(square, 1.0)
@@ -201,7 +201,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.p
     if x.dtype.kind != "f":
         raise refuse("np.unwrap of integers", "cast it first: x.astype(np.float64)")
     axis = position(axis, x.ndim)
-    steps = array(shaping.diff(x, 1, axis))
+    steps = shaping.diff(x, 1, axis)
     high = period / 2
     folded = (steps + high) % period - high
     edge = numpy.equal(folded, -high) & numpy.greater(steps, 0)

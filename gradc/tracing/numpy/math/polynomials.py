@@ -24,13 +24,11 @@ def polyval(p: Any, x: Any) -> Any:
     return found
 
 
-def _combined(name: str) -> AnyFunction:
+def _combined(name: str, ufunc: str) -> AnyFunction:
     def record(a1: Any, a2: Any) -> Any:
-        left, right = (numpy.atleast_1d(array(part)) for part in (a1, a2))
-        missing = number(right.shape[0], f"np.poly{name}") - number(left.shape[0], f"np.poly{name}")
-        left = _raised(left, max(missing, 0))
-        right = _raised(right, max(-missing, 0))
-        return getattr(numpy, "add" if name == "add" else "subtract")(left, right)
+        parts = [numpy.atleast_1d(array(part)) for part in (a1, a2)]
+        length = max(number(part.shape[0], f"np.{name}") for part in parts)
+        return getattr(numpy, ufunc)(*(_raised(part, length - part.shape[0]) for part in parts))
 
     return record
 
@@ -39,8 +37,8 @@ def _raised(p: Any, count: int) -> Any:
     return shaping.concatenate([np.zeros(count, p.dtype), p], 0) if count else p
 
 
-numpy_function("polyadd")(_combined("add"))
-numpy_function("polysub")(_combined("sub"))
+numpy_function("polyadd")(_combined("polyadd", "add"))
+numpy_function("polysub")(_combined("polysub", "subtract"))
 
 
 @numpy_function("polymul")
@@ -66,9 +64,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     constants = numpy.zeros(m) if k is None else numpy.broadcast_to(array(k), (m,))
     for place in range(m):
         size = number(x.shape[0], "np.polyint")
-        x = array(
-            shaping.concatenate([x / np.arange(size, 0, -1), array(constants)[place][None]], 0)
-        )
+        x = shaping.concatenate([x / np.arange(size, 0, -1), array(constants)[place][None]], 0)
     return x
 
 
@@ -82,5 +78,5 @@ def poly(seq_of_zeros: Any) -> Any:
     found: Any = array(np.ones(1, roots.dtype))
     for place in range(number(roots.shape[0], "np.poly")):
         factor = shaping.concatenate([np.ones(1, roots.dtype), -roots[place : place + 1]], 0)
-        found = array(convolve(found, factor))
+        found = convolve(found, factor)
     return found

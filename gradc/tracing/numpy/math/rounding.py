@@ -8,6 +8,7 @@ import numpy as np
 
 from gradc.tracing.building.by_name import array, number, numpy
 from gradc.tracing.building.elementwise import Elementwise, elementwise
+from gradc.tracing.building.floats import as_float
 from gradc.tracing.core.as_tracer import lists_as_tracers
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read
@@ -19,9 +20,7 @@ from gradc_ir.core.graph import Value
 @numpy_function("rint", value_only=True, masked="elementwise")
 def rint(x: Any) -> Any:
     """Record ``np.rint``: to the nearest integer, halves to the even one."""
-    given = array(x)
-    if given.dtype.kind != "f":
-        given = given.astype(np.float64)
+    given = as_float(x)
     value = read(given)
     low = build.floor(value)
     part = value - low
@@ -38,16 +37,11 @@ def around(a: Any, decimals: Any = 0) -> Any:
     """Record ``np.round``: scaled by a power of ten, rounded, and scaled back, as NumPy does."""
     x = array(a)
     places = number(decimals, "np.round")
+    if places < 0:
+        return (rint(x / 10.0**-places) * 10.0**-places).astype(x.dtype)
     if x.dtype.kind != "f":
-        if places < 0:
-            scaled = array(rint(x / 10.0**-places)) * 10.0**-places
-            return scaled.astype(x.dtype)
         return numpy.copy(x)
-    if not places:
-        return rint(x)
-    if places > 0:
-        return array(rint(x * 10.0**places)) / 10.0**places
-    return array(rint(x / 10.0**-places)) * 10.0**-places
+    return rint(x * 10.0**places) / 10.0**places if places else rint(x)
 
 
 def _fmod(x: Value, y: Value) -> Value:

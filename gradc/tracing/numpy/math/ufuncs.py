@@ -155,19 +155,18 @@ ufunc(_ignoring_nan(build.maximum), "fmax")
 ufunc(_ignoring_nan(build.minimum), "fmin")
 ufunc(_copysign, "copysign")
 ufunc(_heaviside, "heaviside")
-ufunc(lambda x: x * (np.pi / 180), "radians")
-ufunc(lambda x: x * (np.pi / 180), "deg2rad")
-ufunc(lambda x: x * (180 / np.pi), "degrees")
-ufunc(lambda x: x * (180 / np.pi), "rad2deg")
+for _name in ("radians", "deg2rad"):
+    ufunc(lambda x: x * (np.pi / 180), _name)
+for _name in ("degrees", "rad2deg"):
+    ufunc(lambda x: x * (180 / np.pi), _name)
 ufunc(_rounding(build.floor), "floor", value_only=True)
 ufunc(_rounding(_ceil), "ceil", value_only=True)
 ufunc(_rounding(whole), "trunc", value_only=True)
-ufunc(build.eq, "equal", value_only=True)
-ufunc(build.ne, "not_equal", value_only=True)
-ufunc(build.lt, "less", value_only=True)
-ufunc(build.le, "less_equal", value_only=True)
-ufunc(build.gt, "greater", value_only=True)
-ufunc(build.ge, "greater_equal", value_only=True)
+for _name, _op in {
+    "equal": build.eq, "not_equal": build.ne, "less": build.lt, "less_equal": build.le,
+    "greater": build.gt, "greater_equal": build.ge,
+}.items():  # fmt: skip
+    ufunc(_op, _name, value_only=True)
 for _name in ("and", "or", "xor"):
     _op = getattr(build, f"logical_{_name}")
     ufunc(_logical(_op), f"logical_{_name}", value_only=True)

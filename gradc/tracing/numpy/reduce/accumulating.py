@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradc.tracing.building.axes import along, one_axis, position
+from gradc.tracing.building.axes import along, position, with_size
 from gradc.tracing.building.by_name import array, number, numpy
 from gradc.tracing.core.promote import supported
 from gradc.tracing.core.state import running
@@ -50,7 +50,7 @@ def _by_doubling(name: str, x: Any, axis: int, title: str) -> Any:
         earlier, later = (
             x[along(axis, part)] for part in (slice(None, -distance), slice(distance, None))
         )
-        x = array(shaping.concatenate([head, getattr(numpy, name)(earlier, later)], axis))
+        x = shaping.concatenate([head, getattr(numpy, name)(earlier, later)], axis)
         distance *= 2
     return shaping.copied(x, "C")
 
@@ -84,11 +84,10 @@ def _record_places(name: str, x: Any, best: Any, axis: int) -> Any:
     """Return for each element the place of the best until there: ``new ? i : place[i-1]``."""
     earlier, later = best[along(axis, slice(None, -1))], x[along(axis, slice(1, None))]
     first = numpy.ones_like(x[along(axis, slice(None, 1))], dtype=bool)
-    new = array(shaping.concatenate([first, _RECORDS[name](later, earlier)], axis))
-    shape = one_axis(axis, x.ndim)
-    places = array(numpy.arange(x.shape[axis])).reshape(shape)
+    new = shaping.concatenate([first, _RECORDS[name](later, earlier)], axis)
     kept = array(~new).astype("int64")
-    return make(running(), build.recurrence(read(kept), read(numpy.where(new, places, 0)), axis))
+    places = numpy.where(new, choosing.places_along(x, axis), 0)
+    return make(running(), build.recurrence(read(kept), read(places), axis))
 
 
 @numpy_function("cumsum", out=3)
@@ -124,7 +123,7 @@ def _cumulative(run: AnyFunction, unit: int) -> AnyFunction:
         found = array(run(given, axis, dtype))
         if not include_initial:
             return found
-        shape = (*found.shape[:axis], 1, *found.shape[axis + 1 :])
+        shape = with_size(found.shape, axis, 1)
         return shaping.concatenate([numpy.full(shape, unit, dtype=found.dtype), found], axis)
 
     return record

@@ -6,7 +6,6 @@ to take, has to be a number here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ def histogram(
     x = _samples(a)
     edges = _edges("np.histogram", x, bins, range, x.dtype)
     cells, inside = _cells(x, edges)
-    given = None if weights is None else array(shaping.ravel(weights))
+    given = None if weights is None else shaping.ravel(weights)
     if given is not None and given.shape != x.shape:
         raise shape_error("np.histogram: one weight a sample")
     counts = _summed(cells, inside, _bins(edges), given)
@@ -46,7 +45,7 @@ def histogram(
 
 def _samples(a: Any) -> Any:
     """Return samples as a vector; truth values are counted as integers, as NumPy does."""
-    x = array(shaping.ravel(a))
+    x = shaping.ravel(a)
     return x.astype(np.int64) if x.dtype == np.bool_ else x
 
 
@@ -59,13 +58,12 @@ def histogramdd(
         coordinates = [array(part) for part in sample]
     else:
         rows = array(sample)
-        wide = rows.ndim == 2
-        coordinates = [rows[:, i] for i in _columns(rows)] if wide else [rows]
+        coordinates = _columns(rows) if rows.ndim == 2 else [rows]
     return _in_boxes("np.histogramdd", coordinates, bins, range, density, weights)
 
 
-def _columns(rows: Any) -> Sequence[int]:
-    return list(np.arange(number(rows.shape[1], "np.histogramdd")))
+def _columns(rows: Any) -> list[Any]:
+    return [rows[:, i] for i in range(number(rows.shape[1], "np.histogramdd"))]
 
 
 @numpy_function("histogram2d")

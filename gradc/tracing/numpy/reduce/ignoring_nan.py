@@ -22,7 +22,7 @@ def without_nan(a: Any, other: float) -> tuple[Any, Any]:
     if x.dtype.kind != "f":
         return x, None
     present = numpy.equal(x, x)
-    return numpy.where(present, x, np.asarray(other, x.dtype)[()]), present
+    return numpy.where(present, x, x.dtype.type(other)), present
 
 
 def _total(function: AnyFunction, unit: int) -> AnyFunction:
@@ -45,7 +45,7 @@ def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False)
     x, present = without_nan(a, 0)
     if present is None:
         return reductions.mean(x, axis, dtype, keepdims)
-    total = array(reductions.sum(x, axis, dtype, keepdims))
+    total = reductions.sum(x, axis, dtype, keepdims)
     return total / array(numpy.sum(present, axis=axis, keepdims=keepdims)).astype(total.dtype)
 
 
@@ -57,9 +57,9 @@ def nanvar(
     x, present = without_nan(a, 0)
     if present is None:
         return reductions.var(x, axis, dtype, ddof, keepdims)
-    found = array(reductions.var(x, axis, dtype, ddof, keepdims, present))
+    found = reductions.var(x, axis, dtype, ddof, keepdims, present)
     count = numpy.sum(present, axis=axis, keepdims=keepdims)
-    return numpy.where(numpy.greater(count, ddof), found, np.asarray(NAN, found.dtype)[()])
+    return numpy.where(numpy.greater(count, ddof), found, found.dtype.type(NAN))
 
 
 @numpy_function("nanstd", out=3)
@@ -88,7 +88,7 @@ def _extreme(name: str, empty: float, none_left: Callable[[Any, Any], Any]) -> A
 
 
 def _nan(x: Any, axis: Any) -> Any:
-    return np.asarray(NAN, x.dtype)[()]
+    return x.dtype.type(NAN)
 
 
 def _axis_size(x: Any, axis: Any) -> Any:

@@ -54,7 +54,7 @@ class _Lines(NamedTuple):
             start = int(index.known[0])
             return array(self.sorted[..., start : start + 1])
         if index.ndim > 1:
-            return array(choosing.take_along_axis(self.sorted, index, -1))
+            return choosing.take_along_axis(self.sorted, index, -1)
         return array(self.sorted[..., index])
 
     def or_nan(self, found: Any) -> Any:
@@ -68,10 +68,6 @@ class _Lines(NamedTuple):
         return numpy.where(numpy.not_equal(last, last), last.astype(found.dtype), found)
 
 
-def _nan(like: Any) -> Any:
-    return np.asarray(NAN, like.dtype)[()]
-
-
 def _lines(a: Any, axis: Any, without_nan: bool) -> _Lines:
     x = array(a)
     axes = axes_of(axis, x.ndim)
@@ -79,11 +75,11 @@ def _lines(a: Any, axis: Any, without_nan: bool) -> _Lines:
     shape = tuple(x.shape[i] for i in kept)
     ones = reduced_shape(x.shape, axes)
     size = as_integer(sizes.product(x.type.shape[i] for i in axes))
-    joined = array(shaping.transpose(x, (*kept, *axes))).reshape((*shape, size))
+    joined = shaping.transpose(x, (*kept, *axes)).reshape((*shape, size))
     count: Any = size
     if without_nan and x.dtype.kind == "f":
         count = array(numpy.sum(numpy.equal(joined, joined), axis=-1, keepdims=True))
-    return _Lines(array(sort(joined)), size, count, shape, ones)
+    return _Lines(sort(joined), size, count, shape, ones)
 
 
 def _no_elements(x: Any, axis: Any) -> bool:
@@ -137,17 +133,14 @@ _PLOTTING = {
     "median_unbiased": (1 / 3.0, 1 / 3.0),
     "normal_unbiased": (3 / 8.0, 3 / 8.0),
 }
-_DISCRETE = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest")
+_ROUNDED = {"lower": "floor", "higher": "ceil", "nearest": "rint"}
+_DISCRETE = ("inverted_cdf", "closest_observation", *_ROUNDED)
 METHODS = (*_DISCRETE, "averaged_inverted_cdf", *_PLOTTING, "linear", "midpoint")
 
 
 def _discrete_place(method: str, n: Any, q: Any) -> Any:
-    if method == "lower":
-        return numpy.floor((n - 1) * q)
-    if method == "higher":
-        return numpy.ceil((n - 1) * q)
-    if method == "nearest":
-        return numpy.rint((n - 1) * q)
+    if method in _ROUNDED:
+        return getattr(numpy, _ROUNDED[method])((n - 1) * q)
     place = n * q - 1
     if method == "closest_observation":
         place = place - 0.5
@@ -204,7 +197,7 @@ def _quantiles(lines: _Lines, q: Any, method: str, weak: bool, checked: bool) ->
     else:
         found = array(_interpolated(lines, place, last, method, weak))
     if not checked and found.dtype.kind == "f":
-        found = array(numpy.where(inside, found, _nan(found)))
+        found = array(numpy.where(inside, found, found.dtype.type(NAN)))
     return lines.or_nan(found)
 
 

@@ -6,40 +6,33 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from gradc.tracing.building.axes import axes_of, reduced_shape, truth
 from gradc.tracing.building.by_name import array, numpy
+from gradc.tracing.building.floats import Reduce, reduced
 from gradc.tracing.core.promote import supported
 from gradc.tracing.core.source import dtype_error, shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.table import AnyFunction
-from gradc.tracing.core.tracer import Tracer, make, read
+from gradc.tracing.core.tracer import make, read
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
 
-Reduce = Callable[[Value, Sequence[int]], Value]
+
+def _leaves_out(where: Any) -> bool:
+    return where is not None and where is not True
 
 
-def _reduced(x: Tracer, axis: Any, keepdims: bool, reduce: Reduce) -> Any:
-    """Return what an op makes of an array along axes."""
-    axes = axes_of(axis, x.type.rank)
-    value = reduce(read(x), axes)
-    if keepdims:
-        value = build.reshape(value, reduced_shape(x.type.shape, axes))
-    return make(running(), value, contiguous=x.contiguous)
-
-
-def _taken(a: Any, where: Any, other: Any) -> Any:
-    """Return an array with ``other`` in the places that ``where=`` leaves out."""
+def _taken(a: Any, where: Any, unit: int) -> Any:
+    """Return an array with ``unit`` in the places that ``where=`` leaves out."""
     x = array(a)
-    if where is None or where is True:
-        return x
-    mask = shaping.broadcast_to(array(where), x.shape)
-    return array(numpy.where(mask, x, np.asarray(other).astype(x.dtype)[()]))
+    return _or_else(x, where, x.dtype.type(unit)) if _leaves_out(where) else x
+
+
+def _or_else(x: Any, where: Any, other: Any) -> Any:
+    return array(numpy.where(shaping.broadcast_to(array(where), x.shape), x, other))
 
 
 def _total(unit: int, reduce: Reduce, join: Callable[[Any, Any], Any]) -> AnyFunction:
@@ -52,7 +45,7 @@ def _total(unit: int, reduce: Reduce, join: Callable[[Any, Any], Any]) -> AnyFun
         x = _taken(a, where, unit)
         wanted = x.type.dtype if x.type.dtype.is_float else DType.I64
         wanted = wanted if dtype is None else supported(dtype)
-        total = _reduced(x, axis, keepdims, lambda x, axes: reduce(build.cast(x, wanted), axes))
+        total = reduced(x, axis, keepdims, lambda x, axes: reduce(build.cast(x, wanted), axes))
         return total if initial is None else join(total, array(initial).astype(total.dtype))
 
     return record
@@ -65,7 +58,7 @@ prod = numpy_function("prod", out=3)(_total(1, build.reduce_prod, operator.mul))
 def _truth(unit: int, reduce: Reduce) -> AnyFunction:
     def record(a: Any, axis: Any = None, keepdims: bool = False, where: Any = True) -> Any:
         x = _taken(a, where, unit)
-        return _reduced(x, axis, keepdims, lambda value, axes: reduce(truth(value), axes))
+        return reduced(x, axis, keepdims, lambda value, axes: reduce(truth(value), axes))
 
     return record
 
@@ -82,21 +75,21 @@ def _extreme(name: str, reduce: Reduce, better: str) -> AnyFunction:
         axes = axes_of(axis, x.ndim)
         none = any(x.type.shape[i] == 0 for i in axes)
         if initial is None:
-            if where is not None and where is not True:
+            if _leaves_out(where):
                 raise shape_error(
                     f"np.{name} with where= needs a value for no elements",
                     help="give initial=, such as -np.inf",
                 )
             if none:
                 raise shape_error(f"np.{name} of no elements has no value", found=f"{x.type}")
-            return _reduced(x, axis, keepdims, reduce)
+            return reduced(x, axis, keepdims, reduce)
         start = array(initial).astype(x.dtype)
         if none:
             rest = reduced_shape(x.shape, axes, keepdims)
             return numpy.full(rest, start, dtype=x.dtype)
-        if where is not None and where is not True:
-            x = array(numpy.where(shaping.broadcast_to(array(where), x.shape), x, start))
-        return getattr(numpy, better)(_reduced(x, axis, keepdims, reduce), start)
+        if _leaves_out(where):
+            x = _or_else(x, where, start)
+        return getattr(numpy, better)(reduced(x, axis, keepdims, reduce), start)
 
     return record
 
@@ -128,7 +121,7 @@ def mean(
     """Record ``np.mean``: the sum divided by the count."""
     x = array(a)
     wanted = _floating(x, dtype)
-    if where is not None and where is not True:
+    if _leaves_out(where):
         total = sum(x, axis, wanted.numpy, keepdims, where=where)
         return total / _counted(x, where, axis, keepdims, wanted.numpy)
 
@@ -137,12 +130,12 @@ def mean(
         total = build.reduce_sum(value, axes)
         return total / build.broadcast_to(build.count(value, axes, wanted), total.type.shape)
 
-    return _reduced(x, axis, keepdims, divided)
+    return reduced(x, axis, keepdims, divided)
 
 
 def _counted(x: Any, where: Any, axis: Any, keepdims: bool, dtype: Any) -> Any:
     """Return how many elements a mask takes, in a dtype."""
-    mask = array(shaping.broadcast_to(array(where), x.shape))
+    mask = shaping.broadcast_to(array(where), x.shape)
     return array(numpy.sum(mask, axis=axis, keepdims=keepdims)).astype(dtype)
 
 
@@ -158,7 +151,7 @@ def var(
     x = array(a)
     wanted = _floating(x, dtype)
     ddof = ddof if correction is None else correction
-    if (where is not None and where is not True) or mean is not None:
+    if _leaves_out(where) or mean is not None:
         centre = _mean(x, axis, wanted.numpy, True, where) if mean is None else mean
         distance = x.astype(wanted.numpy) - centre
         total = sum(distance * distance, axis, wanted.numpy, keepdims, where=where)
@@ -175,7 +168,7 @@ def var(
             count = build.maximum(count - float(ddof), 0)
         return total / build.broadcast_to(count, total.type.shape)
 
-    return _reduced(x, axis, keepdims, spread)
+    return reduced(x, axis, keepdims, spread)
 
 
 @numpy_function("std", out=3)
@@ -184,7 +177,7 @@ def std(
     where: Any = True, mean: Any = None, correction: Any = None,
 ) -> Any:  # fmt: skip
     """Record ``np.std``; like that of a norm, its derivative where it is zero is zero."""
-    return root(array(var(a, axis, dtype, ddof, keepdims, where, mean, correction)))
+    return root(var(a, axis, dtype, ddof, keepdims, where, mean, correction))
 
 
 def root(spread: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.building.axes import axes_of, position
+from gradc.tracing.building.axes import axes_of, positions
 from gradc.tracing.building.by_name import array, numpy
 from gradc.tracing.core.promote import supported
 from gradc.tracing.core.source import shape_error
@@ -25,7 +25,7 @@ def average(
     """Record ``np.average``: the mean, or the weighted mean and the sum of the weights."""
     x = array(a)
     if weights is None:
-        found = array(reductions.mean(x, axis, None, keepdims))
+        found = reductions.mean(x, axis, None, keepdims)
         if not returned:
             return found
         axes = axes_of(axis, x.ndim)
@@ -39,15 +39,14 @@ def average(
                 "np.average: weights of another shape need an axis",
                 found=f"array: {x.type}    weights: {weight.type}",
             )  # fmt: skip
-        places = [position(one, x.ndim) for one in (axis if isinstance(axis, tuple) else (axis,))]
+        places = positions(axis, x.ndim)
         order = sorted(range(len(places)), key=places.__getitem__)
-        weight = array(shaping.transpose(weight, order))
-        weight = weight.reshape(tuple(n if i in places else 1 for i, n in enumerate(x.shape)))
-    weight = array(shaping.broadcast_to(weight, x.shape))
-    scale = array(reductions.sum(weight, axis, dtype, keepdims))
-    found = (
-        array(reductions.sum(x.astype(dtype) * weight.astype(dtype), axis, None, keepdims)) / scale
-    )
+        weight = shaping.transpose(weight, order).reshape(
+            tuple(n if i in places else 1 for i, n in enumerate(x.shape))
+        )
+    weight = shaping.broadcast_to(weight, x.shape)
+    scale = reductions.sum(weight, axis, dtype, keepdims)
+    found = reductions.sum(x.astype(dtype) * weight.astype(dtype), axis, None, keepdims) / scale
     return (found, scale) if returned else found
 
 
@@ -66,7 +65,7 @@ def cov(
     given = [array(part) for part in (m, y) if part is not None]
     wanted = dtype or np.result_type(*(part.dtype for part in given), np.float64)
     rows = [_variables(part.astype(wanted), rowvar) for part in given]
-    x = array(shaping.concatenate(rows, 0)) if len(rows) > 1 else rows[0]
+    x = shaping.concatenate(rows, 0) if len(rows) > 1 else rows[0]
     ddof = (0 if bias else 1) if ddof is None else ddof
     weight = None if fweights is None else array(fweights).astype(np.float64)
     if aweights is not None:
@@ -97,7 +96,7 @@ def _variables(x: Any, rowvar: bool) -> Any:
 @numpy_function("corrcoef")
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
     """Record ``np.corrcoef``: covariances divided by both spreads, clipped to [-1, 1]."""
-    found = array(cov(x, y, rowvar, dtype=dtype))
+    found = cov(x, y, rowvar, dtype=dtype)
     if not found.ndim:
         return found / found
     spread = numpy.sqrt(numpy.diag(found))

@@ -6,26 +6,25 @@ that are known.
 
 from __future__ import annotations
 
+import functools
 import inspect
+import itertools
 from typing import Any
 
 import numpy as np
 
 from gradc.tracing.building.axes import along, axes_of, position, reduced_shape
 from gradc.tracing.building.by_name import array, known, number, numpy
+from gradc.tracing.building.floats import record_logsumexp
 from gradc.tracing.core.promote import kind, resolve
 from gradc.tracing.core.source import shape_error, trace_error
-from gradc.tracing.core.state import running
 from gradc.tracing.core.table import AnyFunction, call
-from gradc.tracing.core.tracer import make, read
 from gradc.tracing.indexing.picking import write_out
 from gradc.tracing.numpy.math.ufuncs import RULES
 from gradc.tracing.numpy.reduce import reductions
 from gradc.tracing.numpy.reduce.accumulating import accumulate
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
-from gradc_ir import build
-from gradc_ir.core.types import DType
 
 # Where the order of calls does not matter, so that pairs are joined, and pairs of pairs.
 ASSOCIATIVE = (
@@ -42,10 +41,7 @@ MOST_CALLS = 512
 def _joined(name: str, rows: list[Any]) -> Any:
     function = getattr(numpy, name)
     if name in IN_ORDER:
-        found = rows[0]
-        for row in rows[1:]:
-            found = function(found, row)
-        return found
+        return functools.reduce(function, rows)
     while len(rows) > 1:
         pairs = [function(*pair) for pair in zip(rows[::2], rows[1::2])]
         rows = pairs + rows[2 * len(pairs) :]
@@ -75,7 +71,7 @@ def _reducer(name: str) -> AnyFunction:
         if name in IN_ORDER and len(axes) > 1:
             raise shape_error(f"np.{name}.reduce takes one axis")
         rest = tuple(i for i in range(x.ndim) if i not in axes)
-        ordered = array(shaping.transpose(x, (*axes, *rest)))
+        ordered = shaping.transpose(x, (*axes, *rest))
         kept = tuple(x.shape[i] for i in rest)
         found = _joined(name, _rows(name, "reduce", ordered.reshape((-1, *kept))))
         if not keepdims:
@@ -91,10 +87,8 @@ def _accumulator(name: str) -> AnyFunction:
     def record_in_order(array_: Any, axis: int = 0) -> Any:
         x = array(array_)
         axis = position(axis, x.ndim)
-        rows = _rows(name, "accumulate", array(shaping.moveaxis(x, axis, 0)))
-        found = rows[:1]
-        for row in rows[1:]:
-            found.append(getattr(numpy, name)(found[-1], row))
+        rows = _rows(name, "accumulate", shaping.moveaxis(x, axis, 0))
+        found = list(itertools.accumulate(rows, getattr(numpy, name)))
         return shaping.copied(shaping.stack(found, axis), "C")
 
     def record(array: Any, axis: Any = 0, dtype: Any = None) -> Any:
@@ -144,14 +138,8 @@ def _with_op(function: AnyFunction) -> AnyFunction:
     return record_with_initial if options else record
 
 
-def _log_sum(array_: Any, axis: Any = 0, keepdims: bool = False) -> Any:
-    x = array(array_)
-    axes = axes_of(axis, x.ndim)
-    value = read(x) if x.dtype.kind == "f" else build.cast(read(x), DType.F64)
-    found: Any = make(running(), build.logsumexp(value, axes))
-    if not keepdims:
-        return found
-    return found.reshape(reduced_shape(x.shape, axes))
+def _log_sum(array: Any, axis: Any = 0, keepdims: bool = False) -> Any:
+    return record_logsumexp(array, axis, keepdims)
 
 
 def _outer(name: str) -> AnyFunction:

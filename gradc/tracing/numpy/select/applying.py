@@ -40,7 +40,7 @@ def apply_along_axis(func1d: AnyFunction, axis: int, arr: Any, *args: Any, **kwa
     """Record ``np.apply_along_axis``: a function of each vector along an axis."""
     x = array(arr)
     axis = position(axis, x.ndim)
-    rows = array(shaping.moveaxis(x, axis, -1))
+    rows = shaping.moveaxis(x, axis, -1)
     lead = tuple(number(size, "np.apply_along_axis") for size in rows.shape[:-1])
     count = math.prod(lead)
     if not count:
@@ -68,7 +68,7 @@ def apply_over_axes(func: AnyFunction, a: Any, axes: Any) -> Any:
     for axis in axes if isinstance(axes, list | tuple) else np.atleast_1d(axes).tolist():
         place = axis + rank if axis < 0 else axis
         found = array(func(value, place))
-        value = found if found.ndim == rank else array(shaping.expand_dims(found, place))
+        value = found if found.ndim == rank else shaping.expand_dims(found, place)
         if value.ndim != rank:
             raise shape_error("np.apply_over_axes: the function drops more than one axis")
     return value

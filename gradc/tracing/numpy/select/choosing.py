@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.building import elementwise
-from gradc.tracing.building.axes import along, one_axis, position
+from gradc.tracing.building.axes import along, axes_of, one_axis, reduced_shape
 from gradc.tracing.building.by_name import array, is_traced, known, number, numpy, refuse
 from gradc.tracing.core.as_tracer import lists_as_tracers
 from gradc.tracing.core.promote import common_dtype, kind
@@ -21,6 +21,7 @@ from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
+from gradc_ir.core.walk import answered
 
 
 @numpy_function("where", masked="elementwise")
@@ -118,22 +119,16 @@ def _applied(function: Any, points: Any, args: tuple[Any, ...], kw: dict[str, An
 
 def _check_elementwise(result: Value, points: Value) -> None:
     """Raise TraceError when a result's element depends on other elements of the points."""
-    depends = {points: True}
-    pending = [result]
-    while pending:
-        value = pending[-1]
-        if value not in depends:
-            waiting = [operand for operand in value.node.operands if operand not in depends]
-            if waiting:
-                pending += waiting
-                continue
-            depends[value] = any(depends[operand] for operand in value.node.operands)
-            if depends[value] and not value.op.is_elementwise:
-                raise refuse(
-                    "np.piecewise with a function that is not elementwise",
-                    "write np.where(condition, f(x), g(x)) with what each branch needs",
-                )
-        pending.pop()
+
+    def depends(value: Value, of_operands: list[bool]) -> bool:
+        if any(of_operands) and not value.op.is_elementwise:
+            raise refuse(
+                "np.piecewise with a function that is not elementwise",
+                "write np.where(condition, f(x), g(x)) with what each branch needs",
+            )
+        return any(of_operands)
+
+    answered(result, {points: True}, lambda value: value.node.operands, depends)
 
 
 @numpy_function("choose", out=2)
@@ -146,7 +141,7 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
         # unlike an index, an entry below zero is an error
         places = numpy.where(numpy.less(places, 0), len(parts) - 1, places)
     stacked = shaping.stack(parts[1:], 0)
-    return array(take_along_axis(stacked, array(places)[None], 0))[0]
+    return take_along_axis(stacked, array(places)[None], 0)[0]
 
 
 def _within(index: Any, size: Any, mode: str) -> Any:
@@ -179,11 +174,12 @@ def _places(x: Any, indices: Any, axis: Any) -> tuple[Any, ...]:
             "indices along an axis need as many axes as the array",
             found=f"array: {x.type}    indices: {index.type}",
         )  # fmt: skip
-    key = []
-    for other, size in enumerate(x.shape):
-        shape = one_axis(other, x.ndim)
-        key.append(index if other == axis else array(numpy.arange(size)).reshape(shape))
-    return tuple(key)
+    return tuple(index if i == axis else places_along(x, i) for i in range(x.ndim))
+
+
+def places_along(x: Any, axis: int) -> Any:
+    """Return the indices along an axis, in a shape that broadcasts to that of x."""
+    return array(numpy.arange(x.shape[axis])).reshape(one_axis(axis, x.ndim))
 
 
 @numpy_function("take_along_axis")
@@ -196,11 +192,12 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
 @numpy_function("put_along_axis", writes=True)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     """Record ``np.put_along_axis``."""
-    x, axis = shaping.flat_without_axis(_target(arr, "np.put_along_axis"), axis)
+    x, axis = shaping.flat_without_axis(written(arr, "np.put_along_axis"), axis)
     x[_places(x, indices, axis)] = values
 
 
-def _target(a: Any, name: str) -> Any:
+def written(a: Any, name: str) -> Any:
+    """Return an array a function writes into; TraceError for one that is not of the trace."""
     if not isinstance(a, Tracer):
         raise trace_error(
             f"{name} writes into an array outside of the traced function",
@@ -212,7 +209,7 @@ def _target(a: Any, name: str) -> Any:
 @numpy_function("copyto", writes=True)
 def copyto(dst: Any, src: Any, where: Any = True) -> None:
     """Record ``np.copyto``: write an array, or its elements where a mask holds."""
-    target = _target(dst, "np.copyto")
+    target = written(dst, "np.copyto")
     part = array(src)
     # a Python integer fits every dtype of integers
     have = np.dtype(bool) if isinstance(src, int) else part.dtype
@@ -220,7 +217,7 @@ def copyto(dst: Any, src: Any, where: Any = True) -> None:
         raise dtype_error(f"np.copyto: {part.type} does not fit into {target.type}")
     value = assigned_value(part, target.type.shape, target)
     if where is not True:
-        mask = read(array(shaping.broadcast_to(array(where), target.shape)))
+        mask = read(shaping.broadcast_to(array(where), target.shape))
         value = build.select(mask, value, read(target))
     write(target, value)
 
@@ -228,7 +225,7 @@ def copyto(dst: Any, src: Any, where: Any = True) -> None:
 @numpy_function("putmask", writes=True)
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """Record ``np.putmask``: values, repeated to the array's size, where a mask holds."""
-    target = _target(a, "np.putmask")
+    target = written(a, "np.putmask")
     part = array(values)
     if part.type.count != 1 and part.shape != target.shape:
         part = array(numpy.resize(part, target.shape))
@@ -241,8 +238,8 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 @numpy_function("place", writes=True)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Record ``np.place``: the first values where a known mask holds, or one value everywhere."""
-    target = _target(arr, "np.place")
-    part = array(shaping.ravel(vals))
+    target = written(arr, "np.place")
+    part = shaping.ravel(vals)
     if part.type.count == 1:
         putmask(target, mask, part)
         return
@@ -253,8 +250,8 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 @numpy_function("put", writes=True)
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Record ``np.put``: values, repeated as often as needed, at flat indices."""
-    target = _target(a, "np.put")
-    index = array(shaping.ravel(ind))
+    target = written(a, "np.put")
+    index = shaping.ravel(ind)
     if array(v).type.count == 0:
         # there is nothing to repeat
         return
@@ -262,7 +259,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     places = _within(index, size, mode)
     part = array(numpy.resize(v, (index.shape[0],)))
     if target.ndim < 2:
-        array(shaping.ravel(target))[places] = part
+        shaping.ravel(target)[places] = part
         return
     shape = tuple(number(n, "np.put") for n in target.shape)
     if is_traced(places):
@@ -273,12 +270,12 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 @numpy_function("fill_diagonal", writes=True)
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """Record ``np.fill_diagonal``."""
-    x = _target(a, "np.fill_diagonal")
+    x = written(a, "np.fill_diagonal")
     if x.ndim < 2:
         raise shape_error("np.fill_diagonal needs a matrix")
     if len(set(x.shape)) == 1:
-        places = (numpy.arange(x.shape[0]),) * x.ndim
         count = x.shape[0]
+        places = (numpy.arange(count),) * x.ndim
     else:
         if x.ndim > 2:
             raise shape_error("np.fill_diagonal: the sizes differ")
@@ -296,23 +293,15 @@ def _extreme_place(name: str, reduce: str) -> AnyFunction:
     """Return what records ``np.argmax`` or ``np.argmin``: the first place, that of a nan if any."""
 
     def record(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        x = array(a)
-        rank = x.ndim
-        if axis is None:
-            x = array(shaping.ravel(x))
-        along_axis = 0 if axis is None else position(axis, rank)
+        given = array(a)
+        x, along_axis = shaping.flat_without_axis(given, axis)
         best = getattr(numpy, reduce)(x, axis=along_axis, keepdims=True)
-        size = x.shape[along_axis]
-        shape = one_axis(along_axis, x.ndim)
-        places = array(numpy.arange(size)).reshape(shape)
         found = numpy.equal(x, best) | numpy.not_equal(x, x)
-        index = numpy.min(numpy.where(found, places, array(size)), axis=along_axis)
-        if keepdims:
-            full = (1,) * rank if axis is None else tuple(
-                1 if i == along_axis else n for i, n in enumerate(x.shape)
-            )  # fmt: skip
-            return array(index).reshape(full)
-        return index
+        none = array(x.shape[along_axis])
+        index = numpy.min(numpy.where(found, places_along(x, along_axis), none), axis=along_axis)
+        if not keepdims:
+            return index
+        return array(index).reshape(reduced_shape(given.shape, axes_of(axis, given.ndim)))
 
     return record
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.building.by_name import array, known, number, numpy
+from gradc.tracing.building.floats import as_float
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
@@ -16,9 +17,7 @@ from gradc_ir.errors import ShapeError
 @numpy_function("isclose", value_only=True, masked="elementwise")
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
     """Record ``np.isclose``: ``|a - b| <= atol + rtol * |b|``, or equal."""
-    x, y = array(a), array(b)
-    if y.dtype.kind != "f":
-        y = y.astype(np.float64)
+    x, y = array(a), as_float(b)
     near = numpy.less_equal(numpy.abs(x - y), atol + rtol * numpy.abs(y))
     found = (near & numpy.isfinite(y)) | numpy.equal(x, y)
     if equal_nan:
@@ -112,16 +111,16 @@ def _by_halving(bins: Any, values: Any, side: str, size: int, clean: bool) -> An
 
 def _by_sorting(bins: Any, values: Any, side: str) -> Any:
     """Sort the values among the elements: what comes before a value is counted on the way."""
-    given = array(shaping.ravel(values))
+    given = shaping.ravel(values)
     parts = [given, bins] if side == "left" else [bins, given]
     order = array(numpy.argsort(numpy.concatenate(parts)))
     count = array(parts[0].shape[0])
     of_bins = numpy.less_equal(count, order) if side == "left" else numpy.less(order, count)
     found = numpy.zeros_like(order)
     found[order] = numpy.cumsum(of_bins)
-    start = None if side == "left" else parts[0].shape[0]
-    end = parts[0].shape[0] if side == "left" else None
-    return array(found[start:end]).reshape(values.shape)
+    first = parts[0].shape[0]
+    places = slice(first) if side == "left" else slice(first, None)
+    return array(found[places]).reshape(values.shape)
 
 
 @numpy_function("digitize", value_only=True, masked=0)
@@ -131,15 +130,19 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     if edges.ndim != 1:
         raise shape_error("np.digitize: bins is a vector")
     side = "left" if right else "right"
+
+    def falling() -> Any:
+        return edges.shape[0] - array(searchsorted(shaping.flip(edges), x, side))
+
     if edges.known is None:
-        falling = edges.shape[0] - array(searchsorted(shaping.flip(edges), x, side))
+        beyond = falling()
         rises = numpy.less_equal(edges[0], edges[-1])
-        return numpy.where(rises, searchsorted(edges, x, side), falling)
+        return numpy.where(rises, searchsorted(edges, x, side), beyond)
     steps = np.diff(edges.known)
     if (steps >= 0).all():
         return searchsorted(edges, x, side)
     if (steps <= 0).all():
-        return edges.known.size - array(searchsorted(shaping.flip(edges), x, side))
+        return falling()
     raise shape_error("np.digitize: the bins neither rise nor fall")
 
 
@@ -178,7 +181,7 @@ def _periodic(places: Any, heights: Any, period: Any) -> tuple[Any, Any]:
     order = array(numpy.argsort(folded))
     folded, heights = array(folded[order]), array(heights[order])
     joined = shaping.concatenate([folded[-1:] - size, folded, folded[:1] + size])
-    return array(joined), array(shaping.concatenate([heights[-1:], heights, heights[:1]]))
+    return array(joined), shaping.concatenate([heights[-1:], heights, heights[:1]])
 
 
 @numpy_function("bincount")
@@ -204,7 +207,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
 @numpy_function("isin", value_only=True, masked=0)
 def isin(element: Any, test_elements: Any, invert: bool = False) -> Any:
     """Record ``np.isin``: whether elements are among others, by comparing or by searching."""
-    x, among = array(element), array(shaping.ravel(test_elements))
+    x, among = array(element), shaping.ravel(test_elements)
     if isinstance(among.shape[0], int) and among.shape[0] > _FEW:
         dtype = np.result_type(x.dtype, among.dtype)
         ordered = array(numpy.sort(among.astype(dtype)))

@@ -12,6 +12,7 @@ from gradc.tracing.core.state import running
 from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import Tracer, refuse_write
 from gradc.tracing.indexing import index_keys, indexing, picking
+from gradc.tracing.numpy.select.choosing import written
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 
@@ -42,11 +43,7 @@ def _at(name: str) -> AnyFunction:
 
 
 def _check(name: str, a: Any, b: tuple[Any, ...]) -> None:
-    if not isinstance(a, Tracer):
-        raise trace_error(
-            f"np.{name}.at writes into an array outside of the traced function",
-            help="make the array inside, or pass it as an argument",
-        )
+    written(a, f"np.{name}.at")
     running()
     refuse_write(a)
     for part in b:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.building.axes import along
+from gradc.tracing.building.axes import along, with_size
 from gradc.tracing.building.by_name import array, known, number, numpy, refuse
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.numpy.shape import shaping
@@ -48,9 +48,9 @@ def _surrounded(x: Any, axis: int, widths: tuple[int, int], values: Any) -> Any:
     parts = [x]
     for place, (width, value) in enumerate(zip(widths, values)):
         if width:
-            shape = (*x.shape[:axis], width, *x.shape[axis + 1 :])
+            shape = with_size(x.shape, axis, width)
             parts.insert(0 if place == 0 else len(parts), numpy.full(shape, value, dtype=x.dtype))
-    return array(shaping.concatenate(parts, axis)) if len(parts) > 1 else x
+    return shaping.concatenate(parts, axis) if len(parts) > 1 else x
 
 
 def _widths(pad_width: Any, rank: int) -> list[tuple[int, int]]:
@@ -66,5 +66,5 @@ def _widths(pad_width: Any, rank: int) -> list[tuple[int, int]]:
 
 def _pairs(values: Any, rank: int) -> list[tuple[Any, Any]]:
     """Return the constants before and after each axis; they may be traced."""
-    found = array(shaping.broadcast_to(array(values), (rank, 2)))
+    found = shaping.broadcast_to(array(values), (rank, 2))
     return [(found[axis, 0], found[axis, 1]) for axis in range(rank)]

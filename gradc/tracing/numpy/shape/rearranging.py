@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.building.axes import along, axes_of, position
+from gradc.tracing.building.axes import along, axes_of, each, position, positions, with_size
 from gradc.tracing.building.by_name import array, known, number, numpy
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import is_integer
@@ -24,8 +24,7 @@ def atleast(rank: int) -> AnyFunction:
         x = array(part)
         if rank == 3 and 0 < x.ndim < 3:
             return x[None, :, None] if x.ndim == 1 else x[:, :, None]
-        missing = rank - x.ndim
-        return shaping.expand_dims(x, tuple(range(missing))) if missing > 0 else x
+        return shaping.widened(x, rank)
 
     def record(*arys: Any) -> Any:
         found = tuple(widened(part) for part in arys)
@@ -34,9 +33,8 @@ def atleast(rank: int) -> AnyFunction:
     return record
 
 
-numpy_function("atleast_1d", view=True)(atleast(1))
-numpy_function("atleast_2d", view=True)(atleast(2))
-numpy_function("atleast_3d", view=True)(atleast(3))
+for _rank in (1, 2, 3):
+    numpy_function(f"atleast_{_rank}d", view=True)(atleast(_rank))
 
 
 @numpy_function("repeat")
@@ -54,7 +52,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     shape = x.shape
     spread = shaping.expand_dims(x, axis + 1)
     spread = shaping.broadcast_to(spread, (*shape[: axis + 1], repeats, *shape[axis + 1 :]))
-    joined = (*shape[:axis], shape[axis] * repeats, *shape[axis + 1 :])
+    joined = with_size(shape, axis, shape[axis] * repeats)
     return shaping.copied(shaping.reshape(spread, joined), "C")
 
 
@@ -78,15 +76,15 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     x = array(a)
     if axis is None:
         return shaping.reshape(roll(shaping.ravel(x), shift, 0), x.shape)
-    axes = list(axis) if isinstance(axis, tuple | list) else [axis]
     given = array(shift) if isinstance(shift, np.ndarray | Tracer) else shift
-    several = isinstance(given, tuple | list) or (isinstance(given, Tracer) and given.type.rank > 0)
-    shifts = list(given) if several else [given]
+    is_vector = isinstance(given, Tracer) and given.type.rank > 0
+    axes, shifts = each(axis), each(list(given) if is_vector else given)
+    if len(axes) == 1:
+        axes *= len(shifts)
+    if len(shifts) == 1:
+        shifts *= len(axes)
     if len(axes) != len(shifts):
-        if 1 not in (len(axes), len(shifts)):
-            raise shape_error("np.roll: shift and axis differ in length")
-        count = max(len(axes), len(shifts))
-        axes, shifts = axes * (count // len(axes)), shifts * (count // len(shifts))
+        raise shape_error("np.roll: shift and axis differ in length")
     for one, distance in zip(axes, shifts):
         x = _rolled(x, distance, position(one, x.ndim))
     return shaping.copied(x, "C")
@@ -110,7 +108,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     x = array(m)
     if len(axes) != 2 or len(set(axes_of(tuple(axes), x.ndim))) != 2:
         raise shape_error("np.rot90 turns in a plane of two axes")
-    first, second = (position(axis, x.ndim) for axis in axes)
+    first, second = positions(axes, x.ndim)
     turns = number(k, "np.rot90") % 4
     if turns == 0:
         return x[...]
@@ -160,7 +158,7 @@ def dstack(tup: Any) -> Any:
 @numpy_function("unstack", view=True)
 def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     """Record ``np.unstack``: the parts along an axis."""
-    return tuple(array(shaping.moveaxis(x, axis, 0)))
+    return tuple(shaping.moveaxis(x, axis, 0))
 
 
 @numpy_function("block")
@@ -181,8 +179,7 @@ def block(arrays: Any) -> Any:
         if not isinstance(nest, list):
             if level != depth:
                 raise shape_error("np.block: the lists differ in depth")
-            x = array(nest)
-            return shaping.expand_dims(x, tuple(range(rank - x.ndim))) if x.ndim < rank else x
+            return shaping.widened(nest, rank)
         return shaping.concatenate([joined(part, level + 1) for part in nest], level - depth)
 
     return shaping.copied(joined(arrays, 0))
@@ -272,30 +269,28 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
 @numpy_function("insert")
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     """Record ``np.insert`` at known indices."""
-    (x, axis), new = shaping.flat_without_axis(arr, axis), array(values)
+    x, axis = shaping.flat_without_axis(arr, axis)
+    new: Any = shaping.widened(values, x.ndim)
     size = number(x.shape[axis], "np.insert")
     where = np.arange(size)[obj] if isinstance(obj, slice) else known(obj, "np.insert")
-    if new.ndim < x.ndim:
-        new = shaping.expand_dims(new, tuple(range(x.ndim - new.ndim)))
     if where.size == 1 and where.dtype != np.bool_:
         # as NumPy: one index takes all values; without a list their first axis is the new one
         if where.ndim == 0:
-            new = array(shaping.moveaxis(new, 0, axis))
+            new = shaping.moveaxis(new, 0, axis)
         count = number(new.shape[axis], "np.insert")
         where = np.repeat(where.ravel(), count)
     else:
         count = where.size
     marks = np.insert(np.arange(size), where, -1 - np.arange(count))
-    wanted = (*x.shape[:axis], count, *x.shape[axis + 1 :])
-    part = shaping.broadcast_to(new.astype(x.dtype), wanted)
-    joined = shaping.concatenate([x, part], axis)
-    return array(joined)[along(axis, np.where(marks < 0, size - 1 - marks, marks))]
+    part = shaping.broadcast_to(new.astype(x.dtype), with_size(x.shape, axis, count))
+    places = np.where(marks < 0, size - 1 - marks, marks)
+    return shaping.concatenate([x, part], axis)[along(axis, places)]
 
 
 @numpy_function("resize")
 def resize(a: Any, new_shape: Any) -> Any:
     """Record ``np.resize``: the elements again and again until the shape is filled."""
-    x = array(shaping.ravel(a))
+    x = shaping.ravel(a)
     shape = (new_shape,) if is_integer(new_shape) else tuple(new_shape)
     have, total = number(x.shape[0], "np.resize"), int(np.prod(shape))
     if not have:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.building.axes import axes_of, position
+from gradc.tracing.building.axes import along, axes_of, each, position, positions, with_size
 from gradc.tracing.core import source as user
 from gradc.tracing.core.as_tracer import as_tracer, same_shape
 from gradc.tracing.core.promote import common_dtype, unify
@@ -50,7 +50,7 @@ def _one_size(size: Any) -> Size:
 
 
 @numpy_function("reshape", view=True)
-def reshape(a: Any, shape: Any, order: str = "C", copy: bool | None = None) -> Tracer:
+def reshape(a: Any, shape: Any, order: str = "C", copy: bool | None = None) -> Any:
     """Record ``np.reshape``; -1 stands for what is left over."""
     x = as_tracer(a)
     if order == "F":
@@ -111,7 +111,7 @@ def _reshape_error(x: Tracer, wanted: tuple[Size, ...]) -> ShapeError:
 
 
 @numpy_function("ravel", view=True)
-def ravel(a: Any, order: str = "C") -> Tracer:
+def ravel(a: Any, order: str = "C") -> Any:
     """Record ``np.ravel``: a view of what is contiguous, else a copy, unlike ``np.reshape``."""
     x = as_tracer(a)
     flat = (x.type.count,)
@@ -130,7 +130,7 @@ def flat_without_axis(a: Any, axis: Any) -> tuple[Any, int]:
 
 
 @numpy_function("copy")
-def copied(a: Any, order: str = "K") -> Tracer:
+def copied(a: Any, order: str = "K") -> Any:
     """Record ``np.copy``: a new array with the same elements."""
     x = as_tracer(a)
     known = x.known
@@ -142,37 +142,33 @@ def copied(a: Any, order: str = "K") -> Tracer:
     return fresh
 
 
-def flatten(a: Any, order: str = "C") -> Tracer:
+def flatten(a: Any, order: str = "C") -> Any:
     """Record ``x.flatten()``: a copy with one axis."""
     return copied(ravel(a, order), "C")
 
 
 @numpy_function("flip", view=True)
-def flip(m: Any, axis: Any = None) -> Tracer:
+def flip(m: Any, axis: Any = None) -> Any:
     """Record ``np.flip``: a view in reverse order along axes, all by default."""
     x = as_tracer(m)
     axes = axes_of(axis, x.type.rank)
-    return as_tracer(get(x, tuple(slice(None, None, -1 if i in axes else 1) for i in _axes(x))))
+    key = tuple(slice(None, None, -1 if i in axes else 1) for i in range(x.type.rank))
+    return as_tracer(get(x, key))
 
 
-def diff(a: Any, n: int = 1, axis: int = -1) -> Tracer:
+def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
     """Record ``np.diff``: differences of neighbours along an axis, taken n times."""
-    x = as_tracer(a)
-    along = position(axis, x.type.rank)
+    x: Any = as_tracer(a)
+    axis = position(axis, x.type.rank)
     name = "not_equal" if x.type.dtype is DType.BOOL else "subtract"
     for _ in range(n):
-        later = tuple(slice(1 if i == along else None, None) for i in _axes(x))
-        earlier = tuple(slice(None, -1 if i == along else None) for i in _axes(x))
-        x = as_tracer(call(name, x[later], x[earlier]))  # type: ignore[index]
+        later, earlier = x[along(axis, slice(1, None))], x[along(axis, slice(None, -1))]
+        x = as_tracer(call(name, later, earlier))
     return x
 
 
-def _axes(x: Tracer) -> range:
-    return range(x.type.rank)
-
-
 @numpy_function("transpose", "permute_dims", view=True)
-def transpose(a: Any, axes: Any = None) -> Tracer:
+def transpose(a: Any, axes: Any = None) -> Any:
     """Record ``np.transpose``."""
     x = as_tracer(a)
     rank = x.type.rank
@@ -188,27 +184,21 @@ def transpose(a: Any, axes: Any = None) -> Tracer:
 
 
 @numpy_function("swapaxes", view=True)
-def swapaxes(a: Any, axis1: int, axis2: int) -> Tracer:
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """Record ``np.swapaxes``."""
     x = as_tracer(a)
     order = list(range(x.type.rank))
-    first, second = position(axis1, len(order)), position(axis2, len(order))
+    first, second = positions((axis1, axis2), len(order))
     order[first], order[second] = second, first
     return transpose(x, order)
 
 
 @numpy_function("moveaxis", view=True)
-def moveaxis(a: Any, source: Any, destination: Any) -> Tracer:
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     """Record ``np.moveaxis``."""
     x = as_tracer(a)
     rank = x.type.rank
-    starts = [
-        position(i, rank) for i in (source if isinstance(source, tuple | list) else (source,))
-    ]
-    ends = [
-        position(i, rank)
-        for i in (destination if isinstance(destination, tuple | list) else (destination,))
-    ]
+    starts, ends = positions(source, rank), positions(destination, rank)
     order = [i for i in range(rank) if i not in starts]
     for end, start in sorted(zip(ends, starts)):
         order.insert(end, start)
@@ -216,7 +206,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Tracer:
 
 
 @numpy_function("squeeze", view=True)
-def squeeze(a: Any, axis: Any = None) -> Tracer:
+def squeeze(a: Any, axis: Any = None) -> Any:
     """Record ``np.squeeze``: drop axes of length 1."""
     x = as_tracer(a)
     shape = x.type.shape
@@ -225,30 +215,25 @@ def squeeze(a: Any, axis: Any = None) -> Tracer:
     else:
         dropped = axes_of(axis, len(shape))
         for i in dropped:
-            unify(
-                shape[i],
-                1,
-                lambda i=i: shape_error(  # type: ignore[misc]
-                    f"axis {i} has length {shape[i]}, not 1",
-                    found=f"array: {x.type}",
-                ),
-            )
+            unify(shape[i], 1, lambda i=i: shape_error(  # type: ignore[misc]
+                f"axis {i} has length {shape[i]}, not 1", found=f"array: {x.type}"
+            ))  # fmt: skip
     return reshape(x, tuple(as_integer(size) for i, size in enumerate(shape) if i not in dropped))
 
 
 @numpy_function("expand_dims", view=True)
-def expand_dims(a: Any, axis: Any) -> Tracer:
+def expand_dims(a: Any, axis: Any) -> Any:
     """Record ``np.expand_dims``."""
     x = as_tracer(a)
-    given = axis if isinstance(axis, tuple | list) else (axis,)
+    given = each(axis)
     rank = x.type.rank + len(given)
-    new = axes_of(tuple(given), rank)
+    new = axes_of(given, rank)
     rest = iter(x.type.shape)
     return reshape(x, tuple(1 if i in new else as_integer(next(rest)) for i in range(rank)))
 
 
 @numpy_function("broadcast_to", view=True)
-def broadcast_to(array: Any, shape: Any) -> Tracer:
+def broadcast_to(array: Any, shape: Any) -> Any:
     """Record ``np.broadcast_to``: a view that cannot be assigned to."""
     x = as_tracer(array)
     wanted = new_shape(shape)
@@ -276,7 +261,7 @@ def _cast_all(arrays: Sequence[Any]) -> tuple[list[Value], bool]:
 
 
 @numpy_function("concatenate", "concat", out=2, casts=True)
-def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Tracer:
+def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
     """Record ``np.concatenate``; axis None joins them flattened."""
     values, contiguous = _cast_all(_rows(arrays))
     if axis is None:
@@ -297,66 +282,59 @@ def _joined(values: list[Value], axis: int) -> Value:
     first = values[0].type
     if first.rank == 0:
         raise shape_error("numbers cannot be concatenated", help="use np.stack")
-    along = position(axis, first.rank)
-    types = "    ".join(str(value.type) for value in values[:8])
+    axis = position(axis, first.rank)
+
+    def error() -> ShapeError:
+        return shape_error(
+            f"arrays joined along axis {axis} differ in another axis",
+            found="    ".join(str(value.type) for value in values[:8]),
+        )
+
     for value in values:
-
-        def error(value: Value = value) -> ShapeError:
-            return shape_error(
-                f"arrays joined along axis {along} differ in another axis",
-                found=types,
-            )
-
-        have, wanted = list(value.type.shape), list(first.shape)
-        if len(have) == len(wanted):
-            del have[along], wanted[along]
-        same_shape(tuple(have), tuple(wanted), error)
-    return build.concatenate(values, along)
+        if value.type.rank != first.rank:
+            raise error()
+        same_shape(with_size(value.type.shape, axis, 0), with_size(first.shape, axis, 0), error)
+    return build.concatenate(values, axis)
 
 
 @numpy_function("stack", out=2, casts=True)
-def stack(arrays: Sequence[Any], axis: int = 0) -> Tracer:
+def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     """Record ``np.stack``."""
     values, contiguous = _cast_all(_rows(arrays))
-    rank = values[0].type.rank + 1
-    along = position(axis, rank)
-    shape = values[0].type.shape
+    axis = position(axis, values[0].type.rank + 1)
+    first = values[0].type
     for value in values:
-
-        def error(value: Value = value) -> ShapeError:
-            return shape_error(
-                "stacked arrays must have one shape",
-                found=f"{values[0].type} and {value.type}",
-            )
-
-        same_shape(value.type.shape, shape, error)
-    rows = [build.expand_dims(value, (along,)) for value in values]
-    return make(running(), build.concatenate(rows, along), contiguous=contiguous)
+        same_shape(value.type.shape, first.shape, lambda type=value.type: shape_error(  # type: ignore[misc]
+            "stacked arrays must have one shape", found=f"{first} and {type}"
+        ))  # fmt: skip
+    rows = [build.expand_dims(value, (axis,)) for value in values]
+    return make(running(), build.concatenate(rows, axis), contiguous=contiguous)
 
 
 @numpy_function("vstack", casts=True)
-def vstack(tup: Sequence[Any]) -> Tracer:
+def vstack(tup: Sequence[Any]) -> Any:
     """Record ``np.vstack``: rows one below the other."""
-    return concatenate([_at_least(part, 2) for part in _rows(tup)], 0)
+    return concatenate([widened(part, 2) for part in _rows(tup)], 0)
 
 
 @numpy_function("hstack", casts=True)
-def hstack(tup: Sequence[Any]) -> Tracer:
+def hstack(tup: Sequence[Any]) -> Any:
     """Record ``np.hstack``: side by side, along axis 1, or axis 0 for vectors."""
-    parts = [_at_least(part, 1) for part in _rows(tup)]
+    parts = [widened(part, 1) for part in _rows(tup)]
     return concatenate(parts, 0 if parts and parts[0].type.rank == 1 else 1)
 
 
 @numpy_function("column_stack")
-def column_stack(tup: Sequence[Any]) -> Tracer:
+def column_stack(tup: Sequence[Any]) -> Any:
     """Record ``np.column_stack``: vectors as the columns of a matrix."""
     parts = [as_tracer(part) for part in _rows(tup)]
     return concatenate(
-        [part if part.type.rank > 1 else transpose(_at_least(part, 2)) for part in parts], 1
+        [part if part.type.rank > 1 else transpose(widened(part, 2)) for part in parts], 1
     )
 
 
-def _at_least(part: Any, rank: int) -> Tracer:
+def widened(part: Any, rank: int) -> Any:
+    """Return an array with at least so many axes, the new ones of size 1 in front."""
     x = as_tracer(part)
     missing = rank - x.type.rank
     return expand_dims(x, tuple(range(missing))) if missing > 0 else x

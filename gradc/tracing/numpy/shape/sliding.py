@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.building.axes import index_along, position
+from gradc.tracing.building.axes import each, index_along, position, with_size
 from gradc.tracing.building.by_name import array, number
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.tracer import Tracer, make_view, shape_of
@@ -50,8 +50,8 @@ def sliding_window_view(
     name = "np.lib.stride_tricks.sliding_window_view"
     found: Tracer = array(x)
     rank = found.type.rank
-    lengths = window_shape if isinstance(window_shape, tuple | list) else (window_shape,)
-    axes = range(rank) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
+    lengths = each(window_shape)
+    axes = range(rank) if axis is None else each(axis)
     if len(lengths) != len(axes):
         raise shape_error(
             f"{name}: one length for each axis is wanted",
@@ -73,6 +73,5 @@ def _slide(x: Tracer, length: int, axis: int, name: str) -> Tracer:
     size = number(shape[axis], f"the axis {axis} of {name}")
     if not 0 <= length <= size:
         raise shape_error(f"{name}: a window of {length} does not fit an axis of {size}")
-    have = x.type.shape
-    wanted = (*have[:axis], size - length + 1, *have[axis + 1 :], length)
-    return make_view(x, Sliding(axis, length), wanted)
+    wanted = with_size(x.type.shape, axis, size - length + 1)
+    return make_view(x, Sliding(axis, length), (*wanted, length))
