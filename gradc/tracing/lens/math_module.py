@@ -35,29 +35,32 @@ class MathModule(types.ModuleType):
 
 def see_math(function: Any) -> Any:
     """Return a function of math that records what it computes of traced numbers."""
-    name = function.__name__
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        given = list(args)
-        if name in _OF_MANY:
-            given[:2] = [list(arg) for arg in given[:2]]
-        if not any(map(contains_unknown, (*given, *kwargs.values()))):
-            return function(*map(plain_nest, given), **kwargs)
-        running()
-        record = _recorder(name)
-        if record is None:
-            raise trace_error(
-                f"math.{name} of a traced value",
-                help=_CURES.get(name, f"write np.{name}(x) or another function of np"),
-            )
-        if name in _OF_MANY:
-            return record(*given, **kwargs)
-        return record(*map(_number, given), **kwargs)
+        return call_math(function, *args, **kwargs)
 
-    call.__name__ = call.__qualname__ = name
+    call.__name__ = call.__qualname__ = function.__name__
     call.__doc__ = function.__doc__
     call.__gradc_original__ = function  # type: ignore[attr-defined]
     return call
+
+
+def call_math(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Call a function of math, or record what it computes of traced numbers."""
+    name = function.__name__
+    given = list(args)
+    if name in _OF_MANY:
+        given[:2] = map(list, given[:2])
+    if not any(map(contains_unknown, (*given, *kwargs.values()))):
+        return function(*map(plain_nest, given), **kwargs)
+    running()
+    record = _recorder(name)
+    if record is None:
+        raise trace_error(
+            f"math.{name} of a traced value",
+            help=_CURES.get(name, f"write np.{name}(x) or another function of np"),
+        )
+    return record(*(given if name in _OF_MANY else map(_number, given)), **kwargs)
 
 
 def _number(x: Any) -> Any:
