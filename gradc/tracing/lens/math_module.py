@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import types
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,21 +15,12 @@ from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import Tracer
+from gradc.tracing.lens.seen_module import SeenModule
 
 
-class MathModule(types.ModuleType):
-    """The math module with its functions seen through gradc."""
-
-    def __init__(self) -> None:
-        super().__init__("math")
-        self.__gradc_original__ = math
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(math, name)
-        return see_math(found) if callable(found) else found
-
-    def __dir__(self) -> list[str]:
-        return dir(math)
+def math_module() -> SeenModule:
+    """Return the math module with its functions seen through gradc."""
+    return SeenModule(math, lambda _, value: see_math(value) if callable(value) else value)
 
 
 def see_math(function: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -188,10 +189,7 @@ _NOTABLE_REPETITION = 1000
 
 
 def _unrolled(function: Function) -> list[str]:
-    counts: dict[Location, int] = {}
-    for places in function.locations.values():
-        for place in places:
-            counts[place] = counts.get(place, 0) + 1
+    counts = Counter(place for places in function.locations.values() for place in places)
     return [
         f"{place}: {count} operations come from this line: a Python loop was unrolled; "
         "gradc.fori_loop and gradc.scan record its body once"

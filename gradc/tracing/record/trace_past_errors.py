@@ -176,13 +176,14 @@ class Survey:
     def _results(self, node: Node, operands: list[Array]) -> Sequence[Array]:
         if node.op.name == "param":
             return [self._parameter(node.results[0])]
-        symbols = {name: self.number(name) for name in self._symbols()}
+        assert state.top is not None
+        symbols = {
+            name: self.number(name)
+            for param in state.top.root.params
+            for name in param.type.symbols
+        }
         with np.errstate(all="ignore"):
             return evaluate(node, operands, symbols)
-
-    def _symbols(self) -> list[str]:
-        assert state.top is not None
-        return [name for param in state.top.root.params for name in param.type.symbols]
 
     def _parameter(self, value: Value) -> Array:
         trace: Trace | None = state.top
