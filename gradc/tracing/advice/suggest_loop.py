@@ -6,14 +6,14 @@ Nothing is written where it is not certain to mean the same.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 _INDENT = "      "
-# What a body of gradc.while_loop has no place for.
+# What a body of gradc.while_loop has no place for; an Expr is there for what it does to an object.
 _LEAVES = (
     ast.Break, ast.Continue, ast.Return, ast.Yield, ast.YieldFrom, ast.Try, ast.With, ast.Global,
     ast.Nonlocal, ast.Raise, ast.FunctionDef, ast.ClassDef, ast.Delete, ast.Import, ast.ImportFrom,
-    ast.NamedExpr, ast.Lambda, ast.Await, ast.Starred,
+    ast.NamedExpr, ast.Lambda, ast.Await, ast.Starred, ast.Expr,
 )  # fmt: skip
 
 
@@ -22,20 +22,13 @@ def while_loop_text(node: ast.While, test: ast.expr, function: ast.AST) -> str:
     carry = _carry(node, [node.test], function)
     if not carry:
         return "a loop of a traced number of steps is gradc.while_loop(condition, body, carry)"
-    names = ", ".join(carry)
-    if len(carry) == 1:
-        condition = f"lambda {names}: {ast.unparse(test)}"
-        lines = []
-    else:
+    condition, lines = f"lambda {carry[0]}: {ast.unparse(test)}", []
+    if len(carry) > 1:
         condition = "condition"
-        lines = [
-            "def condition(carry):",
-            f"    {names} = carry",
-            f"    return {ast.unparse(test)}",
-        ]
+        lines = _definition("condition(", carry, [f"return {ast.unparse(test)}"])
     body, more = _body(node.body, carry, "")
-    lines += [*more, f"{names} = gradc.while_loop({condition}, {body}, {_tuple(carry)})"]
-    return _written(lines)
+    call = f"gradc.while_loop({condition}, {body}, {_tuple(carry)})"
+    return written([*lines, *more, f"{', '.join(carry)} = {call}"])
 
 
 def fori_loop_text(node: ast.For, function: ast.AST) -> str:
@@ -53,10 +46,11 @@ def fori_loop_text(node: ast.For, function: ast.AST) -> str:
     between = ", ".join(texts if len(texts) == 2 else ["0", *texts])
     body, lines = _body(node.body, carry, f"{number}, ")
     call = f"gradc.fori_loop({between}, {body}, {_tuple(carry)})"
-    return _written([*lines, f"{', '.join(carry)} = {call}"])
+    return written([*lines, f"{', '.join(carry)} = {call}"])
 
 
-def _written(lines: Sequence[str]) -> str:
+def written(lines: Sequence[str]) -> str:
+    """Return the advice to write these lines."""
     if len(lines) == 1:
         return f"write {lines[0]}"
     return "write\n" + "\n".join(f"{_INDENT}{line}" for line in lines)
@@ -64,18 +58,23 @@ def _written(lines: Sequence[str]) -> str:
 
 def _body(block: Sequence[ast.stmt], carry: Sequence[str], before: str) -> tuple[str, list[str]]:
     """Return what to pass as the body, and the lines that define it."""
-    match block:
-        case [ast.Assign(targets=[ast.Name()], value=value)] if len(carry) == 1:
-            return f"lambda {before}{carry[0]}: {ast.unparse(value)}", []
-        case [ast.AugAssign(target=ast.Name() as name, op=op, value=value)] if len(carry) == 1:
-            new = ast.BinOp(left=ast.Name(id=name.id, ctx=ast.Load()), op=op, right=value)
-            return f"lambda {before}{carry[0]}: {ast.unparse(new)}", []
-    names = ", ".join(carry)
-    own = [f"    {line}" for statement in block for line in ast.unparse(statement).splitlines()]
     if len(carry) == 1:
-        return "body", [f"def body({before}{names}):", *own, f"    return {names}"]
-    lines = [f"def body({before}carry):", f"    {names} = carry", *own, f"    return {names}"]
-    return "body", lines
+        match block:
+            case [ast.Assign(targets=[ast.Name()], value=value)]:
+                return f"lambda {before}{carry[0]}: {ast.unparse(value)}", []
+            case [ast.AugAssign(target=ast.Name() as name, op=op, value=value)]:
+                new = ast.BinOp(left=name, op=op, right=value)
+                return f"lambda {before}{carry[0]}: {ast.unparse(new)}", []
+    own = [line for statement in block for line in ast.unparse(statement).splitlines()]
+    return "body", _definition(f"body({before}", carry, [*own, f"return {', '.join(carry)}"])
+
+
+def _definition(head: str, carry: Sequence[str], lines: Sequence[str]) -> list[str]:
+    """Return the lines of a function of the carry, which they have by the names of its parts."""
+    if len(carry) == 1:
+        return [f"def {head}{carry[0]}):", *(f"    {line}" for line in lines)]
+    named = f"{', '.join(carry)} = carry"
+    return [f"def {head}carry):", *(f"    {line}" for line in (named, *lines))]
 
 
 def _tuple(names: Sequence[str]) -> str:
@@ -90,41 +89,29 @@ def _carry(
     These are what the loop assigns to and ``asked`` reads, a step reads before it assigns to it, or
     the function reads elsewhere.
     """
-    if node.orelse or any(isinstance(part, _LEAVES) for one in node.body for part in ast.walk(one)):
+    parts = [part for statement in node.body for part in ast.walk(statement)]
+    if node.orelse or any(isinstance(part, _LEAVES) for part in parts):
         return ()
     assigned: dict[str, None] = {}
-    for statement in node.body:
-        for part in ast.walk(statement):
-            if isinstance(part, ast.Expr) or _is_elsewhere(part):
-                return ()  # it is there for what it does to an object
-            if isinstance(part, ast.Name | ast.Subscript) and isinstance(part.ctx, ast.Store):
-                assigned.setdefault(_base(part), None)
-    inside = set(ast.walk(node))
-    read = {name for expression in asked for name in _loads(expression)}
-    read |= {name for name in _loads(function, inside)}
+    for part in parts:
+        match part:
+            case ast.Name(id=name, ctx=ast.Store()):
+                assigned[name] = None
+            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
+                assigned[name] = None
+            case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
+                return ()
+    read = {name for expression in asked for name in names(ast.walk(expression), ast.Load)}
+    read |= names(set(ast.walk(function)) - set(ast.walk(node)), ast.Load)
     read |= _read_first(node.body, set())
     return tuple(name for name in assigned if name in read)
 
 
-def _is_elsewhere(part: ast.AST) -> bool:
-    """Whether a node assigns to an attribute, or to an entry of anything but a name."""
-    if isinstance(part, ast.Attribute):
-        return isinstance(part.ctx, ast.Store)
-    if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
-        return not isinstance(part.value, ast.Name)
-    return False
-
-
-def _base(target: ast.Name | ast.Subscript) -> str:
-    name = target.value if isinstance(target, ast.Subscript) else target
-    return name.id if isinstance(name, ast.Name) else ""
-
-
-def _loads(tree: ast.AST, without: set[ast.AST] | None = None) -> Iterator[str]:
-    for part in ast.walk(tree):
-        is_read = isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)
-        if isinstance(part, ast.Name) and is_read and (without is None or part not in without):
-            yield part.id
+def names(parts: Iterable[ast.AST], context: type[ast.AST] = ast.AST) -> set[str]:
+    """Return the names among some nodes: all, those that are read, or those assigned to."""
+    return {
+        part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, context)
+    }
 
 
 def _read_first(block: Sequence[ast.stmt], known: set[str]) -> set[str]:
@@ -132,23 +119,18 @@ def _read_first(block: Sequence[ast.stmt], known: set[str]) -> set[str]:
     found: set[str] = set()
     for statement in block:
         inner = [part for field in ("body", "orelse") for part in getattr(statement, field, [])]
-        own = set(_loads(statement)) - {name for part in inner for name in _loads(part)}
+        stored = names(ast.walk(statement), ast.Store)
+        own = names(ast.walk(statement), ast.Load)
+        own -= {name for part in inner for name in names(ast.walk(part), ast.Load)}
         if isinstance(statement, ast.AugAssign):
-            own.add(_base(statement.target))  # type: ignore[arg-type]
+            own |= stored  # it reads what it changes
         found |= own - known
         # a block inside may not run: what it assigns to counts in it alone
         found |= _read_first(inner, set(known))
         if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign):
-            stored = [part for part in ast.walk(statement) if isinstance(part, ast.Name)]
-            known |= {part.id for part in stored if isinstance(part.ctx, ast.Store)}
+            known |= stored
         elif inner:
             # what it may assign to is what it was, where it does not
-            found |= {
-                part.id
-                for part in ast.walk(statement)
-                if isinstance(part, ast.Name)
-                and isinstance(part.ctx, ast.Store)
-                and part.id in set(_loads(ast.Module(list(block), [])))
-                and part.id not in known
-            }
+            read = {name for one in block for name in names(ast.walk(one), ast.Load)}
+            found |= (stored & read) - known
     return found

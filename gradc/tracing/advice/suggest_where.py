@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType, ModuleType
 from typing import TypeAlias
 
-from gradc.tracing.advice.suggest_loop import fori_loop_text, while_loop_text
+from gradc.tracing.advice.suggest_loop import fori_loop_text, names, while_loop_text, written
 from gradc.tracing.core import source
 
-Span: TypeAlias = tuple[int, int, int, int]
+# Line, last line, column and last column, as Python has them of an instruction.
+Span: TypeAlias = tuple[int | None, int | None, int | None, int | None]
 _LONGEST = 300  # characters of a line that is still a help
+_BEFORE_THE_CALL = "check the arguments before the call, outside of the traced function"
 
 
 def instead_of_truth(several: bool) -> str:
@@ -24,35 +26,41 @@ def instead_of_truth(several: bool) -> str:
 
     ``several`` says that it is one of an array of several elements.
     """
-    asked = _asked_here()
-    if asked is None:
-        return ""
-    frame, span, tree = asked
-    for node, rest in _conditions(tree):
-        if span in _asked(node):
-            lines = _reworded(node, rest, _function_around(tree, node), several)
-            return _in_their_words(lines, frame)
-    return ""
+
+    def reworded(tree: ast.AST, span: Span) -> str:
+        # a test comes before its parts here, whose places are its own too
+        node = next((node for node in ast.walk(tree) if span in _asked(node)), None)
+        return "" if node is None else _reworded(node, tree, several)
+
+    return _instead(reworded)
 
 
 def instead_of_range() -> str:
     """Return how to write the loop whose range is being asked for, or no text."""
-    asked = _asked_here()
-    if asked is None:
+
+    def reworded(tree: ast.AST, span: Span) -> str:
+        for node in ast.walk(tree):
+            match node:
+                case ast.For(iter=ast.Call() as call) if _place(call) == span:
+                    if ast.unparse(call.func) == "range":
+                        return fori_loop_text(node, _function_around(tree, node))
         return ""
-    frame, span, tree = asked
-    for node in ast.walk(tree):
-        if isinstance(node, ast.For) and _place(node.iter) == span and _is_range(node.iter):
-            return _in_their_words(fori_loop_text(node, _function_around(tree, node)), frame)
-    return ""
+
+    return _instead(reworded)
 
 
-def _is_range(iterated: ast.expr) -> bool:
-    return isinstance(iterated, ast.Call) and ast.unparse(iterated.func) == "range"
-
-
-def _in_their_words(lines: str, frame: FrameType) -> str:
-    found = lines.replace("np.", f"{_name_of_numpy(frame)}.")
+def _instead(reworded: Callable[[ast.AST, Span], str]) -> str:
+    """Return what is to be written for the code that runs, in the user's words, or no text."""
+    frame = source.user_frame()
+    if frame is None:
+        return ""
+    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
+    try:
+        tree = ast.parse("".join(lines))
+    except (SyntaxError, ValueError):
+        return ""
+    span = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+    found = reworded(tree, span).replace("np.", f"{_name_of_numpy(frame)}.")
     return "" if any(len(line) > _LONGEST for line in found.splitlines()) else found
 
 
@@ -75,49 +83,28 @@ def _is_numpy(value: object) -> bool:
     return isinstance(value, ModuleType) and value.__name__ == "numpy"
 
 
-def _asked_here() -> tuple[FrameType, Span, ast.AST] | None:
-    """Return the user's frame, the span that runs in it, and its file; None where not all are."""
-    frame = source.user_frame()
-    if frame is None:
-        return None
-    span, tree = _span_of(frame), _tree_of(frame)
-    return None if span is None or tree is None else (frame, span, tree)
+def _after(tree: ast.AST, node: ast.AST) -> Sequence[ast.stmt]:
+    """Return the statements that come after one in its block."""
+    for part in ast.walk(tree):
+        for _, block in ast.iter_fields(part):
+            if isinstance(block, list) and node in block:
+                return block[block.index(node) + 1 :]
+    return ()
 
 
-def _span_of(frame: FrameType) -> Span | None:
-    for index, span in enumerate(frame.f_code.co_positions()):
-        if index == frame.f_lasti // 2:
-            line, end_line, column, end_column = span
-            if line is None or end_line is None or column is None or end_column is None:
-                return None
-            return line, column, end_line, end_column
-    return None
-
-
-def _tree_of(frame: FrameType) -> ast.AST | None:
-    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
-    try:
-        return ast.parse("".join(lines))
-    except (SyntaxError, ValueError):
-        return None
-
-
-def _conditions(tree: ast.AST) -> Iterator[tuple[ast.AST, Sequence[ast.stmt]]]:
-    """Yield all nodes that ask for a truth value, each with the statements that come after it."""
-    after: dict[ast.AST, Sequence[ast.stmt]] = {}
-    inside: set[ast.AST] = set()
-    for node in ast.walk(tree):
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(node, field, None)
-            if isinstance(block, list):
-                after |= {one: block[at + 1 :] for at, one in enumerate(block)}
-        if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
-            inside.update(_steps(node.test))
-        elif isinstance(node, ast.comprehension):
-            inside.update(step for test in node.ifs for step in _steps(test))
-        elif not isinstance(node, ast.BoolOp | ast.UnaryOp | ast.Compare) or node in inside:
-            continue
-        yield node, after.get(node, ())
+def _asked(node: ast.AST) -> set[Span]:
+    """Return the places of the instructions that ask for the truth of parts of a node."""
+    match node:
+        case (
+            ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test) | ast.Assert(test=test)
+        ):
+            # of a test that is a call or a name the instruction has the place of the statement
+            return {_place(node), *map(_place, _steps(test))}
+        case ast.comprehension(ifs=tests):
+            return {_place(step) for test in tests for step in _steps(test)}
+        case ast.BoolOp() | ast.UnaryOp(op=ast.Not()) | ast.Compare(ops=[_, _, *_]):
+            return {_place(step) for step in _steps(node)}
+    return set()
 
 
 def _steps(test: ast.expr) -> Iterator[ast.expr]:
@@ -130,64 +117,35 @@ def _steps(test: ast.expr) -> Iterator[ast.expr]:
         yield from _steps(test.operand)
 
 
-def _asked(node: ast.AST) -> set[Span]:
-    """Return the places of the instructions that ask for the truth of parts of a node."""
-    if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
-        # of a test that is a call or a name the instruction has the place of the statement
-        return {_place(node), *map(_place, _steps(node.test))}
-    if isinstance(node, ast.comprehension):
-        return {_place(step) for test in node.ifs for step in _steps(test)}
-    if isinstance(node, ast.BoolOp):
-        return {_place(step) for step in _steps(node)}
-    if isinstance(node, ast.Compare):
-        return {_place(node)} if len(node.ops) > 1 else set()
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return {_place(step) for step in _steps(node)}
-    return set()
-
-
 def _place(node: ast.expr | ast.stmt) -> Span:
-    return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
 # -- the rewriting -----------------------------------------------------------------------------
 
 
-def _reworded(node: ast.AST, rest: Sequence[ast.stmt], function: ast.AST, several: bool) -> str:
+def _reworded(node: ast.AST, tree: ast.AST, several: bool) -> str:
     match node:
         case ast.IfExp() | ast.BoolOp() | ast.Compare() | ast.UnaryOp():
             return f"write {ast.unparse(_chosen(node))}"
-        case ast.If(test=test, body=body):
-            if isinstance(body[0], ast.Raise):
-                return "check the arguments before the call, outside of the traced function"
-            found = _statements(node, rest)
-            if found:
-                return _written(found)
+        case ast.Assert() | ast.If(body=[ast.Raise(), *_]):
+            return _BEFORE_THE_CALL
+        case ast.If(test=test):
+            value = _returned([node, *_after(tree, node)])
+            lines = _assigned(node) if value is None else [f"return {ast.unparse(value)}"]
+            if lines:
+                return written(lines)
             asked = ast.unparse(_mask(test))
             both = f"compute both, and choose: np.where({asked}, …, …)"
             one = f"write a function for each, of which one runs: gradc.cond({asked}, …, …)"
             return both if several else f"{both}\n    or {one}"
         case ast.While(test=test):
             holds = _call("np.any", _mask(test)) if several else _mask(test)
-            return while_loop_text(node, holds, function)
-        case ast.Assert():
-            return "check the arguments before the call, outside of the traced function"
+            return while_loop_text(node, holds, _function_around(tree, node))
         case ast.comprehension(ifs=tests):
             kept = ast.unparse(_mask(_all_of(tests)))
             return f"keep all elements, and choose in what is made of them: np.where({kept}, …, 0)"
     return ""
-
-
-def _written(statements: Sequence[ast.stmt]) -> str:
-    texts = [ast.unparse(ast.fix_missing_locations(one)) for one in statements]
-    if len(texts) == 1:
-        return f"write {texts[0]}"
-    return "write\n" + "\n".join(f"      {text}" for text in texts)
-
-
-def _statements(node: ast.If, rest: Sequence[ast.stmt]) -> list[ast.stmt]:
-    value = _returned([node, *rest])
-    return [ast.Return(value=value)] if value is not None else _assigned(node)
 
 
 def _returned(block: Sequence[ast.stmt]) -> ast.expr | None:
@@ -203,21 +161,15 @@ def _returned(block: Sequence[ast.stmt]) -> ast.expr | None:
     return None
 
 
-def _assigned(node: ast.If) -> list[ast.stmt]:
+def _assigned(node: ast.If) -> list[str]:
     """Return the assignments of both branches as one each, none when that is not certain."""
     targets: dict[str, ast.expr] = {}
     if not _collect([node], targets):
         return []
-    names = {name for target in targets.values() for name in _names(target)}
-    if len(targets) > 1 and names & set(_names(node.test)):
+    changed = {name for target in targets.values() for name in names(ast.walk(target))}
+    if len(targets) > 1 and changed & names(ast.walk(node.test)):
         return []  # the second line would ask the changed value
-    found: list[ast.stmt] = []
-    for target in targets.values():
-        value = _final(node, target)
-        if value is None:
-            return []
-        found.append(ast.Assign(targets=[target], value=value, lineno=0))
-    return found
+    return [f"{text} = {ast.unparse(_final(node, text))}" for text in targets]
 
 
 def _collect(block: Sequence[ast.stmt], targets: dict[str, ast.expr]) -> bool:
@@ -243,27 +195,22 @@ def _collect(block: Sequence[ast.stmt], targets: dict[str, ast.expr]) -> bool:
     return True
 
 
-def _final(node: ast.If, target: ast.expr) -> ast.expr | None:
+def _final(node: ast.If, target: str) -> ast.expr:
     return _where(node.test, _value(node.body, target), _value(node.orelse, target))
 
 
-def _value(block: Sequence[ast.stmt], target: ast.expr) -> ast.expr:
-    text = ast.unparse(target)
+def _value(block: Sequence[ast.stmt], target: str) -> ast.expr:
+    """Return what a target has after a block of assignments."""
+    before = ast.parse(target, mode="eval").body
     for statement in block:
         match statement:
-            case ast.Assign(targets=[found], value=value) if ast.unparse(found) == text:
+            case ast.Assign(targets=[found], value=value) if ast.unparse(found) == target:
                 return _chosen(value)
-            case ast.AugAssign(target=found, op=op, value=value) if ast.unparse(found) == text:
-                return ast.BinOp(left=ast.parse(text, mode="eval").body, op=op, right=value)
+            case ast.AugAssign(target=found, op=op, value=value) if ast.unparse(found) == target:
+                return ast.BinOp(left=before, op=op, right=value)
             case ast.If():
-                return _final(statement, target) or target
-    return ast.parse(text, mode="eval").body
-
-
-def _names(node: ast.AST) -> Iterator[str]:
-    for part in ast.walk(node):
-        if isinstance(part, ast.Name):
-            yield part.id
+                return _final(statement, target)
+    return before
 
 
 def _chosen(expression: ast.AST) -> ast.expr:

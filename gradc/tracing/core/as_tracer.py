@@ -9,7 +9,6 @@ import numpy as np
 
 from gradc.tracing.core.materialise import note_unnamed
 from gradc.tracing.core.promote import (
-    Kind,
     common_dtype,
     kind,
     refuse_other_meaning,
@@ -58,7 +57,8 @@ def stacked(parts: Sequence[Any], dtype: DType | None = None) -> Tracer:
         return make_known(plain)
     trace = running()
     tracers = [as_tracer(part) for part in parts]
-    wanted = dtype or common_dtype([strong_kind(tracer) for tracer in tracers])
+    # Python numbers count as float64, int64 or bool here
+    wanted = dtype or common_dtype([tracer.type.dtype for tracer in tracers])
     values = [build.cast(read(tracer), wanted) for tracer in tracers]
     shape = values[0].type.shape
     for value in values:
@@ -94,11 +94,6 @@ def same_shape(
         raise error()
     for a, b in zip(left, right):
         unify(a, b, error)
-
-
-def strong_kind(tracer: Tracer) -> Kind:
-    """Return the dtype of a tracer; Python numbers count as float64, int64 or bool here."""
-    return tracer.type.dtype
 
 
 def contains_unknown(nest: Any) -> bool:

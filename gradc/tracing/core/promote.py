@@ -77,10 +77,9 @@ def refuse_other_meaning(operand: Any) -> None:
 
 
 def _named(operand: Any) -> str:
-    return "None" if operand is None else f"{_article(type(operand).__name__)}"
-
-
-def _article(name: str) -> str:
+    if operand is None:
+        return "None"
+    name = type(operand).__name__
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 

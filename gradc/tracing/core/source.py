@@ -182,9 +182,7 @@ def expression() -> Expression | None:
 
 def _operands(node: ast.expr) -> list[ast.expr]:
     match node:
-        case ast.BinOp(left=left, right=right):
-            return [left, right]
-        case ast.Compare(left=left, comparators=[right]):
+        case ast.BinOp(left=left, right=right) | ast.Compare(left=left, comparators=[right]):
             return [left, right]
         case ast.UnaryOp(operand=operand):
             return [operand]

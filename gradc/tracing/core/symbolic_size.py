@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn, TypeAlias, Union
 
@@ -13,6 +14,34 @@ from gradc_ir.core import sizes
 from gradc_ir.core.sizes import Expr, Size
 
 Integer: TypeAlias = Union[int, "SymbolicSize"]
+
+
+def _operator(name: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    """Return an operator of sizes, and the one for a size on its right."""
+
+    def apply(self: SymbolicSize, other: Any) -> Any:
+        return _combine(name, self, other)
+
+    def reflected(self: SymbolicSize, other: Any) -> Any:
+        return _combine(name, other, self)
+
+    return apply, reflected
+
+
+def _comparison(direction: int, margin: int) -> Callable[[Any, Any], Any]:
+    """Return whether a size is above another one, or below for direction -1, by a margin."""
+
+    def compare(self: SymbolicSize, other: Any) -> Any:
+        if not is_integer(other):
+            return NotImplemented
+        difference = (self.expr - as_size(other)) * direction
+        if sizes.at_least(difference, margin):
+            return True
+        if sizes.at_least(-difference, 1 - margin):
+            return False
+        self._stop("a comparison", difference)
+
+    return compare
 
 
 class SymbolicSize:
@@ -36,49 +65,18 @@ class SymbolicSize:
     def __hash__(self) -> int:
         return hash(self.expr)
 
-    def __add__(self, other: Any) -> Any:
-        return _combine("add", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _combine("add", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _combine("subtract", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _combine("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _combine("multiply", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _combine("multiply", other, self)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return _combine("floor_divide", self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return _combine("floor_divide", other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return _combine("remainder", self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return _combine("remainder", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _combine("divide", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _combine("divide", other, self)
+    __add__, __radd__ = _operator("add")
+    __sub__, __rsub__ = _operator("subtract")
+    __mul__, __rmul__ = _operator("multiply")
+    __floordiv__, __rfloordiv__ = _operator("floor_divide")
+    __mod__, __rmod__ = _operator("remainder")
+    __truediv__, __rtruediv__ = _operator("divide")
+    _power, __rpow__ = _operator("power")
 
     def __pow__(self, other: Any) -> Any:
         if isinstance(other, int) and 0 <= other <= 8:
             return as_integer(sizes.product([self.expr] * other))
-        return _combine("power", self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return _combine("power", other, self)
+        return self._power(other)
 
     def __neg__(self) -> Integer:
         return as_integer(-self.expr)
@@ -105,25 +103,8 @@ class SymbolicSize:
         equal = self.__eq__(other)
         return equal if equal is NotImplemented else not equal
 
-    def __ge__(self, other: Any) -> Any:
-        return self._ordered(other, 1, 0) if is_integer(other) else NotImplemented
-
-    def __gt__(self, other: Any) -> Any:
-        return self._ordered(other, 1, 1) if is_integer(other) else NotImplemented
-
-    def __le__(self, other: Any) -> Any:
-        return self._ordered(other, -1, 0) if is_integer(other) else NotImplemented
-
-    def __lt__(self, other: Any) -> Any:
-        return self._ordered(other, -1, 1) if is_integer(other) else NotImplemented
-
-    def _ordered(self, other: Any, direction: int, margin: int) -> bool:
-        difference = (self.expr - as_size(other)) * direction
-        if sizes.at_least(difference, margin):
-            return True
-        if sizes.at_least(-difference, 1 - margin):
-            return False
-        self._stop("a comparison", difference)
+    __ge__, __gt__ = _comparison(1, 0), _comparison(1, 1)
+    __le__, __lt__ = _comparison(-1, 0), _comparison(-1, 1)
 
     def __bool__(self) -> bool:
         if sizes.at_least(self.expr, 1):
@@ -160,15 +141,18 @@ def as_size(value: Any) -> Size:
     return value.__index__()  # type: ignore[no-any-return]
 
 
+_EXACT: dict[str, Callable[[Any, Any], Size]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+}
+
+
 def _combine(name: str, left: Any, right: Any) -> Any:
     if is_integer(left) and is_integer(right):
         a, b = as_size(left), as_size(right)
-        if name == "add":
-            return as_integer(a + b)
-        if name == "subtract":
-            return as_integer(a - b)
-        if name == "multiply":
-            return as_integer(a * b)
+        if name in _EXACT:
+            return as_integer(_EXACT[name](a, b))
         if name in ("floor_divide", "remainder") and (not isinstance(b, int) or b > 0):
             # a symbol may be 0: only a divisor that cannot be is divided by
             if sizes.at_least(b, 1):

@@ -72,7 +72,7 @@ class Table:
     def object(self, original: Any) -> Any:
         """Return what stands for a class of NumPy, or an object that is no function, or None."""
         owner = original if isinstance(original, type) else type(original)
-        if owner is np.ndarray or owner.__module__.partition(".")[0] != "numpy":
+        if owner is np.ndarray or package_of(owner) != "numpy":
             return None
         on_need.load(on_need.NUMPY_OBJECTS)
         try:
@@ -94,8 +94,13 @@ class Table:
 def _is_function_of_numpy(x: Any) -> bool:
     if isinstance(x, np.ufunc):
         return getattr(np, x.__name__, None) is x
+    return callable(x) and package_of(x) == "numpy"
+
+
+def package_of(x: Any) -> str:
+    """Return the package that a function, type or object was defined in, no text if none says."""
     module = getattr(x, "__module__", None)
-    return callable(x) and isinstance(module, str) and module.partition(".")[0] == "numpy"
+    return module.partition(".")[0] if isinstance(module, str) else ""
 
 
 TABLE = Table()

@@ -6,7 +6,6 @@ from typing import Any, NoReturn
 
 import numpy.typing as npt
 
-from gradc.tracing.core import source
 from gradc.tracing.core.materialise import constant_value
 from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.state import Trace, running, state
@@ -16,7 +15,6 @@ from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type, dtype_of
-from gradc_ir.errors import TraceError
 
 Array = npt.NDArray[Any]
 
@@ -62,10 +60,13 @@ class Tracer:
     scalar: bool
     weak: type | None
 
-    def __init__(self, trace: Trace, value: Value, *, contiguous: bool = True) -> None:
+    def __init__(
+        self, trace: Trace, type_: Type, value: Value | None = None, *, contiguous: bool = True
+    ) -> None:
         self._trace = trace
+        # None until it is first read
         self._value = value
-        self._type = type_ = value.type
+        self._type = type_
         self._known = None
         self._parent = None
         self._version = 0
@@ -74,7 +75,7 @@ class Tracer:
         # whether NumPy's array would certainly be C-contiguous: decides if reshape is a view
         self.contiguous = contiguous
         # whether NumPy would give a number, which is not assigned to in place, not a 0-d array
-        self.scalar = not type_.shape
+        self.scalar = value is not None and not type_.shape
         # int, float or bool for a Python number, whose dtype yields to that of arrays
         self.weak = None
 
@@ -98,40 +99,22 @@ class Tracer:
 
 def make(trace: Trace, value: Value, *, contiguous: bool = True) -> Tracer:
     """Return a fresh tracer of a value built in the trace."""
-    return Tracer(trace, value, contiguous=contiguous)
+    return Tracer(trace, value.type, value, contiguous=contiguous)
 
 
 def make_known(array: Array) -> Tracer:
     """Return a tracer of an array known while tracing, which from now on belongs to the tracer."""
     trace = state.top
     assert trace is not None
-    tracer = _without_value(trace)
-    tracer._type = Type(dtype_of(array.dtype), array.shape)
+    type_ = Type(dtype_of(array.dtype), array.shape)
+    tracer = Tracer(trace, type_, contiguous=bool(array.flags.c_contiguous))
     tracer._known = array
-    tracer.contiguous = bool(array.flags.c_contiguous)
-    return tracer
-
-
-def _without_value(trace: Trace) -> Tracer:
-    """Return a tracer that gets its type, and has a value when it is first read."""
-    tracer = Tracer.__new__(Tracer)
-    tracer._trace = trace
-    tracer._value = None
-    tracer._known = None
-    tracer._parent = None
-    tracer._version = 0
-    tracer._why_fixed = None
-    tracer._origin = None
-    tracer.contiguous = True
-    tracer.scalar = False
-    tracer.weak = None
     return tracer
 
 
 def make_hidden(trace: Trace, type: Type, origin: Any, why_fixed: str) -> Tracer:
     """Return a tracer of an array outside; it becomes a parameter when it is first used."""
-    tracer = _without_value(trace)
-    tracer._type = type
+    tracer = Tracer(trace, type)
     tracer._why_fixed = why_fixed
     tracer._origin = origin
     return tracer
@@ -140,17 +123,17 @@ def make_hidden(trace: Trace, type: Type, origin: Any, why_fixed: str) -> Tracer
 def make_view(parent: Tracer, view: View, shape: tuple[Size, ...] = ()) -> Tracer:
     """Return a view: of its memory for a known array, else of this shape, read when used."""
     known = parent.known
-    tracer = _without_value(parent._trace)
+    array = view.known(known) if known is not None and view.follows_known else None
+    type_ = Type(parent._type.dtype, shape if array is None else array.shape)
+    tracer = Tracer(parent._trace, type_)
     tracer._parent = parent
     tracer._view = view
     tracer._why_fixed = view.why_fixed
     tracer._seen = root(parent)._version
-    if known is not None and view.follows_known:
-        tracer._known = view.known(known)
-        tracer._type = Type(parent._type.dtype, tracer._known.shape)
-        tracer.contiguous = bool(tracer._known.flags.c_contiguous)
+    if array is not None:
+        tracer._known = array
+        tracer.contiguous = bool(array.flags.c_contiguous)
         return tracer
-    tracer._type = Type(parent._type.dtype, shape)
     tracer.contiguous = view.keeps_contiguous and parent.contiguous
     if parent._trace is not state.top:
         # a view of an outer array belongs to this trace, and neither can be written in it
@@ -234,7 +217,7 @@ def _refresh_chain(chain: list[Tracer], version: int) -> None:
         if view._seen == version:
             continue
         if not how.certain:
-            _refuse_uncertain(source.location())
+            _refuse_uncertain()
         if parent._known is not None and how.follows_known:
             view._value = None
         else:
@@ -243,10 +226,9 @@ def _refresh_chain(chain: list[Tracer], version: int) -> None:
         view._seen = version
 
 
-def _refuse_uncertain(at: Any) -> NoReturn:
-    raise TraceError(
+def _refuse_uncertain() -> NoReturn:
+    raise trace_error(
         "an array was assigned to that may or may not share memory with another one in use",
-        at=at,
         help="reshape of an array that is not contiguous sometimes copies; say which: .copy()",
     )
 
@@ -260,7 +242,7 @@ def refuse_write(tracer: Tracer) -> None:
             why = _why_outside(_running(state.top))
         why = why or step._why_fixed
         if step._parent is not None and step._view is not None and not step._view.certain:
-            _refuse_uncertain(source.location())
+            _refuse_uncertain()
         step = step._parent
     if why:
         raise trace_error("this array cannot be assigned to", help=why)
@@ -321,7 +303,7 @@ def weak_number(value: Value, kind: type) -> Tracer:
     """Return a tracer of a Python number, whose dtype yields to that of arrays."""
     trace = state.top
     assert trace is not None
-    tracer = Tracer(trace, value)
+    tracer = make(trace, value)
     tracer.weak = kind
     return tracer
 

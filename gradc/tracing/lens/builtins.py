@@ -104,14 +104,19 @@ def seen_sorted(values: Any, /, *, key: Any = None, reverse: bool = False) -> li
 def seen_isinstance(value: Any, kinds: Any, /) -> bool:
     """Return isinstance(value, kinds) with tracers taken for what they stand for."""
     kinds = _originals(kinds)
-    found = type(value)
-    if found is Tracer:
-        return issubclass(stands_for(value), kinds)
-    if found is Selection:
-        return issubclass(np.ndarray, kinds)
-    if found is SymbolicSize:
-        return issubclass(int, kinds)
+    traced = _traced_kind(value)
+    if traced is not None:
+        return issubclass(traced, kinds)
     return isinstance(getattr(value, "__gradc_original__", value), kinds)
+
+
+def _traced_kind(value: Any) -> Any:
+    """Return the type of what a traced value stands for, None for all others."""
+    kind = type(value)
+    return stands_for(value) if kind is Tracer else _STAND_FOR.get(kind)
+
+
+_STAND_FOR: dict[type, type] = {Selection: np.ndarray, SymbolicSize: int}
 
 
 def seen_issubclass(kind: Any, kinds: Any, /) -> bool:
@@ -128,15 +133,11 @@ class SeenType:
         """Return type(x), or a new class."""
         if len(args) != 1 or kwargs:
             return type(*args, **kwargs)
-        found = type(args[0])
-        if found is Tracer:
-            return _seen_scalar(stands_for(args[0]))
-        if found is Selection:
-            return np.ndarray
-        if found is SymbolicSize:
-            return NUMBER_TYPES[int]
+        traced = _traced_kind(args[0])
+        if traced is not None:
+            return _seen_scalar(traced)
         original = getattr(args[0], "__gradc_original__", None)
-        found = getattr(found, "__gradc_kind__", found)
+        found = getattr(type(args[0]), "__gradc_kind__", type(args[0]))
         if is_user_class(found):
             return seen_class(found)
         return _seen_scalar(found if original is None else type(original))

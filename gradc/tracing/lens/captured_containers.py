@@ -13,7 +13,7 @@ import marshal
 import sys
 import types
 from collections.abc import Callable
-from typing import Any, Generic, NoReturn, Protocol
+from typing import Any, Generic, Protocol
 
 from gradc.tracing.core import source
 from gradc.tracing.core.source import trace_error
@@ -173,15 +173,11 @@ def _seen_class(kind: Any) -> Any:
         return origin.lens.see(kind) if name == "__class__" else _read(self, origin, own, name)
 
     def put(self: Any, name: str, value: Any) -> None:
-        origin = object.__getattribute__(self, "__dict__").get(_ORIGIN)
-        if origin is not None:
-            _refuse(origin, name)
+        _refuse_outside(self, name)
         kind.__setattr__(self, name, value)
 
     def drop(self: Any, name: str) -> None:
-        origin = object.__getattribute__(self, "__dict__").get(_ORIGIN)
-        if origin is not None:
-            _refuse(origin, name)
+        _refuse_outside(self, name)
         kind.__delattr__(self, name)
 
     names: dict[str, Any] = {
@@ -245,8 +241,11 @@ def guard_member(lens: Lens, kind: type, name: str, found: Any) -> None:
     lens.guard((id(kind), name), SameObject(f"{kind.__name__}.{name}", found, fetch))
 
 
-def _refuse(origin: Origin, name: str) -> NoReturn:
-    raise trace_error(
-        f"the function assigns to {origin.name}.{name}, an attribute of an object outside of it",
-        help=f"return the new value of {name} from the function",
-    )
+def _refuse_outside(seen: Any, name: str) -> None:
+    origin = object.__getattribute__(seen, "__dict__").get(_ORIGIN)
+    if origin is not None:
+        path = f"{origin.name}.{name}"
+        raise trace_error(
+            f"the function assigns to {path}, an attribute of an object outside of it",
+            help=f"return the new value of {name} from the function",
+        )

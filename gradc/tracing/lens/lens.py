@@ -100,29 +100,10 @@ class Lens:
         if kind is types.ModuleType:
             return see_module(value, self)
         if isinstance(value, functools.partial):
-            read = functools.partial(getattr, value)
-            args = functools.partial(read, "args")
-            keywords = functools.partial(read, "keywords")
             return functools.partial(
                 self.see(value.func),
-                *[
-                    self.captured(
-                        arg,
-                        (id(value), str(i)),
-                        f"args[{i}]",
-                        functools.partial(captured_containers.entry, args, i),
-                    )
-                    for i, arg in enumerate(value.args)
-                ],
-                **{
-                    key: self.captured(
-                        arg,
-                        (id(value), key),
-                        key,
-                        functools.partial(captured_containers.entry, keywords, key),
-                    )
-                    for key, arg in value.keywords.items()
-                },
+                *[self._part(value, "args", i, f"args[{i}]") for i in range(len(value.args))],
+                **{key: self._part(value, "keywords", key, key) for key in value.keywords},
             )
         if isinstance(value, _CACHED):
             return self.see(value.__wrapped__)
@@ -189,6 +170,12 @@ class Lens:
                 return self._object(value, name)
         return self.see(value)
 
+    def _part(self, owner: Any, attribute: str, key: Any, name: str) -> Any:
+        """Return what traced code sees of an entry of an object's own tuple or dict."""
+        parts = functools.partial(getattr, owner, attribute)
+        read = functools.partial(captured_containers.entry, parts, key)
+        return self.captured(read(), (id(owner), f"{attribute}[{key!r}]"), name, read)
+
     def guard(self, identity: tuple[int, str], guard: Guard) -> None:
         """Have the function traced again when the guard no longer holds."""
         if self.trace is not None:
@@ -243,10 +230,8 @@ class Lens:
     def _object(self, value: Any, name: str) -> Any:
         found = self._copies.get(id(value))
         if found is None:
-            found = self._copies[id(value)] = (
-                value,
-                captured_containers.seen_object(value, name, self),
-            )
+            copy = captured_containers.seen_object(value, name, self)
+            found = self._copies[id(value)] = (value, copy)
         return found[1]
 
     def check_holders(self) -> None:
@@ -295,27 +280,16 @@ class Lens:
         self._copies[id(function)] = (function, copy)
         self._copies[id(copy)] = (copy, copy)
         self._fill_closure(function)
-        defaults = function.__defaults__
-        if defaults:
+        if function.__defaults__:
+            name = f"{function.__name__}.__defaults__"
             copy.__defaults__ = tuple(
-                self.captured(
-                    value,
-                    (id(function), f"default {i}"),
-                    f"{function.__name__}.__defaults__[{i}]",
-                    functools.partial(_default, function, i),
-                )
-                for i, value in enumerate(defaults)
+                self._part(function, "__defaults__", i, f"{name}[{i}]")
+                for i in range(len(function.__defaults__))
             )
-        keywords = function.__kwdefaults__
-        if keywords:
+        if function.__kwdefaults__:
             copy.__kwdefaults__ = {
-                key: self.captured(
-                    value,
-                    (id(function), f"keyword {key}"),
-                    key,
-                    functools.partial(_keyword_default, function, key),
-                )
-                for key, value in keywords.items()
+                key: self._part(function, "__kwdefaults__", key, key)
+                for key in function.__kwdefaults__
             }
         copy.__qualname__ = function.__qualname__
         copy.__module__ = function.__module__
@@ -350,13 +324,10 @@ class Lens:
     def _seen_closure(self, function: types.FunctionType) -> tuple[types.CellType, ...] | None:
         if function.__closure__ is None:
             return None
-        closure = []
-        for cell in function.__closure__:
-            found = self._cells.get(id(cell))
-            if found is None:
-                found = self._cells[id(cell)] = (cell, types.CellType())
-            closure.append(found[1])
-        return tuple(closure)
+        return tuple(
+            self._cells.setdefault(id(cell), (cell, types.CellType()))[1]
+            for cell in function.__closure__
+        )
 
     def _fill_closure(self, function: types.FunctionType) -> None:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
@@ -364,9 +335,8 @@ class Lens:
             if name == "__class__":
                 copy.cell_contents = cell.cell_contents  # what super() begins at
             elif _is_empty(copy) and not _is_empty(cell):
-                copy.cell_contents = self.captured(
-                    cell.cell_contents, (id(cell), name), name, functools.partial(_contents, cell)
-                )
+                read = functools.partial(getattr, cell, "cell_contents")
+                copy.cell_contents = self.captured(read(), (id(cell), name), name, read)
 
 
 def _is_capturable(array: Any) -> bool:
@@ -389,21 +359,6 @@ def keys_same(left: Any, right: Any) -> bool:
     if isinstance(left, dict):
         return list(left) == list(right) and all(left[key] is right[key] for key in left)
     return len(left) == len(right) and all(a is b for a, b in zip(left, right))
-
-
-def _contents(cell: types.CellType) -> Any:
-    return cell.cell_contents
-
-
-def _default(function: types.FunctionType, position: int) -> Any:
-    defaults = function.__defaults__
-    if defaults is None:
-        raise LookupError(position)
-    return defaults[position]
-
-
-def _keyword_default(function: types.FunctionType, name: str) -> Any:
-    return (function.__kwdefaults__ or {})[name]
 
 
 def _is_empty(cell: types.CellType) -> bool:

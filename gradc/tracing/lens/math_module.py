@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import types
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,48 +15,42 @@ from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import Tracer
+from gradc.tracing.lens.seen_module import SeenModule
 
 
-class MathModule(types.ModuleType):
-    """The math module with its functions seen through gradc."""
-
-    def __init__(self) -> None:
-        super().__init__("math")
-        self.__gradc_original__ = math
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(math, name)
-        return see_math(found) if callable(found) else found
-
-    def __dir__(self) -> list[str]:
-        return dir(math)
+def math_module() -> SeenModule:
+    """Return the math module with its functions seen through gradc."""
+    return SeenModule(math, lambda _, value: see_math(value) if callable(value) else value)
 
 
 def see_math(function: Any) -> Any:
     """Return a function of math that records what it computes of traced numbers."""
-    name = function.__name__
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        given = list(args)
-        if name in _OF_MANY:
-            given[:2] = [list(arg) for arg in given[:2]]
-        if not any(map(contains_unknown, (*given, *kwargs.values()))):
-            return function(*map(plain_nest, given), **kwargs)
-        running()
-        record = _recorder(name)
-        if record is None:
-            raise trace_error(
-                f"math.{name} of a traced value",
-                help=_CURES.get(name, f"write np.{name}(x) or another function of np"),
-            )
-        if name in _OF_MANY:
-            return record(*given, **kwargs)
-        return record(*map(_number, given), **kwargs)
+        return call_math(function, *args, **kwargs)
 
-    call.__name__ = call.__qualname__ = name
+    call.__name__ = call.__qualname__ = function.__name__
     call.__doc__ = function.__doc__
     call.__gradc_original__ = function  # type: ignore[attr-defined]
     return call
+
+
+def call_math(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Call a function of math, or record what it computes of traced numbers."""
+    name = function.__name__
+    given = list(args)
+    if name in _OF_MANY:
+        given[:2] = map(list, given[:2])
+    if not any(map(contains_unknown, (*given, *kwargs.values()))):
+        return function(*map(plain_nest, given), **kwargs)
+    running()
+    record = _recorder(name)
+    if record is None:
+        raise trace_error(
+            f"math.{name} of a traced value",
+            help=_CURES.get(name, f"write np.{name}(x) or another function of np"),
+        )
+    return record(*(given if name in _OF_MANY else map(_number, given)), **kwargs)
 
 
 def _number(x: Any) -> Any:

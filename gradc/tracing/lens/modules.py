@@ -14,33 +14,20 @@ from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import cast, contains_unknown, plain_nest
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Lens, running
-from gradc.tracing.core.table import TABLE
-from gradc.tracing.lens.math_module import MathModule
-from gradc.tracing.lens.scipy_module import ScipyModule, see_scipy
+from gradc.tracing.core.table import TABLE, package_of
+from gradc.tracing.lens.math_module import math_module
+from gradc.tracing.lens.scipy_module import scipy_module, see_scipy
+from gradc.tracing.lens.seen_module import SeenModule
 from gradc.tracing.registry.dispatch import not_recorded
 
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 
 
-class NumpyModule(types.ModuleType):
-    """NumPy, or a module of it, with its functions seen through gradc."""
-
-    def __init__(self, module: types.ModuleType) -> None:
-        super().__init__(module.__name__)
-        self.__gradc_original__ = module
-        self._prefix = module.__name__.partition(".")[2]
-
-    def __getattr__(self, name: str) -> Any:
-        found = see_numpy(getattr(self.__gradc_original__, name), self._named(name))
-        if not name.startswith("__"):
-            self.__dict__[name] = found
-        return found
-
-    def __dir__(self) -> list[str]:
-        return dir(self.__gradc_original__)
-
-    def _named(self, name: str) -> str:
-        return f"{self._prefix}.{name}" if self._prefix else name
+def _numpy_module(module: types.ModuleType) -> SeenModule:
+    inner = module.__name__.partition(".")[2]
+    return SeenModule(
+        module, lambda name, value: see_numpy(value, f"{inner}.{name}" if inner else name)
+    )
 
 
 class CastingType:
@@ -110,7 +97,7 @@ def see_numpy(value: Any, name: str) -> Any:
     if isinstance(value, types.ModuleType):
         if value.__name__ == "numpy.random":
             return Random("np.random")
-        return NumpyModule(value) if value.__name__.partition(".")[0] == "numpy" else value
+        return _numpy_module(value) if value.__name__.partition(".")[0] == "numpy" else value
     is_class = isinstance(value, type)
     if is_class and issubclass(value, np.generic):
         return value if value.__name__ in _ABSTRACT else casting_type(value)
@@ -139,33 +126,20 @@ def name_in_numpy(value: Any) -> str:
 
 def belongs_to_numpy(value: Any) -> bool:
     """Whether a function, ufunc or type was defined by NumPy."""
-    if isinstance(value, np.ufunc):
-        return True
-    module = getattr(value, "__module__", None)
-    return isinstance(module, str) and module.partition(".")[0] == "numpy"
+    return isinstance(value, np.ufunc) or package_of(value) == "numpy"
 
 
-class UserModule(types.ModuleType):
-    """A module of the user's: what is read from it is seen through the lens."""
-
-    def __init__(self, module: types.ModuleType, lens: Lens) -> None:
-        super().__init__(module.__name__)
-        self.__gradc_original__ = module
-        self._lens = lens
-
-    def __getattr__(self, name: str) -> Any:
-        module = self.__gradc_original__
-        value = getattr(module, name)
+def _user_module(module: types.ModuleType, lens: Lens) -> SeenModule:
+    def see(name: str, value: Any) -> Any:
         if name.startswith("__"):
             return value
         path = f"{module.__name__}.{name}"
         if name in module.__dict__:
-            found = self._lens.see_named(value, module.__dict__, name, path)
-        else:  # the module has a __getattr__
-            read = functools.partial(getattr, module, name)
-            found = self._lens.captured(value, (id(module), name), path, read)
-        self.__dict__[name] = found
-        return found
+            return lens.see_named(value, module.__dict__, name, path)
+        read = functools.partial(getattr, module, name)  # the module has a __getattr__
+        return lens.captured(value, (id(module), name), path, read)
+
+    return SeenModule(module, see)
 
 
 def see_module(module: types.ModuleType, lens: Lens) -> Any:
@@ -175,14 +149,14 @@ def see_module(module: types.ModuleType, lens: Lens) -> Any:
     if package == "numpy":
         return see_numpy(module, name)
     if package == "scipy":
-        return ScipyModule(module)
+        return scipy_module(module)
     if module is math:
-        return MathModule()
+        return math_module()
     if module is random:
         return Random("random")
     file = getattr(module, "__file__", None)
     if file and not source.is_library(file):
-        return UserModule(module, lens)
+        return _user_module(module, lens)
     return module
 
 

@@ -10,30 +10,21 @@ from typing import Any
 import numpy as np
 
 from gradc import on_need
+from gradc.tracing.core.table import package_of
+from gradc.tracing.lens.seen_module import SeenModule
 from gradc.tracing.registry.dispatch import Mapped
 from gradc.tracing.registry.scipy_function import FUNCTIONS, MAKERS, OBJECTS, names_in
 
 
-class ScipyModule(types.ModuleType):
-    """SciPy, or a module of it, with its functions seen through gradc."""
+def scipy_module(module: types.ModuleType) -> SeenModule:
+    """Return SciPy, or a module of it, with its functions seen through gradc."""
 
-    def __init__(self, module: types.ModuleType) -> None:
-        super().__init__(module.__name__)
-        self.__gradc_original__ = module
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self.__gradc_original__, name)
+    def see(name: str, value: Any) -> Any:
         if isinstance(value, types.ModuleType):
-            belongs = value.__name__.partition(".")[0] == "scipy"
-            found: Any = ScipyModule(value) if belongs else value
-        else:
-            found = see_scipy(value, f"{self.__name__}.{name}")
-        if not name.startswith("__"):
-            self.__dict__[name] = found
-        return found
+            return scipy_module(value) if value.__name__.partition(".")[0] == "scipy" else value
+        return see_scipy(value, f"{module.__name__}.{name}")
 
-    def __dir__(self) -> list[str]:
-        return dir(self.__gradc_original__)
+    return SeenModule(module, see)
 
 
 def belongs_to_scipy(value: Any) -> bool:
@@ -42,8 +33,7 @@ def belongs_to_scipy(value: Any) -> bool:
         return False
     if isinstance(value, np.ufunc):
         return id(value) in _seen()
-    module = getattr(value, "__module__", None)
-    return isinstance(module, str) and module.partition(".")[0] == "scipy"
+    return package_of(value) == "scipy"
 
 
 def see_scipy(value: Any, name: str = "") -> Any:

@@ -130,10 +130,8 @@ def _member(kind: Any, name: str, value: Any) -> Any:
     found = type(value)
     if found is types.FunctionType:
         return None if name in _UNSEEN else _method(kind, name, value, value)
-    if found is staticmethod and type(value.__func__) is types.FunctionType:
-        return staticmethod(_method(kind, name, value, value.__func__))
-    if found is classmethod and type(value.__func__) is types.FunctionType:
-        return classmethod(_method(kind, name, value, value.__func__))
+    if found in (staticmethod, classmethod) and type(value.__func__) is types.FunctionType:
+        return found(_method(kind, name, value, value.__func__))
     if found is property:
         fget, fset, fdel = (
             part and _method(kind, name, value, part)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -187,10 +189,7 @@ _NOTABLE_REPETITION = 1000
 
 
 def _unrolled(function: Function) -> list[str]:
-    counts: dict[Location, int] = {}
-    for places in function.locations.values():
-        for place in places:
-            counts[place] = counts.get(place, 0) + 1
+    counts = Counter(place for places in function.locations.values() for place in places)
     return [
         f"{place}: {count} operations come from this line: a Python loop was unrolled; "
         "gradc.fori_loop and gradc.scan record its body once"
@@ -212,13 +211,14 @@ def _distinct(names: Sequence[str], taken: Sequence[str]) -> list[str]:
 
 
 def _parameter(trace: Trace, leaf: Type | PythonNumber) -> Tracer:
-    if isinstance(leaf, PythonNumber):
-        tracer = make(trace, trace.param(leaf.type))
-        tracer.weak = leaf.kind
-        if leaf.wide and tracer._value is not None:
-            trace.root.wide_integers.add(tracer._value)
-        return tracer
-    return make(trace, trace.param(leaf))
+    if isinstance(leaf, Type):
+        return make(trace, trace.param(leaf))
+    value = trace.param(leaf.type)
+    tracer = make(trace, value)
+    tracer.weak = leaf.kind
+    if leaf.wide:
+        trace.root.wide_integers.add(value)
+    return tracer
 
 
 def _results(result: Any, name: str) -> tuple[list[Value], Structure]:
@@ -298,7 +298,7 @@ def subtrace(
                 operands.append(None)
                 given.append(_parameter(inner, leaf))
                 continue
-            with _Outside(outer):
+            with _outside(outer):
                 tracer = as_tracer(make(outer, leaf) if isinstance(leaf, Value) else leaf)
                 value = read(tracer)
             operands.append(value)
@@ -325,20 +325,15 @@ def _weak_of(leaf: Any) -> type | None:
     return type(leaf) if type(leaf) in (int, float, bool) else None
 
 
-class _Outside:
-    """Builds in the outer trace for a moment, while an inner one is open."""
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-
-    def __enter__(self) -> None:
-        self._before = state.top
-        state.top = self._trace
-        self._trace.builder.__enter__()
-
-    def __exit__(self, *exception: object) -> None:
-        self._trace.builder.__exit__(*exception)
-        state.top = self._before
+@contextmanager
+def _outside(trace: Trace) -> Iterator[None]:
+    """Build in the outer trace for a moment, while an inner one is open."""
+    before, state.top = state.top, trace
+    try:
+        with trace.builder:
+            yield
+    finally:
+        state.top = before
 
 
 def inline(function: Function, operands: Sequence[Tracer | Value]) -> tuple[Tracer, ...]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import wraps
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -176,13 +176,14 @@ class Survey:
     def _results(self, node: Node, operands: list[Array]) -> Sequence[Array]:
         if node.op.name == "param":
             return [self._parameter(node.results[0])]
-        symbols = {name: self.number(name) for name in self._symbols()}
+        assert state.top is not None
+        symbols = {
+            name: self.number(name)
+            for param in state.top.root.params
+            for name in param.type.symbols
+        }
         with np.errstate(all="ignore"):
             return evaluate(node, operands, symbols)
-
-    def _symbols(self) -> list[str]:
-        assert state.top is not None
-        return [name for param in state.top.root.params for name in param.type.symbols]
 
     def _parameter(self, value: Value) -> Array:
         trace: Trace | None = state.top
@@ -228,59 +229,66 @@ def surveying(survey: Survey) -> Iterator[None]:
 
     Other threads that trace at the same time go through the replacements, which do nothing there.
     """
-    with _lock:
-        before = [(owner, name, vars(owner)[name]) for owner, name, _ in _PLACES]
-        try:
-            for (owner, name, replace), (_, _, own) in zip(_PLACES, before):
-                setattr(owner, name, replace(own, name))
-            _running.survey = survey
-            yield
-        finally:
-            _running.survey = None
-            for owner, name, own in before:
-                setattr(owner, name, own)
+    with _lock, ExitStack() as undone:
+        for owner, name, imitate in _PLACES:
+            own = vars(owner)[name]
+            undone.callback(setattr, owner, name, own)
+            setattr(owner, name, _replaced(own, imitate))
+        undone.callback(setattr, _running, "survey", None)
+        _running.survey = survey
+        yield
 
 
-def _member(own: Any, name: str) -> Any:
-    """Replace a method or a property of the tracer, or of what a mask selects."""
+# (survey, the arguments, and the samples for those given by position and by name) -> the result
+Imitation: TypeAlias = Callable[[Survey, tuple[Any, ...], list[Any], dict[str, Any]], Any]
+
+
+def _replaced(own: Any, imitate: Imitation) -> Any:
+    """Return a function, method or property that is tried, and imitated where it cannot be."""
     if isinstance(own, property):
-        assert own.fget is not None
-        return property(_member(own.fget, name))
+        return property(_replaced(own.fget, imitate))
 
     @wraps(own)
-    def member(self: Tracer | Selection, *args: Any, **kwargs: Any) -> Any:
+    def run(*args: Any, **kwargs: Any) -> Any:
         survey = _running.survey
-        if survey is None:
-            return own(self, *args, **kwargs)
+        if survey is None or state.top is None:
+            return own(*args, **kwargs)
         return survey.attempt(
-            lambda: own(self, *args, **kwargs), lambda: _imitated(survey, self, name, args, kwargs)
+            lambda: own(*args, **kwargs),
+            lambda: imitate(survey, args, survey.plain(list(args)), survey.plain(kwargs)),
         )
 
-    return member
+    return run
 
 
-def _imitated(survey: Survey, self: Tracer | Selection, name: str, args: Any, kwargs: Any) -> Any:
-    array = survey.plain(self)
-    if name == "__getattr__":
-        return _attribute(survey, self, *args)
-    if name in ("__array_function__", "__array_ufunc__"):
+def _member(name: str) -> Imitation:
+    """Imitate a method or a property of the tracer, or of what a mask selects."""
+
+    def imitate(survey: Survey, args: Any, samples: list[Any], named: dict[str, Any]) -> Any:
+        array, *given = samples
+        if name == "__getattr__":
+            return _attribute(survey, args[0], array, *given)
         if name == "__array_function__":
-            function, _, given, kwargs = args
-        else:
-            function, given = getattr(args[0], args[1]), args[2:]
-        result = function(*survey.plain(given), **survey.plain(kwargs))
-        return survey.stand_in(result, getattr(function, "__name__", "a function"))
-    member = getattr(type(array), name)
-    if not callable(member):
-        return survey.stand_in(getattr(array, name), f"x.{name}")
-    result = member(array, *survey.plain(args), **survey.plain(kwargs))
-    if name == "__setitem__":
-        return _assign(survey, self, array)
-    if result is NotImplemented:
-        raise TypeError(f"{name} of {type(array).__name__} and {args}")
-    if name in _NUMBERS:
-        return survey.answer(result)
-    return survey.stand_in(result, f"x.{name}")
+            function, _, given, named = given
+            return _named_after(function, survey, function(*given, **named))
+        if name == "__array_ufunc__":
+            function = getattr(*given[:2])
+            return _named_after(function, survey, function(*given[2:], **named))
+        found = getattr(array, name)
+        if not callable(found):
+            return survey.stand_in(found, f"x.{name}")
+        result = found(*given, **named)
+        if name == "__setitem__":
+            return _assign(survey, args[0], array)
+        if result is NotImplemented:
+            raise TypeError(f"{name} of {type(array).__name__} and {args[1:]}")
+        return survey.answer(result) if name in _NUMBERS else survey.stand_in(result, f"x.{name}")
+
+    return imitate
+
+
+def _named_after(function: Any, survey: Survey, result: Any) -> Any:
+    return survey.stand_in(result, getattr(function, "__name__", "a function"))
 
 
 def _assign(survey: Survey, target: Tracer | Selection, array: Array) -> None:
@@ -293,8 +301,7 @@ def _assign(survey: Survey, target: Tracer | Selection, array: Array) -> None:
         survey.note(error)
 
 
-def _attribute(survey: Survey, self: Tracer | Selection, name: str) -> Any:
-    array = survey.plain(self)
+def _attribute(survey: Survey, self: Tracer | Selection, array: Any, name: str) -> Any:
     found = getattr(array, name)
     if not callable(found):
         return survey.stand_in(found, f"x.{name}")
@@ -308,85 +315,33 @@ def _attribute(survey: Survey, self: Tracer | Selection, name: str) -> Any:
     return method
 
 
-def _function(own: Any, name: str) -> Any:
-    """Replace the call of a function of NumPy or SciPy."""
-
-    @wraps(own)
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        survey = _running.survey
-        if survey is None or state.top is None:
-            return own(self, *args, **kwargs)
-
-        def imitate() -> Any:
-            result = self.__gradc_original__(*survey.plain(args), **survey.plain(kwargs))
-            return survey.stand_in(result, getattr(self, "title", self.__name__))
-
-        return survey.attempt(lambda: own(self, *args, **kwargs), imitate)
-
-    return call
+def _function(survey: Survey, args: Any, samples: list[Any], named: dict[str, Any]) -> Any:
+    """Call the function of NumPy or SciPy that something stands for."""
+    seen, (function, *given) = args[0], samples
+    result = function(*given, **named)
+    return survey.stand_in(result, getattr(seen, "title", seen.__name__))
 
 
-def _random(own: Any, name: str) -> Any:
-    """Replace the call of a source of randomness."""
-
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        survey = _running.survey
-        if survey is None:
-            return own(self, *args, **kwargs)
-
-        def imitate() -> Any:
-            function = getattr(np.random.default_rng(0), self._name.rpartition(".")[2], None)
-            function = function or getattr(np.random, self._name.rpartition(".")[2])
-            return survey.stand_in(function(*survey.plain(args), **survey.plain(kwargs)), "noise")
-
-        return survey.attempt(lambda: own(self, *args, **kwargs), imitate)
-
-    return call
+def _random(survey: Survey, args: Any, samples: list[Any], named: dict[str, Any]) -> Any:
+    """Draw from a source of randomness."""
+    name = args[0]._name.rpartition(".")[2]
+    function = getattr(np.random.default_rng(0), name, None) or getattr(np.random, name)
+    return survey.stand_in(function(*samples[1:], **named), "noise")
 
 
-def _math(own: Any, name: str) -> Any:
-    """Replace how functions of ``math`` are seen."""
-
-    def see(function: Any) -> Any:
-        seen = own(function)
-
-        @wraps(seen)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            survey = _running.survey
-            if survey is None:
-                return seen(*args, **kwargs)
-            return survey.attempt(
-                lambda: seen(*args, **kwargs),
-                lambda: survey.answer(function(*survey.plain(args), **survey.plain(kwargs))),
-            )
-
-        return call
-
-    return see
+def _math(survey: Survey, args: Any, samples: list[Any], named: dict[str, Any]) -> Any:
+    """Call the function of ``math`` that something stands for."""
+    return survey.answer(samples[0](*samples[1:], **named))
 
 
-def _stores(own: Any, name: str) -> Any:
-    """Replace the check that a function assigns to no name outside of it."""
-
-    def check(function: Any) -> None:
-        survey = _running.survey
-        if survey is None:
-            own(function)
-        else:
-            survey.attempt(lambda: own(function), lambda: None)
-
-    return check
-
-
-# What is replaced: its owner, its name, and how.
-_PLACES: list[tuple[Any, str, Callable[[Any, str], Any]]] = [
-    *((Tracer, name, _member) for name, member in MEMBERS.items() if callable(member)),
-    *((Tracer, name, _member) for name in ("T", "mT", "flat")),
-    *((Selection, name, _member) for name in selected.MEMBERS),
+# What is replaced: its owner, its name, and how it is imitated.
+_PLACES: list[tuple[Any, str, Imitation]] = [
+    *((Tracer, name, _member(name)) for name, member in MEMBERS.items() if callable(member)),
+    *((Tracer, name, _member(name)) for name in ("T", "mT", "flat")),
+    *((Selection, name, _member(name)) for name in selected.MEMBERS),
     (Mapped, "__call__", _function),
     (modules.CastingType, "__call__", _function),
     (modules.Random, "__call__", _random),
-    (math_module, "see_math", _math),
-    (lens, "see_math", _math),
-    (lens, "refuse_stores", _stores),
+    (math_module, "call_math", _math),
+    (lens, "refuse_stores", lambda *_: None),
 ]

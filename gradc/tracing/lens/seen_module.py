@@ -1,0 +1,25 @@
+"""A module as traced code sees it: what is read from it is seen, once for each name."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+
+class SeenModule(types.ModuleType):
+    """Stands for a module; ``see`` takes the name of an entry and the entry."""
+
+    def __init__(self, module: types.ModuleType, see: Callable[[str, Any], Any]) -> None:
+        super().__init__(module.__name__)
+        self.__gradc_original__ = module
+        self.__gradc_see__ = see
+
+    def __getattr__(self, name: str) -> Any:
+        found = self.__gradc_see__(name, getattr(self.__gradc_original__, name))
+        if not name.startswith("__"):
+            self.__dict__[name] = found
+        return found
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__gradc_original__)
