@@ -11,6 +11,7 @@ from gradc.scipy.stats.distributions import Family
 from gradc.special.recording import numpy, where
 from gradc.tracing.core.table import AnyFunction
 
+LOG_TWO = math.log(2)
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -37,7 +38,7 @@ def _student(y: Any, df: Any) -> Any:
 
 def _chi_square(y: Any, df: Any) -> Any:
     half = 0.5 * df
-    return special.xlogy(half - 1.0, y) - 0.5 * y - special.gammaln(half) - half * math.log(2)
+    return special.xlogy(half - 1.0, y) - 0.5 * y - special.gammaln(half) - half * LOG_TWO
 
 
 def _gamma(y: Any, a: Any) -> Any:
@@ -189,7 +190,7 @@ CONTINUOUS: dict[str, Family] = {
         upper_quantile=lambda q, df: 2.0 * special.gammainccinv(0.5 * df, q),
         mean=lambda df: df,
         variance=lambda df: 2.0 * df,
-        entropy=lambda df: _gamma_entropy(0.5 * df) + math.log(2),
+        entropy=lambda df: _gamma_entropy(0.5 * df) + LOG_TWO,
     ),
     "gamma": _of_positive(
         _gamma,
@@ -251,16 +252,16 @@ CONTINUOUS: dict[str, Family] = {
         entropy=lambda: 0.0,
     ),
     "laplace": Family(
-        lambda y: -numpy("abs", y) - math.log(2),
+        lambda y: -numpy("abs", y) - LOG_TWO,
         distribution=lambda y: where(y > 0, 1.0 - 0.5 * exp(-y), 0.5 * exp(y)),
         survival=lambda y: where(y > 0, 0.5 * exp(-y), 1.0 - 0.5 * exp(y)),
-        log_distribution=lambda y: where(y > 0, log1p(-0.5 * exp(-y)), y - math.log(2)),
-        log_survival=lambda y: where(y > 0, -y - math.log(2), log1p(-0.5 * exp(y))),
+        log_distribution=lambda y: where(y > 0, log1p(-0.5 * exp(-y)), y - LOG_TWO),
+        log_survival=lambda y: where(y > 0, -y - LOG_TWO, log1p(-0.5 * exp(y))),
         quantile=_laplace_quantile,
         upper_quantile=lambda q: -_laplace_quantile(q),
         mean=lambda: 0.0,
         variance=lambda: 2.0,
-        entropy=lambda: math.log(2) + 1.0,
+        entropy=lambda: LOG_TWO + 1.0,
     ),
     "logistic": _symmetric(
         _logistic,
@@ -290,7 +291,7 @@ CONTINUOUS: dict[str, Family] = {
         entropy=lambda s: 0.5 * math.log(2 * math.pi * math.e) + log(s),
     ),
     "halfnorm": Family(
-        lambda y: _normal(y) + math.log(2),
+        lambda y: _normal(y) + LOG_TWO,
         low=0.0,
         distribution=lambda y: special.erf(math.sqrt(0.5) * y),
         survival=lambda y: special.erfc(math.sqrt(0.5) * y),
@@ -333,7 +334,7 @@ CONTINUOUS: dict[str, Family] = {
         low=0.0,
     ),
     "maxwell": Family(
-        lambda y: 2.0 * log(y) + _normal(y) + math.log(2),
+        lambda y: 2.0 * log(y) + _normal(y) + LOG_TWO,
         low=0.0,
         distribution=lambda y: special.gammainc(1.5, 0.5 * y * y),
         survival=lambda y: special.gammaincc(1.5, 0.5 * y * y),
@@ -363,7 +364,7 @@ CONTINUOUS: dict[str, Family] = {
         log_survival=lambda y, a, b: _log_mass(y, b) - _log_mass(a, b),
     ),
     "skewnorm": Family(
-        lambda y, a: math.log(2) + _normal(y) + special.log_ndtr(a * y),
+        lambda y, a: LOG_TWO + _normal(y) + special.log_ndtr(a * y),
         ("a",),
     ),
     "vonmises": Family(_von_mises, ("kappa",), valid=lambda kappa: kappa >= 0),
