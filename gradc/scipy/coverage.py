@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from types import ModuleType
 
@@ -23,28 +23,24 @@ def _public(module: ModuleType) -> list[str]:
 
 def special() -> Iterator[Row]:
     """Yield a row for each public function of scipy.special."""
-    for name, is_recorded in _functions("scipy.special"):
-        if is_recorded:
-            state = VALUE if name in _FOR_VALUES else BOTH
-            yield Row((name,), state, f"`{ours(name)}`")
-        else:
-            yield Row((name,), REFUSED, cure(f"scipy.special.{name}").why)
+
+    def recorded(name: str) -> Row:
+        return Row((name,), VALUE if name in _FOR_VALUES else BOTH, f"`{ours(name)}`")
+
+    return _functions("scipy.special", recorded)
 
 
 def linalg() -> Iterator[Row]:
     """Yield a row for each public function of scipy.linalg."""
-    for name, is_recorded in _functions("scipy.linalg"):
-        if is_recorded:
-            yield Row((name,), BOTH, "")
-        else:
-            yield Row((name,), REFUSED, cure(f"scipy.linalg.{name}").why)
+    return _functions("scipy.linalg", lambda name: Row((name,), BOTH, ""))
 
 
-def _functions(module: str) -> Iterator[tuple[str, bool]]:
-    """Yield the public functions of a module, and whether they are recorded."""
+def _functions(module: str, recorded: Callable[[str], Row]) -> Iterator[Row]:
+    """Yield a row for each public function of a module."""
     on_need.load(module)
     for name in _public(import_module(module)):
-        yield name, f"{module}.{name}" in FUNCTIONS
+        full = f"{module}.{name}"
+        yield recorded(name) if full in FUNCTIONS else Row((name,), REFUSED, cure(full).why)
 
 
 def stats() -> Iterator[Row]:

@@ -29,7 +29,7 @@ RENAMED = {
 }
 # what SciPy has not, or elsewhere
 OURS = {"log1mexp", "log1p_quotient", "log_sigmoid", "logaddexp", "sigmoid"}
-OF_NUMPY = ("cbrt", "exp2", "expm1", "log1p")
+OF_NUMPY = {name: name for name in ("cbrt", "exp2", "expm1", "log1p")} | {"round": "rint"}
 
 
 def logsumexp(
@@ -78,8 +78,8 @@ def _derivative_of_bessel(own: AnyFunction) -> AnyFunction:
 
 def _own(name: str) -> AnyFunction:
     """Return our function for one of SciPy's ufuncs."""
-    if name in OF_NUMPY or name == "round":
-        return functools.partial(numpy, "rint" if name == "round" else name)
+    if name in OF_NUMPY:
+        return functools.partial(numpy, OF_NUMPY[name])
     return loggamma if name == "loggamma" else getattr(special, RENAMED.get(name, name))
 
 
@@ -104,12 +104,12 @@ def _ufunc(name: str, own: AnyFunction) -> AnyFunction:
 
 def ours(name: str) -> str:
     """Return the full name of what a function of scipy.special is recorded as."""
-    if name in (*OF_NUMPY, "sinc", "round"):
-        return f"np.{'rint' if name == 'round' else name}"
+    if name in (*OF_NUMPY, "sinc"):
+        return f"np.{OF_NUMPY.get(name, name)}"
     return f"gradc.special.{RENAMED.get(name, 'gammaln' if name == 'loggamma' else name)}"
 
 
-for _name in (*special.__all__, *RENAMED, *OF_NUMPY, "round", "loggamma"):
+for _name in (*special.__all__, *RENAMED, *OF_NUMPY, "loggamma"):
     if _name not in OURS:
         scipy_function(f"special.{_name}")(_ufunc(_name, _own(_name)))
 # what SciPy has no ufunc for, with its signatures

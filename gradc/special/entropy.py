@@ -10,22 +10,24 @@ from gradc.special.recording import floats, numpy, quietly, where
 
 
 @quietly
+def _times_logarithm(x: Any, logarithm: str, y: Any, least: int) -> Any:
+    """Return the product, 0 where x is 0 and y, up to least or inf, has no finite logarithm."""
+    x, y = floats(x), floats(y)
+    infinite = (y <= least) | (y == math.inf)
+    return where((x == 0) & infinite, 0.0, x * numpy(logarithm, y))
+
+
 def xlogy(x: Any, y: Any) -> Any:
     """Return ``x * log(y)``, 0 where x is 0 and y is not nan.
 
     Where x is 0 and log(y) is not finite the result is a constant: both derivatives are 0.
     """
-    x, y = floats(x), floats(y)
-    infinite = (y <= 0) | (y == math.inf)
-    return where((x == 0) & infinite, 0.0, x * numpy("log", y))
+    return _times_logarithm(x, "log", y, 0)
 
 
-@quietly
 def xlog1py(x: Any, y: Any) -> Any:
     """Return ``x * log(1 + y)``, 0 where x is 0 and y is not nan; derivatives as of xlogy."""
-    x, y = floats(x), floats(y)
-    infinite = (y <= -1) | (y == math.inf)
-    return where((x == 0) & infinite, 0.0, x * numpy("log1p", y))
+    return _times_logarithm(x, "log1p", y, -1)
 
 
 def entr(x: Any) -> Any:

@@ -100,8 +100,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
     n, k = floats(N), floats(k)
     if repetition:
         n = n + k - 1.0
-    possible = ((k <= n) & (n >= 0)) & (k >= 0)
-    return where(possible, binom(n, k), 0.0)
+    return where(_can_take(n, k), binom(n, k), 0.0)
 
 
 @quietly
@@ -109,8 +108,11 @@ def perm(N: Any, k: Any, exact: bool = False) -> Any:
     """Return in how many ways k of N things are put in a row; 0 for k > N or a negative one."""
     _refuse_exact("perm", exact)
     n, k = floats(N), floats(k)
-    possible = ((k <= n) & (n >= 0)) & (k >= 0)
-    return where(possible, poch(n - k + 1.0, k), 0.0)
+    return where(_can_take(n, k), poch(n - k + 1.0, k), 0.0)
+
+
+def _can_take(n: Any, k: Any) -> Any:
+    return ((k <= n) & (n >= 0)) & (k >= 0)
 
 
 @quietly

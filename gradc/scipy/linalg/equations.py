@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
-from gradc.scipy.linalg.special_matrices import toeplitz
+from gradc.scipy.linalg.special_matrices import places_in, toeplitz
 from gradc.tracing.building.by_name import array, number, numpy, refuse
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.numpy.linalg.solving import inverse, with_columns
@@ -65,10 +66,7 @@ def solve(
 ) -> Any:
     """Record ``scipy.linalg.solve``: nan where the matrix is singular, or not what is assumed."""
     stacks = Stacks("scipy.linalg.solve", a, b, double=False)
-    matrix, right = stacks.values
-    return stacks.result(
-        with_columns(stacks, matrix, right, lambda m, r: _solved(m, r, assume_a, lower, transposed))
-    )
+    return with_columns(stacks, lambda m, r: _solved(m, r, assume_a, lower, transposed))
 
 
 def inverse_of(x: Value, assume: Any, lower: bool) -> Value:
@@ -93,15 +91,10 @@ def solve_triangular(
 ) -> Any:
     """Record ``scipy.linalg.solve_triangular``: not finite where a diagonal element is zero."""
     stacks = Stacks("scipy.linalg.solve_triangular", a, b, double=False)
-    matrix, right = stacks.values
-
-    def solved(matrix: Value, right: Value) -> Value:
-        flipped = trans not in (0, "N")
-        return build.triangular_solve(
-            matrix, right, lower=lower, transposed=flipped, unit=unit_diagonal
-        )
-
-    return stacks.result(with_columns(stacks, matrix, right, solved))
+    solved = functools.partial(
+        build.triangular_solve, lower=lower, transposed=trans not in (0, "N"), unit=unit_diagonal
+    )
+    return with_columns(stacks, solved)
 
 
 @scipy_function("linalg.cho_solve")
@@ -111,10 +104,7 @@ def cho_solve(
     """Record ``scipy.linalg.cho_solve``: of what ``cho_factor`` gives."""
     factor, lower = c_and_lower
     stacks = Stacks("scipy.linalg.cho_solve", factor, b, double=False)
-    matrix, right = stacks.values
-    return stacks.result(
-        with_columns(stacks, matrix, right, lambda c, r: by_cholesky(c, r, bool(lower)))
-    )
+    return with_columns(stacks, lambda c, r: by_cholesky(c, r, bool(lower)))
 
 
 # -- banded ----------------------------------------------------------------------------------------
@@ -122,8 +112,7 @@ def cho_solve(
 
 def _from_bands(bands: Any, below: int, above: int) -> Any:
     """Return the matrix whose element (i, j) is ``bands[above + i - j, j]``, zero beside them."""
-    size = bands.shape[1]
-    row, column = numpy.arange(size)[:, None], numpy.arange(size)[None, :]
+    row, column = places_in(bands.shape[1], bands.shape[1])
     place = above + row - column
     inside = (place >= 0) & (place <= below + above)
     return numpy.where(inside, bands[numpy.clip(place, 0, below + above), column], 0.0)

@@ -117,17 +117,12 @@ def lu_solve(
     """Record ``scipy.linalg.lu_solve``: of what ``lu_factor`` gives."""
     given, pivots = lu_and_piv
     stacks = _given("lu_solve", given, b)
-    factors, right = stacks.values
     order = order_of(pivots)
-    return stacks.result(
-        with_columns(
-            stacks,
-            factors,
-            right,
-            lambda f, r: solution_with_order(
-                f, build.broadcast_to(order, f.type.shape[:-1]), r, from_transposed=bool(trans)
-            ),
-        )
+    return with_columns(
+        stacks,
+        lambda f, r: solution_with_order(
+            f, build.broadcast_to(order, f.type.shape[:-1]), r, from_transposed=bool(trans)
+        ),
     )
 
 

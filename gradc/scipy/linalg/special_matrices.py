@@ -19,9 +19,9 @@ def _vector(name: str, x: Any) -> Any:
     return found
 
 
-def _arranged(values: Any, rows: Any, columns: Any, place: Any) -> Any:
-    down, across = numpy.arange(rows)[:, None], numpy.arange(columns)[None, :]
-    return values[place(down, across)]
+def places_in(rows: Any, columns: Any) -> tuple[Any, Any]:
+    """Return the row and the column of each element of a matrix, to be broadcast."""
+    return numpy.arange(rows)[:, None], numpy.arange(columns)[None, :]
 
 
 @scipy_function("linalg.toeplitz")
@@ -29,9 +29,9 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     """Record ``scipy.linalg.toeplitz``: constant diagonals, by the first column and row."""
     column = _vector("toeplitz", c)
     row = column if r is None else _vector("toeplitz", r)
-    values = shaping.concatenate([column[::-1], row[1:]], 0)
-    last = column.shape[0] - 1
-    return _arranged(values, column.shape[0], row.shape[0], lambda i, j: last - i + j)
+    values: Any = shaping.concatenate([column[::-1], row[1:]], 0)
+    i, j = places_in(column.shape[0], row.shape[0])
+    return values[column.shape[0] - 1 - i + j]
 
 
 @scipy_function("linalg.hankel")
@@ -39,8 +39,9 @@ def hankel(c: Any, r: Any = None) -> Any:
     """Record ``scipy.linalg.hankel``: constant antidiagonals, by the first column and last row."""
     column = _vector("hankel", c)
     row = numpy.zeros_like(column) if r is None else _vector("hankel", r)
-    values = shaping.concatenate([column, row[1:]], 0)
-    return _arranged(values, column.shape[0], row.shape[0], lambda i, j: i + j)
+    values: Any = shaping.concatenate([column, row[1:]], 0)
+    i, j = places_in(column.shape[0], row.shape[0])
+    return values[i + j]
 
 
 @scipy_function("linalg.circulant")
@@ -48,7 +49,8 @@ def circulant(c: Any) -> Any:
     """Record ``scipy.linalg.circulant``: each column is the one before, moved down by one."""
     column = _vector("circulant", c)
     size = column.shape[0]
-    return _arranged(column, size, size, lambda i, j: (i - j) % size)
+    i, j = places_in(size, size)
+    return column[(i - j) % size]
 
 
 @scipy_function("linalg.companion")

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 from gradc import special
 from gradc.scipy.stats.distributions import Family
 from gradc.special.recording import numpy, where
+from gradc.tracing.core.table import AnyFunction
 
+LOG_TWO = math.log(2)
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
-def exp(x: Any) -> Any:
-    """Return ``np.exp`` of traced numbers or plain ones."""
-    return numpy("exp", x)
-
-
-def log(x: Any) -> Any:
-    """Return ``np.log``."""
-    return numpy("log", x)
-
-
-def log1p(x: Any) -> Any:
-    """Return ``np.log1p``."""
-    return numpy("log1p", x)
-
-
-def expm1(x: Any) -> Any:
-    """Return ``np.expm1``."""
-    return numpy("expm1", x)
+exp, log, log1p, expm1 = (
+    functools.partial(numpy, name) for name in ("exp", "log", "log1p", "expm1")
+)
 
 
 def _positive(*shapes: Any) -> Any:
@@ -50,7 +38,7 @@ def _student(y: Any, df: Any) -> Any:
 
 def _chi_square(y: Any, df: Any) -> Any:
     half = 0.5 * df
-    return special.xlogy(half - 1.0, y) - 0.5 * y - special.gammaln(half) - half * math.log(2)
+    return special.xlogy(half - 1.0, y) - 0.5 * y - special.gammaln(half) - half * LOG_TWO
 
 
 def _gamma(y: Any, a: Any) -> Any:
@@ -127,46 +115,86 @@ def _log_normal_variance(s: Any) -> Any:
     return expm1(s * s) * exp(s * s)
 
 
+def _mirrored(family: Family) -> Family:
+    """Return the distribution of -y for the one of y."""
+
+    def at_minus(formula: AnyFunction | None) -> AnyFunction | None:
+        return formula and (lambda y, *shapes: formula(-y, *shapes))
+
+    def minus(formula: AnyFunction | None) -> AnyFunction | None:
+        return formula and (lambda q, *shapes: -formula(q, *shapes))
+
+    return family._replace(
+        log_density=lambda y, *shapes: family.log_density(-y, *shapes),
+        distribution=at_minus(family.survival),
+        survival=at_minus(family.distribution),
+        log_distribution=at_minus(family.log_survival),
+        log_survival=at_minus(family.log_distribution),
+        quantile=minus(family.upper_quantile),
+        upper_quantile=minus(family.quantile),
+    )
+
+
+def _symmetric(log_density: AnyFunction, shapes: tuple[str, ...] = (), **formulas: Any) -> Family:
+    """Return a distribution that is its own mirror image."""
+    family = Family(log_density, shapes, **formulas)
+    mirror = _mirrored(family)
+    return family._replace(
+        survival=mirror.survival,
+        log_survival=mirror.log_survival,
+        upper_quantile=mirror.upper_quantile,
+    )
+
+
+def _by_hazard(
+    log_density: AnyFunction, hazard: AnyFunction, inverse: AnyFunction, **facts: Any
+) -> Family:
+    """Return a distribution by its cumulative hazard, minus the logarithm of its survival."""
+    return Family(
+        log_density,
+        distribution=lambda y, *shapes: -expm1(-hazard(y, *shapes)),
+        survival=lambda y, *shapes: exp(-hazard(y, *shapes)),
+        log_survival=lambda y, *shapes: -hazard(y, *shapes),
+        quantile=lambda q, *shapes: inverse(-log1p(-q), *shapes),
+        upper_quantile=lambda q, *shapes: inverse(-log(q), *shapes),
+        **facts,
+    )
+
+
+# Of positive numbers, with parameters that are positive.
+_of_positive = functools.partial(Family, low=0.0, valid=_positive)
+_LEAST_EXTREME = _by_hazard(lambda y: y - exp(y), hazard=exp, inverse=log)
 CONTINUOUS: dict[str, Family] = {
-    "norm": Family(
+    "norm": _symmetric(
         _normal,
         distribution=special.ndtr,
-        survival=lambda y: special.ndtr(-y),
         log_distribution=special.log_ndtr,
-        log_survival=lambda y: special.log_ndtr(-y),
         quantile=special.ndtri,
-        upper_quantile=lambda q: -special.ndtri(q),
         mean=lambda: 0.0,
         variance=lambda: 1.0,
         entropy=lambda: 0.5 * math.log(2 * math.pi * math.e),
     ),
-    "t": Family(
+    "t": _symmetric(
         _student,
         ("df",),
         valid=_positive,
         distribution=lambda y, df: special.stdtr(df, y),
-        survival=lambda y, df: special.stdtr(df, -y),
         quantile=lambda q, df: special.stdtrit(df, q),
-        upper_quantile=lambda q, df: -special.stdtrit(df, q),
     ),
-    "chi2": Family(
+    "chi2": _of_positive(
         _chi_square,
         ("df",),
-        low=0.0,
-        valid=_positive,
         distribution=lambda y, df: special.chdtr(df, y),
         survival=lambda y, df: special.chdtrc(df, y),
         quantile=lambda q, df: 2.0 * special.gammaincinv(0.5 * df, q),
         upper_quantile=lambda q, df: 2.0 * special.gammainccinv(0.5 * df, q),
         mean=lambda df: df,
         variance=lambda df: 2.0 * df,
-        entropy=lambda df: _gamma_entropy(0.5 * df) + math.log(2),
+        entropy=lambda df: _gamma_entropy(0.5 * df) + LOG_TWO,
     ),
-    "gamma": Family(
+    "gamma": _of_positive(
         _gamma,
         ("a",),
-        low=0.0,
-        valid=_positive,
         distribution=lambda y, a: special.gammainc(a, y),
         survival=lambda y, a: special.gammaincc(a, y),
         quantile=lambda q, a: special.gammaincinv(a, q),
@@ -175,11 +203,9 @@ CONTINUOUS: dict[str, Family] = {
         variance=lambda a: a,
         entropy=_gamma_entropy,
     ),
-    "invgamma": Family(
+    "invgamma": _of_positive(
         _inverse_gamma,
         ("a",),
-        low=0.0,
-        valid=_positive,
         distribution=lambda y, a: special.gammaincc(a, 1.0 / y),
         survival=lambda y, a: special.gammainc(a, 1.0 / y),
         quantile=lambda q, a: 1.0 / special.gammainccinv(a, q),
@@ -199,23 +225,18 @@ CONTINUOUS: dict[str, Family] = {
         variance=_beta_variance,
         entropy=_beta_entropy,
     ),
-    "f": Family(
+    "f": _of_positive(
         _fisher,
         ("dfn", "dfd"),
-        low=0.0,
-        valid=_positive,
         distribution=lambda y, n, m: special.fdtr(n, m, y),
         survival=lambda y, n, m: special.fdtrc(n, m, y),
     ),
-    "expon": Family(
+    "expon": _by_hazard(
         lambda y: -y,
+        hazard=lambda y: y,
+        inverse=lambda hazard: hazard,
         low=0.0,
-        distribution=lambda y: -expm1(-y),
-        survival=lambda y: exp(-y),
         log_distribution=lambda y: special.log1mexp(-y),
-        log_survival=lambda y: -y,
-        quantile=lambda q: -log1p(-q),
-        upper_quantile=lambda q: -log(q),
         mean=lambda: 1.0,
         variance=lambda: 1.0,
         entropy=lambda: 1.0,
@@ -231,41 +252,34 @@ CONTINUOUS: dict[str, Family] = {
         entropy=lambda: 0.0,
     ),
     "laplace": Family(
-        lambda y: -numpy("abs", y) - math.log(2),
+        lambda y: -numpy("abs", y) - LOG_TWO,
         distribution=lambda y: where(y > 0, 1.0 - 0.5 * exp(-y), 0.5 * exp(y)),
         survival=lambda y: where(y > 0, 0.5 * exp(-y), 1.0 - 0.5 * exp(y)),
-        log_distribution=lambda y: where(y > 0, log1p(-0.5 * exp(-y)), y - math.log(2)),
-        log_survival=lambda y: where(y > 0, -y - math.log(2), log1p(-0.5 * exp(y))),
+        log_distribution=lambda y: where(y > 0, log1p(-0.5 * exp(-y)), y - LOG_TWO),
+        log_survival=lambda y: where(y > 0, -y - LOG_TWO, log1p(-0.5 * exp(y))),
         quantile=_laplace_quantile,
         upper_quantile=lambda q: -_laplace_quantile(q),
         mean=lambda: 0.0,
         variance=lambda: 2.0,
-        entropy=lambda: math.log(2) + 1.0,
+        entropy=lambda: LOG_TWO + 1.0,
     ),
-    "logistic": Family(
+    "logistic": _symmetric(
         _logistic,
         distribution=special.sigmoid,
-        survival=lambda y: special.sigmoid(-y),
         log_distribution=special.log_sigmoid,
-        log_survival=lambda y: special.log_sigmoid(-y),
         quantile=special.logit,
-        upper_quantile=lambda q: -special.logit(q),
         mean=lambda: 0.0,
         variance=lambda: math.pi**2 / 3,
         entropy=lambda: 2.0,
     ),
-    "cauchy": Family(
+    "cauchy": _symmetric(
         lambda y: -math.log(math.pi) - log1p(y * y),
         distribution=lambda y: numpy("arctan2", 1.0, -y) / math.pi,
-        survival=lambda y: numpy("arctan2", 1.0, y) / math.pi,
         quantile=lambda q: -1.0 / numpy("tan", math.pi * q),
-        upper_quantile=lambda q: 1.0 / numpy("tan", math.pi * q),
     ),
-    "lognorm": Family(
+    "lognorm": _of_positive(
         _log_normal,
         ("s",),
-        low=0.0,
-        valid=_positive,
         distribution=lambda y, s: special.ndtr(log(y) / s),
         survival=lambda y, s: special.ndtr(-log(y) / s),
         log_distribution=lambda y, s: special.log_ndtr(log(y) / s),
@@ -277,7 +291,7 @@ CONTINUOUS: dict[str, Family] = {
         entropy=lambda s: 0.5 * math.log(2 * math.pi * math.e) + log(s),
     ),
     "halfnorm": Family(
-        lambda y: _normal(y) + math.log(2),
+        lambda y: _normal(y) + LOG_TWO,
         low=0.0,
         distribution=lambda y: special.erf(math.sqrt(0.5) * y),
         survival=lambda y: special.erfc(math.sqrt(0.5) * y),
@@ -292,16 +306,13 @@ CONTINUOUS: dict[str, Family] = {
         quantile=lambda q: numpy("tan", 0.5 * math.pi * q),
         upper_quantile=lambda q: 1.0 / numpy("tan", 0.5 * math.pi * q),
     ),
-    "weibull_min": Family(
+    "weibull_min": _by_hazard(
         _weibull,
-        ("c",),
+        hazard=lambda y, c: numpy("power", y, c),
+        inverse=lambda hazard, c: numpy("power", hazard, 1.0 / c),
+        shapes=("c",),
         low=0.0,
         valid=_positive,
-        distribution=lambda y, c: -expm1(-numpy("power", y, c)),
-        survival=lambda y, c: exp(-numpy("power", y, c)),
-        log_survival=lambda y, c: -numpy("power", y, c),
-        quantile=lambda q, c: numpy("power", -log1p(-q), 1.0 / c),
-        upper_quantile=lambda q, c: numpy("power", -log(q), 1.0 / c),
     ),
     "pareto": Family(
         lambda y, b: log(b) - (b + 1.0) * log(y),
@@ -314,33 +325,16 @@ CONTINUOUS: dict[str, Family] = {
         quantile=lambda q, b: numpy("power", 1.0 - q, -1.0 / b),
         upper_quantile=lambda q, b: numpy("power", q, -1.0 / b),
     ),
-    "gumbel_r": Family(
-        lambda y: -y - exp(-y),
-        distribution=lambda y: exp(-exp(-y)),
-        survival=lambda y: -expm1(-exp(-y)),
-        log_distribution=lambda y: -exp(-y),
-        quantile=lambda q: -log(-log(q)),
-        upper_quantile=lambda q: -log(-log1p(-q)),
-    ),
-    "gumbel_l": Family(
-        lambda y: y - exp(y),
-        distribution=lambda y: -expm1(-exp(y)),
-        survival=lambda y: exp(-exp(y)),
-        log_survival=lambda y: -exp(y),
-        quantile=lambda q: log(-log1p(-q)),
-        upper_quantile=lambda q: log(-log(q)),
-    ),
-    "rayleigh": Family(
+    "gumbel_r": _mirrored(_LEAST_EXTREME),
+    "gumbel_l": _LEAST_EXTREME,
+    "rayleigh": _by_hazard(
         lambda y: where(y < math.inf, log(y) - 0.5 * y * y, -math.inf),
+        hazard=lambda y: 0.5 * y * y,
+        inverse=lambda hazard: numpy("sqrt", 2.0 * hazard),
         low=0.0,
-        distribution=lambda y: -expm1(-0.5 * y * y),
-        survival=lambda y: exp(-0.5 * y * y),
-        log_survival=lambda y: -0.5 * y * y,
-        quantile=lambda q: numpy("sqrt", -2.0 * log1p(-q)),
-        upper_quantile=lambda q: numpy("sqrt", -2.0 * log(q)),
     ),
     "maxwell": Family(
-        lambda y: 2.0 * log(y) + _normal(y) + math.log(2),
+        lambda y: 2.0 * log(y) + _normal(y) + LOG_TWO,
         low=0.0,
         distribution=lambda y: special.gammainc(1.5, 0.5 * y * y),
         survival=lambda y: special.gammaincc(1.5, 0.5 * y * y),
@@ -370,7 +364,7 @@ CONTINUOUS: dict[str, Family] = {
         log_survival=lambda y, a, b: _log_mass(y, b) - _log_mass(a, b),
     ),
     "skewnorm": Family(
-        lambda y, a: math.log(2) + _normal(y) + special.log_ndtr(a * y),
+        lambda y, a: LOG_TWO + _normal(y) + special.log_ndtr(a * y),
         ("a",),
     ),
     "vonmises": Family(_von_mises, ("kappa",), valid=lambda kappa: kappa >= 0),

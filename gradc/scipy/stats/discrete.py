@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from gradc import special
@@ -94,7 +93,6 @@ DISCRETE: dict[str, Family] = {
         _geometric,
         ("p",),
         low=1.0,
-        high=math.inf,
         valid=lambda p: (p > 0) & (p <= 1),
         distribution=lambda k, p: -numpy("expm1", k * numpy("log1p", -p)),
         survival=lambda k, p: numpy("exp", k * numpy("log1p", -p)),

@@ -6,6 +6,7 @@ is traced; all are SciPy's own when everything is known.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import sys
@@ -34,7 +35,6 @@ class Family(NamedTuple):
     low: float | Formula = -math.inf
     high: float | Formula = math.inf
     valid: Formula | None = None  # which shape parameters are, None when all
-    density: Formula | None = None
     distribution: Formula | None = None
     survival: Formula | None = None
     log_distribution: Formula | None = None
@@ -89,20 +89,36 @@ class Frozen:
 
 def recorders(title: str, family: Family) -> dict[str, Formula]:
     """Return what records the methods that a family's formulas allow, by their names."""
-    made: dict[str, Formula] = {
-        name: _recorder(f"{title}.{name}", family, method)
-        for name, (method, needs) in _METHODS.items()
-        if all(getattr(family, field) for field in needs)
+    family = _completed(family)
+    left_out = {"logpdf", "pdf", "ppf", "isf"} if family.discrete else {"logpmf", "pmf"}
+    methods = ((name, getattr(family, field)) for name, (field, _) in _METHODS.items())
+    return {
+        name: _recorder(title, name, family, formula)
+        for name, formula in methods
+        if formula and name not in left_out
     }
-    density = ("logpmf", "pmf") if family.discrete else ("logpdf", "pdf")
-    wrong = {"logpdf", "pdf", "logpmf", "pmf", "ppf", "isf"} - {*density}
-    if not family.discrete:
-        wrong -= {"ppf", "isf"}
-    return {name: record for name, record in made.items() if name not in wrong}
 
 
-def _recorder(title: str, family: Family, method: Formula) -> Formula:
-    name = title.rpartition(".")[2]
+def _completed(family: Family) -> Family:
+    """Return a family with the formulas that follow from those it has."""
+
+    def then(change: Formula, formula: Formula | None) -> Formula | None:
+        return formula and (lambda *given: change(formula(*given)))
+
+    log = functools.partial(numpy, "log")
+    quantile = family.quantile
+    survival = family.survival or then(lambda p: 1.0 - p, family.distribution)
+    return family._replace(
+        survival=survival,
+        log_distribution=family.log_distribution or then(log, family.distribution),
+        log_survival=family.log_survival or then(log, survival),
+        upper_quantile=family.upper_quantile
+        or (quantile and (lambda q, *shapes: quantile(1.0 - q, *shapes))),
+    )
+
+
+def _recorder(title: str, name: str, family: Family, formula: Formula) -> Formula:
+    method = _METHODS[name][1]
     first = "q" if name in ("ppf", "isf") else "k" if family.discrete else "x"
     names = [*([] if name in _OF_PARAMETERS else [first]), *family.shapes]
     defaults = {"loc": 0.0} if family.discrete else {"loc": 0.0, "scale": 1.0}
@@ -117,15 +133,18 @@ def _recorder(title: str, family: Family, method: Formula) -> Formula:
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise trace_error(f"{title}: {error}") from None
+            raise trace_error(f"{title}.{name}: {error}") from None
         bound.apply_defaults()
         rest = [_number(value) for value in bound.arguments.values()]
         scale = 1.0 if family.discrete else rest.pop()
         loc = rest.pop()
-        x = None if name in _OF_PARAMETERS else rest.pop(0)
-        found = method(family, x, rest, loc, scale)
+        if name in _OF_PARAMETERS:
+            found = method(formula(*rest), loc, scale)
+        else:
+            x = rest.pop(0)
+            found = method(family, formula, x, rest, loc, scale)
         conditions = [] if family.valid is None else [family.valid(*rest)]
-        conditions += [] if _is_known(scale) and scale > 0 else [scale > 0]
+        conditions += [] if isinstance(scale, float) and scale > 0 else [scale > 0]
         for condition in conditions:
             found = where(condition, found, math.nan)
         return found
@@ -138,13 +157,14 @@ def _number(x: Any) -> Any:
     return float(x) if type(x) in (int, float) else in_double(x)
 
 
-def _is_known(x: Any) -> bool:
-    return isinstance(x, float)
+def _is(x: Any, number: float) -> bool:
+    """Whether something is known to be a number."""
+    return isinstance(x, float) and x == number
 
 
 def _standard(x: Any, loc: Any, scale: Any) -> Any:
-    shifted = x if _is_known(loc) and loc == 0 else x - loc
-    return shifted if _is_known(scale) and scale == 1 else shifted / scale
+    shifted = x if _is(loc, 0) else x - loc
+    return shifted if _is(scale, 1) else shifted / scale
 
 
 def _bounds(family: Family, shapes: Sequence[Any]) -> list[Any]:
@@ -158,39 +178,36 @@ def _everywhere(family: Family) -> bool:
 def _inside(family: Family, y: Any, shapes: Sequence[Any]) -> Any:
     low, high = _bounds(family, shapes)
     found = y >= low
-    if not (_is_known(high) and high == math.inf):
+    if not _is(high, math.inf):
         found = found & (y <= high)
     return found & (numpy("floor", y) == y) if family.discrete else found
 
 
-def _density(family: Family, x: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
-    y = _standard(x, loc, scale)
-    if family.density:
-        found = family.density(y, *shapes)
-    else:
-        found = numpy("exp", family.log_density(y, *shapes))
-    found = found if _is_known(scale) and scale == 1 else found / scale
-    return found if _everywhere(family) else _bounded(family, y, shapes, found, 0.0)
+def _density(outside: float, of_logarithm: Formula, rescaled: Formula) -> Formula:
+    """Return a method that is a function of the logarithm of the density."""
+
+    def method(
+        family: Family, formula: Formula, x: Any, shapes: Sequence[Any], loc: Any, scale: Any
+    ) -> Any:
+        y = _standard(x, loc, scale)
+        found = of_logarithm(formula(y, *shapes))
+        found = found if _is(scale, 1) else rescaled(found, scale)
+        if _everywhere(family):
+            return found
+        return where(_inside(family, y, shapes), found, where(y == y, outside, math.nan))
+
+    return method
 
 
-def _log_density(family: Family, x: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
-    y = _standard(x, loc, scale)
-    found = family.log_density(y, *shapes)
-    found = found if _is_known(scale) and scale == 1 else found - numpy("log", scale)
-    return found if _everywhere(family) else _bounded(family, y, shapes, found, -math.inf)
-
-
-def _bounded(family: Family, y: Any, shapes: Sequence[Any], found: Any, outside: float) -> Any:
-    return where(_inside(family, y, shapes), found, where(y == y, outside, math.nan))
-
-
-def _cumulative(below: float, above: float, formula: Formula) -> Formula:
+def _cumulative(below: float, above: float) -> Formula:
     """Return a method between what it gives below the support and above it."""
 
-    def method(family: Family, x: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    def method(
+        family: Family, formula: Formula, x: Any, shapes: Sequence[Any], loc: Any, scale: Any
+    ) -> Any:
         y = _standard(x, loc, scale)
         y = numpy("floor", y) if family.discrete else y
-        found = formula(family, y, shapes)
+        found = formula(y, *shapes)
         if _everywhere(family):
             return found
         low, high = _bounds(family, shapes)
@@ -200,80 +217,44 @@ def _cumulative(below: float, above: float, formula: Formula) -> Formula:
     return method
 
 
-def _distribution(family: Family, y: Any, shapes: Sequence[Any]) -> Any:
-    assert family.distribution is not None
-    return family.distribution(y, *shapes)
+def _quantile(ends: slice) -> Formula:
+    """Return a method between the ends of the support, in this order."""
 
-
-def _survival(family: Family, y: Any, shapes: Sequence[Any]) -> Any:
-    return (
-        family.survival(y, *shapes) if family.survival else 1.0 - _distribution(family, y, shapes)
-    )
-
-
-def _log_distribution(family: Family, y: Any, shapes: Sequence[Any]) -> Any:
-    if family.log_distribution:
-        return family.log_distribution(y, *shapes)
-    return numpy("log", _distribution(family, y, shapes))
-
-
-def _log_survival(family: Family, y: Any, shapes: Sequence[Any]) -> Any:
-    if family.log_survival:
-        return family.log_survival(y, *shapes)
-    return numpy("log", _survival(family, y, shapes))
-
-
-def _quantiles(upper: bool) -> Formula:
-    def method(family: Family, q: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
-        low, high = _bounds(family, shapes)
-        low, high = (high, low) if upper else (low, high)
-        assert family.quantile is not None
-        if upper and family.upper_quantile:
-            y = family.upper_quantile(q, *shapes)
-        else:
-            y = family.quantile(1.0 - q if upper else q, *shapes)
-        y = where(q == 0, low, where(q == 1, high, y))
+    def method(
+        family: Family, formula: Formula, q: Any, shapes: Sequence[Any], loc: Any, scale: Any
+    ) -> Any:
+        first, last = _bounds(family, shapes)[ends]
+        y = where(q == 0, first, where(q == 1, last, formula(q, *shapes)))
         y = where((q >= 0) & (q <= 1), y, math.nan)
         return loc + scale * y
 
     return method
 
 
-def _mean(family: Family, _: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
-    assert family.mean is not None
-    return loc + scale * family.mean(*shapes)
-
-
-def _variance(family: Family, _: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
-    assert family.variance is not None
-    return 0.0 * loc + scale * scale * family.variance(*shapes)
-
-
-def _deviation(family: Family, _: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
-    return numpy("sqrt", _variance(family, _, shapes, loc, scale))
-
-
-def _entropy(family: Family, _: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
-    assert family.entropy is not None
-    return 0.0 * loc + numpy("log", scale) + family.entropy(*shapes)
+def _variance(variance: Any, loc: Any, scale: Any) -> Any:
+    return 0.0 * loc + scale * scale * variance
 
 
 # Methods without a point.
 _OF_PARAMETERS = frozenset({"mean", "var", "std", "entropy"})
-# method -> how it is computed, and the formulas of the family it cannot do without
-_METHODS: dict[str, tuple[Formula, tuple[str, ...]]] = {
-    "pdf": (_density, ()),
-    "pmf": (_density, ()),
-    "logpdf": (_log_density, ()),
-    "logpmf": (_log_density, ()),
-    "cdf": (_cumulative(0.0, 1.0, _distribution), ("distribution",)),
-    "sf": (_cumulative(1.0, 0.0, _survival), ("distribution",)),
-    "logcdf": (_cumulative(-math.inf, 0.0, _log_distribution), ("distribution",)),
-    "logsf": (_cumulative(0.0, -math.inf, _log_survival), ("distribution",)),
-    "ppf": (_quantiles(False), ("quantile",)),
-    "isf": (_quantiles(True), ("quantile",)),
-    "mean": (_mean, ("mean",)),
-    "var": (_variance, ("variance",)),
-    "std": (_deviation, ("variance",)),
-    "entropy": (_entropy, ("entropy",)),
+_DENSITY = _density(0.0, functools.partial(numpy, "exp"), lambda found, scale: found / scale)
+_LOG_DENSITY = _density(
+    -math.inf, lambda found: found, lambda found, scale: found - numpy("log", scale)
+)
+# method -> the formula of the family that it is made of, and how
+_METHODS: dict[str, tuple[str, Formula]] = {
+    "pdf": ("log_density", _DENSITY),
+    "pmf": ("log_density", _DENSITY),
+    "logpdf": ("log_density", _LOG_DENSITY),
+    "logpmf": ("log_density", _LOG_DENSITY),
+    "cdf": ("distribution", _cumulative(0.0, 1.0)),
+    "sf": ("survival", _cumulative(1.0, 0.0)),
+    "logcdf": ("log_distribution", _cumulative(-math.inf, 0.0)),
+    "logsf": ("log_survival", _cumulative(0.0, -math.inf)),
+    "ppf": ("quantile", _quantile(slice(None))),
+    "isf": ("upper_quantile", _quantile(slice(None, None, -1))),
+    "mean": ("mean", lambda mean, loc, scale: loc + scale * mean),
+    "var": ("variance", _variance),
+    "std": ("variance", lambda *given: numpy("sqrt", _variance(*given))),
+    "entropy": ("entropy", lambda entropy, loc, scale: 0.0 * loc + numpy("log", scale) + entropy),
 }

@@ -55,9 +55,7 @@ def normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool =
         )
     points, covariance = array(in_double(x)), array(in_double(cov))
     center = None if mean is None else array(in_double(mean))
-    sizes = [covariance.shape[0]] if covariance.ndim else []
-    sizes += [center.shape[0]] if center is not None and center.ndim else []
-    dimension = sizes[0] if sizes else 1
+    dimension = _dimension(covariance, center)
     if not points.ndim or (points.ndim == 1 and _is_one(dimension)):
         points = points.reshape((*points.shape, 1))
     _check(covariance.ndim < 3, "multivariate_normal", covariance)
@@ -70,6 +68,11 @@ def normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool =
         distance = numpy("sum", apart * apart / variances, axis=-1)
         volume = numpy("sum", where(variances > 0, numpy("log", variances), math.nan))
     return _squeezed(-0.5 * (dimension * math.log(2 * math.pi) + volume + distance))
+
+
+def _dimension(covariance: Any, mean: Any) -> Any:
+    shapes = [array(each).shape for each in (covariance, mean) if each is not None]
+    return next((shape[0] for shape in shapes if shape), 1)
 
 
 def _by_cholesky(apart: Any, covariance: Any) -> tuple[Any, Any]:
@@ -117,8 +120,7 @@ def multinomial_logpmf(x: Any, n: Any, p: Any) -> Any:
 def normal_entropy(mean: Any = None, cov: Any = 1) -> Any:
     """Record ``multivariate_normal.entropy``, of a covariance that is positive definite."""
     covariance = array(in_double(cov))
-    sizes = [array(each).shape for each in (covariance, 0.0 if mean is None else mean)]
-    dimension = next((shape[0] for shape in sizes if shape), 1)
+    dimension = _dimension(covariance, mean)
     # what the density is at the mean, and the expected distance from it
     return 0.5 * dimension - normal_logpdf(numpy("zeros", (1, dimension)), None, covariance)
 

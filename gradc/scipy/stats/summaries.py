@@ -20,6 +20,20 @@ def _central(a: Any, order: int, axis: Any) -> Any:
     return numpy("mean", numpy("power", _centered(a, axis), order), axis=axis)
 
 
+def _average(a: Any, axis: Any, dtype: Any, weights: Any) -> Any:
+    a = a if dtype is None else array(a).astype(dtype)
+    return numpy("average", a, axis=axis, weights=weights)
+
+
+def _count(a: Any, axis: Any) -> Any:
+    return numpy("sum", numpy("ones_like", a), axis=axis)
+
+
+def _shares(a: Any, axis: Any) -> Any:
+    a = floats(a)
+    return a / numpy("sum", a, axis=axis, keepdims=True)
+
+
 @scipy_function("stats.zscore")
 def zscore(a: Any, axis: Any = 0, ddof: int = 0) -> Any:
     """Record ``scipy.stats.zscore``: distances from the mean in standard deviations."""
@@ -31,24 +45,20 @@ def zscore(a: Any, axis: Any = 0, ddof: int = 0) -> Any:
 @scipy_function("stats.gmean")
 def gmean(a: Any, axis: Any = 0, dtype: Any = None, weights: Any = None) -> Any:
     """Record ``scipy.stats.gmean``, the geometric mean."""
-    logarithms = numpy("log", floats(a))
-    found = logarithms if dtype is None else array(logarithms).astype(dtype)
-    return numpy("exp", numpy("average", found, axis=axis, weights=weights))
+    return numpy("exp", _average(numpy("log", floats(a)), axis, dtype, weights))
 
 
 @scipy_function("stats.hmean")
 def hmean(a: Any, axis: Any = 0, dtype: Any = None, *, weights: Any = None) -> Any:
     """Record ``scipy.stats.hmean``, the harmonic mean."""
-    found = 1.0 / floats(a)
-    found = found if dtype is None else array(found).astype(dtype)
-    return 1.0 / numpy("average", found, axis=axis, weights=weights)
+    return 1.0 / _average(1.0 / floats(a), axis, dtype, weights)
 
 
 @scipy_function("stats.sem")
 def sem(a: Any, axis: Any = 0, ddof: int = 1) -> Any:
     """Record ``scipy.stats.sem``, the standard error of the mean."""
     a = array(floats(a))
-    count = numpy("sum", numpy("ones_like", a), axis=axis)
+    count = _count(a, axis)
     return numpy("std", a, axis=axis, ddof=ddof) / numpy("sqrt", count)
 
 
@@ -59,7 +69,7 @@ def skew(a: Any, axis: Any = 0, bias: bool = True) -> Any:
     found = _central(a, 3, axis) / numpy("power", _central(a, 2, axis), 1.5)
     if bias:
         return found
-    n = numpy("sum", numpy("ones_like", a), axis=axis)
+    n = _count(a, axis)
     return numpy("sqrt", n * (n - 1.0)) / (n - 2.0) * found
 
 
@@ -70,7 +80,7 @@ def kurtosis(a: Any, axis: Any = 0, fisher: bool = True, bias: bool = True) -> A
     variance = _central(a, 2, axis)
     found = _central(a, 4, axis) / (variance * variance)
     if not bias:
-        n = numpy("sum", numpy("ones_like", a), axis=axis)
+        n = _count(a, axis)
         scale = (n - 1.0) / ((n - 2.0) * (n - 3.0))
         found = scale * ((n + 1.0) * found - 3.0 * (n - 1.0)) + 3.0
     return found - 3.0 if fisher else found
@@ -79,13 +89,7 @@ def kurtosis(a: Any, axis: Any = 0, fisher: bool = True, bias: bool = True) -> A
 @scipy_function("stats.entropy")
 def entropy(pk: Any, qk: Any = None, base: Any = None, axis: Any = 0) -> Any:
     """Record ``scipy.stats.entropy`` of shares, which are made to add up to 1."""
-    shares = floats(pk)
-    shares = shares / numpy("sum", shares, axis=axis, keepdims=True)
-    if qk is None:
-        terms = special.entr(shares)
-    else:
-        others = floats(qk)
-        others = others / numpy("sum", others, axis=axis, keepdims=True)
-        terms = special.rel_entr(shares, others)
+    shares = _shares(pk, axis)
+    terms = special.entr(shares) if qk is None else special.rel_entr(shares, _shares(qk, axis))
     found = numpy("sum", terms, axis=axis)
     return found if base is None else found / np.log(base)

@@ -73,17 +73,13 @@ ATTRIBUTES: dict[str, Callable[[Tracer], Any]] = {
 }
 
 
-def _spread(args: tuple[Any, ...]) -> Any:
-    return args[0] if len(args) == 1 and not isinstance(args[0], int) else args
-
-
 def _reshape(self: Tracer, *shape: Any, order: str = "C") -> Any:
     given = shape[0] if len(shape) == 1 else shape
     return TABLE["reshape"](self, given, order=order)
 
 
 def _transpose(self: Tracer, *axes: Any) -> Any:
-    given = _spread(axes)
+    given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
     return TABLE["transpose"](self, given if given else None)
 
 

@@ -93,24 +93,23 @@ _KNOWN_NUMBERS = (
 )
 
 
-def _len(self: Tracer) -> int:
+def _length(self: Tracer, of_number: str, what: str) -> int:
+    """Return the number of rows, a known one, or raise what it means that there is none."""
     shape = self.type.shape
     if not shape:
-        raise trace_error("len() of a number")
+        raise trace_error(of_number)
     size = shape[0]
     if not isinstance(size, int):
-        raise NeedsConcreteSize(size, "len()", source.location())
+        raise NeedsConcreteSize(size, what, source.location())
     return size
 
 
+def _len(self: Tracer) -> int:
+    return _length(self, "len() of a number", "len()")
+
+
 def _iterate(self: Tracer) -> Iterator[Any]:
-    shape = self.type.shape
-    if not shape:
-        raise trace_error("iteration over a number")
-    size = shape[0]
-    if not isinstance(size, int):
-        raise NeedsConcreteSize(size, "iteration over an array", source.location())
-    return _rows(self, size)
+    return _rows(self, _length(self, "iteration over a number", "iteration over an array"))
 
 
 def _rows(self: Tracer, size: int) -> Iterator[Any]:
@@ -163,12 +162,8 @@ def _round(self: Tracer, digits: int | None = None) -> Any:
     return as_integer(rounded) if digits is None else rounded
 
 
-def _divmod(self: Tracer, other: Any) -> Any:
-    return operate("floor_divide", self, other), operate("remainder", self, other)
-
-
-def _rdivmod(self: Tracer, other: Any) -> Any:
-    return operate("floor_divide", other, self), operate("remainder", other, self)
+def _divmod(x: Any, y: Any) -> Any:
+    return operate("floor_divide", x, y), operate("remainder", x, y)
 
 
 def _shift(self: Tracer, other: Any) -> NoReturn:
@@ -216,7 +211,7 @@ NUMBERS: dict[str, AnyFunction] = {
     "__ceil__": _floor("ceil"),
     "__trunc__": _floor("trunc"),
     "__divmod__": _divmod,
-    "__rdivmod__": _rdivmod,
+    "__rdivmod__": lambda self, other: _divmod(other, self),
     **{f"__{name}__": _shift for name in ("lshift", "rshift", "rlshift", "rrshift")},
     "__format__": _format,
     "__repr__": _repr,

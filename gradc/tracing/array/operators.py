@@ -28,6 +28,7 @@ from gradc_ir.core.types import DType
 _RESULT_OF_NUMBERS = {float: DType.F64, int: DType.I64, bool: DType.BOOL}
 # Operators that soon leave int64 when Python's integers, which have no largest one, are large.
 _GROWING = {"multiply", "power"}
+_SIMPLER_POWERS = {0.5: "sqrt", -1: "reciprocal", 1: "positive"}
 # Operators that treat Python's True and False as 1 and 0.
 _ARITHMETIC = {"add", "subtract", "multiply", "floor_divide", "remainder", "power", "negative"}
 
@@ -90,12 +91,9 @@ def _simple_power(x: Any, exponent: Any) -> Any:
         )
     if not x.type.dtype.is_float:
         return None
-    if exponent == 0.5:
-        return elementwise(RULES["sqrt"], (x,))
-    if exponent == -1:
-        return elementwise(RULES["reciprocal"], (x,))
-    if exponent == 1:
-        return elementwise(RULES["positive"], (x,))
+    simpler = _SIMPLER_POWERS.get(exponent)
+    if simpler is not None:
+        return elementwise(RULES[simpler], (x,))
     if exponent == 0:
         return make(running(), build.ones_like(read(x)), contiguous=x.contiguous)
     return None
@@ -181,23 +179,19 @@ def _unary(name: str) -> Callable[[Tracer], Any]:
     return lambda self: operate(name, self)
 
 
-def _matmul(self: Tracer, other: Any) -> Any:
-    return TABLE["matmul"](self, other)
-
-
-def _rmatmul(self: Tracer, other: Any) -> Any:
-    return TABLE["matmul"](other, self)
+def _matmul(x: Any, y: Any) -> Any:
+    return TABLE["matmul"](x, y)
 
 
 def _imatmul(self: Tracer, other: Any) -> Any:
     running()
-    return write_out("matmul", as_tracer(TABLE["matmul"](self, other)), self)
+    return write_out("matmul", as_tracer(_matmul(self, other)), self)
 
 
 def _operators() -> dict[str, AnyFunction]:
     found: dict[str, AnyFunction] = {
         "__matmul__": _matmul,
-        "__rmatmul__": _rmatmul,
+        "__rmatmul__": lambda self, other: _matmul(other, self),
         "__imatmul__": _imatmul,
     }
     for short, name in BINARY.items():

@@ -26,8 +26,8 @@ from gradc_ir.errors import IndexError, TraceError
 class Key(NamedTuple):
     """An index taken apart.
 
-    ``window`` is the basic part, a view in which the axes of ``picks`` and of ``mask`` are whole;
-    None when it changes nothing. ``picks`` are the remaining integers, known or traced, and index
+    ``window`` is the basic part, a view in which the axes of ``picks`` and of ``mask`` are whole.
+    ``picks`` are the remaining integers, known or traced, and index
     arrays, each with its axis in the window's result. ``mask`` is a traced boolean array and
     ``mask_axis`` the first of its axes there. ``place`` is where the axes of index arrays, or the
     one of the elements that the mask selects, go in the result; None when all picks are integers,
@@ -35,13 +35,18 @@ class Key(NamedTuple):
     result a number, ``copied`` that an array of rank 0 among them makes it a copy.
     """
 
-    window: Window | None
+    window: Window
     picks: tuple[tuple[int, Any], ...]
     mask: Tracer | None
     mask_axis: int
     place: int | None
     number: bool
     copied: bool
+
+
+def index_error(what: str, **details: Any) -> IndexError:
+    """Return an IndexError at the user's current line."""
+    return IndexError(what, at=source.location(), **details)
 
 
 class _Nothing:
@@ -57,14 +62,13 @@ def entries(x: Tracer, key: Any) -> list[Any]:
     used = sum(_axes_taken(item) for item in items)
     rank = x.type.rank
     if used > rank:
-        raise IndexError(
+        raise index_error(
             f"too many indices: {used} for an array with {rank} axes",
-            at=source.location(),
             found=f"array: {x.type}",
         )
     ellipses = [i for i, item in enumerate(items) if item is Ellipsis]
     if len(ellipses) > 1:
-        raise IndexError("an index has at most one '...'", at=source.location())
+        raise index_error("an index has at most one '...'")
     if ellipses:
         fill: list[Any] = [slice(None)] * (rank - used)
         # an Ellipsis makes the result an array where integers alone would make a number
@@ -89,9 +93,8 @@ def _entry(item: Any) -> Any:
         return _array_entry(item)
     if isinstance(item, Sequence) and not isinstance(item, str | bytes):
         return _array_entry(list(item))  # a range, a deque
-    raise IndexError(
+    raise index_error(
         f"an index cannot be a {type(item).__name__}",
-        at=source.location(),
         help="index with integers, slices, None, '...', integer arrays or a boolean mask",
     )
 
@@ -123,9 +126,8 @@ def _captured_mask(found: Tracer) -> Any:
 
 
 def _no_index(found: Tracer) -> IndexError:
-    return IndexError(
+    return index_error(
         "an index array must hold integers or booleans",
-        at=source.location(),
         found=f"index: {found.type}",
         help="cast it: i.astype(np.int64)",
     )
@@ -182,76 +184,57 @@ def parse(x: Tracer, items: list[Any]) -> Key:
     arrays = any(
         (_is_array(item) and not is_mask(item)) or _is_single_truth(item) for item in items
     )
-    starts: list[Size] = []
-    window: list[Size] = []
-    steps: list[int] = []
+    spans: list[tuple[Size, Size, int]] = []  # of each axis of x: start, count and step
     shape: list[Size] = []
     basic: list[Any] = []
     picks: list[tuple[int, Any]] = []
     advanced: list[tuple[int, int]] = []
     mask: Tracer | None = None
     mask_axis = 0
-    axis = 0
     for position, item in enumerate(items):
-        if item is None:
-            shape.append(1)
-            basic.append(None)
-            continue
+        axis, place_in_window = len(spans), len(shape)
         if item is _NOTHING:
             continue
-        if _is_single_truth(item):
-            # one more axis, of length 1 or 0
-            advanced.append((position, len(shape)))
-            picks.append((len(shape), np.zeros(int(item), np.int64)))
+        if isinstance(item, slice):
+            span = slice_bounds(item, x.type.shape[axis])
+            spans.append(span)
+            shape.append(span[1])
+            basic.append(item)
+            continue
+        if item is None or _is_single_truth(item):
+            if item is not None:
+                # one more axis, of length 1 or 0
+                advanced.append((position, place_in_window))
+                picks.append((place_in_window, np.zeros(int(item), np.int64)))
             shape.append(1)
             basic.append(None)
             continue
         if is_mask(item):
             if mask is not None or arrays:
                 raise _combined_mask()
-            mask, mask_axis = item, len(shape)
-            advanced.append((position, len(shape)))
+            mask, mask_axis = item, place_in_window
             whole = x.type.shape[axis : axis + item.type.rank]
             _check_mask(x, whole, item.type.shape)
-            starts += [0] * len(whole)
-            window += whole
-            steps += [1] * len(whole)
-            basic += [slice(None)] * len(whole)
-            shape += whole
-            axis += len(whole)
-            continue
-        size = x.type.shape[axis]
-        start, count, step = 0, size, 1
-        entry: Any = slice(None)
-        keep = True
-        if isinstance(item, slice):
-            start, count, step = slice_bounds(item, size)  # type: ignore[assignment]
-            entry = item
         else:
-            exact = None if _is_array(item) else _exact(item, size, axis)
-            advanced.append((position, len(shape)))
-            if exact is None or arrays:
-                picks.append((len(shape), item))
-            else:
-                start, count, entry, keep = exact, 1, _number(item), False  # type: ignore[assignment]
-        starts.append(start)
-        window.append(count)
-        steps.append(step)
-        basic.append(entry)
-        if keep:
-            shape.append(count)
-        axis += 1
-    full = tuple(shape) == x.type.shape == tuple(window) and all(step == 1 for step in steps)
-    cut = None
-    if not full:
-        cut = Window(
-            x.type.shape, tuple(starts), tuple(window), tuple(steps), tuple(shape), tuple(basic)
-        )
+            whole = x.type.shape[axis : axis + 1]
+            exact = None if _is_array(item) else _exact(item, whole[0], axis)
+            if exact is not None and not arrays:
+                advanced.append((position, place_in_window))
+                spans.append((exact, 1, 1))
+                basic.append(_number(item))
+                continue
+            picks.append((place_in_window, item))
+        advanced.append((position, place_in_window))
+        spans += [(0, size, 1) for size in whole]
+        shape += whole
+        basic += [slice(None)] * len(whole)
+    starts, window, steps = zip(*spans) if spans else ((), (), ())
+    cut = Window(x.type.shape, starts, window, steps, tuple(shape), tuple(basic))
     place = None
-    if arrays or mask is not None:
+    integers = not arrays and mask is None
+    if not integers:
         adjacent = advanced[-1][0] - advanced[0][0] == len(advanced) - 1
         place = advanced[0][1] if adjacent else 0
-    integers = not arrays and mask is None
     number = integers and all(is_integer(item) or _is_rank_zero(item) for item in items)
     copied = integers and any(_is_rank_zero(item) and not _is_scalar(item) for item in items)
     return Key(cut, tuple(picks), mask, mask_axis, place, number, copied)
@@ -326,9 +309,8 @@ def _exact(item: Any, size: Size, axis: int) -> Size | None:
     index = as_size(_number(item))
     if isinstance(index, int) and isinstance(size, int):
         if not -size <= index < size:
-            raise IndexError(
+            raise index_error(
                 f"index {index} is out of bounds for axis {axis} with size {size}",
-                at=source.location(),
             )
         return index + size if index < 0 else index
     if sizes.at_least(index, 0):

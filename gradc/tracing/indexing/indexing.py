@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.source import shape_error
@@ -22,13 +21,11 @@ from gradc.tracing.core.tracer import (
     touch,
     write,
 )
-from gradc.tracing.core.views import Window
 from gradc.tracing.indexing import picking
-from gradc.tracing.indexing.index_keys import entries, is_unknown, parse, plain
+from gradc.tracing.indexing.index_keys import entries, index_error, is_unknown, parse, plain
 from gradc.tracing.indexing.mask_indexing import gather_selected, select, write_selected
 from gradc.tracing.indexing.picking import view_of
 from gradc_ir import build
-from gradc_ir.errors import IndexError
 
 
 def get(x: Tracer, key: Any) -> Any:
@@ -44,7 +41,7 @@ def get(x: Tracer, key: Any) -> Any:
         try:
             found = known[index]
         except LookupError as error:
-            raise IndexError(str(error), at=source.location()) from None
+            raise index_error(str(error)) from None
         if isinstance(found, np.generic):
             return found
         if any(isinstance(item, np.ndarray) for item in index):
@@ -60,10 +57,10 @@ def get(x: Tracer, key: Any) -> Any:
             return make(trace, read(view))
         if parsed.copied:
             return make(trace, read(view), contiguous=view.contiguous)
-        return make_view(x, _whole(x), x.type.shape) if view is x else view
+        return make_view(x, parsed.window, x.type.shape) if view is x else view
     value = picking.gathered(x, parsed)
     # NumPy lays such results out by the order of the index arrays' axes
-    first = parsed.window is None and parsed.picks[0][0] == 0
+    first = parsed.window.is_whole and parsed.picks[0][0] == 0
     return make(trace, value, contiguous=value.type.rank < 2 or (first and x.contiguous))
 
 
@@ -78,7 +75,7 @@ def set(x: Tracer, key: Any, new: Any) -> None:
             try:
                 x.known[plain(items)] = part.known
             except LookupError as error:
-                raise IndexError(str(error), at=source.location()) from None
+                raise index_error(str(error)) from None
             except ValueError as error:
                 raise shape_error(str(error)) from None
             touch(x)
@@ -93,9 +90,3 @@ def set(x: Tracer, key: Any, new: Any) -> None:
             write(view, picking.assigned_value(new, view.type.shape, x))
     else:
         picking.scatter(build.scatter_set, x, parsed, new)
-
-
-def _whole(x: Tracer) -> Window:
-    shape = x.type.shape
-    rank = len(shape)
-    return Window(shape, (0,) * rank, shape, (1,) * rank, shape, (slice(None),) * rank)

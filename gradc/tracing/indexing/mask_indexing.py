@@ -69,9 +69,7 @@ def _inside(index: Selection) -> Tracer:
 def element(a: Selection, index: Any) -> Tracer:
     """Return ``x[mask][i]``, without the axis of the selected elements; any integer i."""
     mask: Any = array(numpy.ravel(a.mask))
-    shape = a.full.shape  # type: ignore[attr-defined]
-    after = a.place + a.mask.type.rank
-    whole: Any = numpy.reshape(a.full, (*shape[: a.place], -1, *shape[after:]))
+    whole = folded(a, a.full)
     size: Any = mask.shape[0]
     if is_integer(index) and index == 0:
         found = mask
@@ -95,6 +93,12 @@ def element(a: Selection, index: Any) -> Tracer:
 
     checked = array(numpy.where(numpy.any(found), place, size))
     return make(running(), gathered_or(read(whole), read(checked), a.place, error))
+
+
+def folded(a: Selection, whole: Any) -> Any:
+    """Return an array like the whole one with one axis in place of those of the mask."""
+    shape = whole.shape
+    return whole.reshape((*shape[: a.place], -1, *shape[a.place + a.mask.type.rank :]))
 
 
 def check_same(left: Selection, right: Selection) -> None:

@@ -15,18 +15,18 @@ from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer, make_known, make_view, read, write
 from gradc.tracing.core.views import Element
-from gradc.tracing.indexing.index_keys import Key
+from gradc.tracing.indexing.index_keys import Key, index_error
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
-from gradc_ir.errors import IndexError, ShapeError
+from gradc_ir.errors import ShapeError
 from gradc_ir.location import Location
 
 
 def window_of(x: Tracer, parsed: Key) -> Tracer:
     """Return the view that the basic part of an index makes; x itself when it changes nothing."""
-    return x if parsed.window is None else make_view(x, parsed.window, parsed.window.shape)
+    return x if parsed.window.is_whole else make_view(x, parsed.window, parsed.window.shape)
 
 
 def view_of(x: Tracer, parsed: Key) -> Tracer:
@@ -144,9 +144,8 @@ def _check_known(item: Any, size: Size, axis: int) -> None:
     if isinstance(item, np.ndarray) and isinstance(size, int):
         outside = item[(item < -size) | (item >= size)]
         if outside.size:
-            raise IndexError(
-                f"index {outside.flat[0]} is out of bounds for axis {axis} with size {size}",
-                at=source.location(),
+            raise index_error(
+                f"index {outside.flat[0]} is out of bounds for axis {axis} with size {size}"
             )
 
 

@@ -24,38 +24,28 @@ def slice_bounds(item: slice, size: Size) -> tuple[Size, Size, int]:
     if isinstance(size, int) and all(end is None or isinstance(end, int) for end in ends):
         bounds = range(*slice(ends[0], ends[1], step).indices(size))
         return bounds.start, len(bounds), step
-    if step > 0:
-        first = 0 if ends[0] is None else _clip_low(ends[0], size)
-        last = size if ends[1] is None else _clip_high(ends[1], size)
-        extent = last - first
-    else:
-        first = size - 1 if ends[0] is None else _clip_top(ends[0], size)
-        last = -1 if ends[1] is None else _clip_bottom(ends[1], size)
-        extent = first - last
+    forwards = step > 0
+    # where the end before the first element is, counted from either side
+    least = 0 if forwards else -1
+    lower, upper = ends if forwards else ends[::-1]
+    low = least if lower is None else _clip_low(lower, size, least)
+    high = size + least if upper is None else _clip_high(upper, size, least)
     stride = abs(step)
-    count = sizes.maximum(sizes.floor_quotient(extent + (stride - 1), stride), 0)
-    return first, count, step
+    count = sizes.maximum(sizes.floor_quotient(high - low + (stride - 1), stride), 0)
+    return low if forwards else high, count, step
 
 
 # With no elements the start does not matter: a bound is clipped only where that changes the count.
 
 
-def _clip_low(end: Size, size: Size) -> Size:
-    counted = _is_counted_from_start(end, size, 0)
-    return sizes.maximum(end, 0) if counted else sizes.maximum(size + end, 0)
+def _clip_low(end: Size, size: Size, least: int) -> Size:
+    counted = _is_counted_from_start(end, size, least)
+    return sizes.maximum(end if counted else size + end, least)
 
 
-def _clip_high(end: Size, size: Size) -> Size:
-    return sizes.minimum(end, size) if _is_counted_from_start(end, size, 0) else size + end
-
-
-def _clip_top(end: Size, size: Size) -> Size:
-    return sizes.minimum(end, size - 1) if _is_counted_from_start(end, size, -1) else size + end
-
-
-def _clip_bottom(end: Size, size: Size) -> Size:
-    counted = _is_counted_from_start(end, size, -1)
-    return sizes.maximum(end, -1) if counted else sizes.maximum(size + end, -1)
+def _clip_high(end: Size, size: Size, least: int) -> Size:
+    counted = _is_counted_from_start(end, size, least)
+    return sizes.minimum(end, size + least) if counted else size + end
 
 
 def _is_counted_from_start(end: Size, size: Size, least: int) -> bool:

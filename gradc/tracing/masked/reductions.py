@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.state import running
 from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import make, read
+from gradc.tracing.indexing.mask_indexing import folded
 from gradc.tracing.indexing.picking import gathered_or
 from gradc.tracing.masked.of_selection import of_selection, record_of_selection
 from gradc.tracing.numpy.linalg import norms
@@ -33,9 +35,7 @@ def filled(a: Selection, number: Any) -> Any:
 
 def flattened(a: Selection, number: Any) -> Any:
     """Return the same with one axis in place of those of the mask."""
-    whole = filled(a, number)
-    shape = whole.shape
-    return whole.reshape((*shape[: a.place], -1, *shape[a.place + a.mask.type.rank :]))
+    return folded(a, filled(a, number))
 
 
 def _along(a: Selection, axis: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -89,7 +89,7 @@ def _check(a: Any, name: str, where: Any, options: dict[str, Any]) -> None:
         raise a.refused(f"be reduced by np.{name} with where=")
 
 
-def _extreme(name: str, lowest: Callable[[np.dtype[Any]], Any], default: Any = None) -> Any:
+def _extreme(name: str, default: Any = None) -> AnyFunction:
     def record(
         a: Any, axis: Any = default, *, keepdims: bool = False, initial: Any = None,
         where: Any = True,
@@ -99,7 +99,7 @@ def _extreme(name: str, lowest: Callable[[np.dtype[Any]], Any], default: Any = N
         options = {} if initial is None else {"initial": initial}
         if a.place not in axes:
             return _elsewhere(name, a, axes, whole, keepdims, options)
-        fill = lowest(a.full.type.dtype.numpy)
+        fill = _neutral(name, a.full.type.dtype.numpy)
         found = array(getattr(numpy, name)(filled(a, fill), axis=whole, **options))
         if initial is None:
             found = make(running(), _of_some(a, read(found), name))
@@ -128,19 +128,17 @@ def _of_some(a: Selection, found: Value, name: str) -> Value:
 _NEUTRAL = {"max": "-np.inf", "min": "np.inf"}
 
 
-def _lowest(dtype: np.dtype[Any]) -> Any:
+def _neutral(name: str, dtype: np.dtype[Any]) -> Any:
+    """Return what no element of a dtype is beyond."""
     if dtype.kind == "b":
-        return False
-    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+        return name == "min"
+    if dtype.kind == "f":
+        return np.inf if name == "min" else -np.inf
+    limits = np.iinfo(dtype)
+    return limits.max if name == "min" else limits.min
 
 
-def _highest(dtype: np.dtype[Any]) -> Any:
-    if dtype.kind == "b":
-        return True
-    return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
-
-
-_maximum, _minimum = _extreme("max", _lowest), _extreme("min", _highest)
+_maximum, _minimum = _extreme("max"), _extreme("min")
 
 
 @of_selection(reductions.ptp)
@@ -159,12 +157,12 @@ def _ignoring_nan(name: str) -> AnyFunction:
     def record(a: Any, axis: Any = None, *, keepdims: bool = False, **options: Any) -> Any:
         _check(a, name, True, options)
         axes, whole = _along(a, axis)
-        if a.place not in axes or a.full.type.dtype.numpy.kind != "f":
-            if a.place in axes:
-                plain = record_of_selection(TABLE[name.removeprefix("nan")].recorder)
-                assert plain is not None
-                return plain(a, axis, keepdims=keepdims, **options)
+        if a.place not in axes:
             return _elsewhere(name, a, axes, whole, keepdims, options)
+        if not a.full.type.dtype.is_float:
+            plain = record_of_selection(TABLE[name.removeprefix("nan")].recorder)
+            assert plain is not None
+            return plain(a, axis, keepdims=keepdims, **options)
         found = getattr(numpy, name)(filled(a, np.nan), axis=whole, **options)
         return _kept(a, axes, found) if keepdims else found
 
@@ -192,9 +190,7 @@ def _norm(name: str) -> AnyFunction:
         axes, whole = _along(x, axis)
         options = {} if ord is None else {"ord": ord}
         if x.place not in axes:
-            found = array(getattr(numpy, name)(x.full, axis=whole, keepdims=keepdims, **options))
-            gone = 0 if keepdims else sum(1 for axis in axes if axis < x.place)
-            return x.derived(found, x.place - gone)
+            return _elsewhere(name, x, axes, whole, keepdims, options)
         if not (ord in (None, "fro") or (isinstance(ord, int | float) and ord >= 0)):
             raise x.refused(f"be measured by np.{name} with ord={ord!r}")
         # zeros do not count
@@ -241,19 +237,12 @@ def _median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 
 # Function -> what makes its record for a default axis.
-_REDUCTIONS: dict[Any, Callable[[Any], Any]] = {
-    reductions.sum: lambda axis: _by_mask("sum", axis),
-    reductions.prod: lambda axis: _by_mask("prod", axis),
-    reductions.mean: lambda axis: _by_mask("mean", axis),
-    reductions.any_: lambda axis: _by_mask("any", axis),
-    reductions.all_: lambda axis: _by_mask("all", axis),
-    reductions.var: lambda axis: _by_mask("var", axis),
-    reductions.std: lambda axis: _by_mask("std", axis),
-    reductions.max: lambda axis: _extreme("max", _lowest, axis),
-    reductions.min: lambda axis: _extreme("min", _highest, axis),
+_REDUCTIONS: dict[Any, Callable[..., Any]] = {
+    TABLE[name].recorder: functools.partial(_extreme if name in _NEUTRAL else _by_mask, name)
+    for name in ("sum", "prod", "mean", "any", "all", "var", "std", "max", "min")
 }
 for _function, _make in _REDUCTIONS.items():
-    of_selection(_function)(_make(None))
+    of_selection(_function)(_make())
 for _name, _function in ufunc_methods.REDUCTIONS.items():
     of_selection(TABLE[f"{_name}.reduce"].recorder)(_REDUCTIONS[_function](0))
 of_selection(TABLE["logaddexp.reduce"].recorder)(log_sum(0))

@@ -83,17 +83,10 @@ def elementwise(function: AnyFunction, args: Any, kwargs: dict[str, Any]) -> Any
             raise other.refused(f"be combined with {first.text}, where it is another axis")
     whole = [_whole(x, first) for x in args]
     options = {key: _whole(x, first) for key, x in kwargs.items()}
-    full = function(*whole, **options)
-    if not isinstance(full, Tracer):
-        full = array(full)
+    full = array(function(*whole, **options))
     rank = full.type.rank - first.mask.type.rank - first.after
     result = first.derived(full, rank)
     return result if out is None else _written(result, out[0] if isinstance(out, tuple) else out)
-
-
-def _applied(self: Selection, function: AnyFunction, args: Any, kwargs: dict[str, Any]) -> Any:
-    """Do what an elementwise function does with arguments of which this is the first selection."""
-    return elementwise(function, args, kwargs)
 
 
 def _whole(x: Any, like: Selection) -> Any:
@@ -196,6 +189,7 @@ def _running(name: str, neutral: int) -> AnyFunction:
 of_selection(accumulating.cumsum)(_running("cumsum", 0))
 of_selection(accumulating.cumprod)(_running("cumprod", 1))
 of_selection(asking.ndim)(lambda a: a.ndim)
+of_selection(asking.isscalar)(lambda element: False)
 of_selection(rounding.iscomplexobj)(rounding.iscomplexobj)
 of_selection(rounding.isrealobj)(rounding.isrealobj)
 
@@ -342,11 +336,6 @@ def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return elementwise(TABLE["where"], (condition, x, y), {})
 
 
-@of_selection(asking.isscalar)
-def _isscalar(element: Any) -> bool:
-    return False
-
-
 MEMBERS: dict[str, Any] = {
     **{name: made for name, made in OPERATORS.items() if not name.startswith("__i")},
     "__invert__": OPERATORS["__invert__"],
@@ -376,7 +365,7 @@ def attach() -> None:
     for name, member in MEMBERS.items():
         setattr(Selection, name, member)
     Selection.__gradc_call__ = call
-    Selection.__gradc_elementwise__ = _applied
+    Selection.__gradc_elementwise__ = lambda self, *call: elementwise(*call)
 
 
 attach()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -24,13 +25,14 @@ from gradc_ir.core.types import _FROM_NUMPY as _SUPPORTED
 from gradc_ir.errors import ShapeError, TraceError
 
 
+@dataclass(eq=False, repr=False)
 class Mapped:
     """A NumPy function in traced code.
 
     Parameters
     ----------
     name: the name after ``np.``.
-    original: the function of NumPy; it runs when nothing traced is involved.
+    __gradc_original__: the function of NumPy; it runs when nothing traced is involved.
     record: the function with NumPy's signature that builds ops; None when there is none.
     recorder: the same without the options out=, where= and dtype=.
     view: record even when all arguments are known, because the result shares memory with one.
@@ -40,31 +42,22 @@ class Mapped:
     known: what runs when nothing traced is involved, in a trace; None for the function of NumPy.
     """
 
-    def __init__(
-        self,
-        name: str,
-        original: Any,
-        record: AnyFunction | None,
-        *,
-        recorder: AnyFunction | None = None,
-        view: bool = False,
-        writes: bool = False,
-        value_only: bool = False,
-        masked: Any = None,
-        known: AnyFunction | None = None,
-    ) -> None:
-        self.name = name
-        self.record = record
-        self.recorder = recorder or record
-        self.view = view
-        self.writes = writes
-        self.value_only = value_only
-        self.masked = masked
-        self._known = known or original
-        self.__gradc_original__ = original
-        self.__name__ = name
-        self.__doc__ = getattr(original, "__doc__", None)
-        self.title = title_of(name)
+    name: str
+    __gradc_original__: Any
+    record: AnyFunction | None
+    _: KW_ONLY
+    recorder: AnyFunction | None = None
+    view: bool = False
+    writes: bool = False
+    value_only: bool = False
+    masked: Any = None
+    known: AnyFunction | None = None
+
+    def __post_init__(self) -> None:
+        self.recorder = self.recorder or self.record
+        self.__name__ = self.name
+        self.__doc__ = getattr(self.__gradc_original__, "__doc__", None)
+        self.title = title_of(self.name)
 
     @functools.cached_property
     def _accepted(self) -> frozenset[str]:
@@ -113,7 +106,7 @@ class Mapped:
         plain = [plain_nest(arg) for arg in args]
         named = {key: plain_nest(value) for key, value in kwargs.items()}
         try:
-            result = self._known(*plain, **named)
+            result = (self.known or self.__gradc_original__)(*plain, **named)
         except (TypeError, ValueError) as error:
             kind = {TypeError: TraceError, ValueError: ShapeError}.get(type(error))
             if kind is None:

@@ -24,22 +24,19 @@ def solve(a: Any, b: Any) -> Any:
     Its derivative solves equations with the same matrix (M. Giles, "Collected matrix derivative
     results", 2008, §2.3.1).
     """
-    stacks = Stacks("np.linalg.solve", a, b)
-    matrix, right = stacks.values
-    return stacks.result(with_columns(stacks, matrix, right, build.solve))
+    return with_columns(Stacks("np.linalg.solve", a, b), build.solve)
 
 
-def with_columns(
-    stacks: Stacks, matrix: Value, right: Value, solved: Callable[[Value, Value], Value]
-) -> Value:
+def with_columns(stacks: Stacks, solved: Callable[[Value, Value], Value]) -> Any:
     """Return the solutions for one vector on the right, or for matrices of columns."""
+    matrix, right = stacks.values
     stacks.check(matrix, square=True)
     if not right.type.rank:
         raise stacks.failure("the right-hand side has to be a vector or a matrix")
     columns = as_column(right) if right.type.rank == 1 else right
     stacks.match(matrix.type.shape[-1], columns.type.shape[-2], "the right-hand side does not fit")
     found = solved(*stacks.together(matrix, columns))
-    return from_column(found) if right.type.rank == 1 else found
+    return stacks.result(from_column(found) if right.type.rank == 1 else found)
 
 
 @numpy_function("linalg.inv")
