@@ -83,19 +83,9 @@ def _check_derivatives(
     click.echo(f"{'FAILED' if failures else 'ok'} {target}")
     rows = [("order", "argument", "result", "mode", "against", "expected", "found", "error", "")]
     for made in compared:
-        rows.append(
-            (
-                str(made.order),
-                made.argument,
-                made.result,
-                made.mode,
-                made.against,
-                f"{made.expected:.9g}",
-                f"{made.found:.9g}",
-                f"{made.error:.0e}",
-                "" if made.agree else "WRONG",
-            )
-        )
+        names = str(made.order), made.argument, made.result, made.mode, made.against
+        numbers = f"{made.expected:.9g}", f"{made.found:.9g}", f"{made.error:.0e}"
+        rows.append((*names, *numbers, "" if made.agree else "WRONG"))
     click.echo("\n" + "\n".join(lines_of(rows)))
     runs = [("compared with a call", f"bits for {repeat} upstream gradients")]
     for run in repeated:

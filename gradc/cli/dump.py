@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from gradc.cli.target import (
     load,
     of_option,
     output_option,
-    parse_wrt,
     spec_option,
     target_argument,
     write,
@@ -27,25 +28,6 @@ from gradc.reports.dump import STAGES
 @click.option("--no-locations", is_flag=True, help="Leave out the user's lines.")
 @click.option("--cpu", default="native", help="The CPU of --stage llvm and asm.")
 @output_option("A file to write to.")
-def dump(
-    target: str,
-    spec: str | None,
-    of: str,
-    wrt: str | None,
-    stage: str,
-    after: str | None,
-    no_locations: bool,
-    cpu: str,
-    output: str,
-) -> None:
+def dump(target: str, no_locations: bool, output: str, **options: Any) -> None:
     """Print a function, or the derivative --of names, at a stage of its way to machine code."""
-    text = load(target).dump(
-        of=of,
-        stage=stage,
-        spec=spec,
-        wrt=parse_wrt(wrt),
-        after=after,
-        locations=not no_locations,
-        cpu=cpu,
-    )
-    write(text, output)
+    write(load(target).dump(locations=not no_locations, **options), output)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from gradc.cli.target import (
     load,
     of_option,
     output_option,
-    parse_wrt,
     spec_option,
     target_argument,
     write,
@@ -23,7 +24,7 @@ from gradc.reports.explain import explain_op
 @of_option
 @wrt_option
 @output_option("A file to write to.")
-def explain(target: str, spec: str | None, of: str, wrt: str | None, output: str) -> None:
+def explain(target: str, spec: str | None, of: str, wrt: Any, output: str) -> None:
     """Tell which rewrite rule fired at which line of the function, what was captured and baked in.
 
     With the name of an op instead of a function (gradc explain log1p): its type rule, partials,
@@ -32,4 +33,4 @@ def explain(target: str, spec: str | None, of: str, wrt: str | None, output: str
     if ":" not in target:
         write(explain_op(target), output)
         return
-    write(load(target).explain(of=of, spec=spec, wrt=parse_wrt(wrt)), output)
+    write(load(target).explain(of=of, spec=spec, wrt=wrt), output)

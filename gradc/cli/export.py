@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from gradc.cli.target import load, parse_wrt, spec_option, target_argument, wrt_option
+from gradc.cli.target import load, spec_option, target_argument, wrt_option
 
 
 @click.command(short_help="Write value and gradient as an object and a C header.")
@@ -31,32 +33,12 @@ from gradc.cli.target import load, parse_wrt, spec_option, target_argument, wrt_
     help="For a CPU without fused multiply-add: the same bits, slowly, or products of sums rounded "
     "before they are added, which gives others.",
 )
-def export(
-    target: str,
-    spec: str | None,
-    wrt: str | None,
-    name: str | None,
-    out: str,
-    cpu: str | None,
-    triple: str | None,
-    blas: bool,
-    fma: str | None,
-) -> None:
+def export(target: str, name: str | None, **options: Any) -> None:
     """Write NAME.o and NAME.h with the value (NAME) and the value with its gradient (NAME_vg).
 
     Where the gradient goes back through a loop without a known number of steps (while_loop without
     max_iter), the last size argument of NAME_vg, tape, says for how many steps there is room.
     """
     compiled = load(target)
-    paths = compiled.export(
-        name or compiled.__name__,
-        spec=spec,
-        wrt=parse_wrt(wrt),
-        out=out,
-        cpu=cpu,
-        triple=triple,
-        blas=blas,
-        fma=fma,
-    )
-    for path in paths:
+    for path in compiled.export(name or compiled.__name__, **options):
         click.echo(str(path))

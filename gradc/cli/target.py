@@ -66,18 +66,22 @@ spec_option = click.option(
 of_option = click.option(
     "--of", type=click.Choice(KINDS), default="value", help="What to make of it."
 )
-wrt_option = click.option(
-    "--wrt", default=None, help="By which parameters: names or positions, with commas between."
-)
 
 
-def parse_wrt(text: str | None) -> Any:
+def _parsed_wrt(context: click.Context, option: click.Parameter, text: str | None) -> Any:
     """Return the ``wrt`` of an option's text: 0 when it is not given."""
     if text is None:
         return 0
     entries = [part.strip() for part in text.split(",") if part.strip()]
     parsed = [int(part) if part.lstrip("-").isdigit() else part for part in entries]
     return parsed[0] if len(parsed) == 1 else tuple(parsed)
+
+
+wrt_option = click.option(
+    "--wrt",
+    callback=_parsed_wrt,
+    help="By which parameters: names or positions, with commas between.",
+)
 
 
 def output_option(help: str) -> Callable[[Any], Any]:

@@ -65,11 +65,13 @@ def execute_with_gradients(
     value, pullback = vjp(func, pytree.unflatten(structure, floats))
     outputs = [leaf for positions, _ in _parts(value, ret_grad_idxs, "ret") for leaf in positions]
     _refuse_axes(value, outputs)
+    # the places of one array have the sum over them
     groups = groups_of(leaves, (np.ndarray,))
     gradients: dict[str, Any] = {}
     for output in outputs:
         (found,) = pullback(_one_at(value, output))
-        whole = [_finite(each) for each in _by_variable(structure, found, groups)]
+        by_leaf = pytree.parts_at_leaves(structure, found)
+        whole = [_finite(each) for each in summed_by_group(by_leaf, groups)]
         chosen = [
             pytree.unflatten(part, [whole[leaf] for leaf in positions]) for positions, part in parts
         ]
@@ -152,11 +154,6 @@ def _one_at(value: Any, output: int) -> Any:
         for i, leaf in enumerate(leaves)
     ]
     return pytree.unflatten(structure, cotangents)
-
-
-def _by_variable(structure: pytree.Structure, found: Any, groups: Sequence[int]) -> list[Any]:
-    """Return the gradient by each leaf, summed over the places of one array."""
-    return summed_by_group(pytree.parts_at_leaves(structure, found), groups)
 
 
 def _finite(gradient: Any) -> Any:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -108,10 +110,7 @@ def _record(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         return value
 
     def build(known: _Known) -> Any:
-        def seen(*args: Any, **kwargs: Any) -> Any:
-            return call(function, *args, **kwargs)
-
-        return _apply(seen, structure, [known.get(id(leaf), _plain(leaf)) for leaf in leaves])
+        return _apply(partial(call, function), structure, _values(leaves, known))
 
     if not isinstance(value, (tuple, list)):
         return Recorded(value, build, operands, recorders)
@@ -136,20 +135,14 @@ def _plain(leaf: Any) -> Any:
 # -- what was recorded, as a function --------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
 class _Replay:
     """The function from watched values to others, as one recorder saw it."""
 
-    def __init__(
-        self,
-        recorder: _Recorder,
-        watched: Sequence[Recorded],
-        targets: Sequence[Recorded],
-        known: _Known,
-    ) -> None:
-        self.recorder = recorder
-        self.watched = watched
-        self.targets = targets
-        self.known = known
+    recorder: _Recorder
+    watched: Sequence[Recorded]
+    targets: Sequence[Recorded]
+    known: _Known
 
     def __call__(self, *values: Any) -> Any:
         """Return the targets; called only in traces."""
@@ -158,16 +151,9 @@ class _Replay:
     def __gradc_trace__(self, *values: Any) -> list[Any]:
         """Do again, in the running trace, what was recorded."""
         known = dict(self.known) | {id(one): value for one, value in zip(self.watched, values)}
-        moving = _moving(self.targets, self.watched, self.recorder)
-        for node in moving:
-            if id(node) not in known or id(node) in self.known:
-                known[id(node)] = _built(node, known)
-        return [known.get(id(target), target.value) for target in self.targets]
-
-    def connected(self, target: Recorded) -> bool:
-        """Whether a target was computed from a watched value."""
-        is_watched = any(target is one for one in self.watched)
-        return is_watched or bool(_moving([target], self.watched, self.recorder))
+        for node in _moving(self.targets, self.watched, self.recorder):
+            known[id(node)] = _built(node, known)
+        return list(_values(self.targets, known))
 
 
 def _built(node: Recorded, known: _Known) -> Any:
@@ -233,6 +219,11 @@ class _Recorder:
         self._watched.append(found)
         return found
 
+    def _connects(self, watched: Sequence[Recorded], target: Recorded) -> bool:
+        """Whether a target was computed from a watched value."""
+        is_watched = any(target is one for one in watched)
+        return is_watched or bool(_moving([target], watched, self))
+
     def _derived(
         self,
         derive: Callable[[_Replay], list[Any]],
@@ -247,20 +238,17 @@ class _Recorder:
         operands = [leaf for leaf in (*watched, *targets, *further) if isinstance(leaf, Recorded)]
         recorders = {*self._outer, *_open.get()} - {self}
 
-        def build(position: int) -> Callable[[_Known], Any]:
-            def built(known: _Known) -> Any:
-                # what this was computed from is computed again where the outer one asks for it
-                known = dict(known)
-                outer = [one for one in operands if id(one) in known]
-                for node in _moving(targets, outer, None):
-                    if id(node) not in known:
-                        known[id(node)] = _built(node, known)
-                return derive(_Replay(self, watched, targets, known))[position]
-
-            return built
+        def build(known: _Known) -> list[Any]:
+            # what this was computed from is computed again where the outer one asks for it
+            known = dict(known)
+            outer = [one for one in operands if id(one) in known]
+            for node in _moving(targets, outer, None):
+                if id(node) not in known:
+                    known[id(node)] = _built(node, known)
+            return derive(_Replay(self, watched, targets, known))
 
         return [
-            None if part is None else Recorded(part, build(i), operands, recorders)
+            None if part is None else Recorded(part, _entry(build, i), operands, recorders)
             for i, part in enumerate(found)
         ]
 
@@ -334,7 +322,7 @@ class ForwardAccumulator(_Recorder):
         found = []
         for leaf in leaves:
             targets = [leaf] if isinstance(leaf, Recorded) else []
-            if targets and _Replay(self, self._watched, targets, {}).connected(leaf):
+            if targets and self._connects(self._watched, leaf):
                 found += self._derived(derive, self._watched, targets, self._tangents)
             else:
                 found.append(_unconnected(leaf, unconnected_gradients))
@@ -386,8 +374,7 @@ class GradientTape(_Recorder):
                     f"{path} is not watched by this tape", help="write x = tape.watch(x)"
                 )
         targets = [leaf for leaf in pytree.flatten(target)[0] if isinstance(leaf, Recorded)]
-        replay = _Replay(self, leaves, targets, {})
-        targets = [leaf for leaf in targets if replay.connected(leaf)]
+        targets = [leaf for leaf in targets if self._connects(leaves, leaf)]
         weights = pytree.flatten(output_gradients)[0] or [None] * len(targets)
         seeds = [
             np.ones_like(leaf.value) if weight is None else weight
@@ -403,7 +390,7 @@ class GradientTape(_Recorder):
             structure,
             [
                 part
-                if any(_Replay(self, [leaf], [one], {}).connected(one) for one in targets)
+                if any(self._connects([leaf], one) for one in targets)
                 else _unconnected(leaf, unconnected_gradients)
                 for leaf, part in zip(leaves, found)
             ],

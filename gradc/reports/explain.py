@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import groupby
 
 from gradc.derivatives import TABLE as DERIVATIVES
 from gradc.derivatives import jvp
@@ -56,15 +57,9 @@ def firings(function: Function, request: Request) -> list[Firing]:
         final = derive(function, request, watch)
     # parameters of bodies have other names
     names = final.names if all(owner is final for owner, _ in nested(final)) else ()
-    known = _passes(request)
-    known |= {
-        one.name: one
-        for one in [
-            *(rule for one in LAST for rule in one.rules()),
-            *all_rules(),
-            *request.options.rules,
-        ]
-    }
+    last = (rule for family in LAST for rule in family.rules())
+    rules = (*last, *all_rules(), *request.options.rules)
+    known = _passes(request) | {rule.name: rule for rule in rules}
     made = [
         Firing(
             location,
@@ -145,34 +140,28 @@ _MOST_CHANGES = 3
 
 def _rules_by_line(found: Iterable[Firing]) -> list[str]:
     lines: list[str] = []
-    here: Location | str | None = ""
-    exact: list[str] = []
-
-    def flush() -> None:
+    for here, firings_here in groupby(found, key=lambda firing: firing.location):
+        lines.append(f"  {here if here is not None else 'made by differentiation'}")
+        if here is not None and here.code:
+            lines.append(f"      {here.code}")
+        exact: list[str] = []
+        for firing in firings_here:
+            rule = firing.rule
+            times = f", {firing.count} times" if firing.count > 1 else ""
+            if rule.kind is Kind.EXACT:
+                exact.append(f"{rule.name}{times}")
+                continue
+            when = " and ".join(firing.stages)
+            equation = f": {rule.text}" if rule.text else ""
+            lines.append(
+                f"      {rule.name} ({rule.kind}, {when} differentiation{times}){equation}"
+            )
+            lines += [f"          {text}" for text in firing.changes[:_MOST_CHANGES]]
+            if len(firing.changes) > _MOST_CHANGES:
+                lines.append(f"          and {len(firing.changes) - _MOST_CHANGES} more")
+            lines.append(f"          {rule.reason}")
         if exact:
             lines.append(f"      exact algebra: {', '.join(exact)}")
-            exact.clear()
-
-    for firing in found:
-        if firing.location != here:
-            flush()
-            here = firing.location
-            lines.append(f"  {here if here is not None else 'made by differentiation'}")
-            if isinstance(here, Location) and here.code:
-                lines.append(f"      {here.code}")
-        times = f", {firing.count} times" if firing.count > 1 else ""
-        if firing.rule.kind is Kind.EXACT:
-            exact.append(f"{firing.rule.name}{times}")
-            continue
-        when = " and ".join(firing.stages)
-        equation = f": {firing.rule.text}" if firing.rule.text else ""
-        how = f"({firing.rule.kind}, {when} differentiation{times})"
-        lines.append(f"      {firing.rule.name} {how}{equation}")
-        lines += [f"          {text}" for text in firing.changes[:_MOST_CHANGES]]
-        if len(firing.changes) > _MOST_CHANGES:
-            lines.append(f"          and {len(firing.changes) - _MOST_CHANGES} more")
-        lines.append(f"          {firing.rule.reason}")
-    flush()
     return lines
 
 

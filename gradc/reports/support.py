@@ -118,7 +118,7 @@ def survey(
     forward: bool | None = value
     reverse: bool | None = value
     if traced is not None:
-        wrt = [i for i in range(len(types)) if types[i].dtype.is_float]
+        wrt = [i for i, type_ in enumerate(types) if type_.dtype.is_float]
         if wrt and any(type_.dtype.is_float for type_ in traced.function.result_types):
             further, forward, reverse = _derivatives(traced.function, wrt, options)
             problems += further
@@ -168,14 +168,14 @@ def _derivatives(
         except NoGradientError as error:
             problems.append(error)
     problems.sort(key=lambda error: _order(error.at))
-    works = []
-    for mode in ("jvp", "vjp"):
+
+    def works(mode: str) -> bool:
         try:
             OpenCalls()(differentiate(ready, Request(mode, tuple(wrt), options=options)))
         except GradcError as error:
             if str(error) not in map(str, problems):
                 problems.append(error)
-            works.append(False)
-        else:
-            works.append(True)
-    return problems, works[0], works[1]
+            return False
+        return True
+
+    return problems, works("jvp"), works("vjp")

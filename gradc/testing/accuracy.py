@@ -217,13 +217,10 @@ class _Measurement:
         rows: list[Row] = []
         errors: dict[str, Array] = {}
         for what, results in self.rows:
-            row = []
-            for found in (ours, naive):
-                numbers = _joined(found, results)
-                bits = _bits(numbers, _joined(true, results))
-                errors.setdefault(what, bits)
-                row.append(Figures.of(bits, numbers))
-            rows.append(Row(what, *row))
+            numbers = [_joined(found, results) for found in (ours, naive)]
+            bits = [_bits(each, _joined(true, results)) for each in numbers]
+            errors[what] = bits[0]
+            rows.append(Row(what, *map(Figures.of, bits, numbers)))
         unknown = sum(int(np.sum(np.isnan(bits))) for bits in errors.values())
         worst = tuple(self._worst(errors, ours, true))
         return Accuracy(
@@ -311,7 +308,7 @@ def _run(function: Function, inputs: Sequence[Sequence[Array]]) -> Iterator[list
 
 def _joined(found: Sequence[Sequence[Array]], results: Sequence[int]) -> Array:
     """Return the elements of some results at all points, one after the other."""
-    return np.concatenate([found[k][i].ravel() for k in range(len(found)) for i in results])
+    return np.concatenate([arrays[i].ravel() for arrays in found for i in results])
 
 
 def _bits(found: Array, true: Array) -> Array:

@@ -55,12 +55,12 @@ class Wide:
             made = self._formula(attributes["body"], operands)[attributes["result"]]
         elif name == "recover":
             made = operands[attributes["result"]]
-        elif floats and name in self.meanings:
-            with np.errstate(all="ignore"):
-                made = self.meanings[name](*operands, **attributes)
-        elif (floats and name not in ANY_NUMBERS) or (meaning := reference(node.op)) is None:
-            raise NoMeaning(name)
         else:
+            meaning = self.meanings.get(name) if floats else None
+            if meaning is None and (name in ANY_NUMBERS or not floats):
+                meaning = reference(node.op)
+            if meaning is None:
+                raise NoMeaning(name)
             with np.errstate(all="ignore"):
                 made = meaning(*operands, **attributes)
         made = made if len(node.results) > 1 else (made,)

@@ -12,7 +12,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cache, cmp_to_key
+from functools import cache, cmp_to_key, partial
 from typing import Any
 
 import numpy as np
@@ -158,6 +158,16 @@ def log_gamma(x: Any) -> Any:
 
 # -- formulas --------------------------------------------------------------------------------------
 
+# SymPy's words for methods of Arb's balls, of the last operand.
+_METHODS = {"lowergamma": "gamma_lower", "uppergamma": "gamma_upper", "besselj": "bessel_j",
+            "bessely": "bessel_y", "besseli": "bessel_i", "besselk": "bessel_k",
+            "polylog": "polylog", "expint": "expint"}  # fmt: skip
+
+
+def _of_last(method: str) -> Callable[..., Any]:
+    return lambda first, last: getattr(last, method)(first)
+
+
 # SymPy's words that are not methods of Arb's balls of the same name and arguments.
 _WORDS: dict[str, Callable[..., Any]] = {
     "Abs": abs,
@@ -169,19 +179,12 @@ _WORDS: dict[str, Callable[..., Any]] = {
     "TupleArg": lambda *parts: parts,
     "log_gamma": log_gamma,
     "polygamma": lambda order, x: x.digamma(),
-    "lowergamma": lambda a, x: x.gamma_lower(a),
-    "uppergamma": lambda a, x: x.gamma_upper(a),
     "betainc_regularized": lambda a, b, low, x: x.beta_lower(a, b, regularized=True),
     "hyper": lambda a, b, x: x.hypgeom_2f1(*a, *b),
-    "besselj": lambda order, x: x.bessel_j(order),
-    "bessely": lambda order, x: x.bessel_y(order),
-    "besseli": lambda order, x: x.bessel_i(order),
-    "besselk": lambda order, x: x.bessel_k(order),
-    "polylog": lambda order, x: x.polylog(order),
+    **{word: _of_last(method) for word, method in _METHODS.items()},
     "elliptic_k": lambda m: _real(acb(m).elliptic_k()),
     "elliptic_e": lambda m: _real(acb(m).elliptic_e()),
     "Ei": arb.ei,
-    "expint": lambda order, x: x.expint(order),
     "Si": arb.si,
     "Ci": arb.ci,
     "fresnels": arb.fresnel_s,
@@ -207,6 +210,11 @@ def _value(formula: Any, values: Mapping[Any, Any]) -> Any:
             name, operands = "log_gamma", inner.args
     function = _WORDS.get(name) or getattr(arb, name)
     return function(*(_value(operand, values) for operand in operands))
+
+
+def _by_formula(name: str, *operands: Any) -> Any:
+    symbols, formula = _formula(name, len(operands))
+    return _value(formula, dict(zip(symbols, operands)))
 
 
 @cache
@@ -257,21 +265,16 @@ def op(name: str) -> Callable[..., Any]:
     """Return an elementwise op on balls: Arb's function, or the op's formula over the reals."""
     unary = TABLE[name].operands == 1
     compute = _OPS.get(name) or (getattr(arb, name, None) if unary else None)
+    compute = compute or partial(_by_formula, name)
 
     def on_balls(*operands: Any) -> Any:
-        if compute is None:
-            symbols, formula = _formula(name, len(operands))
-            made = _value(formula, dict(zip(symbols, operands)))
-        else:
-            made = compute(*operands)
+        made = compute(*operands)
         unknown = isinstance(made, Ball) and made.is_nan() and not is_nan(made)
-        return _at_border(name, operands) if unknown and all(map(_exact, operands)) else made
+        if unknown and all(operand.is_exact() for operand in operands):
+            return _at_border(name, operands)
+        return made
 
     return on_balls
-
-
-def _exact(x: Any) -> bool:
-    return bool(x.is_exact())
 
 
 def _at_border(name: str, operands: Sequence[Any]) -> Any:
@@ -289,12 +292,13 @@ def balls() -> Wide:
     """Return the arithmetic of balls, at the precision that is in force."""
     from gradc.rules.verify.meaning import real_functions
 
-    words = [name for name in real_functions() if name in TABLE and TABLE[name].is_elementwise]
-    words = [name for name in words if not name.startswith("logical_")]
     meanings: dict[str, Meaning] = {
         name: np.frompyfunc(op(name), TABLE[name].operands or 1, 1)
-        for name in words
-        if name in _OPS or name not in ANY_NUMBERS
+        for name in real_functions()
+        if name in TABLE
+        and TABLE[name].is_elementwise
+        and not name.startswith("logical_")
+        and (name in _OPS or name not in ANY_NUMBERS)
     }
     meanings |= {
         "reduce_max": _reduction(meanings["maximum"], -math.inf),

@@ -92,8 +92,8 @@ def compare_bits(
     expected = [injected.call(each) for each in upstream]
     ways: list[tuple[str, Callable[[], Way]]] = [
         ("the same call again", lambda: injected.call),
-        ("a kernel of static sizes", injected.static),
-        ("a kernel of symbolic sizes", injected.symbolic),
+        ("a kernel of static sizes", lambda: injected.kernel(injected.traced)),
+        ("a kernel of symbolic sizes", lambda: injected.kernel(injected.symbolic())),
         ("the exported C kernel", injected.exported),
         ("another process", lambda: injected.other_process(upstream)),
     ]
@@ -146,25 +146,19 @@ class _Injected:
         gradients = pytree.flatten(pullback(whole))[0]
         return [np.asarray(each) for each in (*pytree.flatten(value)[0], *gradients)]
 
-    def static(self) -> Way:
-        """Return one kernel for value and gradients, for these sizes."""
-        return self._kernel(self.traced)
+    def kernel(self, traced: Traced) -> Way:
+        """Return one kernel for value and gradients, for the sizes it was traced with."""
+        executable = Executable(self._final(traced), blas=self.options.blas)
+        return _pulled(executable, self._inputs(traced))
 
-    def symbolic(self) -> Way:
-        """Return one kernel for all sizes; raises NeedsConcreteSize, or NoKernel."""
-        return self._kernel(self._symbolic())
-
-    def _symbolic(self) -> Traced:
+    def symbolic(self) -> Traced:
+        """Return the function traced for all sizes; raises NeedsConcreteSize, or NoKernel."""
         shapes = self.bound.shapes
         others = tuple(tuple(size + (size > 1) for size in shape) for shape in shapes)
         types = list(generalize(self.bound.types, [shapes, others]))
         if types == list(self.bound.types):
             raise NoKernel("there are no sizes")
         return self.compiled._at(self.bound).trace(types)
-
-    def _kernel(self, traced: Traced) -> Way:
-        executable = Executable(self._final(traced), blas=self.options.blas)
-        return lambda upstream: list(executable([*self._inputs(traced), *upstream]))
 
     def _final(self, traced: Traced) -> Any:
         return derive(traced.function, Request("vjp", tuple(self.wrt), options=self.options))
@@ -175,11 +169,10 @@ class _Injected:
     def exported(self) -> Way:
         """Return the exported kernel, called as C calls it; raises NoKernel."""
         try:
-            traced = self._symbolic()
+            traced = self.symbolic()
         except (NeedsConcreteSize, NoKernel):
             traced = self.traced
-        kernel = CKernel(self._final(traced))
-        return lambda upstream: kernel([*self._inputs(traced), *upstream])
+        return _pulled(CKernel(self._final(traced)), self._inputs(traced))
 
     def other_process(self, upstream: Sequence[Sequence[Array]]) -> Way:
         """Return what another process computed: by the function if it can import it, or its graph.
@@ -218,6 +211,11 @@ class _Injected:
                         want[place], found[place],
                     )  # fmt: skip
         return None
+
+
+def _pulled(kernel: Callable[[Sequence[Array]], Sequence[Array]], arrays: Sequence[Array]) -> Way:
+    """Return the way of a kernel for arrays and upstream gradients."""
+    return lambda upstream: list(kernel([*arrays, *upstream]))
 
 
 def _first_other_bits(found: Array, want: Array) -> tuple[int, ...] | None:
@@ -277,10 +275,9 @@ def answer() -> None:
         given = pickle.loads(pickled)
     except Exception:
         sys.exit(_STATUS_NOT_THERE)
-    way = _Injected(*given).call if kind == "function" else _of_graph(*given)
+    if kind == "function":
+        way: Way = _Injected(*given).call
+    else:
+        text, arrays, blas = given
+        way = _pulled(Executable(parse_function(text), blas=blas), arrays)
     pickle.dump([way(each) for each in upstream], sys.stdout.buffer)
-
-
-def _of_graph(text: str, arrays: Sequence[Array], blas: bool) -> Way:
-    executable = Executable(parse_function(text), blas=blas)
-    return lambda upstream: list(executable([*arrays, *upstream]))

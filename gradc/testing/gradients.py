@@ -271,20 +271,21 @@ def _weighted(slope: Array, weight: Array) -> tuple[float, float]:
 
 def _worst(whole: Array, compare: Callable[[Array], Comparison]) -> Array:
     """Return an array with all but one element set to zero: one that matters to a comparison."""
+
+    def only(places: Array) -> Array:
+        part = np.zeros_like(whole)
+        part.flat[places] = whole.flat[places]
+        return part
+
+    def distance(places: Array) -> float:
+        made = compare(only(places))
+        found = abs(made.found - made.expected)
+        return np.inf if np.isnan(found) else found
+
     places = np.arange(whole.size)
     while places.size > 1:
-        halves = np.array_split(places, 2)
-        distances = []
-        for half in halves:
-            part = np.zeros_like(whole)
-            part.flat[half] = whole.flat[half]
-            made = compare(part)
-            distance = abs(made.found - made.expected)
-            distances.append(distance if distance == distance else np.inf)
-        places = halves[int(np.argmax(distances))]
-    part = np.zeros_like(whole)
-    part.flat[places] = whole.flat[places]
-    return part
+        places = max(np.array_split(places, 2), key=distance)
+    return only(places)
 
 
 def _unit(part: Array) -> Array:

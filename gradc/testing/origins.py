@@ -136,13 +136,13 @@ def _followed(run: _Run, value: Value, index: Index) -> Origin | None:
             # a decision: by what is the furthest off of what it compares
             places = [_operand_index(run, each, value, index) for each in node.operands]
             errors = [run.error(each, at) for each, at in zip(node.operands, places)]
-            most = max(range(len(errors)), key=errors.__getitem__)
+            most = errors.index(max(errors))
             if errors[most] <= _ROUNDING:
                 return _origin(run, value, index, "rounding decides it")
             value, index = node.operands[most], places[most]
             continue
         brought, own = run.parts(node, value, index)
-        most = max(range(len(brought)), key=brought.__getitem__)
+        most = brought.index(max(brought))
         operand = node.operands[most]
         operand_index = _operand_index(run, operand, value, index)
         if brought[most] <= own:

@@ -80,7 +80,7 @@ def _array(
     dtype = type_.dtype.numpy
     if not type_.dtype.is_float:
         return np.asarray(random.integers(0, 5, size=shape)).astype(dtype)
-    largest = float(np.finfo(np.float32 if dtype == np.float32 else np.float64).max)
+    largest = float(np.finfo(dtype.name).max)
     low, high = given or (-largest, largest)
     low, high = max(low, -largest), min(high, largest)
     if turn < _PATTERNS:
@@ -96,11 +96,11 @@ def _array(
 
 def _near(random: np.random.Generator, usual: Array) -> Array:
     """Return numbers close to spots, all of an array to the same one as often as not."""
-    shape = usual.shape
     together = random.random() < 0.5
-    spots = random.choice(_SPOTS, () if together else shape)
-    signs = random.choice([-1.0, 1.0], () if together else shape)
-    return np.asarray(signs * spots + distances(random, shape) * np.maximum(spots, 1.0))
+    shape = () if together else usual.shape
+    spots = random.choice(_SPOTS, shape)
+    signs = random.choice([-1.0, 1.0], shape)
+    return np.asarray(signs * spots + distances(random, usual.shape) * np.maximum(spots, 1.0))
 
 
 def distances(random: np.random.Generator, shape: Any) -> Array:

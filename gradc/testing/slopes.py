@@ -44,14 +44,16 @@ def central_differences(
     step = 1e-5 * max(1.0, float(np.max(np.abs(x), initial=0.0)))
 
     def at(distance: float) -> list[Array]:
-        results = interpret(function, _moved(arrays, position, distance * direction))
-        return [value for value in results if value.dtype.kind == "f"]
+        return _floats(
+            function, interpret(function, _moved(arrays, position, distance * direction))
+        )
+
+    def slopes(step: float) -> list[Array]:
+        return [(a - b) / (2 * step) for a, b in zip(at(step), at(-step))]
 
     with np.errstate(all="ignore"):
         # fourth order: the error of the step is far below the tolerance
-        near = [(a - b) / (2 * step) for a, b in zip(at(step), at(-step))]
-        far = [(a - b) / (4 * step) for a, b in zip(at(2 * step), at(-2 * step))]
-        return [(4 * a - b) / 3 for a, b in zip(near, far)]
+        return [(4 * near - far) / 3 for near, far in zip(slopes(step), slopes(2 * step))]
 
 
 def complex_step(

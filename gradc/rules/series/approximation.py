@@ -7,6 +7,7 @@ function in many digits.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,7 +19,7 @@ from gradc.rules.series.orders import Growth
 from gradc.rules.series.point import Point
 from gradc.rules.series.polynomial import BITS, Polynomial, fit
 from gradc.rules.series.precise import Context, Precise
-from gradc.rules.series.region import Choices, Region
+from gradc.rules.series.region import Choices, Region, alone
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
 from gradc_ir.meaning.reduction import Array
@@ -105,9 +106,7 @@ class Search:
             if any(found.get(at, holds) != holds for at, holds in changing.items()):
                 return None  # another condition on the other side
             found |= changing
-        values = {
-            parts[()]: value for value, parts in self.region.parts.items() if parts.keys() == {()}
-        }
+        values = {alone(parts): value for value, parts in self.region.parts.items()}
         if any(holds is None or at not in values for at, holds in found.items()):
             return None
         return tuple((values[at], bool(holds)) for at, holds in found.items())
@@ -164,14 +163,9 @@ class Search:
     def _wanted(self) -> int:
         """Return the exponent of the radius from which on the closed form is as good as it gets."""
         limit = max(_GOOD, 0.3 + min(self._error(exponent) for exponent in _EXPONENTS[-3::2]))
-        low, high = 0, len(_EXPONENTS) - 1
-        while low < high:
-            middle = (low + high) // 2
-            if self._error(_EXPONENTS[middle]) <= limit:
-                high = middle
-            else:
-                low = middle + 1
-        return _EXPONENTS[low]
+        last = len(_EXPONENTS) - 1
+        good = bisect_left(_EXPONENTS, True, hi=last, key=lambda one: self._error(one) <= limit)
+        return _EXPONENTS[good]
 
     def _error(self, exponent: int) -> float:
         found = self._errors.get(exponent)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gradc.rules.series import numbers
 from gradc.rules.series.orders import is_suspicious, rough_order
 from gradc.rules.series.point import Point
-from gradc.rules.series.region import Region
+from gradc.rules.series.region import Region, alone
 from gradc.rules.series.steps import ARITHMETIC, CONSTANT, VARIABLE
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.walk import Surroundings
@@ -23,17 +23,8 @@ _MAY_CANCEL = frozenset({"add", "sub", "mul", "div"})
 # Values of regions that are looked at in one function: long straight-line programs, in which hardly
 # anything is a formula, are left as they are from there on.
 _MOST_WORK = 2_000
-# Functions that are 0 at a number other than 0.
-_ZEROS = {
-    "sqrt": 1.0,
-    "power": 1.0,
-    "log": 1.0,
-    "log2": 1.0,
-    "log10": 1.0,
-    "arccos": 1.0,
-    "arccosh": 1.0,
-    "lgamma": 1.0,
-}
+# Functions that are 0 at 1, and not at 0.
+_ZERO_AT_ONE = frozenset({"sqrt", "power", "log", "log2", "log10", "arccos", "arccosh", "lgamma"})
 
 
 class _Place(NamedTuple):
@@ -106,8 +97,8 @@ class _Finding:
             return  # it is rounded: near other numbers, its own error is all there is
         others = set()
         for node in self._readers[variable]:
-            if node.op.name in _ZEROS:
-                others.add(_ZEROS[node.op.name])
+            if node.op.name in _ZERO_AT_ONE:
+                others.add(1.0)
             elif node.op.name in ("add", "sub"):
                 x, y = node.operands
                 number = scalar_constant(x if y is variable else y)
@@ -159,9 +150,9 @@ def _nearer(region: Region) -> set[_Place]:
     """Return the places where other variables go as a region's goes to its point."""
     found = set()
     for value in region.values:
-        parts = region.parts[value]
-        if parts.keys() == {()} and value.type.dtype.is_float:
-            order = rough_order(region.near[parts[()]])
+        step = alone(region.parts[value])
+        if step is not None and value.type.dtype.is_float:
+            order = rough_order(region.near[step])
             if order > 0.75:
                 found.add(_Place(value, 0.0))
             elif order < -0.75:
@@ -177,4 +168,4 @@ def _has_hope(region: Region) -> bool:
         CONSTANT,
         "select",
         "abs",
-    } and not names.isdisjoint(_MAY_CANCEL | _ZEROS.keys())
+    } and not names.isdisjoint(_MAY_CANCEL | _ZERO_AT_ONE)

@@ -9,7 +9,7 @@ from gradc.rules.series import precise
 from gradc.rules.series.choices import are_equal
 from gradc.rules.series.point import Point
 from gradc.rules.series.precise import Context, Precise
-from gradc.rules.series.region import Region
+from gradc.rules.series.region import Region, alone
 from gradc_ir.core.graph import Value
 from gradc_ir.core.walk import Surroundings
 
@@ -27,10 +27,9 @@ def coefficients(
     None where the number is not the function's limit, or the function no polynomial.
     """
     region = Region(variable, Point(at), surroundings)
-    parts = region.parts.get(around)
-    if parts is None or parts.keys() != {()} or around is variable:
+    root = alone(region.parts.get(around))
+    if root is None or around is variable:
         return None
-    root = parts[()]
     cone = region.cone(root)
     if not precise.SLOW.isdisjoint(region.steps[at].name for at in cone):
         return None

@@ -6,6 +6,7 @@ r stands beside functions of t it is ``m * t``; then all is a power of m times a
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
@@ -80,12 +81,8 @@ class Elimination(NamedTuple):
 
         Beside these there are numbers with exponents.
         """
-        exponents: dict[Factor, int] = {}
+        exponents: dict[Factor, int] = defaultdict(int)
         numbers: list[tuple[float, int]] = []
-
-        def take(factor: Factor, exponent: int) -> None:
-            exponents[factor] = exponents.get(factor, 0) + exponent
-
         power = 0
         for factor, exponent in monomial.items():
             if factor == self.factor and abs(exponent) <= _MOST:
@@ -94,11 +91,11 @@ class Elimination(NamedTuple):
                 number, square = self.roots[factor]
                 numbers.append((number, -exponent))
                 for each, times in square:
-                    take(each, times * exponent)
+                    exponents[each] += times * exponent
             else:
-                take(factor, exponent)
+                exponents[factor] += exponent
         for factor, exponent in self.rest:
-            take(factor, -exponent * power)
+            exponents[factor] -= exponent * power
         return exponents, power, numbers
 
 

@@ -199,7 +199,6 @@ def error(
     known = [(growth.order, own) for growth, own in operands if growth and own is not None]
     if len(known) < len(operands):
         return None
-    orders = [one for one, _ in known]
     match step.name:
         case "neg" | "abs":
             return known[0][1]
@@ -207,16 +206,13 @@ def error(
             return min(own for _, own in known)
         case "add" | "sub":
             return min(known[0][1], known[1][1], order)
-        case "mul":
+        case "mul" | "div":
             (x, x_error), (y, y_error) = known
-            if overflows and x * y < 0 and max(map(abs, orders)) >= 2:
+            if step.name == "div":
+                y, y_error = -y, y_error - 2 * y  # those of one over it
+            if overflows and x * y < 0 and max(abs(x), abs(y)) >= 2:
                 return ALWAYS
             return min(x_error + y, y_error + x, order)
-        case "div":
-            (x, x_error), (y, y_error) = known
-            if overflows and x * y > 0 and max(map(abs, orders)) >= 2:
-                return ALWAYS
-            return min(x_error - y, y_error + x - 2 * y, order)
     return min(_through(order, x, x_error) for x, x_error in known)
 
 

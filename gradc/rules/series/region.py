@@ -57,7 +57,12 @@ Choices: TypeAlias = dict[int, bool | None]
 NEAR = np.array([2.0**-8, 2.0**-9, 2.0**-10, -(2.0**-10)])
 
 
-_ZERO = Step(CONSTANT)
+_ZERO, _ONE = Step(CONSTANT), Step(CONSTANT, (), 1.0)
+
+
+def alone(parts: Parts | None) -> int | None:
+    """Return the step of a value that is a function of the variable alone; None of any other."""
+    return parts[()] if parts is not None and parts.keys() == {()} else None
 
 
 class Region:
@@ -72,18 +77,10 @@ class Region:
     def __init__(self, variable: Value, point: Point, surroundings: Surroundings) -> None:
         self.variable = variable
         self.point = point
-        self.steps: list[Step] = []
-        self.near: list[Array] = []
-        # whether a step is made of functions beyond algebra
-        self.is_transcendental: list[bool] = []
-        self.parts: dict[Value, Parts] = {}
-        self.moves: dict[Value, Moves] = {variable: ()}
-        self.values: list[Value] = []
         self.chosen: dict[int, Choices] = {}
         # numbers among the steps, by the bits they are asked for in
         self._constants: dict[int, dict[float, Number]] = {}
         self._surroundings = surroundings
-        self._numbers: dict[Step, int] = {}
         self._local = point.floats(NEAR)
         self._elimination: Elimination | None = None
         self._sums: dict[Value, Parts | None] = {}
@@ -95,6 +92,14 @@ class Region:
                 self._build_anew()
 
     def _build(self) -> None:
+        self.steps: list[Step] = []
+        self.near: list[Array] = []
+        # whether a step is made of functions beyond algebra
+        self.is_transcendental: list[bool] = []
+        self.parts: dict[Value, Parts] = {}
+        self.moves: dict[Value, Moves] = {self.variable: ()}
+        self.values: list[Value] = []
+        self._numbers: dict[Step, int] = {}
         readers, order = self._surroundings
         seen: set[Node] = set()
         queue: list[tuple[int, Node]] = []
@@ -137,8 +142,6 @@ class Region:
         self._elimination = elimination(*self._factors(self.variable), self._factors)
         self.parts[self.variable] = itself
         if self._elimination is not None:
-            self.steps, self.near, self.is_transcendental, self.values = [], [], [], []
-            self.parts, self.moves, self._numbers = {}, {self.variable: ()}, {}
             self._build()
 
     def moved(self, point: Point) -> Region:
@@ -191,14 +194,14 @@ class Region:
             case "add" | "sub":
                 return self._sum(name, x, y)
             case "mul" if len(x) == 1 or len(y) == 1:
-                return self._product(x, y)
+                return self._product(x, y, 1)
             case "div" if len(y) == 1:
-                return self._quotient(x, y)
+                return self._product(x, y, -1)
             case "mul" | "div":
                 return None
-        if any(operand.keys() != {()} for operand in operands if operand is not None):
+        steps = [step for step in map(alone, operands) if step is not None]
+        if len(steps) < len(operands):
             return None
-        steps = [operand[()] for operand in operands if operand is not None]
         if name == "power" and self.steps[steps[1]].name != CONSTANT:
             return None
         return {(): self._step(name, *steps)}
@@ -206,8 +209,9 @@ class Region:
     def _decided(self, name: str, operands: list[Parts | None]) -> list[Parts | None]:
         """Return one of two conditions twice where it decides about both near the point."""
         for one in operands:
-            if one is not None and one.keys() == {()}:
-                holds = self.near[one[()]]
+            step = alone(one)
+            if step is not None:
+                holds = self.near[step]
                 if holds.all() if name == "logical_or" else not holds.any():
                     return [one, one] if None in operands else operands
         return operands
@@ -254,7 +258,7 @@ class Region:
 
     def _powered(self, made: int, step: int, exponent: int) -> int:
         for _ in range(abs(exponent)):
-            made = self._times(made, step) if exponent > 0 else self._step("div", made, step)
+            made = self._times(made, step, exponent)
         return made
 
     def _homogeneous(self, factor: Factor) -> Parts | None:
@@ -293,7 +297,8 @@ class Region:
 
     def _is_zero(self, parts: Parts | None) -> bool:
         """Whether a value is the number 0, which is a multiple of every monomial."""
-        return parts is not None and parts.keys() == {()} and self.steps[parts[()]] == _ZERO
+        step = alone(parts)
+        return step is not None and self.steps[step] == _ZERO
 
     def _sum(self, name: str, x: Parts, y: Parts) -> Parts | None:
         if self._is_zero(y):
@@ -327,13 +332,13 @@ class Region:
 
     def _select(self, condition: Parts | None, x: Parts | None, y: Parts | None) -> Parts | None:
         """Return the parts of a select: those of the operand that it is near the point."""
-        if condition is None or condition.keys() != {()}:
+        at = alone(condition)
+        if at is None:
             return None
         if x and self._is_zero(y):
             y = dict.fromkeys(x, self._step(CONSTANT))
         elif y and self._is_zero(x):
             x = dict.fromkeys(y, self._step(CONSTANT))
-        at = condition[()]
         holds = self.near[at]
         if holds.all() or not holds.any():
             x, y = (x, x and y) if holds.all() else (y and x, y)
@@ -347,25 +352,24 @@ class Region:
             return None
         return {key: self._step("select", at, x[key], y[key]) for key in x}
 
-    def _product(self, x: Parts, y: Parts) -> Parts:
-        return {product(a, b, 1): self._times(p, q) for a, p in x.items() for b, q in y.items()}
+    def _product(self, x: Parts, y: Parts, sign: int) -> Parts:
+        """Return the parts of a product, or for a negative sign of a quotient."""
+        return {
+            product(a, b, sign): self._times(p, q, sign) for a, p in x.items() for b, q in y.items()
+        }
 
     @property
     def has_conditions(self) -> bool:
         """Whether what holds on one side of a number may not hold at it."""
         return any(step.name == "select" for step in self.steps)
 
-    def _times(self, p: int, q: int) -> int:
-        one = Step(CONSTANT, (), 1.0)
-        if self.steps[p] == one:
+    def _times(self, p: int, q: int, sign: int) -> int:
+        """Return the product of two steps, or for a negative sign their quotient."""
+        if self.steps[q] == _ONE:
+            return p
+        if sign > 0 and self.steps[p] == _ONE:
             return q
-        return p if self.steps[q] == one else self._step("mul", p, q)
-
-    def _quotient(self, x: Parts, y: Parts) -> Parts:
-        ((below, q),) = y.items()
-        if self.steps[q] == Step(CONSTANT, (), 1.0):
-            return {product(a, below, -1): p for a, p in x.items()}
-        return {product(a, below, -1): self._step("div", p, q) for a, p in x.items()}
+        return self._step("mul" if sign > 0 else "div", p, q)
 
     # -- running -----------------------------------------------------------------------------------
 

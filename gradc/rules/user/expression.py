@@ -25,6 +25,8 @@ _OPERATORS: dict[type[ast.AST], str] = {
     ast.Mod: "remainder",
     ast.Lt: "lt",
     ast.LtE: "le",
+    ast.Gt: "lt",  # of the operands exchanged
+    ast.GtE: "le",
     ast.Eq: "eq",
     ast.NotEq: "ne",
 }
@@ -70,14 +72,13 @@ def _of_tree(tree: ast.expr, side: str) -> str:
             return f"?{name}"
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return f"neg({_of_tree(operand, side)})"
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            return f"{_OPERATORS[type(op)]}({_of_tree(left, side)}, {_of_tree(right, side)})"
-        case ast.Compare(left=left, ops=[op], comparators=[right]):
+        case (
+            ast.BinOp(left=left, op=op, right=right)
+            | ast.Compare(left=left, ops=[op], comparators=[right])
+        ) if type(op) in _OPERATORS:
             if isinstance(op, (ast.Gt, ast.GtE)):
-                name = "lt" if isinstance(op, ast.Gt) else "le"
-                return f"{name}({_of_tree(right, side)}, {_of_tree(left, side)})"
-            if type(op) in _OPERATORS:
-                return f"{_OPERATORS[type(op)]}({_of_tree(left, side)}, {_of_tree(right, side)})"
+                left, right = right, left
+            return f"{_OPERATORS[type(op)]}({_of_tree(left, side)}, {_of_tree(right, side)})"
         case ast.Call(
             func=ast.Name(id=name) | ast.Attribute(attr=name), args=operands, keywords=[]
         ):
@@ -109,14 +110,14 @@ def _of_function(function: Callable[..., Any]) -> str:
     from gradc.tracing import trace
 
     names = list(inspect.signature(function).parameters)
-    traced = trace(function, tuple(Type(DType.F64) for _ in names))
-    if len(traced.function.results) != 1 or len(traced.function.params) != len(names):
+    graph = trace(function, tuple(Type(DType.F64) for _ in names)).function
+    outside = len(graph.params) - len(names)
+    if len(graph.results) != 1 or outside:
         raise RuleError(
             "a side of a rule returns one value and reads nothing but its parameters",
-            found=f"{len(traced.function.results)} results, "
-            f"{len(traced.function.params) - len(names)} arrays from outside",
+            found=f"{len(graph.results)} results, {outside} arrays from outside",
         )
-    return text_of(traced.function, names)
+    return text_of(graph, names)
 
 
 def text_of(function: Function, names: list[str]) -> str:

@@ -162,8 +162,11 @@ def _rule(
     left, right = (pattern_text(side) for side in given)
     equation = f"{left} => {right}"
     check_form(equation)
-    guard, domain = _guard(when, dict(domain or {}))
-    made = _make(name or equation, equation, _kind(kind), reason, guard, domain)
+    intervals = dict(domain or {})
+    if isinstance(when, str):
+        wanted = conditions.intervals(when)
+        when, intervals = conditions.guard(wanted), {**wanted, **intervals}
+    made = _make(name or equation, equation, _kind(kind), reason, when, intervals)
     check(made, equation)
     return made
 
@@ -173,15 +176,6 @@ def _check_name(made: Rule, register: bool) -> None:
         # the same text may be given again for a block or for a function
         if one.name == made.name and (register or one.text != made.text):
             raise RuleError(f"a rule called {made.name} exists", help="give another name=")
-
-
-def _guard(
-    when: Guard | str | None, domain: dict[str, Interval]
-) -> tuple[Guard | None, dict[str, Interval]]:
-    if not isinstance(when, str):
-        return when, domain
-    wanted = conditions.intervals(when)
-    return conditions.guard(wanted), {**wanted, **domain}
 
 
 def _kind(kind: str) -> Kind:
@@ -214,9 +208,6 @@ def _make(
                 return made
         return None
 
-    def may_match(heads: tuple[str, ...]) -> bool:
-        return any(pattern.may_match(heads) for pattern in patterns)
-
     return Rule(
         name,
         equation,
@@ -224,7 +215,7 @@ def _make(
         reason,
         apply,
         frozenset().union(*(pattern.root_ops for pattern in patterns)),
-        may_match=may_match,
+        may_match=lambda heads: any(pattern.may_match(heads) for pattern in patterns),
         domain=domain,
         guard=when,
     )

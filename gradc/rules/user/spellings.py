@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from gradc.rules.engine import Kind, apply_rules
@@ -73,13 +74,10 @@ def _spelled(equation: str, dtype: DType) -> Iterator[tuple[str, bool]]:
 
 
 def _scalar_functions(dtype: DType) -> dict[str, Any]:
-    def constructor(name: str) -> Any:
-        def construct(*operands: Any) -> Value:
-            if not any(isinstance(operand, Value) for operand in operands):
-                operands = tuple(build.full((), operand, dtype) for operand in operands)
-            return build.elementwise(name, *operands)
-
-        return construct
+    def construct(name: str, *operands: Any) -> Value:
+        if not any(isinstance(operand, Value) for operand in operands):
+            operands = tuple(build.full((), operand, dtype) for operand in operands)
+        return build.elementwise(name, *operands)
 
     table = graph_functions(dtype, 1)
-    return {name: constructor(name) for name in table if callable(table[name])}
+    return {name: partial(construct, name) for name in table if callable(table[name])}

@@ -7,7 +7,7 @@ and truth).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
@@ -17,9 +17,11 @@ import numpy.typing as npt
 
 from gradc.rules.engine import REALS, Interval
 from gradc.rules.verify.meaning import (
+    LENGTH,
     MAXIMUM,
     array_variables,
     bool_variables,
+    elements_of,
     evaluate,
     graph_functions,
     real_functions,
@@ -37,7 +39,6 @@ Array = npt.NDArray[Any]
 
 # Enough to hold 1 + t for the smallest number t of a dtype, and then some.
 _PRECISION = {DType.F64: 1400, DType.F32: 500}
-_LENGTH = 3
 _SPOTS = (
     *(0.0, 1e-300, 1e-160, 1e-20, 1e-12, 1e-9, 1e-6, 1e-3, 0.25, 0.5, 0.6931471805599453, 1.0, 2.0),
     *(5.0, 10.0, 20.0, 36.0, 40.0, 100.0, 300.0, 700.0, 740.0, 1e3, 1e4, 1e9, 1e300),
@@ -82,22 +83,21 @@ def sample(
     """Return points of the domain: a vector a scalar variable, a matrix an array variable."""
     random = np.random.Generator(np.random.PCG64(crc32(equation.encode())))
     names, arrays = variables(equation), array_variables(equation)
-    columns = [(name, i) for name in names for i in range(_LENGTH if name in arrays else 1)]
-    drawn = [_draw(random, domain.get(name, REALS), count) for name, _ in columns]
-    if len(columns) > 1:
+    owners = [name for name in names for _ in range(LENGTH if name in arrays else 1)]
+    intervals = [domain.get(name, REALS) for name in owners]
+    drawn = np.stack([_draw(random, interval, count) for interval in intervals], axis=1)
+    if len(owners) > 1:
         # near each other too, which is where differences cancel
         base = random.uniform(-50, 50, count)
-        for row in range(len(columns)):
-            near = base + random.choice([0.0, 1e-12, 1e-6, 1e-2, 1.0, 30.0], count)
-            drawn[row] = np.concatenate([drawn[row], near])
-    kept = np.ones(drawn[0].size, dtype=bool)
-    for (name, _), values in zip(columns, drawn, strict=True):
-        low, high = domain.get(name, REALS)
-        kept &= (values > low) & (values < high)
+        apart = [0.0, 1e-12, 1e-6, 1e-2, 1.0, 30.0]
+        near = [base + random.choice(apart, count) for _ in owners]
+        drawn = np.concatenate([drawn, np.transpose(near)])
+    low, high = np.transpose(intervals)
+    kept = ((drawn > low) & (drawn < high)).all(axis=1)
     points: dict[str, Array] = {}
     for name in names:
-        mine = [values for (owner, _), values in zip(columns, drawn, strict=True) if owner == name]
-        points[name] = np.stack(mine, axis=1) if name in arrays else mine[0]
+        mine = drawn[:, [owner == name for owner in owners]]
+        points[name] = mine if name in arrays else mine[:, 0]
     if condition is not None:
         lower, upper = (part.strip() for part in condition.split("<"))
         kept &= points[lower] < points[upper]
@@ -159,22 +159,16 @@ def measure(
     if dtype is DType.F32:
         points = _in_single_precision(points, keep_zeros=not given)
     truths, labels = truth(equation, points, dtype)
-    left_text, right_text = sides(equation)
-    left = _computed(graph_of(left_text, equation, points, dtype), points, dtype)
-    right = _computed(graph_of(right_text, equation, points, dtype), points, dtype)
-    flat = np.concatenate([values.reshape(len(values), -1) for values in points.values()], axis=1).T
+    computed = [
+        _computed(graph_of(text, equation, points, dtype), points, dtype)
+        for text in sides(equation)
+    ]
+    columns = np.column_stack(list(points.values())).T
     found = []
-    for label, expected, a, b in zip(labels, truths, left, right, strict=True):
+    for label, expected, *made in zip(labels, truths, *computed, strict=True):
         known = ~np.isnan(expected)
-        wanted = expected[known].astype(dtype.numpy)
-        found.append(
-            Errors(
-                label,
-                flat[:, known],
-                bits_between(a[known], wanted),
-                bits_between(b[known], wanted),
-            )
-        )
+        left, right = (bits_between(side[known], expected[known]) for side in made)
+        found.append(Errors(label, columns[:, known], left, right))
     return found
 
 
@@ -199,7 +193,7 @@ def _computed(function: Function, points: Mapping[str, Array], dtype: DType) -> 
     arrays = [values.astype(dtype.numpy) for values in points.values()]
     shape = function.result_types[0].shape
     pulled = vjp(function, range(len(arrays)))
-    first = np.ones([len(arrays[0]), _LENGTH][: len(shape)], dtype=dtype.numpy)
+    first = np.ones([len(arrays[0]), LENGTH][: len(shape)], dtype=dtype.numpy)
     if len(shape) > 1:
         first[:, 1:] = 0
     with np.errstate(all="ignore"):
@@ -214,34 +208,26 @@ def truth(
     equation: str, points: Mapping[str, Array], dtype: DType = DType.F64
 ) -> tuple[list[Array], list[str]]:
     """Return value and derivatives to full precision, rounded once; nan where not known."""
-    import mpmath
     import sympy
 
     arrays = array_variables(equation)
-    names: dict[str, Any] = {}
-    symbols: list[Any] = []
-    for name in variables(equation):
-        if name in arrays:
-            parts = [sympy.Symbol(f"{name}{i}", real=True) for i in range(_LENGTH)]
-            names[name] = np.array(parts, dtype=object)
-            symbols += parts
-        else:
-            names[name] = sympy.Symbol(name, real=True)
-            symbols.append(names[name])
+    names = {
+        name: elements_of(name) if name in arrays else sympy.Symbol(name, real=True)
+        for name in variables(equation)
+    }
+    symbols = [symbol for named in names.values() for symbol in np.ravel(named)]
     value = _first(equation, names)
     expressions = [value, *(sympy.diff(value, symbol) for symbol in symbols)]
     labels = ["value", *(f"d/d{symbol}" for symbol in symbols)]
-    largest = [symbol for symbol in symbols if str(symbol)[:-1] in arrays] or [sympy.Integer(0)]
-    compute = sympy.lambdify([*symbols, MAXIMUM()], expressions, "mpmath")
-    flat = np.concatenate([values.reshape(len(values), -1) for values in points.values()], axis=1)
-    at = [symbols.index(symbol) for symbol in largest if symbol in symbols]
-    rows = []
-    with mpmath.workprec(_PRECISION[dtype]):
-        for row in flat:
-            numbers = [mpmath.mpf(float(number)) for number in row]
-            top = max((numbers[i] for i in at), default=mpmath.mpf(0))
-            rows.append(_rounded(compute, [*numbers, top], len(expressions), dtype))
-    return list(np.array(rows).T), labels
+    rows = np.column_stack(list(points.values()))
+    elements = [i for i, symbol in enumerate(symbols) if str(symbol)[:-1] in arrays]
+    largest = rows[:, elements].max(axis=1, initial=-np.inf if elements else 0.0)
+    exact = _exactly(
+        [*symbols, MAXIMUM()], expressions, np.column_stack([rows, largest]), _PRECISION[dtype]
+    )
+    with np.errstate(over="ignore"):  # what is too large for single precision is infinite
+        rounded = np.array(exact, np.float64).astype(dtype.numpy)
+    return list(rounded.T), labels
 
 
 def values_of(
@@ -253,18 +239,30 @@ def values_of(
 
     names = {name: sympy.Symbol(name, real=True) for name in variables(equation)}
     value = sympy.sympify(evaluate(side, {**real_functions(), **names}))
-    compute = sympy.lambdify(
-        list(names.values()), [sympy.nsimplify(value, rational=True)], "mpmath"
-    )
-    found: list[Any] = []
+    formula = sympy.nsimplify(value, rational=True)
+    rows = np.column_stack(list(points.values()))
+    exact = _exactly(list(names.values()), [formula], rows, precision)
+    return [number if mpmath.isfinite(number) else None for (number,) in exact]
+
+
+def _exactly(
+    symbols: Sequence[Any], expressions: Sequence[Any], rows: Array, precision: int
+) -> list[list[Any]]:
+    """Return the values of expressions for each row of numbers, nan where they are not real."""
+    import mpmath
+    import sympy
+
+    compute = sympy.lambdify(symbols, expressions, "mpmath")
+    found = []
     with mpmath.workprec(precision):
-        for i in range(len(next(iter(points.values())))):
+        for row in rows:
             try:
-                (number,) = compute(*(mpmath.mpf(float(values[i])) for values in points.values()))
+                made = compute(*(mpmath.mpf(float(number)) for number in row))
             except (ZeroDivisionError, ValueError, OverflowError):
-                number = None
-            real = isinstance(number, (int, mpmath.mpf)) and mpmath.isfinite(number)
-            found.append(mpmath.mpf(number) if real else None)
+                made = [mpmath.nan] * len(expressions)
+            found.append(
+                [mpmath.nan if isinstance(one, mpmath.mpc) else mpmath.mpf(one) for one in made]
+            )
     return found
 
 
@@ -278,11 +276,11 @@ def special_points(equation: str, dtype: DType = DType.F64) -> dict[str, Array]:
 
 def _special(dtype: DType) -> Array:
     if dtype.is_integer:
-        whole = np.iinfo(np.int64 if dtype is DType.I64 else np.int32)
+        whole = np.iinfo(dtype.numpy.name)
         return np.array(
             [0, 1, -1, 2, -3, 7, whole.max, whole.min, whole.min + 1], dtype=dtype.numpy
         )
-    info = np.finfo(np.float64 if dtype is DType.F64 else np.float32)
+    info = np.finfo(dtype.numpy.name)
     limits = [float(info.smallest_subnormal), float(info.tiny), float(info.max)]
     special = [0.0, 1.0, 0.5, 3.0, 1 / 3, 2.5, *limits, np.inf, np.nan]
     return np.array([sign * number for number in special for sign in (1, -1)], dtype=dtype.numpy)
@@ -299,25 +297,3 @@ def _first(equation: str, names: Mapping[str, Any]) -> Any:
         if not expression.has(MAXIMUM()):
             break
     return expression
-
-
-def _rounded(compute: Any, numbers: list[Any], count: int, dtype: DType) -> list[float]:
-    import mpmath
-
-    try:
-        exact = compute(*numbers)
-    except (ZeroDivisionError, ValueError, OverflowError):
-        return [float("nan")] * count
-    smallest = mpmath.mpf(2) ** (-1074 if dtype is DType.F64 else -149)
-    found = []
-    for number in exact:
-        if isinstance(number, mpmath.mpc) or mpmath.isnan(number):
-            found.append(float("nan"))
-        elif abs(number) < smallest / 2:
-            found.append(0.0)
-        elif dtype is DType.F32:
-            with np.errstate(over="ignore"):  # what is too large for it is infinite
-                found.append(float(np.float32(float(number))))
-        else:
-            found.append(float(number))
-    return found

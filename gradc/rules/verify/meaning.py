@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,13 @@ from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.op import TABLE
 from gradc_ir.core.types import DType
+from gradc_ir.meaning.reduction import Array
 
 _VARIABLE = re.compile(r"\?(\w+)(?::\w+)?")
 _REDUCTIONS = ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "logsumexp")
+# Arrays of three are as good as any for sums of terms that are all alike.
+LENGTH = 3
+_NUMBERS = {"E": np.e, "ROOT_TWO": np.sqrt(2), "QUARTER_PI": np.pi / 4, "HALF_PI": np.pi / 2}
 _WORDS = {"true": True, "false": False, "inf": float("inf"), "nan": float("nan")}
 
 
@@ -35,30 +39,34 @@ def variables(equation: str) -> tuple[str, ...]:
 
 def array_variables(equation: str) -> frozenset[str]:
     """Return the variables that are reduced: those within a reduction on either side."""
-    found = set()
-    for side in sides(equation):
-        for node in ast.walk(ast.parse(side, mode="eval")):
-            if isinstance(node, ast.Call) and _name(node) in _REDUCTIONS:
-                found |= {
-                    inner.id for inner in ast.walk(node.args[0]) if isinstance(inner, ast.Name)
-                }
-    return frozenset(found) & frozenset(variables(equation))
+    found = {
+        inner.id
+        for name, operands in _calls(equation)
+        if name in _REDUCTIONS
+        for inner in ast.walk(operands[0])
+        if isinstance(inner, ast.Name)
+    }
+    return frozenset(found.intersection(variables(equation)))
 
 
 def bool_variables(equation: str) -> frozenset[str]:
     """Return the variables that stand where a condition is wanted."""
-    found = set()
+    found = {
+        part.id
+        for name, operands in _calls(equation)
+        if name == "select" or name.startswith("logical_")
+        for part in (operands[:1] if name == "select" else operands)
+        if isinstance(part, ast.Name)
+    }
+    return frozenset(found.difference(_WORDS))
+
+
+def _calls(equation: str) -> Iterator[tuple[str, list[ast.expr]]]:
+    """Yield the name and the operands of every op on either side of an equation."""
     for side in sides(equation):
         for node in ast.walk(ast.parse(side, mode="eval")):
-            if isinstance(node, ast.Call) and _name(node).startswith("logical_"):
-                found |= {part.id for part in node.args if isinstance(part, ast.Name)}
-            elif isinstance(node, ast.Call) and _name(node) == "select":
-                found |= {part.id for part in node.args[:1] if isinstance(part, ast.Name)}
-    return frozenset(found) - frozenset(_WORDS)
-
-
-def _name(node: ast.Call) -> str:
-    return node.func.id if isinstance(node.func, ast.Name) else ""
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                yield node.func.id, node.args
 
 
 def evaluate(side: str, namespace: Mapping[str, Any]) -> Any:
@@ -67,6 +75,11 @@ def evaluate(side: str, namespace: Mapping[str, Any]) -> Any:
 
 
 # -- over the reals --------------------------------------------------------------------------------
+
+# What SymPy has by the same name, and by the name of the inverse.
+_SAME_IN_SYMPY = ("sign", "floor", "sqrt", "exp", "log", "sin", "cos", "tan", "sinh", "cosh",
+                  "tanh", "erf", "erfc")  # fmt: skip
+_INVERSES = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "tan2")
 
 
 @cache
@@ -78,10 +91,12 @@ def real_functions() -> dict[str, Callable[..., Any]]:
     """
     import sympy as s
 
-    def log1mexp(x: Any) -> Any:
-        return s.log(1 - s.exp(x))
+    def norm(x: Any, y: Any) -> Any:
+        return s.sqrt(s.sympify(x) ** 2 + s.sympify(y) ** 2)
 
     scalar = {
+        **{name: getattr(s, name) for name in _SAME_IN_SYMPY},
+        **{f"arc{name}": getattr(s, f"a{name}") for name in _INVERSES},
         "neg": lambda x: -x,
         "add": lambda x, y: x + y,
         "sub": lambda x, y: x - y,
@@ -89,52 +104,29 @@ def real_functions() -> dict[str, Callable[..., Any]]:
         "div": lambda x, y: x / s.sympify(y),
         "power": lambda x, y: s.sympify(x) ** y,
         "abs": s.Abs,
-        "sign": s.sign,
-        "floor": s.floor,
         "maximum": s.Max,
         "minimum": s.Min,
-        "sqrt": s.sqrt,
-        "exp": s.exp,
         "exp_product": lambda x, y: s.exp(x * y),
         "expm1": lambda x: s.exp(x) - 1,
-        "log": s.log,
         "log1p": lambda x: s.log(1 + x),
         "exp2": lambda x: s.Integer(2) ** x,
         "log2": lambda x: s.log(x, 2),
         "log10": lambda x: s.log(x, 10),
         "cbrt": s.cbrt,  # the real root for x >= 0
-        "hypot": lambda x, y: s.sqrt(s.sympify(x) ** 2 + s.sympify(y) ** 2),
-        "sinh": s.sinh,
-        "cosh": s.cosh,
-        "arcsin": s.asin,
-        "arccos": s.acos,
-        "arctan": s.atan,
-        "arcsinh": s.asinh,
-        "arccosh": s.acosh,
-        "arctanh": s.atanh,
-        "erf": s.erf,
-        "erfc": s.erfc,
-        "sin": s.sin,
-        "cos": s.cos,
-        "tan": s.tan,
-        "tanh": s.tanh,
-        "arctan2": s.atan2,
+        "hypot": norm,
         "softplus": lambda x: s.log(1 + s.exp(x)),
         "sigmoid": lambda x: 1 / (1 + s.exp(-x)),
         "sigmoid_derivative": lambda x: s.exp(-x) / (1 + s.exp(-x)) ** 2,
         "logaddexp": lambda x, y: s.log(s.exp(x) + s.exp(y)),
-        "log1mexp": log1mexp,
-        "direction_cosine": lambda x, y: x / s.sqrt(s.sympify(x) ** 2 + s.sympify(y) ** 2),
+        "log1mexp": lambda x: s.log(1 - s.exp(x)),
+        "direction_cosine": lambda x, y: x / norm(x, y),
         "coth_sum": lambda x, y, t: t * (s.coth(x * t / 2) + s.coth(y * t / 2)) / 2,
         "geometric_sum": lambda x, y: ((1 + x) ** y - 1) / x,
         "power_mean": lambda x, y, p, w, c: (
             (c * (w * s.sympify(x) ** p + (1 - w) * s.sympify(y) ** p)) ** (1 / p)
         ),
         "log_mixture": lambda x, y, t: s.log(t * s.exp(x) + (1 - t) * s.exp(y)),
-        "eq": s.Eq,
-        "ne": s.Ne,
-        "lt": s.Lt,
-        "le": s.Le,
+        **{name: getattr(s, name.capitalize()) for name in ("eq", "ne", "lt", "le")},
         "logical_not": s.Not,
         "logical_and": s.And,
         "logical_or": s.Or,
@@ -165,6 +157,13 @@ def MAXIMUM() -> Any:
     return sympy.Symbol("maximum", real=True)
 
 
+def elements_of(name: str) -> Array:
+    """Return the symbols that the array of a variable consists of."""
+    import sympy
+
+    return np.array([sympy.Symbol(f"{name}{i}", real=True) for i in range(LENGTH)], dtype=object)
+
+
 def _lifted(function: Callable[..., Any]) -> Callable[..., Any]:
     def lifted(*operands: Any) -> Any:
         if any(isinstance(operand, np.ndarray) for operand in operands):
@@ -183,43 +182,29 @@ def graph_functions(dtype: DType, length: Any) -> dict[str, Any]:
     Scalars of the rule are vectors of samples, arrays are matrices with a row a sample.
     """
 
-    def elementwise(name: str) -> Callable[..., Value]:
-        def constructor(*operands: Any) -> Value:
-            ranked = [operand for operand in operands if isinstance(operand, Value)]
-            like = max(ranked, key=lambda x: x.type.rank, default=None)
-            if like is None:
-                values = [build.full((length,), operand, dtype) for operand in operands]
-            else:
-                values = [_fitted(operand, like, dtype) for operand in operands]
-            return build.apply(name, *values)
-
-        return constructor
-
-    def reduction(name: str) -> Callable[..., Value]:
-        return lambda x: build.apply(name, x, axes=(1,))
+    def elementwise(name: str, *operands: Any) -> Value:
+        ranked = [operand for operand in operands if isinstance(operand, Value)]
+        like = max(ranked, key=lambda x: x.type.rank, default=None)
+        if like is None:
+            values = [build.full((length,), operand, dtype) for operand in operands]
+        else:
+            values = [_fitted(operand, like, dtype) for operand in operands]
+        return build.apply(name, *values)
 
     table: dict[str, Any] = {
-        name: elementwise(name)
+        name: partial(elementwise, name)
         for name, op in TABLE.items()
         if op.is_elementwise and name != "cast"
     }
-    table |= {name: reduction(name) for name in _REDUCTIONS}
-    table["E"] = float(dtype.numpy.type(np.e))
-    table["ROOT_TWO"] = float(dtype.numpy.type(np.sqrt(2)))
-    table["QUARTER_PI"] = float(dtype.numpy.type(np.pi / 4))
-    table["HALF_PI"] = float(dtype.numpy.type(np.pi / 2))
-    return table
+    table |= {name: partial(build.apply, name, axes=(1,)) for name in _REDUCTIONS}
+    return table | {name: float(dtype.numpy.type(number)) for name, number in _NUMBERS.items()}
 
 
 def _fitted(operand: Any, like: Value, dtype: DType) -> Value:
-    if not isinstance(operand, Value):
-        return build.full(
-            like.type.shape,
-            operand,
-            DType.BOOL
-            if operand is True or operand is False
-            else like.type.dtype
-            if like.type.dtype is not DType.BOOL
-            else dtype,
-        )
-    return over_axes(operand, like, (1,)) if operand.type.rank < like.type.rank else operand
+    if isinstance(operand, Value):
+        return over_axes(operand, like, (1,)) if operand.type.rank < like.type.rank else operand
+    if isinstance(operand, bool):
+        dtype = DType.BOOL
+    elif like.type.dtype is not DType.BOOL:
+        dtype = like.type.dtype
+    return build.full(like.type.shape, operand, dtype)

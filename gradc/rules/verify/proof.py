@@ -13,14 +13,13 @@ from gradc.rules.verify.meaning import (
     MAXIMUM,
     array_variables,
     bool_variables,
+    elements_of,
     evaluate,
     real_functions,
     sides,
     variables,
 )
 
-# Arrays of three are as good as any for sums of terms that are all alike.
-_LENGTH = 3
 INF = float("inf")
 
 
@@ -51,12 +50,13 @@ def difference(
 def _difference(equation: str, domain: Mapping[str, Interval], condition: str | None) -> Any | None:
     import sympy
 
-    left_text, right_text = sides(equation)
     for namespace in _assignments(equation, domain, condition):
         names = {**real_functions(), **namespace}
-        lefts = np.atleast_1d(np.asarray(evaluate(left_text, names), dtype=object))
-        rights = np.atleast_1d(np.asarray(evaluate(right_text, names), dtype=object))
-        for left, right in zip(*np.broadcast_arrays(lefts, rights), strict=True):
+        values = [
+            np.atleast_1d(np.asarray(evaluate(side, names), dtype=object))
+            for side in sides(equation)
+        ]
+        for left, right in zip(*np.broadcast_arrays(*values), strict=True):
             remainder = _unequal(sympy.sympify(left), sympy.sympify(right))
             if remainder is not None:
                 return remainder
@@ -74,18 +74,14 @@ def _assignments(
     namespace: dict[str, Any] = {}
     for name in names:
         if name in arrays:
-            symbols = [sympy.Symbol(f"{name}{i}", real=True) for i in range(_LENGTH)]
-            namespace[name] = np.array(symbols, dtype=object)
+            namespace[name] = elements_of(name)
         elif name not in conditions:
             namespace[name] = _on_interval(name, domain.get(name, REALS))
     if condition is not None:
         lower, upper = (part.strip() for part in condition.split("<"))
         namespace[upper] = namespace[lower] + sympy.Symbol("gap", positive=True)
     for values in itertools.product((True, False), repeat=len(conditions)):
-        yield namespace | {
-            name: sympy.true if value else sympy.false
-            for name, value in zip(sorted(conditions), values, strict=True)
-        }
+        yield namespace | dict(zip(sorted(conditions), map(sympy.sympify, values), strict=True))
 
 
 def _on_interval(name: str, interval: Interval) -> Any:
@@ -96,9 +92,9 @@ def _on_interval(name: str, interval: Interval) -> Any:
     if interval == REALS:
         return sympy.Symbol(name, real=True)
     distance = sympy.Symbol(name, positive=True)
-    if high == float("inf"):
+    if high == INF:
         return sympy.nsimplify(low) + distance
-    if low == float("-inf"):
+    if low == -INF:
         return sympy.nsimplify(high) - distance
     # distance / (1 + distance) runs from 0 to 1
     return sympy.nsimplify(low) + sympy.nsimplify(high - low) * distance / (1 + distance)

@@ -10,6 +10,9 @@ def special_functions() -> dict[str, Callable[..., Any]]:
     """Return the special ops that SymPy has words for, as functions of SymPy expressions."""
     import sympy as s
 
+    def log_gamma(x: Any) -> Any:
+        return s.log(s.gamma(x))
+
     def normal(x: Any) -> Any:
         return s.erfc(-x / s.sqrt(2)) / 2
 
@@ -21,14 +24,12 @@ def special_functions() -> dict[str, Callable[..., Any]]:
 
     return {
         "lgamma": lambda x: s.log(s.Abs(s.gamma(x))),
-        "gamma": s.gamma,
+        **{name: getattr(s, name) for name in ("gamma", "digamma", "zeta", "erfinv")},
         "rgamma": lambda x: 1 / s.gamma(x),
-        "digamma": s.digamma,
-        "zeta": s.zeta,
-        "log_poch": lambda x, m: s.log(s.gamma(x + m)) - s.log(s.gamma(x)),
+        "log_poch": lambda x, m: log_gamma(x + m) - log_gamma(x),
         "digamma_difference": lambda x, m: s.digamma(x + m) - s.digamma(x),
         "beta": lambda a, b: s.gamma(a) * s.gamma(b) / s.gamma(a + b),
-        "betaln": lambda a, b: s.log(s.gamma(a)) + s.log(s.gamma(b)) - s.log(s.gamma(a + b)),
+        "betaln": lambda a, b: log_gamma(a) + log_gamma(b) - log_gamma(a + b),
         "binom": lambda n, k: s.gamma(n + 1) / (s.gamma(k + 1) * s.gamma(n - k + 1)),
         "poch": lambda x, m: s.gamma(x + m) / s.gamma(x),
         "gammainc": lambda a, x: s.lowergamma(a, x) / s.gamma(a),
@@ -36,7 +37,6 @@ def special_functions() -> dict[str, Callable[..., Any]]:
         "betainc": lambda a, b, x: s.betainc_regularized(a, b, 0, x),
         "stdtr": student,
         "erfcx": lambda x: s.exp(x**2) * s.erfc(x),
-        "erfinv": s.erfinv,
         "ndtri": lambda p: s.sqrt(2) * s.erfinv(2 * p - 1),
         "ndtr": normal,
         "log_ndtr": lambda x: s.log(normal(x)),

@@ -51,11 +51,9 @@ def measured(rule: Rule, dtype: DType = DType.F64, count: int = 12) -> Iterator[
         for errors in measure(
             equation, rule.domain, rule.condition, dtype, count=count, points=points
         ):
+            means = errors.mean_left, errors.mean_right
             lost, at = errors.worst
-            point = tuple(float(x) for x in at)
-            yield Bits(
-                equation, dtype, errors.what, errors.mean_left, errors.mean_right, lost, point
-            )
+            yield Bits(equation, dtype, errors.what, *means, lost, tuple(map(float, at)))
 
 
 def verify(rule: Rule) -> Verified:
@@ -65,12 +63,16 @@ def verify(rule: Rule) -> Verified:
     digits at sampled points. A stable rule is then measured in both precisions, an exact one
     compared bit for bit. Rules about shapes have no formula, and are compared by gradc's tests.
     """
+    from gradc.rules.verify.checking import check_bits
+
     if not has_formula(rule):
         return Verified(rule, "about shapes", ())
     hows = [_proved(rule, equation) for equation in rule.equations]
     how = next((how for how in hows if how != "proved"), "proved")
     if rule.kind is Kind.EXACT:
-        _check_bits(rule)
+        for equation in rule.equations:
+            if ":integer" not in equation:
+                check_bits(rule, equation)
         return Verified(rule, f"{how}, the same bits", ())
     if rule.kind is not Kind.STABLE:
         return Verified(rule, how, ())
@@ -119,11 +121,3 @@ def _proved(rule: Rule, equation: str) -> str:
         found=[f"left - right: {remainder}", f"rule:  {equation}"],
         help="give the domain on which they are equal, or another form of a side",
     )
-
-
-def _check_bits(rule: Rule) -> None:
-    from gradc.rules.verify.checking import check_bits
-
-    for equation in rule.equations:
-        if ":integer" not in equation:
-            check_bits(rule, equation)
