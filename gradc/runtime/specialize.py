@@ -9,7 +9,6 @@ one kernel a size instead.
 from __future__ import annotations
 
 import gc
-import logging
 import os
 import sys
 import threading
@@ -290,11 +289,10 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-_logger = logging.getLogger("gradc")
-
-
 def log(topic: str, message: str, *values: Any) -> None:
     """Log to the logger ``gradc``, and to standard error when ``GRADC_LOG`` names the topic."""
-    _logger.debug(message, *values)
+    logging = sys.modules.get("logging")  # whoever listens has loaded it
+    if logging is not None:
+        logging.getLogger("gradc").debug(message, *values)
     if topic in os.environ.get("GRADC_LOG", "").split(","):
         print("gradc: " + message % values, file=sys.stderr)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -219,6 +218,8 @@ def _known_cpu(cpu: str, triple: str) -> None:
     _known_triple(triple)
     if cpu in _FAMILIAR_CPUS.get(triple.partition("-")[0], ()) or cpu == host().cpu:
         return
+    import subprocess  # only an unfamiliar CPU is looked up in a process of its own
+
     done = subprocess.run(
         [sys.executable, "-c", _CPU_PROBE, triple, cpu], capture_output=True, text=True
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-import random
+import sys
 import types
 from typing import Any, NoReturn
 
@@ -20,7 +20,8 @@ from gradc.tracing.lens.scipy_module import scipy_module, see_scipy
 from gradc.tracing.lens.seen_module import SeenModule
 from gradc.tracing.registry.dispatch import not_recorded
 
-_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+# The classes of what draws random numbers, by the modules that have them.
+_GENERATORS = {"numpy.random": ("Generator", "RandomState"), "random": ("Random",)}
 
 
 def _numpy_module(module: types.ModuleType) -> SeenModule:
@@ -152,7 +153,7 @@ def see_module(module: types.ModuleType, lens: Lens) -> Any:
         return scipy_module(module)
     if module is math:
         return math_module()
-    if module is random:
+    if module is sys.modules.get("random"):
         return Random("random")
     file = getattr(module, "__file__", None)
     if file and not source.is_library(file):
@@ -162,7 +163,11 @@ def see_module(module: types.ModuleType, lens: Lens) -> Any:
 
 def is_random(value: Any) -> bool:
     """Whether a value draws random numbers."""
-    if isinstance(value, _GENERATORS):
-        return True
-    owner = getattr(value, "__self__", None)
-    return isinstance(owner, _GENERATORS)
+    kinds = _generators()
+    return isinstance(value, kinds) or isinstance(getattr(value, "__self__", None), kinds)
+
+
+def _generators() -> tuple[type, ...]:
+    """Return the classes of generators; a module that nobody has loaded has none."""
+    loaded = [(sys.modules.get(module), names) for module, names in _GENERATORS.items()]
+    return tuple([getattr(found, name) for found, names in loaded if found for name in names])

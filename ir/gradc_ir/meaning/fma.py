@@ -8,8 +8,6 @@ Where magnitudes could overflow or underflow on the way, exact rational arithmet
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from gradc_ir.meaning.reduction import Array
@@ -53,6 +51,8 @@ def _fma_double(x: Array, y: Array, z: Array) -> Array:
 
 
 def _exact(x: float, y: float, z: float) -> float:
+    from fractions import Fraction  # few numbers ever take it
+
     exact = Fraction(x) * Fraction(y) + Fraction(z)
     if exact == 0:
         return x * y + z

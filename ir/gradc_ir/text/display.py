@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 
 from gradc_ir.core.graph import Function, use_form
 from gradc_ir.core.walk import nested
@@ -20,6 +19,8 @@ def html_of_function(function: Function) -> str:
 
     The text is escaped, and nothing outside of it is loaded.
     """
+    from html import escape  # only notebooks ask
+
     places = {place.short: place for place in _locations(function)}
     lines = print_function(function).rstrip("\n").split("\n")
     rows = [_parted(line, places) for line in lines[:_MOST_LINES]]
