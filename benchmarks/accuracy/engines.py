@@ -11,7 +11,7 @@ import gradc
 from benchmarks.accuracy.case import Case
 from benchmarks.accuracy.partials import PARTIALS
 from benchmarks.accuracy.tape import Tape
-from gradc.arguments.as_array import Array
+from gradc_ir.core.types import Array
 
 # From a case and points, shape (arguments, n), to values (n) and gradients (arguments, n).
 Engine = Callable[[Case, Array], tuple[Array, Array]]

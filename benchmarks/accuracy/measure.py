@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.accuracy.case import Case
 from benchmarks.accuracy.engines import Engine
 from benchmarks.accuracy.truth import truth_of
-from gradc.arguments.as_array import Array
+from gradc_ir.core.types import Array
 from gradc_ir.meaning.ulp_distance import bits_between
 
 

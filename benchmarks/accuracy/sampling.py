@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.accuracy.case import Case, Range
-from gradc.arguments.as_array import Array
 from gradc.testing.sampling import distances
+from gradc_ir.core.types import Array
 from gradc_ir.meaning.ulp_distance import uniform_patterns
 
 LARGEST = float(np.finfo(np.float64).max)

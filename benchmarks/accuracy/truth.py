@@ -18,10 +18,10 @@ from benchmarks.accuracy.balls import Balls
 from benchmarks.accuracy.case import Case, Function
 from benchmarks.accuracy.sampling import points
 from benchmarks.accuracy.tape import Tape
-from gradc.arguments.as_array import Array
 from gradc.testing import balls as arithmetic
 from gradc.testing import sampling as spots
 from gradc.testing.balls import Undecided, growing, rounded
+from gradc_ir.core.types import Array
 from gradc_ir.meaning import ulp_distance
 
 # A change of these modules makes new truths.

@@ -5,16 +5,12 @@ from __future__ import annotations
 import array
 import functools
 import numbers
-from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from gradc_ir.core.types import dtype_of
+from gradc_ir.core.types import Array, dtype_of
 from gradc_ir.errors import DTypeError
-
-Array: TypeAlias = npt.NDArray[Any]
 
 _BUFFERS = (array.array, memoryview, bytearray, range)
 # A subclass of ndarray that defines one of these computes in another way than arrays do.
@@ -112,6 +108,8 @@ def not_an_array(name: str, value: Any) -> DTypeError:
     )
     if not argument.isidentifier():
         cure = "pass a number"  # a tangent or a cotangent is no argument
+    from decimal import Decimal  # which is no numbers.Complex; only this error asks
+
     if isinstance(value, numbers.Complex | Decimal):
         cure = f"pass float({name})"
         if not isinstance(value, numbers.Real | Decimal):

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from gradc.arguments import pytree
-from gradc.arguments.as_array import Array
 from gradc.calls.signature import Bound
 from gradc.tracing import Subtrace, Traced
+from gradc_ir.core.types import Array
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
 
 # A traced function and the nest of its results.

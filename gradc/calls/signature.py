@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from gradc.arguments import pytree
-from gradc.arguments.as_array import Array, as_array
+from gradc.arguments.as_array import as_array
 from gradc.calls.variable import Variable
 from gradc.tracing.core.leaves import Static
 from gradc.tracing.core.variables import variable_of
-from gradc_ir.core.types import Type, dtype_of
+from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import DTypeError, TraceError
 
 Entry: TypeAlias = int | str | Variable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gradc.arguments import pytree
-from gradc.arguments.as_array import Array
 from gradc.calls.signature import Bound, flatten_arguments
+from gradc_ir.core.types import Array
 from gradc_ir.errors import ShapeError, TraceError
 
 

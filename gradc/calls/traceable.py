@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradc.calls.signature import Bound, Parameters, WideInteger
 from gradc.pipeline import Options, using
@@ -12,8 +11,7 @@ from gradc.tracing import PythonNumber, Traced, trace
 from gradc_ir.core.types import Type
 
 
-@dataclass(frozen=True)
-class Traceable:
+class Traceable(NamedTuple):
     """A function, what the user chose for it, and arguments of which only the structure counts.
 
     Parameters

@@ -14,12 +14,13 @@ import numpy as np
 
 from gradc.api.transforms import vjp
 from gradc.arguments import pytree
-from gradc.arguments.as_array import Array, as_array
+from gradc.arguments.as_array import as_array
 from gradc.calls.policies import groups_of, summed_by_group
 from gradc.control.bodies import invoke
 from gradc.custom.custom_gradient import CustomGradient, custom_gradient
 from gradc.traceback import boundary
 from gradc.tracing import current
+from gradc_ir.core.types import Array
 from gradc_ir.errors import ShapeError, TraceError
 
 # The keys that lead to a part of a nest, such as [1, "b"].

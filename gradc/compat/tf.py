@@ -19,8 +19,9 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from gradc.api import transforms
 from gradc.arguments import pytree
-from gradc.arguments.as_array import Array, as_array
+from gradc.arguments.as_array import as_array
 from gradc.tracing import call
+from gradc_ir.core.types import Array
 from gradc_ir.errors import PolicyError, ShapeError, TraceError
 
 _open: ContextVar[tuple[_Recorder, ...]] = ContextVar("gradc_recorders", default=())

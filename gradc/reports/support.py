@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 
-from gradc.arguments.as_array import Array
 from gradc.autodiff.active import active_nodes
 from gradc.autodiff.open_calls import OpenCalls
 from gradc.autodiff.table import derivative_of
@@ -16,7 +15,7 @@ from gradc.tracing.core import source
 from gradc.tracing.record.trace_past_errors import Survey, SurveyEnds, surveying
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function
-from gradc_ir.core.types import Type
+from gradc_ir.core.types import Array, Type
 from gradc_ir.errors import GradcError, NoGradientError
 from gradc_ir.location import Location, shown
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradc.arguments.as_array import Array
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.graph import Function
+from gradc_ir.core.types import Array
 from gradc_ir.errors import GradcError, LoopError, ShapeError
 from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.interpreter.limit import limited_loops, too_many_steps

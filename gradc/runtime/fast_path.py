@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradc.arguments.as_array import Array
 from gradc.tracing import Traced
 from gradc.tracing.core.state import CodeOf, Entry, SameObject
+from gradc_ir.core.types import Array
 from gradc_ir.errors import TraceError
 
 

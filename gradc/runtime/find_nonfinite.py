@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gradc.arguments.as_array import Array
 from gradc.runtime.provenance import Bad, Place, origin
 from gradc_ir.core import sizes
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.types import Array
 from gradc_ir.errors import NonFiniteError
 from gradc_ir.interpreter import tape
 from gradc_ir.interpreter.interpret import interpret, watched

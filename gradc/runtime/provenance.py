@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradc.arguments.as_array import Array
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.types import Array
 from gradc_ir.graphs.control_flow import Roles
 from gradc_ir.interpreter.interpret import evaluate, watched
 from gradc_ir.location import Location

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from gradc.arguments import pytree
-from gradc.arguments.as_array import Array, as_array
+from gradc.arguments.as_array import as_array
 from gradc.calls.results import Answer
 from gradc.calls.signature import Bound
 from gradc.calls.tangents import pad_tangents, push_tangents
 from gradc.runtime.executable import Executable
 from gradc.traceback import boundary
+from gradc_ir.core.types import Array
 from gradc_ir.errors import ShapeError
 
 

@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from gradc.arguments.as_array import Array
 from gradc.calls.derivation import Derivation
 from gradc.calls.traceable import Traceable
 from gradc.pipeline import PolicyPass, final_functions
@@ -28,7 +27,7 @@ from gradc_ir import ops
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Shape, Size, evaluate, symbol, symbols
-from gradc_ir.core.types import DType, Type, dtype_of
+from gradc_ir.core.types import Array, DType, Type, dtype_of
 from gradc_ir.core.walk import nested
 from gradc_ir.errors import ShapeError, TraceError
 

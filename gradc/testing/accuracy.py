@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradc.api.compile import compiled
-from gradc.arguments.as_array import Array
 from gradc.calls.signature import bind_types
 from gradc.pipeline import Request, derive
 from gradc.runtime.executable import Executable
 from gradc.testing.sampling import Ranges, points
 from gradc_ir.core.graph import Function
-from gradc_ir.core.types import Type
+from gradc_ir.core.types import Array, Type
 from gradc_ir.errors import NoGradientError, TraceError
 from gradc_ir.meaning.ulp_distance import bits_between
 

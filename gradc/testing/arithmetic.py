@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gradc.arguments.as_array import Array
 from gradc_ir.core.graph import Function, Node
-from gradc_ir.core.types import DType
+from gradc_ir.core.types import Array, DType
 from gradc_ir.interpreter.interpret import numbers, reference
 
 Meaning = Callable[..., Any]

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from gradc.arguments.as_array import Array
 from gradc.testing.arithmetic import ANY_NUMBERS, Meaning, Wide
 from gradc_ir.core.op import TABLE
+from gradc_ir.core.types import Array
 from gradc_ir.errors import GradcError
 from gradc_ir.interpreter.interpret import reference
 

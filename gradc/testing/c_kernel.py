@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gradc.arguments.as_array import Array
 from gradc.runtime.export import export
 from gradc_ir.core.graph import Function
+from gradc_ir.core.types import Array
 from gradc_ir.errors import ExportError
 
 _NAME = "injected"

@@ -19,12 +19,12 @@ import numpy as np
 
 from gradc.api.compile import compiled
 from gradc.arguments import pytree
-from gradc.arguments.as_array import Array
 from gradc.pipeline import Options, Request, derive
 from gradc.runtime.executable import Executable
 from gradc.runtime.specialize import generalize
 from gradc.testing.c_kernel import CKernel, NoKernel
 from gradc.tracing import NeedsConcreteSize, Traced
+from gradc_ir.core.types import Array
 from gradc_ir.meaning.ulp_distance import same_bits
 from gradc_ir.text.parser import parse_function
 from gradc_ir.text.printer import print_function

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from gradc.api.compile import compiled
-from gradc.arguments.as_array import Array
 from gradc.autodiff.open_calls import OpenCalls
 from gradc.derivatives import jvp, vjp
 from gradc.pipeline import after, stabilise
 from gradc.testing.arithmetic import NoMeaning
 from gradc.testing.slopes import CENTRAL, REFERENCES, Reference, widen
 from gradc_ir.core.graph import Function
-from gradc_ir.core.types import DType
+from gradc_ir.core.types import Array, DType
 from gradc_ir.interpreter.interpret import interpret
 
 Finish = Callable[[Function], Function]

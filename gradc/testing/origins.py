@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from mpmath import libmp
 
-from gradc.arguments.as_array import Array
 from gradc.testing.arithmetic import NoMeaning
 from gradc.testing.balls import Ball, Undecided, balls, growing, is_nan, rounded
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.types import Array
 from gradc_ir.graphs.rearrange import REARRANGEMENTS
 from gradc_ir.interpreter.interpret import interpret, reference, watched
 from gradc_ir.location import Location, shown

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradc.arguments import pytree
-from gradc.arguments.as_array import Array
 from gradc_ir.core import sizes
-from gradc_ir.core.types import Type
+from gradc_ir.core.types import Array, Type
 from gradc_ir.errors import TraceError
 from gradc_ir.meaning.ulp_distance import uniform_patterns
 

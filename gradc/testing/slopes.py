@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gradc.arguments.as_array import Array
 from gradc.testing.arithmetic import NoMeaning, complex_numbers
 from gradc_ir import ops
 from gradc_ir.build import Builder
 from gradc_ir.core.constant import Constant
 from gradc_ir.core.graph import Function, Value
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.types import Array, DType, Type
 from gradc_ir.errors import GradcError
 from gradc_ir.interpreter.interpret import interpret, watched
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gradc.arguments.as_array import Array
 from gradc.testing.arithmetic import NoMeaning
 from gradc.testing.balls import Undecided, balls, growing, is_nan, rounded
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.graph import Function
+from gradc_ir.core.types import Array
 from gradc_ir.errors import TraceError
 from gradc_ir.interpreter.interpret import interpret, numbers
 

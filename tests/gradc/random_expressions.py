@@ -14,10 +14,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from benchmarks.accuracy.truth import evaluate
-from gradc.arguments.as_array import Array
 from gradc.pipeline import Options, Request, derive
 from gradc.rules.engine import watch_firings
 from gradc.tracing import trace
+from gradc_ir.core.types import Array
 from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.meaning.ulp_distance import bits_between, from_ordinals
 

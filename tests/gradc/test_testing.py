@@ -12,7 +12,6 @@ import pytest
 
 import gradc
 from gradc import testing
-from gradc.arguments.as_array import Array
 from gradc.testing import determinism
 from gradc.testing.arithmetic import NoMeaning
 from gradc.testing.balls import balls
@@ -20,6 +19,7 @@ from gradc.testing.c_kernel import NoKernel
 from gradc.testing.slopes import DIGITS, complex_step, many_digit_differences
 from gradc.tracing import trace
 from gradc_ir.core.op import TABLE
+from gradc_ir.core.types import Array
 from gradc_ir.interpreter.interpret import reference
 from tests.comparing import assert_close
 

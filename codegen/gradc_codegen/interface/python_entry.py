@@ -17,13 +17,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gradc_codegen.abi import Signature
 from gradc_codegen.machine.jit import LoadedModule, compile_module
 from gradc_codegen.target.target import LOCK
 from gradc_codegen.text.module import MEMORY
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.types import Array, DType, Type
 
 # Offsets in bytes: PyObject.ob_type; PyArrayObject_fields data, nd, dimensions, descr, flags.
 # A NumPy scalar and a Python float keep their number where an array keeps its data pointer.
@@ -248,7 +247,7 @@ class Entry:
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object
         make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-        self.call: Callable[..., int | list[npt.NDArray[Any]]] = make(
+        self.call: Callable[..., int | list[Array]] = make(
             ctypes.addressof(self._definition), self._table, None
         )
 
@@ -267,7 +266,7 @@ _entries: dict[str, Entry] = {}
 
 
 @functools.cache
-def _address_table() -> npt.NDArray[np.int64]:
+def _address_table() -> Array:
     """Return the addresses an entry compares types with and calls, as the constants above say."""
     api = ctypes.pythonapi
     functions = [

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gradc_codegen.abi import STATUS_MEANING, Argument, Signature, Status
 from gradc_codegen.interface.python_entry import NOT_READY, entry_for, layout_is_known
@@ -19,11 +18,10 @@ from gradc_ir.core import sizes
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.foreign import C_TYPES
 from gradc_ir.core.graph import Function
-from gradc_ir.core.types import Type
+from gradc_ir.core.types import Array, Type
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.interpreter import tape
 
-Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
 
 # Above this many bytes of arrays and scratch a call lets other threads run meanwhile; below it,
@@ -51,7 +49,7 @@ class KernelStatus(Exception):
 class _Plan(NamedTuple):
     """What a call with arguments of certain shapes needs, worked out once."""
 
-    packed: npt.NDArray[np.int64]  # as native.entry_text says
+    packed: Array  # as native.entry_text says
     shapes: tuple[Shape, ...]
     sizes: tuple[int, ...]
     scratch: int

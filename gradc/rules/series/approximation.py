@@ -21,8 +21,7 @@ from gradc.rules.series.polynomial import BITS, Polynomial, fit
 from gradc.rules.series.precise import Context, Precise
 from gradc.rules.series.region import Choices, Region, alone
 from gradc_ir.core.graph import Value
-from gradc_ir.core.types import DType
-from gradc_ir.meaning.reduction import Array
+from gradc_ir.core.types import Array, DType
 
 _EXPONENTS = (-24, -16, -12, -9, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3)
 _PLACES = (1.0, 1.37)  # of the points that are measured, in units of the radius

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from gradc.rules.series.precise import Context, Precise
-from gradc_ir.meaning.reduction import Array
+from gradc_ir.core.types import Array
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,9 @@ from gradc.rules.series.point import Point
 from gradc.rules.series.precise import Context, Precise
 from gradc.rules.series.steps import CONSTANT, UNKNOWN, VARIABLE, Step, floats
 from gradc_ir.core.graph import Node, Value
-from gradc_ir.core.types import DType
+from gradc_ir.core.types import Array, DType
 from gradc_ir.core.walk import Surroundings
 from gradc_ir.graphs.rearrange import REARRANGEMENTS, peel, scalar_constant
-from gradc_ir.meaning.reduction import Array
 
 Parts: TypeAlias = dict[Monomial, int]
 

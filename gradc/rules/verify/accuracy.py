@@ -13,7 +13,6 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-import numpy.typing as npt
 
 from gradc.rules.engine import REALS, Interval
 from gradc.rules.verify.meaning import (
@@ -31,11 +30,9 @@ from gradc.rules.verify.meaning import (
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.types import Array, DType, Type
 from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.meaning.ulp_distance import bits_between, uniform_patterns
-
-Array = npt.NDArray[Any]
 
 # Enough to hold 1 + t for the smallest number t of a dtype, and then some.
 _PRECISION = {DType.F64: 1400, DType.F32: 500}

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gradc.rules.engine import Guard, Kind, Rule, watch_firings
 from gradc.rules.in_force import entries
@@ -14,13 +13,13 @@ from gradc.rules.verify.accuracy import graph_of, measure, sample, special_point
 from gradc.rules.verify.meaning import bool_variables, evaluate, graph_functions, sides, variables
 from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.core.types import DType
+from gradc_ir.core.types import Array, DType
 from gradc_ir.errors import RuleError, VerifyError
 from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.matching.pattern import Call, match, parse_pattern, parse_rule_text
 from gradc_ir.meaning.ulp_distance import same_bits
 
-Points = Mapping[str, npt.NDArray[Any]]
+Points = Mapping[str, Array]
 
 # Two sides are equal when they agree to this at every sampled point.
 _AGREEMENT = 1e-25

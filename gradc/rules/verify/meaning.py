@@ -15,8 +15,7 @@ from gradc.rules.verify.special_functions import special_functions
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.op import TABLE
-from gradc_ir.core.types import DType
-from gradc_ir.meaning.reduction import Array
+from gradc_ir.core.types import Array, DType
 
 _VARIABLE = re.compile(r"\?(\w+)(?::\w+)?")
 _REDUCTIONS = ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "logsumexp")

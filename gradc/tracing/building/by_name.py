@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy.typing as npt
-
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.signals import NeedsConcreteSize
@@ -13,6 +11,7 @@ from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.table import TABLE
 from gradc.tracing.core.tracer import Tracer
+from gradc_ir.core.types import Array
 from gradc_ir.errors import TraceError
 
 
@@ -38,7 +37,7 @@ def number(size: Any, what: str) -> int:
     return int(known(size, what))
 
 
-def known(x: Any, what: str) -> npt.NDArray[Any]:
+def known(x: Any, what: str) -> Array:
     """Return an array whose elements have to be known while tracing, because a shape needs them."""
     found = as_tracer(x).known
     if found is None:

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from gradc.tracing.core import source
 from gradc.tracing.core.state import Trace
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
-from gradc_ir.core.types import DType, Type, dtype_of
+from gradc_ir.core.types import Array, DType, Type, dtype_of
 
 # Below this many elements a constant costs less than the ops that would compute it.
 _SMALL = 16
 
 
-def constant_value(array: npt.NDArray[Any]) -> Value:
+def constant_value(array: Array) -> Value:
     """Return an array as a value: a filled one, an arithmetic progression, or a constant."""
     if array.size <= _SMALL:
         return build.constant(array)
     return _progression(array) or _identity(array) or build.constant(array)
 
 
-def note_unnamed(array: npt.NDArray[Any], trace: Trace) -> None:
+def note_unnamed(array: Array, trace: Trace) -> None:
     """Log an array that was reached by no name: it cannot be read again at every call."""
     type_ = Type(dtype_of(array.dtype), array.shape)
     trace.note(
@@ -34,7 +31,7 @@ def note_unnamed(array: npt.NDArray[Any], trace: Trace) -> None:
     )
 
 
-def _progression(array: npt.NDArray[Any]) -> Value | None:
+def _progression(array: Array) -> Value | None:
     """Return ``start + step * iota`` when that has the array's bits, as np.arange makes them."""
     if array.ndim != 1 or array.dtype.kind not in "if":
         return None
@@ -54,7 +51,7 @@ def _progression(array: npt.NDArray[Any]) -> Value | None:
     return value if plain else value + start.item()
 
 
-def _identity(array: npt.NDArray[Any]) -> Value | None:
+def _identity(array: Array) -> Value | None:
     """Return an identity matrix by comparing row and column numbers."""
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         return None

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gradc_ir.core.graph import Value
+from gradc_ir.core.types import Array
 from gradc_ir.location import Location
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

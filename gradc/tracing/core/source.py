@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import linecache
 import os
+import site
 import sys
-import sysconfig
 from bisect import bisect_right
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -35,7 +35,7 @@ _OURS = tuple({
 _INTERNAL = (*_OURS, _folder(os.path.dirname(np.__file__)))
 _LIBRARIES = (
     *_INTERNAL,
-    *{_folder(path) for name, path in sysconfig.get_paths().items() if name.endswith("lib")},
+    *{_folder(path) for path in (os.path.dirname(os.__file__), *site.getsitepackages())},
     "<frozen",
 )
 # The file whose functions call the one to be traced.

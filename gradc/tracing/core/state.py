@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from gradc.tracing.core import source
 from gradc.tracing.core.leaves import exact_key
@@ -17,7 +16,7 @@ from gradc.tracing.core.source import trace_error
 from gradc_ir.build import Builder
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Value
-from gradc_ir.core.types import Type
+from gradc_ir.core.types import Array, Type
 from gradc_ir.errors import TraceError
 
 
@@ -44,7 +43,7 @@ class Capture:
     fetch: Callable[[], Any]
     variable: Any = None
 
-    def read(self) -> npt.NDArray[Any]:
+    def read(self) -> Array:
         """Return the array the name stands for now.
 
         Raises TraceError when its dtype or rank is no longer the one that was traced, or the name

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-import numpy.typing as npt
-
 from gradc.tracing.core.materialise import constant_value
 from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.state import Trace, running, state
@@ -14,9 +12,7 @@ from gradc.tracing.core.views import View, Window
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
-from gradc_ir.core.types import DType, Type, dtype_of
-
-Array = npt.NDArray[Any]
+from gradc_ir.core.types import Array, DType, Type, dtype_of
 
 
 class Tracer:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
-
-Array = npt.NDArray[Any]
+from gradc_ir.core.types import Array
 
 
 class View:
@@ -135,7 +133,7 @@ class Reshaped(View):
 
     def known(self, base: Array) -> Array:
         """Return the view of a known array."""
-        return base.reshape(self.shape)  # type: ignore[arg-type]
+        return base.reshape(self.shape)
 
     def forward(self, base: Value) -> Value:
         """Return the view's elements."""

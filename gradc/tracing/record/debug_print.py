@@ -10,14 +10,14 @@ import numpy as np
 
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer, contains_unknown, plain_nest
-from gradc.tracing.core.prints import Array, Print
+from gradc.tracing.core.prints import Print
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Trace, running, state
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer, read
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
-from gradc_ir.core.types import Type
+from gradc_ir.core.types import Array, Type
 from gradc_ir.errors import TraceError
 from gradc_ir.interpreter.interpret import interpret
 

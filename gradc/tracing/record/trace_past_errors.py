@@ -14,7 +14,6 @@ from functools import wraps
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from gradc.tracing.array.members import MEMBERS
 from gradc.tracing.core import source
@@ -28,12 +27,10 @@ from gradc.tracing.registry.dispatch import Mapped
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.types import _FROM_NUMPY as _SUPPORTED
-from gradc_ir.core.types import Type, dtype_of
+from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import GradcError
 from gradc_ir.interpreter.interpret import evaluate
 from gradc_ir.location import Location
-
-Array = npt.NDArray[Any]
 
 # Python's protocols that want a number or an array of Python's side, not a tracer.
 _NUMBERS = {"__bool__", "__int__", "__float__", "__index__", "__contains__", "__len__", "__array__"}

@@ -6,9 +6,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from gradc_ir.core.types import DType, Type, dtype_of
+from gradc_ir.core.types import Array, DType, Type, dtype_of
 
 
 class Constant:
@@ -16,11 +15,11 @@ class Constant:
 
     __slots__ = ("_key", "array", "type")
 
-    def __init__(self, array: npt.ArrayLike) -> None:
+    def __init__(self, array: Any) -> None:
         # not ascontiguousarray, which makes 0-d arrays 1-d
         copied = np.array(array, order="C")
         copied.setflags(write=False)
-        self.array: npt.NDArray[Any] = copied
+        self.array: Array = copied
         self.type = Type(dtype_of(copied.dtype), copied.shape)
         self._key = (copied.dtype.str, copied.shape, copied.tobytes())
 

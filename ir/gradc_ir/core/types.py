@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from gradc_ir.core import sizes
 from gradc_ir.core.sizes import Shape, Size
 from gradc_ir.errors import DTypeError
+
+# An array of NumPy, of any shape and of any dtype of the language.
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _NUMPY = {
     "f64": np.float64,
@@ -52,7 +54,7 @@ class DType(Enum):
 _FROM_NUMPY = {dtype.numpy: dtype for dtype in DType}
 
 
-def dtype_of(dtype: npt.DTypeLike) -> DType:
+def dtype_of(dtype: Any) -> DType:
     """Return the dtype of the language for a NumPy dtype.
 
     Raises DTypeError, with the cast to write, for every other dtype.

@@ -15,12 +15,11 @@ from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import Attributes, Op
 from gradc_ir.core.sizes import Expr
-from gradc_ir.core.types import Type, dtype_of
+from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import DTypeError, GradcError, ShapeError
 from gradc_ir.interpreter import tape
 from gradc_ir.interpreter.composed import BODIES, body
 from gradc_ir.interpreter.limit import too_many_steps
-from gradc_ir.meaning.reduction import Array
 
 Symbols: TypeAlias = Mapping[str, int]
 # Is told of each node that was run, parameters first: its function, itself, its operands and its

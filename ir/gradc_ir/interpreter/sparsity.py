@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradc_ir.core.graph import Function, Node, Value, topological
-from gradc_ir.core.types import Axes
+from gradc_ir.core.types import Array, Axes
 from gradc_ir.interpreter.interpret import evaluate
 
-Pattern = NDArray[np.bool_]
+Pattern: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 # patterns with more elements are not looked at
 _LARGEST = 1 << 16
 _DEEPEST_CONDITION = 32
@@ -103,7 +102,7 @@ def _truth(condition: Value) -> Pattern | None:
         not (node.op.is_elementwise or node.op.name in allowed) for node in nodes
     ):
         return None
-    found: dict[Value, NDArray[Any]] = {}
+    found: dict[Value, Array] = {}
     for node in nodes:
         value = node.results[0]
         if _along(value, tuple(range(value.type.rank))) is None:

@@ -8,10 +8,9 @@ import numpy as np
 
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import TAPE
-from gradc_ir.core.types import Type
+from gradc_ir.core.types import Array, Type
 from gradc_ir.core.walk import nested
 from gradc_ir.location import Location
-from gradc_ir.meaning.reduction import Array
 
 NAME = str(TAPE)
 

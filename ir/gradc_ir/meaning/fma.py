@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradc_ir.meaning.reduction import Array
+from gradc_ir.core.types import Array
 
 _SPLITTER = 134217729.0  # 2**27 + 1
 _SAFE_LOW, _SAFE_HIGH = 2.0**-400, 2.0**400

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gradc_ir.core.types import DType
+from gradc_ir.core.types import Array, DType
 from gradc_ir.meaning.fma import fma
-from gradc_ir.meaning.reduction import Array
 
 
 def integer_safe(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,12 +11,12 @@ time, last axis first.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array: TypeAlias = npt.NDArray[Any]
+from gradc_ir.core.types import Array
+
 GROUP = 32
 CHUNK = 4096
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from gradc_ir.core.types import Array
 
 # The bits of error of what is no number where there is one, and the most there are.
 ALL_BITS = 64.0

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from gradc_ir.core.op import POSITIVE, REALS, Domain, Op, Work, declare, greater_than
-from gradc_ir.core.types import DType, Type, Types
+from gradc_ir.core.types import Array, DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning import functions
-from gradc_ir.meaning.reduction import Array
 
 
 def same_shape(name: str, operands: Sequence[Type]) -> None:

@@ -12,9 +12,8 @@ import numpy as np
 
 from gradc_ir.core import sizes
 from gradc_ir.core.op import TypeRule, declare
-from gradc_ir.core.types import DType, Type, Types
+from gradc_ir.core.types import Array, DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
-from gradc_ir.meaning.reduction import Array
 
 
 def _matrix(name: str, x: Type, *, square: bool = False) -> Type:

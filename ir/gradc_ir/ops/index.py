@@ -13,9 +13,8 @@ import numpy as np
 
 from gradc_ir.core.op import TypeRule, Work, declare
 from gradc_ir.core.sizes import Shape
-from gradc_ir.core.types import Axes, DType, Type, Types
+from gradc_ir.core.types import Array, Axes, DType, Type, Types
 from gradc_ir.errors import DTypeError, IndexError, ShapeError
-from gradc_ir.meaning.reduction import Array
 
 
 def _part_shape(name: str, x: Type, indices: Sequence[Type], axes: Axes) -> Shape:

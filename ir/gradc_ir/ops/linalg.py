@@ -9,10 +9,10 @@ import numpy as np
 
 from gradc_ir.core.op import declare
 from gradc_ir.core.sizes import Size
-from gradc_ir.core.types import DType, Type, Types
+from gradc_ir.core.types import Array, DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning.fma import fma
-from gradc_ir.meaning.reduction import Array, contract_in_order, reduce_in_order
+from gradc_ir.meaning.reduction import contract_in_order, reduce_in_order
 
 
 class Condition(NamedTuple):

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradc_ir.core.op import REALS, Domain, Work, declare
-from gradc_ir.core.types import DType, Type, Types
+from gradc_ir.core.types import Array, DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
-from gradc_ir.meaning.reduction import Array
 
 
 def _along(name: str, x: Type, axis: Any) -> None:

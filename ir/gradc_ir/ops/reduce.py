@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradc_ir.core.op import REALS, Domain, Op, Work, declare
-from gradc_ir.core.types import Axes, DType, Type, Types
+from gradc_ir.core.types import Array, Axes, DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning import functions
-from gradc_ir.meaning.reduction import Array, reduce_in_order
+from gradc_ir.meaning.reduction import reduce_in_order
 
 
 def reduction(

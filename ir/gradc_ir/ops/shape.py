@@ -10,9 +10,8 @@ import numpy as np
 from gradc_ir.core import sizes
 from gradc_ir.core.op import Work, declare
 from gradc_ir.core.sizes import Shape, Size
-from gradc_ir.core.types import Axes, DType, Type, Types
+from gradc_ir.core.types import Array, Axes, DType, Type, Types
 from gradc_ir.errors import ShapeError
-from gradc_ir.meaning.reduction import Array
 
 # -- sources ---------------------------------------------------------------------------------------
 

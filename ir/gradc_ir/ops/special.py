@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradc_ir.core.op import POSITIVE, REALS, Domain, Op, greater_than
-from gradc_ir.meaning.reduction import Array
+from gradc_ir.core.types import Array
 from gradc_ir.ops.elementwise import elementwise
 
 _UNIT = Domain(0.0, 1.0)

@@ -11,11 +11,11 @@ import numpy as np
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Expr, at_least, product
+from gradc_ir.core.types import Array
 from gradc_ir.errors import GradcError
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.interpreter.interpret import reference
 from gradc_ir.matching.rewrite import FunctionRule, rewrite
-from gradc_ir.meaning.reduction import Array
 
 # A fence stays a fence; sources are constants already, or made where they are used.
 _KEPT = frozenset({"constant", "exactly", "fence", "iota", "param"})

@@ -27,10 +27,9 @@ from gradc_ir.core.constant import Constant
 from gradc_ir.core.graph import Function, Node, Value, use_form
 from gradc_ir.core.op import Op
 from gradc_ir.core.sizes import Expr
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.types import Array, DType, Type
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.location import Location
-from gradc_ir.meaning.reduction import Array
 
 # Attributes that the text of the result type tells.
 DERIVED: dict[str, tuple[str, ...]] = {

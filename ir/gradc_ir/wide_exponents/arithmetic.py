@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradc_ir.core.graph import Function
-from gradc_ir.core.types import dtype_of
-from gradc_ir.meaning.reduction import Array
+from gradc_ir.core.types import Array, dtype_of
 from gradc_ir.wide_exponents.formulas import Steps
 from gradc_ir.wide_exponents.functions import expand
 

@@ -27,7 +27,7 @@ from gradc_ir.core.types import DType
 
 def _filled(shape: tuple[Size, ...], number: Any, dtype: DType) -> Tracer:
     if all(isinstance(size, int) for size in shape):
-        return make_known(np.full(shape, number, dtype.numpy))  # type: ignore[arg-type]
+        return make_known(np.full(shape, number, dtype.numpy))
     return make(running(), build.full(shape, number, dtype))
 
 

@@ -10,10 +10,11 @@ from gradc.tracing.building.axes import each, index_along, position, with_size
 from gradc.tracing.building.by_name import array, number
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.tracer import Tracer, make_view, shape_of
-from gradc.tracing.core.views import Array, View
+from gradc.tracing.core.views import View
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
+from gradc_ir.core.types import Array
 
 
 class Sliding(View):
