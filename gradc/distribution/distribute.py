@@ -9,16 +9,15 @@ one product of matrices. What waits is left in loops of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gradc_ir import build
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.core.walk import changed_bodies
 
 
-@dataclass(frozen=True)
-class DistributeLoops:
+class DistributeLoops(PlainPass):
     """Changes no bit of any result, but for products that become large enough for BLAS.
 
     Only loops over rows with carries are distributed; those that run a counted number of steps, or

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
@@ -11,14 +10,14 @@ import numpy as np
 from gradc_ir import build
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.core.walk import changed_bodies
 from gradc_ir.interpreter.sparsity import Pattern, patterns
 from gradc_ir.meaning import reduction
 from gradc_ir.ops.linalg import Condition, condition_of, contracted, parse_spec, print_spec
 
 
-@dataclass(frozen=True)
-class SkipZeros:
+class SkipZeros(PlainPass):
     """Says of contractions which of their products count, where the others are zero by their place.
 
     A factor made by writing a triangle into zeros, or by ``np.tril``, is zero above it whatever the

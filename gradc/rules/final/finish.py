@@ -6,11 +6,11 @@ elements apart whose derivative is that of the whole.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 
 from gradc.rules.engine import apply_rules
 from gradc_ir.core.graph import Function
+from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.matching.choice import Family
 
 
@@ -35,8 +35,7 @@ FAMILIES: list[Family] = [
 ]
 
 
-@dataclass(frozen=True)
-class Finish:
+class Finish(PlainPass):
     """Apply the last rules."""
 
     name = "finish"

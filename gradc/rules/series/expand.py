@@ -6,21 +6,19 @@ a quotient. Near the point, a polynomial takes its place; elsewhere, what stood 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gradc.rules.engine import tell
 from gradc.rules.series import numbers
 from gradc.rules.series.steps import ARITHMETIC
 from gradc_ir import build
 from gradc_ir.core.builder import Builder
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.core.walk import changed_bodies
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.matching.rewrite import Fired
 
 
-@dataclass(frozen=True)
-class ExpandSeries:
+class ExpandSeries(PlainPass):
     """Replaces what cancels, or is 0/0, near a point by a polynomial there.
 
     It runs when all derivatives are taken: polynomials of its own would be differentiated into

@@ -7,20 +7,19 @@ same number.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from gradc.rules.series.steps import ARITHMETIC
 from gradc_ir import build
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.core.walk import Surroundings, changed_bodies
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.matching.rewrite import FunctionRule, rewrite
 
 
-@dataclass(frozen=True)
-class ContinueGuards:
+class ContinueGuards(PlainPass):
     """Puts Taylor polynomials in place of numbers that are a function's limit at a point."""
 
     name = "guards"
@@ -108,8 +107,7 @@ def _polynomial(variable: Value, at: float, coefficients: list[float]) -> Value:
 # -- the numbers again -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class SettleGuards:
+class SettleGuards(PlainPass):
     """Computes sums and products of a variable where a condition says which number it is.
 
     When all derivatives are taken, what continued a guard is a number again.

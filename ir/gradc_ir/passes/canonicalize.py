@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import TABLE
+from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.graphs.rearrange import apply as rearranged
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.graphs.windows import read_update
@@ -20,8 +19,7 @@ _LABELS = "ijklmnopqrstuvwxyzabcdefghIJKLMNOPQRSTUVWXYZABCDEFGH"
 _HOISTED = frozenset({"broadcast", "reshape", "transpose"})
 
 
-@dataclass(frozen=True)
-class Canonicalize:
+class Canonicalize(PlainPass):
     """Changes no bit of any result.
 
     What depends on constants only is evaluated; constants are spread scalars where all their

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from gradc_ir import build
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.core.types import DType
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.passes.bodies import Operands, outside, param_place, same_known, specialise
@@ -17,8 +17,7 @@ from gradc_ir.passes.trips import Scan, While
 Simplifier: TypeAlias = Callable[[Node, Sequence[Value]], Sequence[Value]]
 
 
-@dataclass(frozen=True)
-class SimplifyControl:
+class SimplifyControl(PlainPass):
     """Changes no bit of any result; what is left out because nobody needs it cannot fail.
 
     A branch whose condition is known, or whose two sides are equal, and a loop of no step or one,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gradc_ir.core.graph import Function
+from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.matching.operand_order import ORDER_OPERANDS
 from gradc_ir.matching.rewrite import rewrite
 
 
-@dataclass(frozen=True)
-class MergeCommonSubexpressions:
+class MergeCommonSubexpressions(PlainPass):
     """Computes once what is written more than once; operands of commutative ops count in any order.
 
     The builder never makes a node twice, so rebuilding with ordered operands is all it takes.

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.graphs.control_flow import Roles
 
 
-@dataclass(frozen=True)
-class RemoveDeadNodes:
+class RemoveDeadNodes(PlainPass):
     """Keeps the parameters, and of the rest what a result needs.
 
     A loop loses the carries, rows and consts that matter to none of its results in use, a branch

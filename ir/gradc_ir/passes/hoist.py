@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from gradc_ir import build
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value, topological
+from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.core.sizes import at_least
 from gradc_ir.graphs import cost
 from gradc_ir.graphs.failing import may_fail
@@ -21,8 +21,7 @@ _MUCH_WORK = 4
 _MANY_ELEMENTS = 1 << 16
 
 
-@dataclass(frozen=True)
-class HoistInvariants:
+class HoistInvariants(PlainPass):
     """Changes no bit of any result; what moves out of a loop that runs no step cannot fail.
 
     What only moves elements about stays in the loop, and so do results that are larger than what

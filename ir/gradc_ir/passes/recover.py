@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.core.types import DType
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.passes.formulas import Group, grouped, is_tame, rebuilt
@@ -34,8 +34,7 @@ _MOST_WEIGHT, _FUNCTION_WEIGHT = 4000, 40
 _CHEAP = frozenset({"neg", "abs", "add", "sub", "mul", "select", "stop_gradient", "fence"})
 
 
-@dataclass(frozen=True)
-class RecoverFinite:
+class RecoverFinite(PlainPass):
     """Gives results that may not be finite, although the value is, a second way to be computed.
 
     What is finite stays as it is.

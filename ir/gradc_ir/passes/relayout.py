@@ -8,7 +8,6 @@ neighbours of the result. Exchanging them takes as long as a product or two, so 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from gradc_ir import build
@@ -24,7 +23,6 @@ _MOST_ELEMENTS = 1 << 16
 _LOOPS = frozenset({"scan", "while"})
 
 
-@dataclass(frozen=True)
 class RelayoutInvariants(HoistInvariants):
     """Changes no bit of any result: each sum has the same terms in the same order.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.core.walk import changed_bodies
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.passes.formulas import Group, grouped, is_tame, rebuilt
@@ -17,8 +17,7 @@ _INDIFFERENT = frozenset({"lt", "le", "eq", "ne", "sign", "stop_gradient"})
 _LARGEST_POWER = 64
 
 
-@dataclass(frozen=True)
-class UnboundExponents:
+class UnboundExponents(PlainPass):
     """Makes one op of the arithmetic that a value is made of, where products meet a quotient.
 
     Over the reals nothing changes, nor does any bit where no step over- or underflows. It is the

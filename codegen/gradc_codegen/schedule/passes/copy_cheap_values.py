@@ -8,7 +8,6 @@ reader, so that no copy has to be there for longer than one loop.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gradc_codegen.nest.index_maps import Lookup, index_maps, own_dims
 from gradc_codegen.schedule.choices import COPY, Choices
@@ -16,6 +15,7 @@ from gradc_codegen.schedule.cost import estimate
 from gradc_codegen.schedule.recompute import SOURCES, Recomputed
 from gradc_ir.core.builder import active, rebuilt
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.core.sizes import product
 
 # A copy is written once and read instead; from so many readings on that is less.
@@ -23,8 +23,7 @@ _LEAST_READINGS = 4
 _REREADING = ("contract", "broadcast", "gather")
 
 
-@dataclass(frozen=True)
-class CopyCheapValues:
+class CopyCheapValues(PlainPass):
     """The function is equal to the bit."""
 
     name = "copy"

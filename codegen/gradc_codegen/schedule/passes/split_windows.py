@@ -8,7 +8,6 @@ rest, and reads and computes with it what both need.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from gradc_codegen.nest.index_maps import own_dims
@@ -17,6 +16,7 @@ from gradc_codegen.schedule.recompute import SOURCES
 from gradc_ir import build
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.core.sizes import Size, at_least, maximum, minimum
 
 # A shorter axis is written at once.
@@ -32,8 +32,7 @@ class _Window(NamedTuple):
     size: Size
 
 
-@dataclass(frozen=True)
-class SplitWindows:
+class SplitWindows(PlainPass):
     """The function is equal to the bit."""
 
     name = "split-windows"
