@@ -20,8 +20,12 @@ from gradc.tracing.lens.scipy_module import scipy_module, see_scipy
 from gradc.tracing.lens.seen_module import SeenModule
 from gradc.tracing.registry.dispatch import not_recorded
 
-# The classes of what draws random numbers, by the modules that have them.
-_GENERATORS = {"numpy.random": ("Generator", "RandomState"), "random": ("Random",)}
+# What draws random numbers, by name: few programs load the modules that have these classes.
+_GENERATORS = {
+    ("numpy.random._generator", "Generator"),
+    ("numpy.random.mtrand", "RandomState"),
+    ("random", "Random"),
+}
 
 
 def _numpy_module(module: types.ModuleType) -> SeenModule:
@@ -163,11 +167,9 @@ def see_module(module: types.ModuleType, lens: Lens) -> Any:
 
 def is_random(value: Any) -> bool:
     """Whether a value draws random numbers."""
-    kinds = _generators()
-    return isinstance(value, kinds) or isinstance(getattr(value, "__self__", None), kinds)
+    return _draws(type(value)) or _draws(type(getattr(value, "__self__", None)))
 
 
-def _generators() -> tuple[type, ...]:
-    """Return the classes of generators; a module that nobody has loaded has none."""
-    loaded = [(sys.modules.get(module), names) for module, names in _GENERATORS.items()]
-    return tuple([getattr(found, name) for found, names in loaded if found for name in names])
+@functools.lru_cache(maxsize=1024)
+def _draws(kind: type) -> bool:
+    return any((base.__module__, base.__name__) in _GENERATORS for base in kind.__mro__)
