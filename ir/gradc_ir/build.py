@@ -88,8 +88,10 @@ def size_value(size: Size, dtype: DType = DType.I64) -> Value:
 
 
 def _values(*operands: Operand) -> tuple[Value, ...]:
-    like = next(operand for operand in operands if isinstance(operand, Value))
-    return tuple([x if isinstance(x, Value) else full_like(like, x) for x in operands])
+    values = [operand for operand in operands if isinstance(operand, Value)]
+    if len(values) < len(operands):  # which is rare, and this is called for each op
+        return tuple([x if isinstance(x, Value) else full_like(values[0], x) for x in operands])
+    return tuple(values)
 
 
 def elementwise(name: str, *operands: Operand) -> Value:

@@ -167,7 +167,9 @@ def see_module(module: types.ModuleType, lens: Lens) -> Any:
 
 def is_random(value: Any) -> bool:
     """Whether a value draws random numbers."""
-    return _draws(type(value)) or _draws(type(getattr(value, "__self__", None)))
+    kind: type = type(value)
+    owner: type = type(getattr(value, "__self__", None))
+    return _draws(kind) or _draws(owner)
 
 
 @functools.lru_cache(maxsize=1024)
