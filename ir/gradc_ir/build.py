@@ -299,7 +299,7 @@ def _reduction(name: str) -> Callable[[Value, Iterable[int]], Value]:
 
 reduce_sum, reduce_prod = map(_reduction, ("reduce_sum", "reduce_prod"))
 reduce_max, reduce_min = map(_reduction, ("reduce_max", "reduce_min"))
-logsumexp = _reduction("logsumexp")
+logsumexp, norm = map(_reduction, ("logsumexp", "norm"))
 
 
 def contract(x: Value, y: Value, spec: str) -> Value:
@@ -373,9 +373,9 @@ def qr(a: Value) -> tuple[Value, Value]:
     return q, r
 
 
-def eigh(a: Value) -> tuple[Value, Value]:
-    """Return the eigenvalues and eigenvectors of symmetric matrices."""
-    w, v = apply_all("eigh", a)
+def eigh(a: Value, *, lower: bool = True) -> tuple[Value, Value]:
+    """Return the eigenvalues and eigenvectors of symmetric matrices, by one triangle."""
+    w, v = apply_all("eigh", a, lower=lower)
     return w, v
 
 

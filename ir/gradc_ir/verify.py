@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from gradc_ir.core import sizes
-from gradc_ir.core.constant import Constant
+from gradc_ir.core.attributes import check_attributes
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import TABLE, Op
 from gradc_ir.core.sizes import Expr
@@ -94,13 +94,15 @@ class _Verifier:
         if op.operands is not None and len(node.operands) != op.operands:
             what = f"{op.name} has {len(node.operands)} operands, not {op.operands}"
             raise self._failure(what, node)
-        if tuple(node.attributes) != op.attributes:
+        required = tuple([name for name in node.attributes if name not in op.options])
+        if required != op.attributes:
             found = ", ".join(node.attributes) or "none"
             wanted = ", ".join(op.attributes) or "none"
             raise self._failure(f"{op.name} has the attributes {found}, not {wanted}", node)
         for name, attribute in node.attributes.items():
             self._attribute(node, name, attribute)
         try:
+            check_attributes(op, node.attributes)
             wanted_types = op.infer(*[operand.type for operand in node.operands], **node.attributes)
         except GradcError as error:
             raise self._failure(error.what, node, *error.found) from error
@@ -119,8 +121,6 @@ class _Verifier:
                 self.seen.add(body)
         elif isinstance(attribute, tuple | Expr):
             self._sizes(node, attribute if isinstance(attribute, tuple) else (attribute,))
-        elif node.op.name == "constant" and not isinstance(attribute, Constant):
-            raise self._failure(f"the value of constant is {type(attribute).__name__}", node)
         try:
             hash(attribute)
         except TypeError:

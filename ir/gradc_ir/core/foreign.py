@@ -1,17 +1,28 @@
-"""Functions of C that graphs call: by which symbol, and where they are in this process."""
+"""Functions of C that graphs call: by which symbol, and where they are in this process.
+
+A *kernel* among them is called as exported kernels are: behind its results it takes scratch, whose
+bytes its ``_worksize`` says, and returns a status.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import re
-import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradc_ir.core.types import DType
-from gradc_ir.errors import TraceError
+from gradc_ir.errors import (
+    GradcError,
+    IndexError,
+    LoopError,
+    NonFiniteError,
+    ShapeError,
+    TraceError,
+)
+from gradc_ir.forks import lock_across_forks
 
 C_TYPES: dict[DType, Any] = {
     DType.F64: ctypes.c_double,
@@ -30,7 +41,7 @@ class Foreign(NamedTuple):
 
 
 _known: dict[str, Foreign] = {}
-_lock = threading.Lock()
+_lock = lock_across_forks()
 
 
 def register(symbol: str, address: int, owner: Any) -> None:
@@ -83,10 +94,23 @@ def call_each(symbol: str, dtype: DType, operands: Sequence[Any]) -> Any:
     return result
 
 
+def worksize(symbol: str) -> str:
+    """Return which symbol says how much scratch a kernel needs."""
+    return f"{symbol}_worksize"
+
+
 def call_whole(
-    symbol: str, sizes: Sequence[int], numbers: Sequence[bool], arrays: Sequence[Any], made: Any
+    symbol: str,
+    sizes: Sequence[int],
+    numbers: Sequence[bool],
+    arrays: Sequence[Any],
+    made: Any,
+    kernel: bool = False,
 ) -> None:
-    """Call a function of sizes, of arrays or their only numbers, and of places for results."""
+    """Call a function of sizes, of arrays or their only numbers, and of places for results.
+
+    Raises, for a kernel's status: IndexError, LoopError, NonFiniteError, or ShapeError.
+    """
     types: list[Any] = [ctypes.c_int64] * len(sizes)
     given: list[Any] = list(sizes)
     kept = [np.ascontiguousarray(array) for array in arrays]
@@ -95,7 +119,29 @@ def call_whole(
         given.append(array.reshape(-1)[0].item() if is_number else array.ctypes.data)
     types += [ctypes.c_void_p] * len(made)
     given += [array.ctypes.data for array in made]
-    ctypes.CFUNCTYPE(None, *types)(address(symbol))(*given)
+    if not kernel:
+        ctypes.CFUNCTYPE(None, *types)(address(symbol))(*given)
+        return
+    asks = ctypes.CFUNCTYPE(ctypes.c_size_t, *types[: len(sizes)])(address(worksize(symbol)))
+    work = np.empty(asks(*sizes), np.uint8)
+    run = ctypes.CFUNCTYPE(ctypes.c_int, *types, ctypes.c_void_p)(address(symbol))
+    _check_status(symbol, run(*given, work.ctypes.data))
+
+
+# What the statuses of kernels mean; gradc_codegen.abi defines them.
+_ERRORS: dict[int, tuple[type[GradcError], str]] = {
+    1: (ShapeError, "a size does not fit it"),
+    3: (IndexError, "an index lies outside its axis"),
+    4: (NonFiniteError, "a value is nan or infinite"),
+    5: (LoopError, "a loop took more steps than its tape has room for"),
+    6: (LoopError, "a loop took more steps than its limit"),
+}
+
+
+def _check_status(symbol: str, status: int) -> None:
+    if status:
+        kind, meaning = _ERRORS.get(status, (GradcError, "which is none of a kernel's statuses"))
+        raise kind(f"the kernel {symbol} returned {status}: {meaning}")
 
 
 def _c_type(array: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from threading import Lock
 from typing import Any, ClassVar, TypeAlias, Union
 from weakref import WeakValueDictionary
 
@@ -11,6 +10,7 @@ from gradc_ir.core import sizes
 from gradc_ir.core.op import Attributes, Op
 from gradc_ir.core.range import Range
 from gradc_ir.core.types import Type, Types
+from gradc_ir.forks import Lock, lock_across_forks
 from gradc_ir.location import Location
 
 Operand: TypeAlias = Union["Value", int, float, bool]
@@ -141,7 +141,7 @@ class Structure:
     __slots__ = ("__weakref__",)
 
     _all: ClassVar[WeakValueDictionary[tuple[Any, ...], Structure]] = WeakValueDictionary()
-    _lock: ClassVar[Lock] = Lock()
+    _lock: ClassVar[Lock] = lock_across_forks()
 
     @classmethod
     def of(cls, key: tuple[Any, ...]) -> Structure:

@@ -46,6 +46,8 @@ class Op:
     family: the file under ``ops/`` it stands in; its derivative stands in the file of that name.
     operands: how many operands, or None for any number.
     attributes: names of its attributes, in the order in which they are printed.
+    options: names of attributes that say more and may be left out; patterns and rules look past
+        them, and what a rule builds is without.
     infer: the type rule: operand types, and attributes by name, to result types; raises
         ShapeError or DTypeError.
     reference: the meaning: operand arrays and attributes (sizes as numbers) to a result array, or
@@ -68,6 +70,7 @@ class Op:
     reference: Callable[..., Any] | None
     summary: str
     attributes: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
     scalar: str | None = None
     domain: tuple[Domain, ...] = ()
     commutative: bool = False

@@ -1,8 +1,9 @@
 """Sizes of axes: integers, or exact integer expressions over named symbols such as ``n``.
 
 A symbolic size is a polynomial with integer coefficients over *atoms*: symbols, floor quotients,
-maxima and square roots rounded down. Two sizes are equal when their canonical polynomials are, so
-``(n + 1) - 1`` *is* ``n``. A symbol stands for a number that is at least 0.
+maxima, square roots rounded down and counts of binary digits. Two sizes are equal when their
+canonical polynomials are, so ``(n + 1) - 1`` *is* ``n``. A symbol stands for a number that is at
+least 0.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TypeAlias, Union
 
 Size: TypeAlias = Union[int, "Expr"]
 Shape: TypeAlias = tuple[Size, ...]
-Atom: TypeAlias = Union[str, "Quotient", "Maximum", "SquareRoot"]
+Atom: TypeAlias = Union[str, "Quotient", "Maximum", "SquareRoot", "BitLength", "Asked"]
 Monomial: TypeAlias = tuple[Atom, ...]  # sorted by text; () is the constant term
 
 
@@ -64,6 +65,28 @@ class SquareRoot(_Written):
 
     def __init__(self, of: Size) -> None:
         super().__init__(f"isqrt({of})", of)
+
+
+class BitLength(_Written):
+    """The atom ``bits(of)``: how many binary digits a size has; 0 for what is not above 0."""
+
+    __slots__ = ()
+
+    def __init__(self, of: Size) -> None:
+        super().__init__(f"bits({of})", of)
+
+
+class Asked(_Written):
+    """The atom ``function(sizes…)``: what a function of C returns, never below 0.
+
+    Only the program that runs knows it: it is no size of an axis, but how long scratch is to be.
+    """
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: str, *of: Size) -> None:
+        super().__init__(f"{function}({', '.join(map(str, of))})", *of)
+        self.function = function
 
 
 class Expr:
@@ -195,6 +218,18 @@ def square_root(size: Size) -> Size:
     return Expr({(SquareRoot(size),): 1})
 
 
+def bit_length(size: Size) -> Size:
+    """Return how many binary digits a size has; 0 for what is not above 0."""
+    if isinstance(size, int):
+        return max(size, 0).bit_length()
+    return Expr({(BitLength(size),): 1})
+
+
+def asked(function: str, of: Iterable[Size]) -> Size:
+    """Return what a function of C says of sizes, when the program runs."""
+    return Expr({(Asked(function, *of),): 1})
+
+
 def at_least(left: Size, right: Size) -> bool:
     """Whether ``left >= right`` is certain for all symbols >= 0; False when it is not known."""
     return all(
@@ -234,7 +269,11 @@ def substitute(size: Size, values: Mapping[str, Size]) -> Size:
             if isinstance(atom, str):
                 factor = values.get(atom, Expr({(atom,): 1}))
             else:
-                factor = _MADE[type(atom)](*[substitute(part, values) for part in atom.parts])
+                parts = [substitute(part, values) for part in atom.parts]
+                if isinstance(atom, Asked):
+                    factor = asked(atom.function, parts)
+                else:
+                    factor = _MADE[type(atom)](*parts)
             term = term * factor
         result = result + term
     return result
@@ -251,11 +290,18 @@ def evaluate(size: Size, values: Mapping[str, int]) -> int:
     return result
 
 
+# Texts beyond these are no sizes of arrays, and would be multiplied out for hours.
+_LONGEST_TEXT = 4000
+_MOST_TERMS = 1000
+
+
 def parse_size(text: str) -> Size:
     """Return the size written in ``text``, e.g. ``"4"``, ``"n"``, ``"max(n - 1, 0)"``."""
     try:
+        if len(text) > _LONGEST_TEXT:
+            raise ValueError(f"a size of {len(text)} characters")
         return _from_ast(ast.parse(text.strip(), mode="eval").body)
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError) as error:
         raise ValueError(f"not a size: {text!r}") from error
 
 
@@ -272,13 +318,18 @@ def _from_ast(node: ast.expr) -> Size:
         case ast.BinOp(left=left, op=ast.Sub(), right=right):
             return _from_ast(left) - _from_ast(right)
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            return _from_ast(left) * _from_ast(right)
+            factors = _from_ast(left), _from_ast(right)
+            if math.prod(len(_terms(factor)) for factor in factors) > _MOST_TERMS:
+                raise ValueError("a product of too many terms")
+            return factors[0] * factors[1]
         case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):
             return floor_quotient(_from_ast(left), _from_ast(right))
         case ast.Call(func=ast.Name(id="max"), args=[left, right]):
             return maximum(_from_ast(left), _from_ast(right))
         case ast.Call(func=ast.Name(id="isqrt"), args=[operand]):
             return square_root(_from_ast(operand))
+        case ast.Call(func=ast.Name(id="bits"), args=[operand]):
+            return bit_length(_from_ast(operand))
     raise ValueError("not a size")
 
 
@@ -298,7 +349,7 @@ def _make(terms: Mapping[Monomial, int]) -> Size:
 
 
 def _atom_nonnegative(atom: Atom) -> bool:
-    if isinstance(atom, str | SquareRoot):
+    if isinstance(atom, str | SquareRoot | BitLength | Asked):
         return True
     left, right = atom.parts
     if isinstance(atom, Maximum):
@@ -311,6 +362,7 @@ _MADE: dict[type[_Written], Callable[..., Size]] = {
     Quotient: floor_quotient,
     Maximum: maximum,
     SquareRoot: square_root,
+    BitLength: bit_length,
 }
 
 

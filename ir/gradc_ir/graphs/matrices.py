@@ -111,15 +111,19 @@ def along_rows(v: Value, shape: Shape) -> Value:
     return build.broadcast(v, shape, tuple(range(len(shape) - 1)))
 
 
-def symmetric_part(x: Value) -> Value:
-    """Return (x + xᵀ) / 2."""
-    return (x + transposed(x)) * 0.5
+def triangle(x: Value, is_lower: bool, beside: int = 0) -> Value:
+    """Return x with zeros outside of one triangle, or of what is ``beside`` its diagonal."""
+    return lower(x, beside) if is_lower else upper(x, beside)
 
 
-def mirrored(x: Value) -> Value:
-    """Return the symmetric matrix with x's lower triangle."""
-    below = lower(x, 1)
-    return lower(x) + transposed(below)
+def mirrored(x: Value, is_lower: bool = True) -> Value:
+    """Return the symmetric matrix with one triangle of x."""
+    return triangle(x, is_lower) + transposed(triangle(x, is_lower, 1))
+
+
+def folded(x: Value, is_lower: bool = True) -> Value:
+    """Return one triangle of x with the other one added to it: the transpose of ``mirrored``."""
+    return triangle(x, is_lower) + triangle(transposed(x), is_lower, 1)
 
 
 def rows(x: Value, order: Value) -> Value:

@@ -75,10 +75,12 @@ def _log_mixture(x: Value, y: Value, t: Value) -> Value:
     """The heavier exponent and what the other one adds; where that is much, the other way round."""
     found = mixture(x, y, t)
     base, other = build.select(found.light, y, x), build.select(found.light, x, y)
-    # expm1(d) is -expm1(-d) / exp(-d); a weight of 0 takes it off
-    grown = -found.lost / build.maximum(found.below, tiny(x))
+    # expm1(d) is -expm1(-d) / exp(-d); a weight of 0 takes it off, a normal one does not
+    # (in single precision exponentials differ too much between kernels that near to underflow)
+    least = tiny(x) if x.type.dtype is DType.F32 else 2.0**-1022
+    grown = -found.lost / build.maximum(found.below, least)
     excess = found.least * build.select(found.above, grown, found.lost)
-    near = build.logical_or(build.le(excess, 1), build.logical_not(found.above))
+    near = build.logical_or(build.lt(excess, 1), build.logical_not(found.above))
     far = other + build.log(found.total)
     return build.select(near, base + build.log1p(excess), far)
 
@@ -110,7 +112,7 @@ def _log_poch(x: Value, m: Value) -> Value:
     """From 10 on by Stirling's series, below as it is said."""
     top = x + m
     plain = build.apply("lgamma", top) - build.apply("lgamma", x)
-    usual = build.le(_ASYMPTOTIC, build.minimum(x, top))
+    usual = build.logical_and(build.le(_ASYMPTOTIC, build.minimum(x, top)), build.lt(top, math.inf))
     base, end = build.select(usual, x, _ASYMPTOTIC), build.select(usual, top, _ASYMPTOTIC)
     step = build.select(usual, m, 0)
     one, other = 1 / end, 1 / base
@@ -126,7 +128,7 @@ def _log_poch(x: Value, m: Value) -> Value:
 def _digamma_difference(x: Value, m: Value) -> Value:
     """Moved up to 10 and more by the recurrence, then by the series; all terms have one sign."""
     top = x + m
-    positive = build.logical_and(build.lt(0, x), build.lt(0, top))
+    positive = build.logical_and(build.lt(0, build.minimum(x, top)), build.lt(top, math.inf))
     small = build.lt(build.minimum(x, top), _ASYMPTOTIC)
     total = build.zeros_like(x)
     for k in range(_ASYMPTOTIC):
@@ -191,6 +193,8 @@ def growth(x: Value, y: Value, fence: Fence = _same) -> Growth:
     rate = build.log1p(x)
     exponent = fence(build.select(build.eq(y, 0), 0, y * rate))
     is_moderate = build.logical_or(build.le(build.abs(x), 1), build.le(exponent, 1))
+    # where 1 + x is 1, any power is, of an exponent that is none too
+    is_moderate = build.logical_and(is_moderate, build.eq(exponent, exponent))
     large = fence(build.power(fence(x + 1), y))
     less_one = build.select(is_moderate, build.expm1(exponent), large + -1.0)
     return Growth(rate, exponent, is_moderate, large, less_one)
@@ -199,7 +203,7 @@ def growth(x: Value, y: Value, fence: Fence = _same) -> Growth:
 def _geometric_sum(x: Value, y: Value) -> Value:
     """The power less one over x; where the exponent may be subnormal, y times the rate over x."""
     found = growth(x, y)
-    is_tiny = build.lt(build.abs(found.exponent), tiny(x))
+    is_tiny = build.logical_and(build.lt(build.abs(found.exponent), tiny(x)), build.ne(y, 0))
     quotient = build.select(is_tiny, found.rate, found.less_one) / x
     return build.select(build.eq(x, 0), y, build.select(is_tiny, y * quotient, quotient))
 
@@ -307,14 +311,24 @@ def plain_powers(
     return total * weight * one, total * (1 - weight) * other
 
 
+def is_no_mean(x: Value, y: Value, weight: Value) -> Value:
+    """Return whether there is no mean: a number or a weight is negative, or none."""
+    positive = build.le(0, build.minimum(x, y))
+    if scalar_constant(weight) is None:
+        positive = build.logical_and(positive, build.le(build.abs(weight - 0.5), 0.5))
+    return build.logical_not(positive)
+
+
 def _power_mean(x: Value, y: Value, exponent: Value, weight: Value, total: Value) -> Value:
     found = power_mean(x, y, exponent, weight, total)
     mean = build.select(found.is_near, found.geometric, found.top) * build.exp(found.logarithm)
-    mean = build.select(build.eq(found.top, 0), found.top, mean)
     # with a whole exponent, negative numbers have powers too
     one, other = plain_powers(x, y, exponent, weight, total)
     plain = build.power(one + other, 1 / exponent)
-    return build.select(build.lt(build.minimum(x, y), 0), plain, mean)
+    # beside a weight that is next to nothing a mean may leave the range on its way
+    is_number = build.logical_and(build.lt(0, mean), build.lt(mean, float("inf")))
+    is_plain = build.logical_or(is_no_mean(x, y, weight), build.logical_not(is_number))
+    return build.select(is_plain, plain, mean)
 
 
 BODIES: dict[str, Callable[..., Value]] = {

@@ -47,6 +47,13 @@ def minimum(x: Array, y: Array) -> Any:
     return np.where(zeros, -(-x - y), np.minimum(x, y)) if x.dtype.kind == "f" else np.minimum(x, y)
 
 
+def hypot(x: Array, y: Array, *, infinity_wins: bool = False) -> Any:
+    """The root of the sum of squares; C's function, where an infinity wins against a nan."""
+    if infinity_wins:
+        return np.hypot(x, y)
+    return np.where(np.isnan(x) | np.isnan(y), x + y, np.hypot(x, y))
+
+
 def exp_product(x: Array, y: Array) -> Any:
     """e to the power x * y, grown by what the product lost when it was rounded."""
     product = x * y

@@ -3,9 +3,11 @@
 A reduction of length up to 32 goes left to right. A longer one is cut into groups of 32: in a
 group, element ``i`` joins partial ``i mod lanes`` (8 lanes for 8-byte elements, 16 for 4-byte
 ones), the partials fold by halving (``p[j] + p[j + half]``), groups join left to right into chunks
-of 4096 elements, and chunks join left to right. Missing elements of the last group count as the
-identity, which changes no bit (the identity of a sum is -0.0). Several axes are reduced one at a
-time, last axis first.
+of 4096 elements, and chunks join by a binary tree: on each level neighbours ``2j`` and ``2j + 1``,
+and a last one without a neighbour rises as it is. So what a node of the tree is depends on its
+place alone, and whoever computes a part of a sum hands over one node a level. Missing elements of
+the last group count as the identity, which changes no bit (the identity of a sum is -0.0). Several
+axes are reduced one at a time, last axis first.
 """
 
 from __future__ import annotations
@@ -58,13 +60,26 @@ def fold_partials(partials: Array, combine: Callable[..., Array]) -> Array:
 
 
 def join_groups(totals: Array, combine: Callable[..., Array]) -> Array:
-    """Join group totals (axis 0) left to right within chunks, then the chunks left to right."""
+    """Join group totals (axis 0) left to right within chunks, then the chunks in pairs."""
     step = CHUNK // GROUP
-    chunks = [
-        _left_to_right(totals[start : start + step], combine)
-        for start in range(0, totals.shape[0], step)
-    ]
-    return _left_to_right(np.stack(chunks), combine)
+    whole = totals.shape[0] // step * step
+    chunks = []
+    if whole:
+        side_by_side = totals[:whole].reshape(whole // step, step, *totals.shape[1:])
+        chunks.append(_left_to_right(np.moveaxis(side_by_side, 1, 0), combine))
+    if whole < totals.shape[0]:
+        chunks.append(_left_to_right(totals[whole:], combine)[np.newaxis])
+    return _in_pairs(np.concatenate(chunks), combine)
+
+
+def _in_pairs(nodes: Array, combine: Callable[..., Array]) -> Array:
+    """Join neighbours of axis 0 until one is left; what has no neighbour rises as it is."""
+    while nodes.shape[0] > 1:
+        paired = nodes.shape[0] // 2 * 2
+        joined = combine(nodes[0:paired:2], nodes[1:paired:2])
+        nodes = np.concatenate([joined, nodes[paired:]])
+    result: Array = nodes[0]
+    return result
 
 
 def _left_to_right(

@@ -73,6 +73,7 @@ def elementwise(
     multilinear: bool = False,
     work: int = 1,
     finite: str | None = None,
+    options: tuple[str, ...] = (),
 ) -> Op:
     """Declare an elementwise op whose operands share one dtype; a composed one has no reference.
 
@@ -80,17 +81,17 @@ def elementwise(
     that of an element, where no function of mathematics is called.
     """
 
-    def infer(*types: Type) -> Types:
+    def infer(*types: Type, **_: Any) -> Types:
         same_shape(name, types)
         dtype = same_dtype(name, types, allowed)
         if result is None or result is dtype:
             return (types[0],)  # no new one: there are few types and many values
         return (Type(result, types[0].shape),)
 
-    def compute(*arrays: Array) -> Array:
+    def compute(*arrays: Array, **given: Any) -> Array:
         assert reference is not None
         with np.errstate(all="ignore"):
-            out = np.asarray(reference(*arrays))
+            out = np.asarray(reference(*arrays, **given))
         return out.astype(result.numpy if result else arrays[0].dtype, copy=False)
 
     word = scalar or f"math.{name}"
@@ -104,6 +105,7 @@ def elementwise(
         scalar=word,
         summary=summary,
         domain=domains,
+        options=options,
         commutative=commutative,
         linear=linear,
         multilinear=multilinear,
@@ -208,8 +210,10 @@ elementwise(
     "cbrt", reference=np.cbrt, domain=POSITIVE, summary="The cube root, of negative numbers too.",
 )
 elementwise(
-    "hypot", operands=2, reference=np.hypot, commutative=True,
-    summary="sqrt(x * x + y * y) without overflow; its derivative at the origin is 0.",
+    "hypot", operands=2, reference=functions.hypot, commutative=True,
+    options=("infinity_wins",),
+    summary="sqrt(x * x + y * y) without overflow, nan where either is, unless infinity_wins "
+    "beside an infinity; its derivative at the origin is 0.",
 )
 elementwise("sin", reference=np.sin, summary="The sine.")
 elementwise("cos", reference=np.cos, summary="The cosine.")

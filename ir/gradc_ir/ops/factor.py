@@ -201,9 +201,14 @@ declare(
 )
 
 
-def _infer_eigh(a: Type) -> Types:
+def _infer_eigh(a: Type, **_: bool) -> Types:
     _matrix("eigh", a, square=True)
     return a.with_shape(a.shape[:-1]), a
+
+
+def _eigh(a: Array, *, lower: bool) -> tuple[Array, ...]:
+    read = np.tril(a) if lower else np.triu(a)
+    return _of_finite(lambda part: tuple(np.linalg.eigh(part, "L" if lower else "U")), a, read)
 
 
 declare(
@@ -211,9 +216,10 @@ declare(
     "factor",
     1,
     _infer_eigh,
-    lambda a: _of_finite(lambda part: tuple(np.linalg.eigh(part)), a, np.tril(a)),
-    summary="Eigenvalues, ascending, and orthonormal eigenvectors, as columns, of the "
-    "symmetric matrix with a's lower triangle.",
+    _eigh,
+    attributes=("lower",),
+    summary="Eigenvalues, ascending, and orthonormal eigenvectors, as columns, of the symmetric "
+    "matrix with a's lower (or upper) triangle; signs as LAPACK's syevd gives them for it.",
 )
 
 

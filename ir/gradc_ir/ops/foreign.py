@@ -21,11 +21,13 @@ def _infer(
     numbers: Sequence[bool],
     shapes: Sequence[Sequence[Size]],
     dtypes: Sequence[DType],
+    kernel: bool,
 ) -> Types:
     if not types or any(not type_.shape for type_ in types):
         raise ShapeError(f"external {symbol}: its operands have axes")
     if sizes is None:
-        if len(dtypes) != 1 or shapes or numbers or len({type_.shape for type_ in types}) > 1:
+        shaped = shapes or numbers or kernel
+        if len(dtypes) != 1 or shaped or len({type_.shape for type_ in types}) > 1:
             raise ShapeError(f"external {symbol}: a function of numbers has one shape, one result")
         return (types[0].with_dtype(dtypes[0]),)
     if len(numbers) != len(types) or len(shapes) != len(dtypes) or not all(map(len, shapes)):
@@ -43,11 +45,12 @@ def _external(
     numbers: Sequence[bool],
     shapes: Sequence[Sequence[int]],
     dtypes: Sequence[DType],
+    kernel: bool,
 ) -> Any:
     if sizes is None:
         return foreign.call_each(symbol, dtypes[0], operands)
     made = [np.zeros(tuple(shape), dtype.numpy) for shape, dtype in zip(shapes, dtypes)]
-    foreign.call_whole(symbol, sizes, numbers, operands, made)
+    foreign.call_whole(symbol, sizes, numbers, operands, made, kernel)
     return tuple(made) if len(made) > 1 else made[0]
 
 
@@ -57,8 +60,8 @@ declare(
     None,
     _infer,
     _external,
-    attributes=("symbol", "sizes", "numbers", "shapes", "dtypes"),
+    attributes=("symbol", "sizes", "numbers", "shapes", "dtypes", "kernel"),
     summary="A function of C, by its symbol. Without sizes: of one number of each operand, to "
     "one number, for every element. Else void: of the sizes, of each operand's number or "
-    "address, of the addresses of the results.",
+    "address, of the addresses of the results; a kernel also takes scratch and returns a status.",
 )

@@ -11,6 +11,7 @@ from gradc_ir.core.op import REALS, Domain, Op, Work, declare
 from gradc_ir.core.types import Array, Axes, DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning import functions
+from gradc_ir.meaning.norms import norm
 from gradc_ir.meaning.reduction import reduce_in_order
 
 
@@ -109,10 +110,13 @@ reduction(
 )
 
 
-def _infer_logsumexp(x: Type, *, axes: Axes) -> Types:
-    if not x.dtype.is_float:
-        raise DTypeError("logsumexp: the operand must be a float", found=str(x))
-    return (x.with_shape(without_axes("logsumexp", x, axes)),)
+def _infer_of_floats(name: str) -> Callable[..., Types]:
+    def infer(x: Type, *, axes: Axes) -> Types:
+        if not x.dtype.is_float:
+            raise DTypeError(f"{name}: the operand must be a float", found=str(x))
+        return (x.with_shape(without_axes(name, x, axes)),)
+
+    return infer
 
 
 def _logsumexp(x: Array, *, axes: Axes) -> Array:
@@ -129,8 +133,17 @@ declare(
     "logsumexp",
     "reduce",
     1,
-    _infer_logsumexp,
+    _infer_of_floats("logsumexp"),
     _logsumexp,
     attributes=("axes",),
     summary="log(sum(exp(x))) over axes without overflow; -inf for no elements.",
+)
+declare(
+    "norm",
+    "reduce",
+    1,
+    _infer_of_floats("norm"),
+    norm,
+    attributes=("axes",),
+    summary="sqrt(sum(x * x)) over axes without overflow; its derivative at the origin is 0.",
 )

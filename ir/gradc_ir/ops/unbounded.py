@@ -66,7 +66,7 @@ declare(
     compute,
     attributes=("body", "result"),
     scalar="unbounded",
-    summary="A formula that over- and underflows only in its result.",
+    summary="A formula that over- and underflows only in its result; plain where it is no number.",
 )
 declare(
     "recover",
@@ -76,5 +76,6 @@ declare(
     recovered,
     attributes=("body", "result", "guards"),
     scalar="recover",
-    summary="What is finite as it is; where it is not, a formula of what comes behind it.",
+    summary="What is finite as it is; where it is not, a formula of what comes behind it, "
+    "unless that is no number or a pole.",
 )

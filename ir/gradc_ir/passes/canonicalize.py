@@ -5,7 +5,6 @@ from __future__ import annotations
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import TABLE
-from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.graphs.rearrange import apply as rearranged
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.graphs.windows import read_update
@@ -13,6 +12,7 @@ from gradc_ir.matching.operand_order import ORDER_OPERANDS, in_order
 from gradc_ir.matching.rewrite import FunctionRule, rewrite
 from gradc_ir.ops.linalg import parse_spec
 from gradc_ir.passes.fold import FoldConstants
+from gradc_ir.pipeline import PlainPass
 
 _LABELS = "ijklmnopqrstuvwxyzabcdefghIJKLMNOPQRSTUVWXYZABCDEFGH"
 # A slice is not moved, since it leaves elements out.

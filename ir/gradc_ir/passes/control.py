@@ -8,11 +8,11 @@ from typing import TypeAlias
 from gradc_ir import build
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.core.types import DType
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.passes.bodies import Operands, outside, param_place, same_known, specialise
 from gradc_ir.passes.trips import Scan, While
+from gradc_ir.pipeline import PlainPass
 
 Simplifier: TypeAlias = Callable[[Node, Sequence[Value]], Sequence[Value]]
 

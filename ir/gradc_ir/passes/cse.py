@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gradc_ir.core.graph import Function
-from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.matching.operand_order import ORDER_OPERANDS
 from gradc_ir.matching.rewrite import rewrite
+from gradc_ir.pipeline import PlainPass
 
 
 class MergeCommonSubexpressions(PlainPass):

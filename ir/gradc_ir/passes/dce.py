@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.graphs.control_flow import Roles
+from gradc_ir.pipeline import PlainPass
 
 
 class RemoveDeadNodes(PlainPass):

@@ -110,6 +110,8 @@ def _evaluated(
 
 def _plain(array: Array) -> Array:
     """Return an array with every nan as the plain one: which one arises depends on the machine."""
+    if array.dtype.kind != "f":
+        return array  # beside nan integers would become floats, which have no room for all of them
     return np.where(np.isnan(array), np.nan, array).astype(array.dtype)
 
 

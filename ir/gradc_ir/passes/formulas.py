@@ -14,6 +14,8 @@ from gradc_ir.graphs.rearrange import REARRANGEMENTS, scalar_constant
 IsStep = Callable[[Node], bool]
 
 _MOST_STEPS = 400
+# Their results are there at another time, but no sums.
+_BARRIERS = frozenset({"scan", "while", "concatenate"})
 # Constants that move no product out of the range by themselves.
 _TAME = (2.0**-30, 2.0**30)
 
@@ -36,21 +38,26 @@ def grouped(function: Function, chosen: Sequence[Value], is_step: IsStep) -> lis
     """Return the formulas of values, in groups that are computed together.
 
     Those of a group have what they start from at the same time: behind as many groups and as many
-    reductions.
+    loops and joints. What is behind a reduction has none.
     """
     if not chosen:
         return []
     cones = {value: _cone(value, is_step) for value in chosen}
     level: dict[Value, tuple[int, int]] = {}
+    summed: set[Value] = set()  # and what comes after that
     groups: dict[object, list[Value]] = {}
     for node in function.nodes:
         behind = [level[operand] for operand in node.operands]
         stage = max((each[0] for each in behind), default=0)
         waits = max((each[1] for each in behind), default=0)
+        is_summed = not summed.isdisjoint(node.operands)
         if not (node.op.is_elementwise or node.op.name in REARRANGEMENTS):
             waits += bool(node.operands)
+            is_summed = is_summed or node.op.name not in _BARRIERS
         for value in node.results:
-            if value in cones and not waits:
+            if is_summed and node.operands:
+                summed.add(value)
+            elif value in cones:
                 key = (stage, waits, value.type)
                 groups.setdefault(key, []).append(value)
             level[value] = (stage, waits)
@@ -82,7 +89,9 @@ def _group(values: Sequence[Value], members: Sequence[Value], is_step: IsStep) -
             return made[each] if number is None else build.full((), number, each.type.dtype)
 
         for step in steps:
-            made[step] = build.apply(step.op.name, *map(operand, step.operands))
+            made[step] = build.apply(
+                step.op.name, *map(operand, step.operands), **step.node.attributes
+            )
         body = builder.function("formula", params, [made[value] for value in values])
     return Group(tuple(values), tuple(leaves), body)
 

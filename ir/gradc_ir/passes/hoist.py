@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from gradc_ir import build
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value, topological
-from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.core.sizes import at_least
 from gradc_ir.graphs import cost
 from gradc_ir.graphs.failing import may_fail
 from gradc_ir.graphs.subgraph import closed
 from gradc_ir.passes.steady import at, merged, steady_carries, with_consts
 from gradc_ir.passes.trips import Scan, While
+from gradc_ir.pipeline import PlainPass
 
 # As much work for an element as four cheap ops is worth an array larger than what it is made of,
 # but not one that is larger than caches: where the user makes it in each step, it need not be kept.

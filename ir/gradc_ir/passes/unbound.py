@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.core.walk import changed_bodies
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.passes.formulas import Group, grouped, is_tame, rebuilt
+from gradc_ir.pipeline import PlainPass
 from gradc_ir.wide_exponents.formulas import ARITHMETIC
 
 # What only looks at the sign or the order of a value.

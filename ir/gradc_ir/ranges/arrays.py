@@ -180,6 +180,12 @@ def logsumexp(node: Node, operands: Sequence[Range]) -> Range:
     return make(dtype, x.low, high, nan=x.nan)
 
 
+def norm(node: Node, operands: Sequence[Range]) -> Range:
+    """Return the range of the root of a sum of squares."""
+    (x,), dtype = operands, node.results[0].type.dtype
+    return make(dtype, 0.0, INF, nan=x.nan)
+
+
 def contract(node: Node, operands: Sequence[Range]) -> Range:
     """Return the range of a sum of products."""
     left, right = node.operands
@@ -191,10 +197,12 @@ def contract(node: Node, operands: Sequence[Range]) -> Range:
         term = union(term, single(dtype, 0))
     lengths = dict(zip((*first, *second), (*left.type.shape, *right.type.shape)))
     count = sizes.product([length for label, length in lengths.items() if label not in result])
-    # a product that is fused with the sum is not rounded
-    wide = outward(dtype, term.low, term.high, ulps=1)
-    low, high = (end if end == 0 else moved for end, moved in zip((term.low, term.high), wide))
-    return _sum(dtype, term._replace(low=low, high=high), count)
+    if dtype.is_float:
+        # a product that is fused with the sum is not rounded
+        wide = outward(dtype, term.low, term.high, ulps=1)
+        low, high = (end if end == 0 else moved for end, moved in zip((term.low, term.high), wide))
+        term = term._replace(low=low, high=high)
+    return _sum(dtype, term, count)
 
 
 def recurrence(node: Node, operands: Sequence[Range]) -> Range:
@@ -226,6 +234,7 @@ BY_OP: dict[str, NodeRule] = {
     "reduce_max": reduce_max,
     "reduce_min": reduce_min,
     "logsumexp": logsumexp,
+    "norm": norm,
     "cumsum": cumsum,
     "contract": contract,
     "recurrence": recurrence,

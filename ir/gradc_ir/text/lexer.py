@@ -35,6 +35,12 @@ _TOKEN = re.compile(
 )
 
 
+_OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
+# Beyond these no text is meant, and reading it would take long, or more stack than there is.
+_DEEPEST = 100
+_LONGEST = 1000
+
+
 class Token(NamedTuple):
     """A piece of text: its kind (a group name of the grammar, or ``end``) and where it stands."""
 
@@ -62,13 +68,21 @@ class Cursor:
         self.position = 0
 
     def _tokens(self) -> Iterator[Token]:
-        start = 0
+        start = depth = 0
         while start < len(self.text):
             found = _TOKEN.match(self.text, start)
             if found is None:
                 bad = Token("mark", self.text[start], start, start + 1)
                 raise self.failure(f"unexpected character {bad}", bad)
             kind, end = found.lastgroup or "", found.end()
+            if end - start > _LONGEST and kind == "number":
+                long = Token("number", self.text[start : start + 10], start, start + 10)
+                raise self.failure(f"a number of {end - start} characters", long)
+            if kind == "mark":
+                depth += (found.group() in _OPEN) - (found.group() in _CLOSE)
+                if depth > _DEEPEST:
+                    bad = Token("mark", found.group(), start, end)
+                    raise self.failure(f"more than {_DEEPEST} brackets are open", bad)
             if kind == "comment":
                 self.comments[self._line(start)] = found.group()[1:].strip()
             elif kind != "space":

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.core.attributes import check_attributes
 from gradc_ir.core.constant import Constant
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import TABLE, Op
@@ -30,6 +31,9 @@ __all__ = [
     "print_nest",
     "print_spec",
 ]
+
+# Bodies in bodies, deeper than which nobody writes and no pass need go.
+_DEEPEST_BODY = 64
 
 _LOCATION = re.compile(r"([^\s,]+):(\d+)(?: (?:in )?([^\s,]+))?")
 
@@ -89,6 +93,15 @@ def _begins_operand(token: Token) -> bool:
     return token.kind in ("value", "number") or token.text in ("true", "false")
 
 
+def _nan(bits: str, dtype: DType) -> Any:
+    """Return the number of a dtype that has these bits; ValueError when it is not a nan."""
+    bytes_ = int(bits, 16).to_bytes(dtype.bytes, "little")
+    found = np.frombuffer(bytes_, dtype.numpy.newbyteorder("<")).astype(dtype.numpy)[0]
+    if not np.isnan(found):
+        raise ValueError(f"{bits} are not the bits of a nan of {dtype}")
+    return found
+
+
 class _Reader:
     """Reads the blocks of a text, bodies before the functions that hold them."""
 
@@ -104,6 +117,9 @@ class _Reader:
             raise self.cursor.failure(f"no function is called {token}", token)
         if name in self.open:
             raise self.cursor.failure(f"{token} holds itself", token)
+        if len(self.open) == _DEEPEST_BODY:
+            what = f"{token} stands more than {_DEEPEST_BODY} bodies deep"
+            raise self.cursor.failure(what, token, help="functions of a text hold fewer others")
         if name not in self.done:
             self.open.add(name)
             before, self.cursor.position = self.cursor.position, self.blocks[name].position
@@ -202,7 +218,8 @@ class _Reader:
         if not all(isinstance(size, int) for size in type.shape):
             raise cursor.failure("a constant has no symbolic size", first)
         array = np.array(elements, dtype=type.dtype.numpy)
-        array = array.reshape(cast(tuple[int, ...], type.shape))
+        with cursor.blaming(first):
+            array = array.reshape(cast(tuple[int, ...], type.shape))
         return build.apply("constant", value=Constant(array)).node
 
     def _elements(self, shape: list[Size], elements: list[Any], dtype: DType) -> None:
@@ -228,12 +245,10 @@ class _Reader:
             raise self.cursor.failure(f"expected a number of dtype {dtype}, found {token}", token)
         if dtype.is_float:
             _, _, bits = token.text.partition(":")
-            if bits:
-                width = dtype.bytes * 8
-                return np.asarray(int(bits, 16), f"u{width // 8}").view(dtype.numpy)[()]
-            return dtype.numpy.type(parse_number(token.text))
-        number = parse_number(token.text)
+            with self.cursor.blaming(token):
+                return _nan(bits, dtype) if bits else dtype.numpy.type(parse_number(token.text))
         with self.cursor.blaming(token):
+            number = parse_number(token.text)
             if not isinstance(number, int):
                 raise ValueError(f"expected an integer, found {token}")
             return np.asarray(number, dtype=dtype.numpy)[()]
@@ -254,6 +269,7 @@ class _Reader:
             )
         attributes = self._attributes(op, token, result)
         resolved = self._resolve(op, operands, result)
+        check_attributes(op, attributes)
         return build.active().apply(op, resolved, attributes)
 
     def _resolve(
@@ -286,7 +302,7 @@ class _Reader:
         if cursor.accept("{"):
             for _ in cursor.sequence("}"):
                 name = cursor.expect_kind("name", "an attribute")
-                if name.text not in op.attributes or name.text in derived:
+                if name.text not in op.attributes + op.options or name.text in derived:
                     raise cursor.failure(f"{op.name} has no attribute {name} to write", name)
                 if name.text in found:
                     raise cursor.failure(f"{name} is given twice", name)
@@ -303,7 +319,8 @@ class _Reader:
         for attribute in op.attributes:
             if attribute not in found:
                 raise cursor.failure(f"{op.name} needs the attribute {attribute}", token)
-        return {attribute: found[attribute] for attribute in op.attributes}
+        names = (*op.attributes, *(option for option in op.options if option in found))
+        return {name: found[name] for name in names}
 
     def _attribute(self) -> Any:
         cursor = self.cursor

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,7 +62,34 @@ class Wide(NamedTuple):
 
 
 def compute(*arrays: Array, body: Function, result: int) -> Array:
-    """Return a result of formulas of arrays of one shape and float dtype, by its place."""
+    """Return a result of formulas of arrays of one shape and float dtype, by its place.
+
+    Where it is no number, plain arithmetic stands: the root of what underflows to -0 is -0. What
+    is made of functions stays no number: :func:`recover` is told what they are plainly.
+    """
+    steps, _ = _program(body, arrays[0].dtype)
+    with np.errstate(all="ignore"):
+        found = _left(_computed(arrays, body, result))
+        none = np.isnan(found)
+        if none.any() and all(word in _PLAIN for word, _ in steps):
+            found[none] = _plainly([array[none] for array in arrays], body, result)
+        return found
+
+
+def _plainly(arrays: Sequence[Array], body: Function, result: int) -> Array:
+    """Return a result of formulas of arithmetic, where each step is rounded into the range."""
+    steps, results = _program(body, arrays[0].dtype)
+    values = list(arrays)
+    for word, operands in steps:
+        given = [
+            values[each] if isinstance(each, int) else arrays[0].dtype.type(each)
+            for each in operands
+        ]
+        values.append(_PLAIN[word](*given))
+    return values[results[result]]
+
+
+def _computed(arrays: Sequence[Array], body: Function, result: int) -> Wide:
     steps, results = _program(body, arrays[0].dtype)
     with np.errstate(all="ignore"):
         values = [_entered(array) for array in arrays]
@@ -72,7 +99,7 @@ def compute(*arrays: Array, body: Function, result: int) -> Array:
                 for each in operands
             ]
             values.append(_STEPS[word](*given))
-        return _left(values[results[result]])
+        return values[results[result]]
 
 
 def recover(*arrays: Array, body: Function, result: int, guards: int) -> Array:
@@ -80,7 +107,8 @@ def recover(*arrays: Array, body: Function, result: int, guards: int) -> Array:
 
     The plain results come first, then what the formulas start from, then guards. Where a start is
     not finite nothing is replaced, nor where a guard is below 0 and of moderate size: then there is
-    no number. Neither is anything where the formulas have none.
+    no number. Neither is anything where the formulas have none, or have a pole: what replaces an
+    infinity is beyond the range, never infinite itself.
     """
     count, end = len(body.results), len(arrays) - guards
     plain, starts = arrays[result], arrays[count:end]
@@ -93,8 +121,11 @@ def recover(*arrays: Array, body: Function, result: int, guards: int) -> Array:
     if not lost.any():
         return plain
     made = np.array(plain)
-    found = compute(*[start[lost] for start in starts], body=body, result=result)
-    made[lost] = np.where(np.isnan(found), plain[lost], found)
+    with np.errstate(all="ignore"):
+        wide = _computed([start[lost] for start in starts], body, result)
+        found = _left(wide)
+    is_number = np.isfinite(wide.significand) & ~np.isnan(found)
+    made[lost] = np.where(is_number, found, plain[lost])
     return made
 
 
@@ -229,13 +260,20 @@ def _grown(x: Wide) -> Wide:
     within = np.clip(x.exponent - rank * _PER_RANK, -_PER_RANK, _PER_RANK)
     power = np.ldexp(x.significand.astype(np.float64), within.astype(np.int32))
     power = np.where(known, power, np.where(x.size < 0, 0.0, np.copysign(np.inf, x.significand)))
-    nan = np.isnan(x.significand)
-    one = np.where(nan, x.significand, np.ones_like(x.significand))
-    return _normal(one, np.zeros_like(power), np.where(nan, 0.0, power), rank, nan)
+    # of inf, -inf and nan it is exact: inf, 0 and nan
+    special = ~np.isfinite(x.significand)
+    exact = np.where(x.significand < 0, np.zeros_like(x.significand), x.significand)
+    one = np.where(special, exact, np.ones_like(x.significand))
+    return _normal(one, np.zeros_like(power), np.where(special, 0.0, power), rank, special)
 
 
 def _exponent(x: Wide) -> Wide:
-    return _entered(x.size.astype(x.significand.dtype))
+    """Return exponents of 2, of powers of e as well; of a power not known there is none."""
+    # beside a power of a rank an exponent of 2 is nothing
+    level = np.where(x.rank == 0, x.exponent, 0.0) + x.power * _PER_POWER
+    found = np.where(np.abs(x.power) == _POWERS, np.nan, level).astype(x.significand.dtype)
+    none = np.zeros_like(x.exponent)
+    return _normal(found, x.rank * _PER_RANK, none, none, np.zeros(x.exponent.shape, bool))
 
 
 def _significand(x: Wide) -> Wide:
@@ -283,6 +321,10 @@ def _select(condition: Wide, x: Wide, y: Wide) -> Wide:
     return Wide(np.where(nan, condition.significand, significand), exponent, power, rank)
 
 
+_PLAIN: dict[str, Callable[..., Array]] = {
+    "neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "add": np.add, "sub": np.subtract,
+    "mul": np.multiply, "div": np.divide,
+}  # fmt: skip
 _STEPS: dict[str, Callable[..., Wide]] = {
     "neg": _neg, "abs": _abs, "sqrt": _sqrt, "add": _add, "sub": _sub, "mul": _mul, "div": _div,
     "floor": _floor, "exponent": _exponent, "significand": _significand, "scale": _scale,

@@ -130,9 +130,14 @@ def _polynomial(x: _Number, coefficients: Sequence[float]) -> _Number:
     return made
 
 
+def _is_negative(x: _Number) -> _Number:
+    """Write whether a number has the sign -, as -0 does."""
+    return _choice(x.of("eq", 0.0), 1.0 / x, x) < 0.0
+
+
 def _signed(x: _Number, size: _Number) -> _Number:
-    """Write a size with the sign of a number."""
-    return _choice(x < 0.0, -size, size)
+    """Write a size with the sign of a number, also of a zero."""
+    return _choice(_is_negative(x), -size, size)
 
 
 def _squared(base: _Number, exponent: int) -> _Number:
@@ -179,7 +184,7 @@ def _exp(x: _Number) -> _Number:
 def _expm1(x: _Number) -> _Number:
     small, n = _parts(x)
     large = _exp(x) - 1.0
-    return _choice(n.of("eq", 0.0), small, large)
+    return _choice(x.of("eq", 0.0), x, _choice(n.of("eq", 0.0), small, large))
 
 
 @_function
@@ -209,8 +214,8 @@ def _log(x: _Number) -> _Number:
     near = _near_one((m - 1.0) / (m + 1.0))
     above, rest = e * format_.high, e * format_.low
     made = _choice(x < math.inf, above + (rest + near), x)
-    # of 0 it is -inf, of what is below it is nan
-    beyond = -1.0 / x.of("sqrt")
+    # of 0 and -0 it is -inf, of what is below it is nan
+    beyond = -1.0 / abs(x.of("sqrt"))
     return _choice(x > 0.0, made, beyond)
 
 
@@ -239,16 +244,16 @@ def _power(x: _Number, y: _Number) -> _Number:
         if y.place in range(1, _LARGEST_POWER + 1):
             return _squared(x, int(y.place))
         if 2 * y.place in range(1, _LARGEST_POWER + 1):
-            root = x.of("sqrt")
-            return root if y.place < 1 else _squared(x, int(y.place)) * root
+            root = abs(x.of("sqrt"))  # such a power of -0 is 0
+            return root if y.place < 1 else _squared(abs(x), int(y.place)) * root
     size = _exp(y * _log(abs(x)))
     half = y * 0.5
     even = half.of("floor").of("eq", half)
     whole = y.of("floor").of("eq", y)
     of_whole = _choice(even, size, -size)
-    negative = x < 0.0
-    of_negative = _choice(whole, of_whole, x.program.write("sqrt", -1.0))
-    made = _choice(negative, of_negative, size)
+    no_number = _choice(x.of("eq", 0.0), size, x.program.write("sqrt", -1.0))
+    of_negative = _choice(whole, of_whole, no_number)
+    made = _choice(_is_negative(x), of_negative, size)
     return _choice(y.of("eq", 0.0), 1.0, made)
 
 
@@ -260,9 +265,9 @@ def _cbrt(x: _Number) -> _Number:
     guess = _exp(_log(m) * (1 / 3))
     square = guess * guess
     error = square * guess - m
-    root = guess - error / (square * 3.0)
-    made = _signed(x, root.of("scale", third))
-    return _choice(x.of("eq", 0.0), x, made)
+    made = _signed(x, (guess - error / (square * 3.0)).of("scale", third))
+    is_itself = _choice(abs(x) < math.inf, x.of("eq", 0.0), 1.0)
+    return _choice(is_itself, x, made)
 
 
 @_function
@@ -309,9 +314,12 @@ def _arctan2(y: _Number, x: _Number | float) -> _Number:
     x = x if isinstance(x, _Number) else _Number(y.program, x)
     a, b = abs(y), abs(x)
     steep = b < a
-    angle = _arctan_of_proper(_choice(steep, b / a, a / b))
+    proper = _choice(steep, b / a, a / b)
+    # two zeros are a direction as well, by their signs, and so are two infinities
+    proper = _choice(a.of("eq", b), _choice(a.of("eq", 0.0), 0.0, 1.0), proper)
+    angle = _arctan_of_proper(proper)
     angle = _choice(steep, math.pi / 2 - angle, angle)
-    angle = _choice(x < 0.0, math.pi - angle, angle)
+    angle = _choice(_is_negative(x), math.pi - angle, angle)
     return _signed(y, angle)
 
 
@@ -340,18 +348,21 @@ def _arcsinh(x: _Number) -> _Number:
     size = abs(x)
     square = x * x
     root = (square + 1.0).of("sqrt")
-    return _signed(x, _log1p(size + square / (root + 1.0)))
+    made = _log1p(size + square / (root + 1.0))
+    return _signed(x, _choice(size < math.inf, made, size))
 
 
 @_function
 def _arccosh(x: _Number) -> _Number:
     less = x - 1.0
-    return _log1p(less + (less * (x + 1.0)).of("sqrt"))
+    # a root of each: below the domain there is no number
+    return _log1p(less + less.of("sqrt") * (x + 1.0).of("sqrt"))
 
 
 @_function
 def _arctanh(x: _Number) -> _Number:
-    return _log1p((x + x) / (1.0 - x)) * 0.5
+    size = abs(x)
+    return _signed(x, _log1p((size + size) / (1.0 - size)) * 0.5)
 
 
 @_function
@@ -376,7 +387,8 @@ def _softplus(x: _Number) -> _Number:
 @_function
 def _logaddexp(x: _Number, y: _Number) -> _Number:
     larger = _maximum(x, y)
-    return larger + _log1p(_exp(-abs(x - y)))
+    less = _choice(x.of("eq", y), 0.0, -abs(x - y))  # of two infinities as well
+    return larger + _log1p(_exp(less))
 
 
 @_function
@@ -389,17 +401,20 @@ def _log1mexp(x: _Number) -> _Number:
 
 @_function
 def _maximum(x: _Number, y: _Number) -> _Number:
-    return _choice(x < y, y, x)
+    # of two zeros, the sum is 0 unless both are -0
+    equal = _choice(x.of("eq", 0.0), x + y, x)
+    return _choice(x.of("eq", y), equal, _choice(x < y, y, x))
 
 
 @_function
 def _minimum(x: _Number, y: _Number) -> _Number:
-    return _choice(x < y, x, y)
+    equal = _choice(x.of("eq", 0.0), -(-x - y), x)
+    return _choice(x.of("eq", y), equal, _choice(x < y, x, y))
 
 
 @_function
 def _sign(x: _Number) -> _Number:
-    return _signed(x, _choice(x.of("eq", 0.0), x, 1.0))
+    return _choice(x.of("eq", 0.0), 0.0, _choice(x < 0.0, -1.0, 1.0))
 
 
 @_function

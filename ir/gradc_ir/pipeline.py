@@ -1,0 +1,61 @@
+"""Passes, and lists of them: run one after the other, each result verified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+from gradc_ir.core.graph import Function
+from gradc_ir.core.op import Op
+from gradc_ir.verify import verify
+
+# Is told the name of a step and the function after it.
+Watch: TypeAlias = Callable[[str, Function], None]
+
+
+class Pass(Protocol):
+    """One step: a function in, an equal function out."""
+
+    @property
+    def name(self) -> str:
+        """How the command line calls it."""
+
+    @property
+    def summary(self) -> str:
+        """What it does, in one line."""
+
+    def __call__(self, function: Function) -> Function:
+        """Return the function after this step."""
+
+
+@dataclass(frozen=True)
+class PlainPass:
+    """The base of passes without fields, whose methods are made once and not for each class."""
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A list of passes with a name.
+
+    Parameters
+    ----------
+    ops: those by name that the passes may make besides the ops of the language.
+    symbols: sizes that the functions around a body bind.
+    """
+
+    name: str
+    passes: tuple[Pass, ...]
+    ops: Mapping[str, Op] = field(default_factory=dict)
+    symbols: tuple[str, ...] = ()
+
+    def __call__(self, function: Function, watch: Watch | None = None) -> Function:
+        """Run the passes in order, each result verified; ``watch`` is told its name and result."""
+        for step in self.passes:
+            made = step(function)
+            if made is not function:
+                verify(made, self.ops, self.symbols)
+            function = made
+            if watch is not None:
+                watch(f"{self.name}.{step.name}", function)
+        return function
