@@ -12,9 +12,9 @@ from __future__ import annotations
 import enum
 import functools
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from typing import NamedTuple
 
 from gradc_codegen.text.module import MEMORY
 from gradc_ir.core.graph import Function
@@ -119,6 +119,25 @@ class Argument:
         return "noalias readonly" if self.role is Role.INPUT else "noalias"
 
 
+class Order(NamedTuple):
+    """In which order C passes the parameters and the results of a function: their positions."""
+
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+    @classmethod
+    def of(cls, function: Function) -> Order:
+        """Return the function's own order."""
+        return cls(tuple(range(len(function.params))), tuple(range(len(function.results))))
+
+    def symbols(self, function: Function) -> tuple[str, ...]:
+        """Return the sizes of a function as they appear in its parameters, in this order."""
+        known = function.size_symbols
+        types = [function.param_types[position] for position in self.inputs]
+        found = dict.fromkeys(name for type_ in types for name in type_.symbols if name in known)
+        return (*(name for name in found if name != NAME), *(n for n in known if n == NAME))
+
+
 @dataclass(frozen=True)
 class Signature:
     """The arguments of a kernel, by role, each group in the order of the call.
@@ -139,6 +158,7 @@ class Signature:
         function: Function,
         outputs: Sequence[str] | None = None,
         symbols: Sequence[str] | None = None,
+        order: Order | None = None,
     ) -> Signature:
         """Return the signature of a function's kernel.
 
@@ -147,13 +167,16 @@ class Signature:
         function: the function the kernel computes.
         outputs: names of the results; by default ``y``, or ``y0, y1, …`` for several.
         symbols: the sizes; by default those of the function.
+        order: of the parameters and the results, whose names are given in the function's own order.
 
         Raises
         ------
         VerifyError: the shape of a result names a size that no parameter has.
         """
         free = symbols is None and has_free_tape(function)
-        symbols = function.size_symbols if symbols is None else symbols
+        if symbols is None:
+            symbols = function.size_symbols if order is None else order.symbols(function)
+        order = order or Order.of(function)
         for type_ in function.result_types:
             unknown = [name for name in type_.symbols if name not in symbols]
             if unknown:
@@ -179,8 +202,12 @@ class Signature:
         # names of the user come first, so that ours make way for them
         named = symbols[:-1] if free else symbols
         sizes = tuple(argument(Role.SIZE, name, Type(DType.I64)) for name in named)
-        inputs = tuple(map(argument, repeat(Role.INPUT), function.names, function.param_types))
-        results = tuple(map(argument, repeat(Role.OUTPUT), outputs, function.result_types))
+        inputs = tuple(
+            argument(Role.INPUT, function.names[i], function.param_types[i]) for i in order.inputs
+        )
+        results = tuple(
+            argument(Role.OUTPUT, outputs[i], function.result_types[i]) for i in order.outputs
+        )
         tape = argument(Role.SIZE, NAME, Type(DType.I64)) if free else None
         return cls(
             (*sizes, tape) if tape else sizes,
@@ -225,11 +252,25 @@ class Signature:
         ``overwrites``: for outputs the inputs in whose memory they are.
         """
         inputs = {f"%in{param}" for param in overwrites.values()}
-        shared = inputs | {f"%out{result}" for result in overwrites}
-        return ", ".join(
+        return ", ".join(self._llvm_each(inputs | {f"%out{result}" for result in overwrites}))
+
+    def _llvm_each(self, shared: Collection[str] = ()) -> list[str]:
+        return [
             " ".join(filter(None, (x.llvm, "" if name in shared else x.llvm_attributes, name)))
             for x, name in zip(self.arguments, self.llvm_names, strict=True)
-        )
+        ]
+
+    def llvm_parameters_in(self, order: Order, sizes: Sequence[int]) -> str:
+        """The parameter list in LLVM text in another order; each keeps its name."""
+        count, inputs = len(self.sizes), len(self.inputs)
+        positions = [
+            *sizes,
+            *(count + i for i in order.inputs),
+            *(count + inputs + i for i in order.outputs),
+            len(self.arguments) - 1,
+        ]
+        every = self._llvm_each()
+        return ", ".join(every[position] for position in positions)
 
     @property
     def llvm_sizes(self) -> str:

@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from gradc_codegen.abi import Order
 from gradc_codegen.arrays.fortran import routines_in
 from gradc_codegen.interface.c_guard import guard_text, kernel_name
 from gradc_codegen.interface.python_kernel import Kernel
 from gradc_codegen.lower.lower import lower_nest
+from gradc_codegen.machine.helpers import helpers_in
 from gradc_codegen.machine.jit import compile_module
 from gradc_codegen.machine.machine_code import machine_code
 from gradc_codegen.nest.loop_nest import LoopNest
@@ -84,11 +86,15 @@ class Compilation:
 class ObjectFile:
     """Exported kernels: the bytes of their object file, and what it is to be linked with.
 
-    ``routines``: the symbols of BLAS and LAPACK that it calls, in alphabetical order.
+    ``routines``: the symbols of BLAS and LAPACK that it calls, in alphabetical order; ``helpers``
+    those of the compiler's own library, which take the place of instructions; ``called``: all that
+    its text calls.
     """
 
     code: bytes
     routines: tuple[str, ...]
+    helpers: tuple[str, ...]
+    called: tuple[str, ...]
 
 
 def compile_object(
@@ -99,6 +105,7 @@ def compile_object(
     triple: str | None = None,
     splits: bool = False,
     emulate: bool = False,
+    orders: Mapping[str, Order] | None = None,
 ) -> ObjectFile:
     """Return functions as kernels for C, each with the checks of its arguments.
 
@@ -107,6 +114,7 @@ def compile_object(
     functions: final functions by their names in C; each brings ``NAME_worksize`` along.
     blas, cpu, triple, splits: as of :class:`Compilation`.
     emulate: whether functions of the object's own take the place of an fma that the CPU lacks.
+    orders: in which C passes parameters and results, by the functions' names; else their own.
 
     Raises
     ------
@@ -116,7 +124,8 @@ def compile_object(
     texts = []
     for name, function in functions.items():
         made = Compilation(function, kernel_name(name), blas, cpu, triple, splits)
-        texts += [made.llvm, guard_text(function, name, bits)]
+        texts += [made.llvm, guard_text(function, name, bits, (orders or {}).get(name))]
     exported = [symbol for name in functions for symbol in (name, f"{name}_worksize")]
     made_of_all = machine_code(texts, cpu, triple, exported=exported, emulate=emulate)
-    return ObjectFile(made_of_all.object(), routines_in(texts))
+    code = made_of_all.object()
+    return ObjectFile(code, routines_in(texts), helpers_in(code), made_of_all.called)

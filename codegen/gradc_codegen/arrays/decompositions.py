@@ -6,6 +6,7 @@ lengths are the least that LAPACK documents.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from gradc_codegen.arrays.matrix_stacks import Stacked, call, converted, stack_and_matrix
@@ -27,10 +28,14 @@ def _matrix(node: Node) -> tuple[Size, Size, Size]:
 
 
 def _call(
-    site: Site, define: Callable[[Stacked], None], pointers: str, numbers: dict[str, Size]
+    site: Site,
+    define: Callable[[Stacked], None],
+    pointers: str,
+    numbers: dict[str, Size],
+    variant: str = "lapack",
 ) -> None:
     stack, _, _ = _matrix(site.node)
-    call(site, define, "lapack", pointers.split(), stack, numbers, True, WORKING)
+    call(site, define, variant, pointers.split(), stack, numbers, True, WORKING)
 
 
 # -- QR --------------------------------------------------------------------------------------------
@@ -108,13 +113,16 @@ def _write_eigh(site: Site) -> None:
     _, n, _ = _matrix(site.node)
     length, integers = _eigh_lengths(n)
     numbers = {"n": n, "length": length, "integers": integers}
-    _call(site, _eigh, "a w v copy values work iwork", numbers)
+    lower = site.node.attributes["lower"]
+    define = functools.partial(_eigh, lower=lower)
+    pointers = "a w v copy values work iwork"
+    _call(site, define, pointers, numbers, "lapack" if lower else "lapack.upper")
 
 
 eigh = WholeOp(_write_eigh, _eigh_scratch)
 
 
-def _eigh(made: Stacked) -> None:
+def _eigh(made: Stacked, lower: bool) -> None:
     writer = made.writer
     n, length, integers = map(made.fortran.integer, ("%n", "%length", "%integers"))
     info, bad = made.fortran.result(), made.flag()
@@ -123,18 +131,20 @@ def _eigh(made: Stacked) -> None:
         a, v = made.part("%a", number, "%n", "%n"), made.part("%v", number, "%n", "%n")
         w = made.part("%w", number, "%n")
         made.clear(bad)
-        # by columns the lower triangle of the copy is that of a
+        # by columns the triangles of the copy are those of a
         made.to_columns(a, "%copy", "%n", "%n")
 
         def column(j: str) -> None:
             start = writer.multiply(j, "%n")
-            writer.plain_loop(j, "%n", lambda i: _see(made, bad, "%copy", writer.add(start, i)))
+            first, end = (j, "%n") if lower else ("0", writer.add(j, "1"))
+            writer.plain_loop(first, end, lambda i: _see(made, bad, "%copy", writer.add(start, i)))
 
         writer.plain_loop("0", "%n", column)
 
         def factor() -> None:
             work = ("%work", length, "%iwork", integers, info)
-            made.fortran.call("syevd", "VL", (n, "%copy", n, "%values", *work))
+            letters = "VL" if lower else "VU"
+            made.fortran.call("syevd", letters, (n, "%copy", n, "%values", *work))
             made.to_rows("%copy", v, "%n", "%n")
             made.copy("%values", w, "%n", made.working_type)
 

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from gradc_codegen.abi import C_TYPES
 from gradc_codegen.arrays.whole_array_site import Site, WholeOp
 from gradc_codegen.text.module import MEMORY
+from gradc_ir.core.foreign import worksize
 from gradc_ir.core.graph import Function, Node
+from gradc_ir.core.sizes import Size, asked
 from gradc_ir.core.walk import nested
 
 
@@ -19,7 +21,13 @@ def _write_external(site: Site) -> None:
         _write_whole(site)
 
 
-external = WholeOp(_write_external)
+def _scratch(node: Node) -> tuple[Size, ...]:
+    """Return what a kernel says it needs, asked when it is called: it may be linked anew."""
+    given = node.attributes
+    return (asked(worksize(given["symbol"]), given["sizes"]),) if given["kernel"] else ()
+
+
+external = WholeOp(_write_external, _scratch)
 
 
 def _write_each(site: Site) -> None:
@@ -51,28 +59,40 @@ def _write_whole(site: Site) -> None:
         else:
             given.append(f"ptr {pointer}")
     given += [f"ptr {pointer}" for pointer in site.results]
-    writer.do(writer.module.call("void", f"@{node.attributes['symbol']}", *given))
+    name = f"@{node.attributes['symbol']}"
+    if not node.attributes["kernel"]:
+        writer.do(writer.module.call("void", name, *given))
+        return
+    (work,) = site.scratch
+    site.check(writer.emit(writer.module.call("i32", name, *given, f"ptr {work}")))
 
 
 def prototypes(functions: Iterable[Function]) -> tuple[str, ...]:
     """Return how C declares the external functions that kernels call, in alphabetical order."""
     found = {
-        _prototype(node)
+        prototype
         for function in functions
         for _, node in nested(function)
         if node.op.name == "external"
+        for prototype in _prototypes(node)
     }
     return tuple(sorted(found))
 
 
-def _prototype(node: Node) -> str:
+def _prototypes(node: Node) -> tuple[str, ...]:
     given = node.attributes
     types = [C_TYPES[operand.type.dtype] for operand in node.operands]
     results = [C_TYPES[result.type.dtype] for result in node.results]
     if given["sizes"] is None:
-        return f"{results[0]} {given['symbol']}({', '.join(types)});"
+        return (f"{results[0]} {given['symbol']}({', '.join(types)});",)
     arguments = ["int64_t"] * len(given["sizes"])
     for type_, is_number in zip(types, given["numbers"]):
         arguments.append(type_ if is_number else f"const {type_} *")
     arguments += [f"{type_} *" for type_ in results]
-    return f"void {given['symbol']}({', '.join(arguments)});"
+    if not given["kernel"]:
+        return (f"void {given['symbol']}({', '.join(arguments)});",)
+    sizes = ", ".join(["int64_t"] * len(given["sizes"])) or "void"
+    return (
+        f"int {given['symbol']}({', '.join([*arguments, 'void *'])});",
+        f"size_t {worksize(given['symbol'])}({sizes});",
+    )

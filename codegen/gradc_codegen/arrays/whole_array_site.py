@@ -20,6 +20,7 @@ class Site(NamedTuple):
     operands, results: a pointer for each.
     scratch: a pointer for each piece of scratch that the op asked for.
     refuse: given a condition, makes the kernel return SIZE where it holds.
+    check: given the status of a call, makes the kernel return it unless it is OK.
     """
 
     writer: Writer
@@ -28,6 +29,7 @@ class Site(NamedTuple):
     results: tuple[str, ...]
     scratch: tuple[str, ...]
     refuse: Callable[[str], None]
+    check: Callable[[str], None]
 
     def size(self, size: Size) -> str:
         """Return a size as an operand."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradc_codegen.abi import LARGEST_SIZE, Signature, Status
+from gradc_codegen.abi import LARGEST_SIZE, Order, Signature, Status
 from gradc_codegen.text.module import Module
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core import sizes
@@ -14,7 +14,9 @@ def kernel_name(name: str) -> str:
     return f"{name}.kernel"
 
 
-def guard_text(function: Function, name: str, pointer_bits: int = 64) -> str:
+def guard_text(
+    function: Function, name: str, pointer_bits: int = 64, order: Order | None = None
+) -> str:
     """Return LLVM text that defines ``name`` and ``name_worksize`` over the kernel's own.
 
     ``name`` returns SIZE when a size is negative or above 2**47, or an axis of an argument or
@@ -27,7 +29,9 @@ def guard_text(function: Function, name: str, pointer_bits: int = 64) -> str:
     function: what the kernel computes.
     name: the C name.
     pointer_bits: how wide a ``size_t`` is on the target.
+    order: in which C passes parameters and results; the kernel behind has the function's own.
     """
+    order = order or Order.of(function)
     signature = Signature.of(function)
     kernel = kernel_name(name)
     count = len(signature.sizes)
@@ -38,13 +42,16 @@ def guard_text(function: Function, name: str, pointer_bits: int = 64) -> str:
         f"{argument.llvm} {name_}"
         for argument, name_ in zip(signature.arguments, signature.llvm_names, strict=True)
     )
+    sizes_in_order = [function.size_symbols.index(name) for name in order.symbols(function)]
+    c_sizes = ", ".join(f"i64 %size{i}" for i in sizes_in_order)
+    c_arguments = signature.llvm_parameters_in(order, sizes_in_order)
     bytes_wanted = f'call i64 @"{kernel}_worksize"({size_arguments})'
     narrow = f"  %size_t = trunc i64 %bytes to i{pointer_bits}\n" if pointer_bits < 64 else ""
     size_t = "%size_t" if pointer_bits < 64 else "%bytes"
     return f"""declare i32 @"{kernel}"({all_types})
 declare i64 @"{kernel}_worksize"({size_types})
 
-define signext i32 @"{name}"({signature.llvm_parameters}) {{
+define signext i32 @"{name}"({c_arguments}) {{
 entry:
 {_checks(function)}  br i1 %refused, label %size, label %sized
 sized:
@@ -62,7 +69,7 @@ scratch:
   ret i32 {Status.WORK.value}
 }}
 
-define i{pointer_bits} @"{name}_worksize"({signature.llvm_sizes}) {{
+define i{pointer_bits} @"{name}_worksize"({c_sizes}) {{
 entry:
 {_checks(function)}  br i1 %refused, label %size, label %sized
 sized:

@@ -16,7 +16,7 @@ ABI_VERSION = 1
 _CONVENTIONS = """
  * Arrays are contiguous in C order. Outputs and work must not overlap anything else; an output
  * that is NULL is not wanted and not written. work is scratch of at least as many bytes as the
- * function's _worksize says, of any alignment; it may be NULL where that is 0. Link with -lm.
+ * function's _worksize says, of any alignment; it may be NULL where that is 0.
 """.strip("\n").split("\n")
 
 
@@ -49,6 +49,8 @@ def header(
     routines: Sequence[str] = (),
     arithmetic: str = "strict IEEE",
     externals: Sequence[str] = (),
+    helpers: Sequence[str] = (),
+    mathematics: Sequence[str] = (),
 ) -> str:
     """Return the text of ``name.h``.
 
@@ -63,6 +65,8 @@ def header(
     routines: the symbols of BLAS and LAPACK that the object file calls.
     arithmetic: how numbers are rounded.
     externals: how C declares the functions of the user's that the object file calls.
+    helpers: the functions of the compiler's library that the object file calls.
+    mathematics: those of the C library.
     """
     prefix = name.upper()
     lines = [
@@ -77,6 +81,8 @@ def header(
         *_tapes(prefix, functions),
         *_linked(routines),
         *_brought(externals),
+        *_helped(helpers),
+        *([f" * Link with -lm, for {', '.join(mathematics)}."] if mathematics else []),
         " */",
         f"#ifndef {prefix}_H",
         f"#define {prefix}_H",
@@ -144,6 +150,17 @@ def _brought(externals: Sequence[str]) -> list[str]:
     return [
         " * It calls functions of yours: link with what defines",
         *(f" *   {_comment(declaration)}" for declaration in externals),
+    ]
+
+
+def _helped(helpers: Sequence[str]) -> list[str]:
+    """Return which functions of the compiler's library must be linked."""
+    if not helpers:
+        return []
+    return [
+        " * It calls functions of the C compiler's own library (libgcc, compiler-rt), for want of",
+        " * instructions: link with -lgcc, for",
+        *(f" * {line}" for line in textwrap.wrap(", ".join(helpers), 92)),
     ]
 
 

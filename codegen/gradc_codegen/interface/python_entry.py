@@ -55,6 +55,9 @@ _API_ARRAY_TYPE, _API_NEW = 2, 93
 
 _NAME = "gradc.call"
 
+# Kernels keep theirs; those that are kept for kernels to come are of so many signatures.
+_MOST_ENTRIES = 256
+
 
 def entry_text(signature: Signature) -> str:
     """Return LLVM text of a module that calls kernels of a signature from Python.
@@ -256,13 +259,13 @@ def entry_for(signature: Signature) -> Entry:
     """Return the entry of all kernels with these types, made once."""
     text = entry_text(signature)
     with LOCK:
-        if text not in _entries:
-            # no loops in it: what the optimiser could gain is less than what it costs
-            _entries[text] = Entry(compile_module(text, level=0))
-        return _entries[text]
+        return _entry(text)
 
 
-_entries: dict[str, Entry] = {}
+@functools.lru_cache(maxsize=_MOST_ENTRIES)
+def _entry(text: str) -> Entry:
+    # no loops in it: what the optimiser could gain is less than what it costs
+    return Entry(compile_module(text, level=0))
 
 
 @functools.cache

@@ -19,6 +19,7 @@ from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.foreign import C_TYPES
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array, Type
+from gradc_ir.core.walk import nested
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.interpreter import tape
 
@@ -58,8 +59,13 @@ class _Plan(NamedTuple):
     steps: int | None  # that tapes have room for
 
 
+_NONE: Array = np.empty(0, np.uint8)
+
+
 class _Scratch(threading.local):
-    kept: Array = np.empty(0, np.uint8)
+    """This thread's arena; none while a call has it that may come back to Python."""
+
+    kept: Array = _NONE
 
 
 _scratch = _Scratch()
@@ -95,7 +101,9 @@ class Kernel:
         )(self.compiled.address(f"{self.name}_worksize"))
         self._plans: dict[tuple[Shape, ...], _Plan] = {}
         self._last: _Plan | None = None
+        self._last_out: _Plan | None = None  # the same, of a kernel that calls functions of C
         self._most_steps = 0  # that a call needed room for
+        self._calls_out = any(node.op.family == "foreign" for _, node in nested(function))
 
     @property
     def address(self) -> int:
@@ -121,6 +129,17 @@ class Kernel:
         if plan is not None and entry is not None:
             scratch = _scratch_of(plan.scratch) if plan.scratch else plan.packed
             outputs = entry.call(plan.packed, scratch, *arrays)
+            if type(outputs) is list:
+                return outputs
+        return self._call_out(arrays) if self._calls_out else self._call_checked(arrays)
+
+    def _call_out(self, arrays: Sequence[Any]) -> list[Array]:
+        """Call a kernel that may come back to Python, like the last call if that will do."""
+        plan, entry = self._last_out, self._entry
+        if plan is not None and entry is not None:
+            scratch = _taken(plan.scratch)
+            outputs = entry.call(plan.packed, scratch, *arrays)
+            _give_back(scratch)
             if type(outputs) is list:
                 return outputs
         return self._call_checked(arrays)
@@ -153,7 +172,9 @@ class Kernel:
             self._plans[plan.shapes] = plan
         if plan.steps is not None:
             self._most_steps = max(self._most_steps, plan.steps)
-        if self._entry is not None:
+        if self._calls_out:
+            self._last_out = plan
+        elif self._entry is not None:
             self._last = plan
 
     def _run_with_more_steps(
@@ -177,12 +198,14 @@ class Kernel:
 
     def _run(self, plan: _Plan, ready: Sequence[Array]) -> int | list[Array]:
         """Call the kernel and return its results, or its status."""
-        scratch = _scratch_of(plan.scratch)
+        scratch = (_taken if self._calls_out else _scratch_of)(plan.scratch)
         result: int | list[Array] = NOT_READY
         if self._entry is not None:
             result = self._entry.call(plan.packed, scratch, *ready)
         if result == NOT_READY:  # a dtype that is equal but another object, or no native entry
             result = self._call_through_ctypes(plan, ready, scratch)
+        if self._calls_out:
+            _give_back(scratch)
         return result
 
     def _ready(self, array: Any, argument: Argument) -> Array:
@@ -263,7 +286,7 @@ def _bytes(shapes: Sequence[Shape], types: Sequence[Type]) -> int:
 
 
 def _scratch_of(size: int) -> Array:
-    """Return this thread's scratch: no Python code runs in a thread while a kernel of it does."""
+    """Return this thread's arena: no Python code runs in a thread while a kernel of it does."""
     kept = _scratch.kept
     if kept.size >= size:
         return kept
@@ -271,6 +294,26 @@ def _scratch_of(size: int) -> Array:
     if size <= _KEPT_SCRATCH:
         _scratch.kept = made
     return made
+
+
+def _taken(size: int) -> Array:
+    """Return an arena that is one call's until it gives it back.
+
+    It is for a kernel that calls functions of C: those may be Python behind ctypes, which calls
+    any kernel, or switches to a greenlet that does. Who comes meanwhile makes another. A call that
+    never gives its arena back, because it raised, has only lost it.
+    """
+    kept = _scratch.kept
+    if kept.size < size:
+        return np.empty(size, np.uint8)
+    _scratch.kept = _NONE
+    return kept
+
+
+def _give_back(arena: Array) -> None:
+    """Keep what a call took, unless a larger arena is there by now, or it is too large."""
+    if _scratch.kept.size < arena.size <= _KEPT_SCRATCH:
+        _scratch.kept = arena
 
 
 def _c_type(argument: Argument) -> type[Any]:

@@ -265,11 +265,14 @@ class Elements:
             for axis, at in enumerate(self.maps(node)[position])
         )
 
-    def operands(self, node: Node, own: list[str]) -> list[str]:
-        """Return the elements a node reads of its operands, given the index of its own dims."""
+    def operands(self, node: Node, own: list[str], count: int | None = None) -> list[str]:
+        """Return the elements a node reads of its operands, given the index of its own dims.
+
+        ``count``: of how many operands, the first ones.
+        """
         return [
             self.element(operand, self.read_at(node, i, tuple(own)))
-            for i, operand in enumerate(node.operands)
+            for i, operand in enumerate(node.operands[:count])
         ]
 
     def _index(self, node: Node, axis: int, at: Index, index: tuple[str, ...]) -> str:

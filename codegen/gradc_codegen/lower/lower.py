@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 from gradc_codegen.abi import Signature, Status
 from gradc_codegen.arrays.whole_array_ops import WHOLE, arrays_of
 from gradc_codegen.arrays.whole_array_site import Site
-from gradc_codegen.lower.control import Control
+from gradc_codegen.lower.control.control import Control
 from gradc_codegen.lower.elements import Elements, Place
 from gradc_codegen.lower.interior_blocks import with_interior
 from gradc_codegen.lower.lowering import Body
 from gradc_codegen.lower.prologue import checks_of, symbols_of, write_worksize
+from gradc_codegen.lower.rare_loops import where_needed
 from gradc_codegen.lower.reduction_groups import write_groups
 from gradc_codegen.lower.reductions import Running, narrowed
 from gradc_codegen.lower.register_tiles import inner_of, write_tiles
@@ -216,8 +217,14 @@ class FunctionLowering:
                 self._finished(made.statement, total, self._own(made.statement))
 
     def _loop(self, loop: Loop) -> None:
-        writer, horizontal = self.writer, self.elements.horizontal
         running = self.begin(loop)
+        turns = partial(self._turns, loop, running)
+        where_needed(self.elements, loop, self._own, self._plan.storage, turns)
+        self.end(running)
+
+    def _turns(self, loop: Loop, running: list[Running]) -> None:
+        """Write a loop whose reductions have begun."""
+        writer, horizontal = self.writer, self.elements.horizontal
         grouped = [made for made in running if made.state.grouped]
         end = writer.size(loop.size)
 
@@ -240,7 +247,6 @@ class FunctionLowering:
         times = unrolled_by(loop) if writer.lanes > 1 and not grouped else 1
         if times > 1:
             write_unrolled(writer, end, times, body, horizontal)
-            self.end(running)
             return
         horizontal.flush()
         inner = inner_of(loop, self._plan) if writer.lanes > 1 and not grouped else None
@@ -255,7 +261,6 @@ class FunctionLowering:
         else:
             start, end = narrowed(loop, running) or ("0", end)
             writer.loop(start, end, alone)
-        self.end(running)
 
     def _own(self, statement: Statement) -> list[str]:
         """Return the index of each of a statement's dims; 0 for those no open loop runs over."""
@@ -394,8 +399,14 @@ class FunctionLowering:
                 tuple(map(elements.whole, node.results)),
                 scratch,
                 lambda condition: self.refuse(condition, Status.SIZE),
+                self._check,
             )
         )
+
+    def _check(self, status: str) -> None:
+        """Return what a function of C returned, where that is not OK."""
+        self.fails = True
+        self.writer.return_unless_ok(status)
 
     def refuse(self, condition: str, status: Status) -> None:
         """Return a status where a condition holds."""

@@ -1,4 +1,4 @@
-"""Loops over chunks and groups of 32 elements, for the reductions that have partials.
+"""Loops over groups of 32 elements, for the reductions that have partials.
 
 With lanes along the loop a whole group is one to four vectors, and what is left behind the last one
 runs under a mask. Without, a group whose body is short is joined in registers, its partials one
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from gradc_codegen.lower.chunk_tree import write_chunks
 from gradc_codegen.lower.reductions import Running
 from gradc_codegen.nest.loop_nest import Loop, Statement, StatementKind
 from gradc_codegen.scalar.lower_scalar import is_function
@@ -31,23 +32,17 @@ def write_groups(
     body: writes one iteration, or a block of them.
     """
     groups = _Lanes if loop.block > 1 else _InRegisters if _is_short(loop, running) else _OneByOne
-    made = groups(writer, loop, running, body)
-
-    def chunk(start: str) -> None:
-        for reduced in running:
-            reduced.begin_chunk()
-        made.write(start, writer.minimum(writer.add(start, str(reduction.CHUNK)), end))
-        for reduced in running:
-            reduced.join_chunk()
-
-    writer.loop("0", end, chunk, reduction.CHUNK)
+    write_chunks(writer, running, end, groups(writer, loop, running, body).write)
 
 
-def _whole_groups(writer: Writer, running: Sequence[Running], start: str, stop: str) -> str:
-    """Return where the whole groups end; at their start in a loop too short to have partials."""
-    whole = writer.whole_blocks(start, stop, reduction.GROUP)
+def _whole_groups(writer: Writer, running: Sequence[Running], length: str) -> str:
+    """Return how many elements of a chunk are in whole groups; none where there are no partials."""
+    size = running[0].statement.dims[running[0].statement.sequential]
+    if isinstance(size, int) and size % reduction.GROUP == 0:
+        return length
+    whole = writer.whole_blocks("0", length, reduction.GROUP)
     short = next((made.short for made in running if made.short), None)
-    return whole if short is None else writer.emit(f"select i1 {short}, i64 {start}, i64 {whole}")
+    return whole if short is None else writer.emit(f"select i1 {short}, i64 0, i64 {whole}")
 
 
 def _is_short(loop: Loop, running: Sequence[Running]) -> bool:
@@ -75,9 +70,10 @@ class _OneByOne:
         self.running = running
         self.body = body
 
-    def write(self, start: str, stop: str) -> None:
+    def write(self, start: str, length: str) -> None:
         """Write the groups of a chunk; the body once, as it may be long."""
         writer = self.writer
+        stop = writer.add(start, length)
 
         def group(first: str) -> None:
             last = writer.minimum(writer.add(first, str(reduction.GROUP)), stop)
@@ -99,11 +95,18 @@ class _OneByOne:
 class _WholeAndRest(_OneByOne):
     """Groups of 32 elements in a way of their own, and what is behind the last one."""
 
-    def write(self, start: str, stop: str) -> None:
+    def write(self, start: str, length: str) -> None:
         """Write the groups of a chunk."""
-        whole = _whole_groups(self.writer, self.running, start, stop)
-        self.writer.loop(start, whole, self._whole, reduction.GROUP)
-        self.writer.branch_if_less(whole, stop, lambda: self._rest(whole, stop))
+        writer = self.writer
+        count = _whole_groups(writer, self.running, length)
+        whole = writer.add(start, count)
+
+        def rest() -> None:
+            self._rest(whole, writer.add(start, length))
+
+        writer.loop(start, whole, self._whole, reduction.GROUP)
+        if count != length:
+            writer.branch_if_less(count, length, rest)
 
     def _whole(self, start: str) -> None:
         self._between(lambda: self._elements(start, self.writer.add(start, str(reduction.GROUP))))
@@ -129,7 +132,10 @@ class _Lanes(_WholeAndRest):
         self._between(lambda: writer.loop("0", str(reduction.GROUP), row, block))
 
     def _elements(self, start: str, stop: str) -> None:
-        self.writer.lane_loop(stop, self.block, self.body, start)
+        if self.block == reduction.GROUP:  # they are no more than that
+            self.writer.masked_block(start, stop, self.block, self.body)
+        else:
+            self.writer.lane_loop(stop, self.block, self.body, start)
 
 
 class _InRegisters(_WholeAndRest):

@@ -1,9 +1,9 @@
 """Reductions in the defined order: where they start, one step, and the joins after each group.
 
 Element ``i`` joins partial ``i mod lanes`` of its group of 32; partials are reduced by halving;
-groups join into chunks of 4096, chunks into the total. Every state starts from the identity, which
-changes no bit. Where the length is known only at run time and turns out to be 32 or less, all
-elements join in order, from left to right.
+groups join into chunks of 4096, chunks into nodes of a tree, the last one into the total. Every
+state starts from the identity, which changes no bit. Where the length is known only at run time and
+turns out to be 32 or less, all elements join in order, from left to right.
 
 The same order comes about in three ways: one element after another, each for itself or for all
 lanes of a loop outside; with lanes along the reduced axis, where eight or sixteen neighbours join
@@ -20,6 +20,7 @@ from gradc_codegen.lower import triangular_bounds
 from gradc_codegen.lower.elements import Elements, Place
 from gradc_codegen.lower.horizontal_reductions import Joined
 from gradc_codegen.nest.loop_nest import Loop, Statement
+from gradc_codegen.nest.rare_sums import summands
 from gradc_codegen.scalar.lower_scalar import lower_word, multiply_add, select
 from gradc_codegen.storage.storage import Accumulator, Buffer
 from gradc_codegen.text.module import REGISTER, literal
@@ -27,8 +28,12 @@ from gradc_codegen.text.vectors import element, piece, reduced
 from gradc_ir.meaning import reduction
 from gradc_ir.ops.reduce import highest, lowest
 
+# As many levels as the tree of chunks has when there are as many elements as an index can count.
+_MOST_LEVELS = 63 - (reduction.CHUNK - 1).bit_length()
+
 _COMBINE = {
     "reduce_sum": "add",
+    "rare_sum": "add",
     "contract": "add",
     "reduce_prod": "mul",
     "reduce_max": "maximum",
@@ -75,7 +80,7 @@ class Running:
         self.statement = state.statement
         self.dtype = self.statement.value.type.dtype
         self._index_of = index_of
-        self._word = _COMBINE[self.statement.node.op.name]
+        self.word = _COMBINE[self.statement.node.op.name]
         self._register = not elements.in_memory(self.statement.value)
         writer = elements.writer
         self._vector = state.lanes > 1
@@ -107,11 +112,15 @@ class Running:
                 self._reserve("row", f"<{self.lanes} x {REGISTER[self.dtype]}>")
             elif state.along == 1 and state.partials is None:
                 self._reserve("partials", f"[{self.lanes} x {self._type}]")
+            if state.levels != 0 and state.nodes is None:
+                levels = state.levels if isinstance(state.levels, int) else _MOST_LEVELS
+                # a kernel that is called for a few numbers aligns no stack
+                self._reserve("nodes", f"[{levels} x {self._type}]", 8)
 
     # -- places ------------------------------------------------------------------------------------
 
-    def _reserve(self, name: str, type_: str) -> None:
-        self._stack[name] = _Cell(self.elements.writer.stack(type_), type_)
+    def _reserve(self, name: str, type_: str, alignment: int | None = None) -> None:
+        self._stack[name] = _Cell(self.elements.writer.stack(type_, alignment), type_)
 
     def _cell(self, name: str, own: list[str], buffer: Buffer | None) -> _Cell:
         found = self._stack.get(name)
@@ -144,15 +153,25 @@ class Running:
     def _chunk(self, own: list[str]) -> _Cell:
         return self._cell("chunk", own, self.state.chunk)
 
+    def _stacked(self, name: str, number: str) -> _Cell:
+        """Return one of several cells on the stack."""
+        array = self._stack[name]
+        address = self.elements.writer.emit(
+            f"getelementptr inbounds {array.type}, ptr {array.pointer}, i64 0, i64 {number}"
+        )
+        return _Cell(address, self._type)
+
+    def _node(self, level: str) -> _Cell:
+        buffer = self.state.nodes
+        if buffer is None:
+            return self._stacked("nodes", level)
+        return _Cell(place=Place(self.elements.pointer(buffer), level))
+
     def _partial(self, lane: str, own: list[str]) -> _Cell:
         writer = self.elements.writer
         buffer = self.state.partials
         if buffer is None:
-            array = self._stack["partials"]
-            address = writer.emit(
-                f"getelementptr inbounds {array.type}, ptr {array.pointer}, i64 0, i64 {lane}"
-            )
-            return _Cell(address, self._type)
+            return self._stacked("partials", lane)
         width = "1"
         for dim in self.state.inner:
             width = writer.multiply(width, writer.size(self.statement.dims[dim]))
@@ -202,7 +221,7 @@ class Running:
         start = identity(self.statement)
         total = start
         size = self.statement.dims[self.statement.sequential]
-        if self.dtype.is_float and self._word == "add":
+        if self.dtype.is_float and self.word == "add":
             zero = literal(0.0, self.dtype)
             type_ = REGISTER[self.dtype]
             if size == 0 or triangular_bounds.has_condition(self.statement.node):
@@ -256,6 +275,14 @@ class Running:
         """Join the chunk to the total."""
         self._each(lambda own: self._join_into(self._total(own), self._load(self._chunk(own))))
 
+    def complete_node(self, level: str) -> None:
+        """Join the node of a level, the left one of two, to what is in the chunk."""
+        self._join_into(self._stack["chunk"], self._load(self._node(level)))
+
+    def keep_node(self, level: str) -> None:
+        """Keep what is in the chunk as the node of a level."""
+        self._store(self._node(level), self._load(self._stack["chunk"]))
+
     def join_sum(self, total: str) -> None:
         """Join the sum of a group that was joined in registers to the chunk."""
         self._join_into(self._chunk(self._index_of(self.statement)), total)
@@ -263,7 +290,7 @@ class Running:
     def step(self, own: list[str]) -> None:
         """Join the element at the index of all dims."""
         node, elements = self.statement.node, self.elements
-        operands = elements.operands(node, own)
+        operands = elements.operands(node, own, len(summands(node)))
         holds = "true"
         if not self.is_narrowed:
             holds = triangular_bounds.counts(elements.writer, node, own)
@@ -289,7 +316,7 @@ class Running:
             self._join_into(self._total(own), self._reduced(row, self.state.along))
         total = self._load(self._stack["total"]) if self._register else None
         for cell in self._stack.values():
-            writer.release(cell.type, cell.pointer)
+            writer.release(cell.pointer)
         return total
 
     def narrowed(self, loop: Loop) -> triangular_bounds.Range | None:
@@ -305,7 +332,7 @@ class Running:
         writer, state = self.elements.writer, self.state
         operands = [
             writer.spread(x, REGISTER[operand.type.dtype])
-            for x, operand in zip(operands, self.statement.node.operands)
+            for x, operand in zip(operands, summands(self.statement.node))
         ]
         if state.is_free_along:
             joined = [self._product(operands)] if len(operands) > 1 else operands
@@ -371,7 +398,7 @@ class Running:
             self._join_into(self._chunk(own), self._reduced(partial, self.lanes))
         else:
             cell = self._chunk(own)
-            kind = Joined(type_, self.lanes, self._word)
+            kind = Joined(type_, self.lanes, self.word)
             self.elements.horizontal.add(
                 kind, partial, self._join, functools.partial(self._join_into, cell)
             )
@@ -389,7 +416,7 @@ class Running:
         return self._join(x, y)
 
     def _join(self, x: str, y: str) -> str:
-        return lower_word(self.elements.writer, self._word, self.dtype, [x, y])
+        return lower_word(self.elements.writer, self.word, self.dtype, [x, y])
 
     def _joined(self, have: str | None, operands: list[str]) -> str:
         if len(operands) > 1:

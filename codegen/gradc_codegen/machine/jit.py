@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import itertools
+import os
 import re
 import sys
 from collections.abc import Callable
 
 import llvmlite.binding as llvm
 
-from gradc_codegen.arrays import fortran
+from gradc_codegen.arrays import blas_threads, fortran
 from gradc_codegen.machine.optimize import effort, optimize, parse
 from gradc_codegen.math import formulas, scipy_pointers
 from gradc_codegen.math.emulation import provided
@@ -28,11 +30,17 @@ class LoadedModule:
     names: the functions it defines for others.
     """
 
-    def __init__(self, code: bytes, names: tuple[str, ...], library: llvm.ResourceTracker) -> None:
+    def __init__(
+        self,
+        code: bytes,
+        names: tuple[str, ...],
+        library: llvm.ResourceTracker,
+        engine: llvm.LLJIT,
+    ) -> None:
         self.code = code
         self.names = names
         self._library = library
-        self._engine = _engine()  # must not go before the library does
+        self._engine = engine  # must not go before the library does
 
     def address(self, name: str) -> int:
         """Return the address of a function; KeyError when the module defines none of this name."""
@@ -79,13 +87,14 @@ def load_object(code: bytes, names: tuple[str, ...]) -> LoadedModule:
             builder.export_symbol(name)
         for symbol, address in _symbols(code).items():
             builder.import_symbol(symbol, address)
+        engine = _engine()
         try:
-            library = builder.link(_engine(), f"gradc.{next(_serial)}")
+            library = builder.link(engine, f"gradc.{next(_serial)}")
         except RuntimeError as error:  # LLVM has written the names on stderr
             raise VerifyError(
                 "the code calls a function this process does not have", found=str(error)
             ) from None
-        return LoadedModule(code, names, library)
+        return LoadedModule(code, names, library, engine)
 
 
 def _symbols(code: bytes) -> dict[str, int]:
@@ -103,19 +112,57 @@ def _formulas(symbol: str) -> LoadedModule:
     return compile_module(formulas.definition(symbol, "define", "formula"), level=1)
 
 
+@functools.cache
+def _routine(symbol: str) -> int:
+    """Return the address of a routine of BLAS or LAPACK that keeps to its number of threads."""
+    own = fortran.address(symbol)  # or an error that says what is missing
+    held = _held_threads()
+    if held is None:
+        return own
+    places = map(held.address, (blas_threads.HOLD, blas_threads.RELEASE))
+    loaded = compile_module(blas_threads.around(symbol, "routine", *places), level=0)
+    _kept.append(loaded)
+    return loaded.address("routine")
+
+
+@functools.cache
+def _held_threads() -> LoadedModule | None:
+    """Return what begins and ends calls of BLAS, None where they are left alone."""
+    found = blas_threads.control()
+    if found is None:
+        return None
+    loaded = compile_module(blas_threads.holding(found), level=0)
+    if hasattr(os, "register_at_fork"):
+        # calls of other threads do not go on in a child
+        reset = ctypes.CFUNCTYPE(None)(loaded.address(blas_threads.RESET))
+        os.register_at_fork(after_in_child=reset)
+    return loaded
+
+
+# routines that any number of kernels call
+_kept: list[LoadedModule] = []
+
 # symbols of object files, and what returns the address of one
 _PROVIDERS: dict[re.Pattern[bytes], Callable[[str], int]] = {
-    fortran.SYMBOL: fortran.address,
+    fortran.SYMBOL: _routine,
     scipy_pointers.SYMBOL: scipy_pointers.address,
     formulas.SYMBOL: lambda symbol: _formulas(symbol).address("formula"),
 }
 
 _serial = itertools.count()
 
+# LLVM frees the code of a library that goes, and keeps 9 KiB of its name and symbols for as long as
+# the engine lives. So an engine loads a few and goes with the last of them; to make one takes 1 ms.
+_MOST_LIBRARIES = 32
+_engines: list[llvm.LLJIT] = []  # the one that loads, each library of which goes by itself
+_places = itertools.cycle(range(_MOST_LIBRARIES))
 
-@functools.cache
+
 def _engine() -> llvm.LLJIT:
-    """Return the process's one engine; each module is a library of its own and goes by itself."""
-    host: Target = target("native")
-    # LLVM's newer linker keeps a library's sections together, which small code needs
-    return llvm.create_lljit_compiler(host.machine(), use_jit_link=sys.platform != "win32")
+    """Return the engine for one more library."""
+    if next(_places) == 0:
+        host: Target = target("native")
+        # LLVM's newer linker keeps a library's sections together, which small code needs
+        made = llvm.create_lljit_compiler(host.machine(), use_jit_link=sys.platform != "win32")
+        _engines[:] = [made]
+    return _engines[0]

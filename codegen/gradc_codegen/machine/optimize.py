@@ -13,9 +13,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 import llvmlite.binding as llvm
+from llvmlite.binding.newpassmanagers import NewPassManager
 
+from gradc_codegen.machine.apart import try_apart
 from gradc_codegen.target.target import LOCK, PEEPHOLES, STRENGTH_REDUCTION, Target, without
-from gradc_ir.errors import VerifyError
+from gradc_codegen.text.module import PLAIN_LOOP
+from gradc_ir.errors import ExportError, VerifyError
 
 # What every function carries. Added here, not by those who write the text: none can forget it.
 FUNCTION_ATTRIBUTES = 'nounwind "no-builtins"'
@@ -34,8 +37,8 @@ _LARGE_MODULE = 20_000
 # 1,000 of them 10 s, 0.5 s at the first.
 _MANY_OUTPUTS = 300
 # Unrolling makes most of the code of a loop: 400 loops take 5 s with it and 0.7 s without. Of more
-# than a few loops, compiling takes a quarter to a third less without it, and running as long: those
-# that time is spent in are as wide as they are to be.
+# than a few loops compiling takes a quarter to a third less without it, and running as long: those
+# that time is spent in are as wide as they are to be. Plain loops are never unrolled.
 _SOME_LOOPS = 18
 _MANY_LOOPS = 100
 _HUGE_MODULE = 200_000
@@ -99,7 +102,8 @@ def effort(texts: Sequence[str], level: int | None = None) -> Effort:
         return MEDIUM
     strides = sum(len(_STRIDE.findall(text)) for text in texts)
     how = STRIDED if strides > _MANY_STRIDES else USUAL
-    return replace(how, unroll=loops <= _SOME_LOOPS)
+    plain = sum(text.count(PLAIN_LOOP) for text in texts)
+    return replace(how, unroll=loops - plain <= _SOME_LOOPS)
 
 
 def parse(texts: Sequence[str], target: Target, how: Effort) -> llvm.ModuleRef:
@@ -149,11 +153,29 @@ class Optimized:
     module: llvm.ModuleRef
     machine: llvm.TargetMachine
     how: Effort
+    target: Target
 
     def object(self) -> bytes:
-        """Return the module's object file."""
+        """Return the module's object file.
+
+        Raises ExportError when LLVM cannot make one of it, for a target it is not known to.
+        """
+        if not self.target.is_proven:
+            try_apart(str(self.module), self.target, self.how.generator)
         with LOCK, self._options():
-            return bytes(self.machine.emit_object(self.module))
+            try:
+                return bytes(self.machine.emit_object(self.module))
+            except RuntimeError as error:
+                raise ExportError(
+                    f"LLVM writes no object file for {self.target.triple} / {self.target.cpu}",
+                    found=str(error),
+                ) from None
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """The functions that the module calls and does not define, in alphabetical order."""
+        every = (one.name for one in self.module.functions if one.is_declaration)
+        return tuple(sorted(name for name in every if not name.startswith("llvm.")))
 
     def assembly(self) -> str:
         """Return the module's assembly."""
@@ -176,5 +198,11 @@ def optimize(module: llvm.ModuleRef, target: Target, how: Effort) -> Optimized:
             options.slp_vectorization = how.vectorize
             options.loop_unrolling = how.unroll
             builder = llvm.create_pass_builder(target.machine(how.generator), options)
-            builder.getModulePassManager().run(module, builder)
-        return Optimized(module, target.machine(how.generator), how)
+            passes = builder.getModulePassManager()
+            try:
+                passes.run(module, builder)
+            finally:
+                # llvmlite's class inherits a disposal that does nothing: 30 KiB would stay
+                NewPassManager._dispose(passes)
+                passes.detach()
+        return Optimized(module, target.machine(how.generator), how, target)

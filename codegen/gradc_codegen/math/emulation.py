@@ -1,7 +1,8 @@
 """What a machine has no instructions for becomes functions of the module's own, of the same bits.
 
-LLVM's code generator calls the C library for such an intrinsic. The text of a module is rewritten
-before that: no object refers to ``fma`` or ``floor`` of a library.
+LLVM's code generator calls the C library for such an intrinsic, and the compiler's own library for
+a product of 128 bits. The text of a module is rewritten before that: no object refers to ``fma``,
+``floor`` or ``__multi3`` of a library.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from collections.abc import Callable, Collection
 from typing import TypeAlias
 
 from gradc_codegen.lazy_table import LazyTable
-from gradc_codegen.math.emitted.builder import Float
+from gradc_codegen.math.emitted.builder import Float, Truth
 from gradc_codegen.math.emitted.function_text import text_of, widened
-from gradc_codegen.target.target import Target, has_instruction
+from gradc_codegen.target.target import Target, has_instruction, has_wide_product
 from gradc_ir.core.types import DType
 from gradc_ir.errors import ExportError
 
@@ -24,9 +25,10 @@ Intrinsic: TypeAlias = tuple[str, DType]
 _FMA: LazyTable[Callable[..., Float]] = LazyTable(
     {"gradc_codegen.math.fma": "fma_double fma_to_odd"}
 )
-_OPERANDS = {"fma": 3, "floor": 1}
-_NAME = re.compile(r"@llvm\.(fma|floor)\.(?:v(\d+))?(f64|f32)\b")
-_DECLARATION = re.compile(r"^declare [^\n]*@gradc\.(?:fma|floor)\.[^\n]*\n?", re.MULTILINE)
+_OPERANDS = {"fma": 3, "floor": 1, "maximum": 2, "minimum": 2}
+_NAMES = "|".join(_OPERANDS)
+_NAME = re.compile(rf"@llvm\.({_NAMES})\.(?:v(\d+))?(f64|f32)\b")
+_DECLARATION = re.compile(rf"^declare [^\n]*@gradc\.(?:{_NAMES})\.[^\n]*\n?", re.MULTILINE)
 _DTYPES = {"f64": DType.F64, "f32": DType.F32}
 
 
@@ -52,7 +54,50 @@ def provided(text: str, target: Target, emulate: bool = True) -> str:
             "rounds the products of sums, for other bits; or choose a CPU that has it: x86-64-v3 "
             "(2013 and later), aarch64, riscv64",
         )
-    return emulated(text, lacking) if lacking else text
+    if lacking:
+        text = emulated(text, lacking)
+    if _PRODUCT.search(text) and not has_wide_product(target):
+        text = f"{_PRODUCT.sub(_CALLED_PRODUCT, text)}\n{PRODUCT_OF_WORDS}"
+    return text
+
+
+# Math functions multiply numbers of 64 bits, made as wide as the product.
+_PRODUCT = re.compile(r" = mul i128 (%[\w.]+), (%[\w.]+)")
+_CALLED_PRODUCT = r" = call i128 @gradc.product(i128 \1, i128 \2)"
+PRODUCT_OF_WORDS = """
+define internal i128 @gradc.product(i128 %x, i128 %y) noinline {
+entry:
+  %a = trunc i128 %x to i64
+  %b = trunc i128 %y to i64
+  %a.low = and i64 %a, 4294967295
+  %b.low = and i64 %b, 4294967295
+  %a.high = lshr i64 %a, 32
+  %b.high = lshr i64 %b, 32
+  %low = mul i64 %a.low, %b.low
+  %one = mul i64 %a.low, %b.high
+  %other = mul i64 %a.high, %b.low
+  %high = mul i64 %a.high, %b.high
+  %low.carry = lshr i64 %low, 32
+  %low.kept = and i64 %low, 4294967295
+  %one.carry = lshr i64 %one, 32
+  %one.kept = and i64 %one, 4294967295
+  %other.carry = lshr i64 %other, 32
+  %other.kept = and i64 %other, 4294967295
+  %some = add i64 %low.carry, %one.kept
+  %middle = add i64 %some, %other.kept
+  %middle.carry = lshr i64 %middle, 32
+  %middle.up = shl i64 %middle, 32
+  %lower = or i64 %middle.up, %low.kept
+  %high.one = add i64 %high, %one.carry
+  %high.other = add i64 %high.one, %other.carry
+  %upper = add i64 %high.other, %middle.carry
+  %upper.wide = zext i64 %upper to i128
+  %upper.up = shl i128 %upper.wide, 64
+  %lower.wide = zext i64 %lower to i128
+  %found = or i128 %upper.up, %lower.wide
+  ret i128 %found
+}
+"""
 
 
 def emulated(text: str, lacking: Collection[Intrinsic]) -> str:
@@ -86,8 +131,8 @@ def _definition(name: str, lanes: int, dtype: DType) -> tuple[str, list[str]]:
     """Return the function that takes an intrinsic's place, and the declarations it needs."""
     vector = "" if lanes == 1 else f"v{lanes}"
     full = f"@gradc.{name}.{vector}{dtype.name.lower()}"
-    if name == "floor":
-        return text_of(full, floor, dtype, 1, lanes)
+    if name in _OF_STEPS:
+        return text_of(full, _OF_STEPS[name], dtype, _OPERANDS[name], lanes)
     if dtype is DType.F64:
         return text_of(full, _FMA["fma_double"], dtype, 3, lanes, attributes="noinline")
     text, declarations = text_of(f"{full}.wide", _FMA["fma_to_odd"], DType.F64, 3, lanes)
@@ -102,3 +147,27 @@ def floor(x: Float) -> Float:
     nearest = ((size + whole) - whole).with_sign_of(x)
     found = (nearest - (nearest > x).select(1.0, 0.0)).with_sign_of(x)
     return (size < whole).select(found, x)
+
+
+def maximum(x: Float, y: Float) -> Float:
+    """Return the larger of two numbers; nan if either is, +0 above -0."""
+    return _chosen(x, y, x > y, (x.bits & y.bits).number)
+
+
+def minimum(x: Float, y: Float) -> Float:
+    """Return the smaller of two numbers; nan if either is, -0 below +0."""
+    return _chosen(x, y, x < y, (x.bits | y.bits).number)
+
+
+def _chosen(x: Float, y: Float, first: Truth, equal: Float) -> Float:
+    """Return one of two numbers; of equal ones, which may be zeros, what is given; or nan."""
+    found = x.equals(y).select(equal, first.select(x, y))
+    unordered = x.body.emit_truth(f"fcmp uno {x.typed}, {y.text}")
+    return unordered.select(x + y, found)
+
+
+_OF_STEPS: dict[str, Callable[..., Float]] = {
+    "floor": floor,
+    "maximum": maximum,
+    "minimum": minimum,
+}

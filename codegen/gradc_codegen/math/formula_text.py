@@ -1,8 +1,7 @@
 """The text of the function that computes formulas whose exponents have no bound.
 
 A value is a significand of magnitude 1/2 to 1, an exponent of 2 and one of e: a power and a rank,
-which is how often 2**1000 is a factor of it. Of 0, inf and nan all are 0. A significand of size
-1 stands for one that is not known.
+which is how often 2**1000 is a factor of it. Of 0, inf and nan all are 0. Of size 1 it is unknown.
 """
 
 from __future__ import annotations
@@ -58,13 +57,12 @@ _FORMATS = {
     DType.F64: {"I": "i64", "digits": "52", "ones": "2047", "half": "1022", "bias": "1023",
                 "far": "1000", "lift": "64", "WIDE": "add i64 0, %field",
                 "NARROW": "add i64 %biased, 0", "LONG": "fadd double 0.0, %y.value",
-                "SIGNIFICAND": "fadd double 0.0, %xm",
-                "SHORT": "fadd double 0.0, %x.size"},
+                "SIGNIFICAND": "fadd double 0.0, %xm", "SHORT": "fadd double 0.0, %found.level"},
     DType.F32: {"I": "i32", "digits": "23", "ones": "255", "half": "126", "bias": "127",
                 "far": "100", "lift": "32", "WIDE": "zext i32 %field to i64",
                 "NARROW": "trunc i64 %biased to i32", "LONG": "fpext float %y.value to double",
                 "SIGNIFICAND": "fpext float %xm to double",
-                "SHORT": "fptrunc double %x.size to float"},
+                "SHORT": "fptrunc double %found.level to float"},
 }  # fmt: skip
 
 _TEXT = """
@@ -330,7 +328,14 @@ scale:
   %scale.e = fadd double %xe, %y.double
   br label %made
 exponent:
-  %exponent.m = {SHORT}
+  %no.rank = fcmp oeq double %xq, 0.0
+  %of.two.only = select i1 %no.rank, double %xe, double 0.0
+  %found.level = call double @gradc.level.{F}(double %of.two.only, double %xp)
+  %found.p = call double @llvm.fabs.f64(double %xp)
+  %no.power = fcmp oeq double %found.p, {POWERS}
+  %short.m = {SHORT}
+  %exponent.m = select i1 %no.power, {T} {NAN}, {T} %short.m
+  %exponent.e = fmul double %xq, 1000.0
   br label %made
 significand:
   %half.m = call {T} @llvm.copysign.{F}({T} {HALF}, {T} %xm)
@@ -355,9 +360,12 @@ grown:
   %infinite = call double @llvm.copysign.f64(double {INFINITE}, double %x.double)
   %no.p = select i1 %is.tiny, double 0.0, double %infinite
   %any.p = select i1 %is.known, double %known.p, double %no.p
-  %no.number = fcmp uno {T} %xm, %xm
-  %grown.p = select i1 %no.number, double 0.0, double %any.p
-  %grown.m = select i1 %no.number, {T} %xm, {T} {ONE}
+  %grown.size = call {T} @llvm.fabs.{F}({T} %xm)
+  %is.number = fcmp one {T} %grown.size, {INFINITY}
+  %is.below = fcmp olt {T} %xm, {ZERO}
+  %grown.exact = select i1 %is.below, {T} {ZERO}, {T} %xm
+  %grown.p = select i1 %is.number, double %any.p, double 0.0
+  %grown.m = select i1 %is.number, {T} {ONE}, {T} %grown.exact
   br label %made
 choice:
   %first = fcmp one {T} %xm, {ZERO}
@@ -380,7 +388,7 @@ made:
     [ %grown.m, %grown ], [ %chosen.m, %choice ]
   %e = phi double [ %sum.n, %sum ], [ %factor.e, %powers ], [ %xe, %minus ],
     [ %xe, %size ], [ %root.e, %root ], [ 0.0, %equal ], [ %floor.e, %floor ],
-    [ %scale.e, %scale ], [ 0.0, %exponent ], [ 0.0, %significand ],
+    [ %scale.e, %scale ], [ %exponent.e, %exponent ], [ 0.0, %significand ],
     [ 0.0, %grown ], [ %chosen.e, %choice ]
   %p = phi double [ %sum.r, %sum ], [ %factor.p, %powers ], [ %xp, %minus ],
     [ %xp, %size ], [ %root.p, %root ], [ 0.0, %equal ], [ %floor.p, %floor ],
@@ -421,8 +429,12 @@ result:
   %r.size = call {T} @llvm.fabs.{F}({T} %r.plain)
   %r.finite = fcmp one {T} %r.size, {INFINITY}
   %r.nan = fcmp uno {T} %r, {ZERO}
-  %r.plainly = or i1 %r.finite, %r.nan
-  %r.stays = and i1 %lost, %r.plainly
+  %r.known = or i1 %r.finite, %r.nan
+  %rm.size = call {T} @llvm.fabs.{F}({T} %rm)
+  %r.pole = fcmp oeq {T} %rm.size, {INFINITY}
+  %r.plainly = or i1 %r.known, %r.pole
+  %r.unasked = and i1 %lost, %r.plainly
+  %r.stays = or i1 %r.unasked, %r.nan
   %r.new = select i1 %r.stays, {T} %r.plain, {T} %r
   store {T} %r.new, ptr %r.to
   %k.next = add i64 %k, 1

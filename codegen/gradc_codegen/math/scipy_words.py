@@ -47,9 +47,10 @@ _AT_NUMBERS: dict[str, dict[float, str]] = {
 def word_of(node: Node) -> tuple[str, int]:
     """Return the word that computes an elementwise node, and how many operands it leaves out.
 
+    The options that are set are part of the word.
     It leaves out the first one where that is a known number and there is a word for it.
     """
-    word = node.op.scalar or ""
+    word = "_".join((node.op.scalar or "", *(x for x in node.op.options if node.attributes.get(x))))
     if word in _AT_NUMBERS:
         number = scalar_constant(node.operands[0])
         if number is not None and number in _AT_NUMBERS[word]:

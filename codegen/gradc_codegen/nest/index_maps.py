@@ -109,6 +109,10 @@ def _reduce(node: Node) -> tuple[IndexMap, ...]:
     return (tuple(next(reduced) if axis in axes else next(kept) for axis in range(rank)),)
 
 
+def _rare_sum(node: Node) -> tuple[IndexMap, ...]:
+    return (*_reduce(node), identity(node.results[0].type.rank))
+
+
 def _contract(node: Node) -> tuple[IndexMap, ...]:
     spec = node.attributes["spec"]
     left, right, result = parse_spec(spec)
@@ -287,6 +291,7 @@ _MAPS = {
     "scatter_set": _scatter,
     "scatter_add": _scatter,
     "reduce_sum": _reduce,
+    "rare_sum": _rare_sum,
     "reduce_prod": _reduce,
     "reduce_max": _reduce,
     "reduce_min": _reduce,

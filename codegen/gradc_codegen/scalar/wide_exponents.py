@@ -278,9 +278,8 @@ def _call(
     stored = [(type_, operands), (type_, plain), (byte, [flags])]
     slots = []
     for one, registers in stored:
-        array = f"[{len(registers)} x {one}]"
-        slot = writer.stack(array)
-        slots.append((array, slot))
+        slot = writer.stack(f"[{len(registers)} x {one}]")
+        slots.append(slot)
         for i, register in enumerate(registers):
             writer.store_at(one, register, slot, str(i))
         places.append(slot)
@@ -290,8 +289,8 @@ def _call(
     for i in range(len(plain)):
         at = writer.emit(f"getelementptr inbounds {type_}, ptr {places[3]}, i64 {i}")
         made.append(writer.write(vector, f"load {type_}, ptr {at}"))
-    for array, slot in slots:
-        writer.release(array, slot)
+    for slot in slots:
+        writer.release(slot)
     return made
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gradc_codegen.arrays.blas import is_choice
 from gradc_codegen.schedule.in_place import Links, overwriting, root
-from gradc_codegen.schedule.passes.prepare import prepare
+from gradc_codegen.schedule.passes.prepare import preparation
 from gradc_ir.core.graph import Function, Node
 
 
@@ -37,7 +37,7 @@ def draft(function: Function, blas: bool = False, outer: tuple[str, ...] = ()) -
     blas: whether contractions that are bound by arithmetic go to BLAS.
     outer: for a body the sizes that the functions around it bind.
     """
-    made = Draft(prepare(function, blas, outer))
+    made = Draft(preparation(blas, outer)(function))
     symbols = (*outer, *function.size_symbols)
     for node in made.function.nodes:
         if node.op.family == "control":

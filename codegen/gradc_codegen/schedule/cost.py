@@ -28,7 +28,7 @@ _JOINED_ONE_BY_ONE = 1.0
 _NEAR = 1 << 17
 # What an outer loop joins to in each iteration must stay near the processor: this many bytes of it.
 LARGEST_STATE = 1 << 17
-_JOINED_IN_ORDER = ("reduce_sum", "reduce_prod", "contract")
+_JOINED_IN_ORDER = ("reduce_sum", "rare_sum", "reduce_prod", "contract")
 
 _OPERATIONS = {
     "identity": 0,
@@ -140,6 +140,17 @@ def joins_in_groups(statement: Statement) -> bool:
         return False
     size = statement.dims[statement.sequential]
     return not (isinstance(size, int) and size <= reduction.GROUP)
+
+
+def tree_levels(statement: Statement) -> Size:
+    """Return how many nodes of the tree of a reduction's chunks wait to be joined, at most.
+
+    It is 0 where chunks may as well join the total one after another: for three that is the tree.
+    """
+    if not joins_in_groups(statement):
+        return 0
+    last = (statement.dims[statement.sequential] - 1) // reduction.CHUNK
+    return 0 if isinstance(last, int) and last < 3 else sizes.bit_length(last)
 
 
 def state(statement: Statement) -> float:

@@ -21,6 +21,7 @@ from gradc_codegen.nest.loop_nest import (
     StatementKind,
     statements_of,
 )
+from gradc_codegen.nest.rare_sums import RARE_SUM
 from gradc_codegen.scalar.lower_scalar import is_function
 from gradc_codegen.schedule.cost import estimate, joins_in_groups, joins_in_order
 from gradc_ir.core.graph import Value
@@ -131,6 +132,8 @@ def staged(loop: Loop) -> dict[Staged, float]:
     """
     times: dict[Staged, float] = {}
     for statement in statements_of(loop.body):
+        if _is_rare(statement):
+            continue
         dims = [dim for _, dim in statement.loops]
         place = [around for around, _ in statement.loops].index(loop)
         dim, outside, inside = dims[place], dims[:place], dims[place + 1 :]
@@ -198,8 +201,17 @@ def is_cheaper(loop: Loop, block: int) -> bool:
     return _in_lanes(loop, block) < _one_by_one(loop)
 
 
+def _is_rare(item: Item) -> bool:
+    """Whether nothing is done in usual cases."""
+    if isinstance(item, Statement):
+        return item.node.op is RARE_SUM
+    return all(map(_is_rare, item.body))
+
+
 def _one_by_one(item: Item) -> float:
     """Return the time of a nest with lanes where they are cheapest inside of it."""
+    if _is_rare(item):
+        return 0.0
     if isinstance(item, Statement):
         return _operations(item) + sum(1 for _ in _readings(item)) + 1
     if isinstance(item, Part):
@@ -222,7 +234,11 @@ def _in_lanes(loop: Loop, block: int) -> float:
         _per_lane(one) * _transposition_cost(one, often) for one, often in blocks.items()
     )
     trips = -(-estimate(loop.size) // block)
-    sums = sum(_SUM for statement in loop.reductions if joins_in_groups(statement))
+    sums = sum(
+        _SUM
+        for statement in loop.reductions
+        if joins_in_groups(statement) and not _is_rare(statement)
+    )
     inside = sum(_of_lanes(item, loop, block, transposed) for item in loop.body)
     return _LOOP + sums + trips * (_LOOP + copied + inside)
 
@@ -235,6 +251,8 @@ def _transposition_cost(staged: Staged, often: float) -> float:
 
 def _of_lanes(item: Item, loop: Loop, block: int, transposed: set[Value]) -> float:
     """Return the time of a nest for one block of a loop outside."""
+    if _is_rare(item):
+        return 0.0
     if isinstance(item, Loop):
         inside = sum(_of_lanes(inner, loop, block, transposed) for inner in item.body)
         return estimate(item.size) * (_LOOP + inside)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from gradc_codegen.nest.loop_nest import Item, Loop, LoopNest, Statement, StatementKind
+from gradc_codegen.nest.rare_sums import RARE_SUM
 from gradc_codegen.schedule import phases
 from gradc_codegen.schedule.choices import Choices
 from gradc_codegen.schedule.control_bodies import Draft, draft
@@ -65,6 +66,7 @@ def _mark_sums_of_rows(statements: list[Statement]) -> None:
     Their lanes run along a row. A function of these sums is better in a loop of its own: lanes over
     rows would gather what they sum.
     """
+    statements = [one for one in statements if one.node.op is not RARE_SUM]
     sums = [one for one in statements if len(one.remaining) == 2 and joins_in_groups(one)]
     if not sums:
         return

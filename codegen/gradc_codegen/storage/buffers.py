@@ -21,7 +21,7 @@ from gradc_codegen.nest.loop_nest import (
     loops_of,
     statements_of,
 )
-from gradc_codegen.schedule.cost import joins_in_groups
+from gradc_codegen.schedule.cost import joins_in_groups, tree_levels
 from gradc_codegen.storage.reuse_outputs import lodge
 from gradc_codegen.storage.storage import ALIGNMENT, Accumulator, Buffer, Plan, Storage
 from gradc_ir.core.graph import Value
@@ -31,6 +31,8 @@ from gradc_ir.meaning import reduction
 _SMALL = 8  # what is shorter than a cache line is aligned to a number
 # A kernel uses little stack: this many reductions at once have their partials there.
 _MOST_PARTIALS_ON_STACK = 12
+# Nodes of chunks take eight times as much where their number is not known: so many have them there.
+_MOST_NODES_ON_STACK = 3
 
 
 def plan(nest: LoopNest) -> Plan:
@@ -45,6 +47,7 @@ def plan(nest: LoopNest) -> Plan:
     buffers += _place_accumulators(nest, made)
     buffers += _place_scratch(nest, made)
     buffers += _place_staged(nest, made)
+    buffers += _place_nodes(made)
     _lay_out(made, buffers)
     return made
 
@@ -177,28 +180,32 @@ def _place_accumulators(nest: LoopNest, made: Plan) -> list[Buffer]:
                 continue
             inside = on_stack
             if isinstance(item, Loop):
+                few = on_stack + len(item.reductions) <= _MOST_NODES_ON_STACK
                 for statement in item.reductions:
-                    inside += place(statement, item, inside, block)
+                    inside += place(statement, item, inside, block, few)
                 visit(item.body, inside, max(block, item.block))
             else:
                 visit(item.body, inside, block)
 
-    def place(statement: Statement, loop: Loop, on_stack: int, block: int) -> int:
+    def place(statement: Statement, loop: Loop, on_stack: int, block: int, few: bool) -> int:
         end = sequential_loop(statement)
         # the dim that lanes run along is the last one, so that they are side by side
         inside = sorted(statement.loops[end + 1 :], key=lambda pair: pair[0].block)
         inner = tuple(dim for _, dim in inside)
         made.accumulators[statement] = state = Accumulator(
-            statement, inner, joins_in_groups(statement), block, loop.block
+            statement, inner, joins_in_groups(statement), block, loop.block, tree_levels(statement)
         )
         if not state.grouped:
             return 0
+        dtype = statement.value.type.dtype
         here = not inner and statement.part == loop.part and block == 1
         if here and on_stack < _MOST_PARTIALS_ON_STACK:
+            few = few or isinstance(state.levels, int)
+            state.node_bytes = 0 if few else dtype.bytes * state.levels
             return 1
-        dtype = statement.value.type.dtype
         count = product(statement.dims[dim] for dim in inner) * dtype.bytes * block
         position = statement.position
+        state.node_bytes = count * state.levels
         state.chunk = Buffer(count, position, position)
         buffers.append(state.chunk)
         if loop.block == 1:
@@ -207,6 +214,17 @@ def _place_accumulators(nest: LoopNest, made: Plan) -> list[Buffer]:
         return 0
 
     visit(nest.body, 0, 1)
+    return buffers
+
+
+def _place_nodes(made: Plan) -> list[Buffer]:
+    """Return the scratch for nodes of chunks, behind what is read all the time."""
+    buffers: list[Buffer] = []
+    for state in made.accumulators.values():
+        if state.node_bytes != 0:
+            position = state.statement.position
+            state.nodes = Buffer(state.node_bytes, position, position)
+            buffers.append(state.nodes)
     return buffers
 
 

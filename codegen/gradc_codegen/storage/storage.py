@@ -71,6 +71,8 @@ class Accumulator:
     grouped: whether it has partials.
     lanes: how many lanes of a loop outside have a state of their own.
     along: how many elements are joined at once, as lanes of the reduced loop.
+    levels: how many nodes of the tree of its chunks it keeps; 0 where they join one after another.
+    node_bytes: how much scratch they take; 0 where they are on the stack.
     """
 
     statement: Statement
@@ -78,8 +80,11 @@ class Accumulator:
     grouped: bool
     lanes: int = 1
     along: int = 1
+    levels: Size = 0
+    node_bytes: Size = 0
     partials: Buffer | None = None
     chunk: Buffer | None = None
+    nodes: Buffer | None = None
 
     @property
     def is_free_along(self) -> bool:

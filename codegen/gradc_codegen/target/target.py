@@ -5,20 +5,24 @@ from __future__ import annotations
 import functools
 import re
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
+from gradc_codegen.target.triple import HELP, normalised
 from gradc_codegen.text.module import REGISTER, Machine, suffix
 from gradc_ir.core.types import DType
 from gradc_ir.errors import ExportError
+from gradc_ir.forks import Depth, hold_across_forks, lock_across_forks
 
 # Every use of LLVM holds this lock: contexts are fresh for each module, but llvmlite's registries
 # and the one engine are shared.
-LOCK = threading.RLock()
+LOCK = lock_across_forks(Depth.LLVM)
+# llvmlite's own, which what is freed takes at any time, without ours; it has no public name
+if (_freeing := getattr(getattr(llvm.ffi.lib, "_lock", None), "_lock", None)) is not None:
+    hold_across_forks(_freeing, Depth.FREEING)
 
 # The oldest CPU of each architecture that has fma in hardware, hence the same bits everywhere.
 _BASELINE_CPU: dict[str, str] = {
@@ -26,9 +30,32 @@ _BASELINE_CPU: dict[str, str] = {
     "aarch64": "generic",
     "arm64": "apple-m1",
     "riscv64": "generic-rv64",
+    "riscv32": "generic-rv32",
+    "i86": "haswell",
+    "powerpc64le": "pwr8",
+    "armv7": "cortex-a7",
+    "armv7a": "cortex-a7",
+    "armv8": "cortex-a53",
+    "armv8a": "cortex-a53",
+    "armv7r": "cortex-r5",
+    "armv6m": "cortex-m0",
+    "armv7m": "cortex-m3",
+    "armv7em": "cortex-m4",
+    "armv8m.base": "cortex-m23",
+    "armv8m.main": "cortex-m33",
+    "armv8.1m.main": "cortex-m55",
 }
-_BASELINE_FEATURES: dict[str, str] = {"riscv64": "+m,+a,+f,+d,+c"}
-_ABI_NAMES: dict[str, str] = {"riscv64": "lp64d"}
+# What code is for whatever the CPU: without SSE2 an x86 rounds to other numbers.
+_BASELINE_FEATURES: dict[str, str] = {
+    "riscv64": "+m,+a,+f,+d,+c",
+    "riscv32": "+m,+a,+f,+d,+c",
+    "i86": "+sse2",
+}
+ABI_NAMES: dict[str, str] = {"riscv64": "lp64d", "riscv32": "ilp32d"}
+
+# Architectures for which LLVM is known to make code of all that kernels are made of. For others it
+# may end the process over an op that it cannot express: they are tried in a process of their own.
+_PROVEN = frozenset({"x86_64", "aarch64", "arm64", "riscv64", "wasm32", "i86"})
 
 # A machine without an instruction calls a function: jmp fma@PLT, b _fma, call floorf.
 _CALL = r"^\s+\w+\s+\*?_?{name}f?(?:@\w+)?(?:\(|\s|$)"
@@ -66,8 +93,16 @@ class Target:
 
     @property
     def architecture(self) -> str:
-        """The first part of the triple."""
-        return self.triple.partition("-")[0]
+        """The first part of the triple, by one name for those that differ in age or encoding."""
+        return _architecture(self.triple)
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether LLVM is known to make code of every kernel, rather than to end the process.
+
+        This machine is not asked: what runs here is compiled all the time.
+        """
+        return self.architecture in _PROVEN or self == host()
 
     @functools.cached_property
     def layout(self) -> str:
@@ -92,8 +127,14 @@ class Target:
             opt=level,
             reloc="pic",
             codemodel="small",
-            abiname=_ABI_NAMES.get(self.architecture, ""),
+            abiname=ABI_NAMES.get(self.architecture, ""),
         )
+
+
+def _architecture(triple: str) -> str:
+    first = triple.partition("-")[0]
+    first = re.sub(r"^thumb", "arm", first)
+    return re.sub(r"^i[3-9]86$", "i86", first)
 
 
 STRENGTH_REDUCTION, PEEPHOLES = "-disable-lsr", "-disable-peephole"
@@ -144,15 +185,15 @@ def target(cpu: str | None = None, triple: str | None = None) -> Target:
     with LOCK:
         mine = llvm.get_process_triple()
         if cpu == "native":
-            if triple not in (None, mine):
+            if triple is not None and normalised(triple) != mine:
                 raise ExportError(
                     f"cpu native is this machine's, but the target is {triple}",
                     help="name the CPU of the target, or leave it out for its baseline",
                 )
             return host()
-        triple = triple or mine
+        triple = mine if triple in (None, mine) else normalised(triple)
         _known_triple(triple)
-        architecture = triple.partition("-")[0]
+        architecture = _architecture(triple)
         if cpu is None:
             return Target(
                 triple,
@@ -167,8 +208,10 @@ def target(cpu: str | None = None, triple: str | None = None) -> Target:
 def has_instruction(target: Target, name: str, operands: int, dtype: DType) -> bool:
     """Whether the machine has instructions for an intrinsic of LLVM, tried by compiling one call.
 
-    If not, the code generator calls the C library's function of the name.
+    If not, the code generator calls the C library's function of the name, or gives up.
     """
+    if name in ("maximum", "minimum"):
+        return target.architecture in _PROVEN
     type_, full = REGISTER[dtype], f"@llvm.{name}.{suffix(dtype)}"
     given = ", ".join(f"{type_} %x{i}" for i in range(operands))
     probe = (
@@ -176,18 +219,32 @@ def has_instruction(target: Target, name: str, operands: int, dtype: DType) -> b
         f"  %result = call {type_} {full}({given})\n  ret {type_} %result\n}}\n"
         f"declare {type_} {full}({', '.join([type_] * operands)})\n"
     )
+    return re.search(_CALL.format(name=name), _assembly(probe, target), re.MULTILINE) is None
+
+
+@functools.cache
+def has_wide_product(target: Target) -> bool:
+    """Whether the machine multiplies numbers of 64 bits to one of 128 by instructions."""
+    return "__multi3" not in _assembly(
+        "define i128 @probe(i64 %x, i64 %y) {\n"
+        "  %a = zext i64 %x to i128\n  %b = zext i64 %y to i128\n"
+        "  %product = mul i128 %a, %b\n  ret i128 %product\n}\n",
+        target,
+    )
+
+
+def _assembly(text: str, target: Target) -> str:
     with LOCK:
-        module = llvm.parse_assembly(probe, llvm.create_context())
+        module = llvm.parse_assembly(text, llvm.create_context())
         module.triple = target.triple
-        assembly = target.machine().emit_assembly(module)
-    return re.search(_CALL.format(name=name), assembly, re.MULTILINE) is None
+        return str(target.machine().emit_assembly(module))
 
 
 def machine_of(target: Target, splits: bool = False) -> Machine:
     """Return what the text of a module for a target, and for a choice of ``splits``, depends on."""
     is_wide = "+avx512vl" in target.features or target.cpu == "x86-64-v4"
     permutes = "+avx2" in target.features or target.cpu in ("x86-64-v3", "x86-64-v4")
-    return Machine(is_wide, splits, permutes)
+    return Machine(is_wide, splits, permutes, target.pointer_bits)
 
 
 @functools.cache
@@ -209,7 +266,7 @@ def _known_triple(triple: str) -> None:
         raise ExportError(
             f"LLVM knows no target {triple!r}",
             found=str(error),
-            help="write it like x86_64-unknown-linux-gnu or aarch64-unknown-linux-gnu",
+            help=HELP,
         ) from None
 
 

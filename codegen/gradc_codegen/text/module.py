@@ -21,6 +21,9 @@ REGISTER = {
 }
 MEMORY = {**REGISTER, DType.BOOL: "i8"}
 
+# How the mark of a loop ends that is neither unrolled nor vectorised.
+PLAIN_LOOP = "!0, !1"
+
 _SUFFIX = {DType.F64: "f64", DType.F32: "f32", DType.I64: "i64", DType.I32: "i32"}
 
 
@@ -66,11 +69,13 @@ class Machine:
         has no fused multiply-add.
     permutes: whether an instruction permutes the numbers of a register of 32 bytes, each by an
         index of its own.
+    pointer_bits: how wide a pointer is, and with it C's ``size_t``.
     """
 
     is_wide: bool = False
     splits: bool = False
     permutes: bool = False
+    pointer_bits: int = 64
 
 
 ANY_MACHINE = Machine()
@@ -92,7 +97,7 @@ class Module:
 
     def keep_plain(self) -> str:
         """Return the mark of a loop that is neither unrolled nor vectorised, to compile faster."""
-        return self._loop_mark("!0, !1")
+        return self._loop_mark(PLAIN_LOOP)
 
     def keep_scalar(self) -> str:
         """Return the mark of a loop that LLVM is to leave as wide as it is."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from gradc_codegen.text.indices import Lane, is_number, is_vector, varies
 from gradc_codegen.text.module import Module
-from gradc_ir.core.sizes import Atom, Expr, Maximum, Size, SquareRoot
+from gradc_ir.core.sizes import Asked, Atom, BitLength, Expr, Maximum, Size, SquareRoot
 
 # LLVM's names of what is done with two indices, also where both are known now.
 _ON_NUMBERS: dict[str, Callable[[int, int], int]] = {
@@ -49,7 +49,8 @@ class Writer:
         self._sizes: dict[Size, str] = {}
         # what is computed here, by key; one dict for each loop or branch around
         self._known: list[dict[object, str]] = [{}]
-        self._stack_slots: dict[str, list[str]] = {}
+        self._free_places: dict[str, list[str]] = {}
+        self._taken_places: dict[str, list[str]] = {}
         # how many elements were read under a condition of their index
         self.guarded_reads = 0
         self._open_loops = 0
@@ -107,15 +108,22 @@ class Writer:
         self._places.append(f"  {name} = alloca {type_}")
         return name
 
-    def stack(self, type_: str) -> str:
-        """Return a place on the stack; give it back with :meth:`release`."""
-        free = self._stack_slots.setdefault(type_, [])
-        alignment = 64 if type_.startswith(("[", "<")) else 8
-        return free.pop() if free else self.place(f"{type_}, align {alignment}")
+    def stack(self, type_: str, alignment: int | None = None) -> str:
+        """Return a place on the stack; give it back with :meth:`release`.
 
-    def release(self, type_: str, place: str) -> None:
+        Without an alignment it is one to a cache line for what is more than a number.
+        """
+        if alignment is None:
+            alignment = 64 if type_.startswith(("[", "<")) else 8
+        kind = f"{type_}, align {alignment}"
+        free = self._free_places.setdefault(kind, [])
+        place = free.pop() if free else self.place(kind)
+        self._taken_places[place] = free
+        return place
+
+    def release(self, place: str) -> None:
         """Give back a place on the stack."""
-        self._stack_slots[type_].append(place)
+        self._taken_places.pop(place).append(place)
 
     @property
     def in_loop(self) -> bool:
@@ -181,10 +189,23 @@ class Writer:
             return self.maximum_at_entry(*parts)
         if isinstance(atom, SquareRoot):
             return square_root(self.at_entry, *parts)
+        if isinstance(atom, BitLength):
+            return self._bit_length(*parts)
+        if isinstance(atom, Asked):
+            return self._asked(atom.function, parts)
         return self.quotient(*parts)
+
+    def _asked(self, function: str, sizes: Sequence[str]) -> str:
+        """Return the ``size_t`` that a function of C makes of sizes."""
+        bits = self.module.machine.pointer_bits
+        given = [f"i64 {size}" for size in sizes]
+        found = self.at_entry(self.module.call(f"i{bits}", f"@{function}", *given))
+        return found if bits == 64 else self.at_entry(f"zext i{bits} {found} to i64")
 
     def quotient(self, numerator: str, divisor: str) -> str:
         """Return a quotient of sizes, rounded down; by 0 it is 0, so that a size never traps."""
+        if is_number(divisor) and int(divisor) > 0 and int(divisor).bit_count() == 1:
+            return self.at_entry(f"ashr i64 {numerator}, {int(divisor).bit_length() - 1}")
         zero = self.at_entry(f"icmp eq i64 {divisor}, 0")
         safe = self.at_entry(f"select i1 {zero}, i64 1, i64 {divisor}")
         quotient = self.at_entry(f"sdiv i64 {numerator}, {safe}")
@@ -196,6 +217,11 @@ class Writer:
         step = self.at_entry(f"sext i1 {down} to i64")
         floored = self.at_entry(f"add i64 {quotient}, {step}")
         return self.at_entry(f"select i1 {zero}, i64 0, i64 {floored}")
+
+    def _bit_length(self, size: str) -> str:
+        positive = self.maximum_at_entry(size, "0")
+        call = self.module.call("i64", "@llvm.ctlz.i64", f"i64 {positive}", "i1 false")
+        return self.at_entry(f"sub i64 64, {self.at_entry(call)}")
 
     def maximum_at_entry(self, a: str, b: str) -> str:
         """Return the larger of two sizes."""
@@ -477,14 +503,15 @@ class Writer:
             with self.in_lanes(lanes):
                 body(Lane(index, "1"))
 
-        def rest() -> None:
-            with self.in_lanes(lanes):
-                mask = self.below(self.subtract(end, whole))
-            with self.in_lanes(lanes, mask):
-                body(Lane(whole, "1"))
-
         self.loop(start, whole, block, lanes, mark=self.module.keep_scalar())
-        self.branch_if_less(whole, end, rest)
+        self.branch_if_less(whole, end, lambda: self.masked_block(whole, end, lanes, body))
+
+    def masked_block(self, start: str, end: str, lanes: int, body: Callable[[Lane], None]) -> None:
+        """Write several iterations at once, of which those before the end count."""
+        with self.in_lanes(lanes):
+            mask = self.below(self.subtract(end, start))
+        with self.in_lanes(lanes, mask):
+            body(Lane(start, "1"))
 
     def whole_blocks(self, start: str, end: str, block: int) -> str:
         """Return where the whole blocks from start to end are over."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from gradc_codegen.math.emitted import coefficients
 from gradc_codegen.math.emitted.builder import Float, Truth, exact_sum, fma, horner
@@ -74,12 +75,21 @@ def _cbrt_of_extremes(x: Float) -> Float:
 
 
 def hypot(x: Float, y: Float) -> Float:
-    """Return √(x² + y²)."""
+    """Return √(x² + y²), nan beside an infinity too: it stands for the sum of the squares."""
+    return _hypot(x, y, _hypot_of_extremes)
+
+
+def hypot_infinity_wins(x: Float, y: Float) -> Float:
+    """Return √(x² + y²), inf beside a nan, as C's function does."""
+    return _hypot(x, y, _hypot_infinity_wins_of_extremes)
+
+
+def _hypot(x: Float, y: Float, of_extremes: Callable[[Float, Float], Float]) -> Float:
     x, y = x.settled, y.settled
     total = fma(x, x, y * y)
     root = _square_root(total)
     # what subnormal squares lose counts for nothing beside larger ones
-    return sometimes(_without_rest(total), _hypot_of_extremes, [x, y], root)
+    return sometimes(_without_rest(total), of_extremes, [x, y], root)
 
 
 def _without_rest(size: Float) -> Truth:
@@ -92,13 +102,25 @@ def _without_rest(size: Float) -> Truth:
 
 
 def _hypot_of_extremes(x: Float, y: Float) -> Float:
-    infinite = abs(x).equals(math.inf) | abs(y).equals(math.inf)
+    return _infinite(x, y, x.equals(x) & y.equals(y) & _is_infinite(x, y))
+
+
+def _hypot_infinity_wins_of_extremes(x: Float, y: Float) -> Float:
+    return _infinite(x, y, _is_infinite(x, y))
+
+
+def _is_infinite(x: Float, y: Float) -> Truth:
+    return abs(x).equals(math.inf) | abs(y).equals(math.inf)
+
+
+def _infinite(x: Float, y: Float, where: Truth) -> Float:
+    """Return the root of a sum of squares that may over- or underflow; infinite where told."""
     zero = x.equals(0.0) & y.equals(0.0)
     small = (abs(x) < 1.0) & (abs(y) < 1.0)
     shift = x.format.bias * 5 // 8
     scale = small.select(2.0**shift, 2.0**-shift)
     root = _rounded_hypot(x * scale, y * scale) * small.select(2.0**-shift, 2.0**shift)
-    return infinite.select(math.inf, zero.select(0.0, root))
+    return where.select(math.inf, zero.select(0.0, root))
 
 
 def _rounded_hypot(x: Float, y: Float) -> Float:

@@ -20,7 +20,7 @@ DEFINITIONS: LazyTable[Callable[..., Float]] = LazyTable(
         "gradc_codegen.math.emitted.logistic": "softplus logaddexp log1mexp",
         "gradc_codegen.math.emitted.trigonometric": "sin cos sin_beside_cos cos_beside_sin tan",
         "gradc_codegen.math.emitted.remainder": "fmod",
-        "gradc_codegen.math.emitted.roots": "cbrt hypot",
+        "gradc_codegen.math.emitted.roots": "cbrt hypot hypot_infinity_wins",
         "gradc_codegen.math.emitted.hyperbolic": "sinh cosh",
         "gradc_codegen.math.emitted.inverse_trigonometric": "atan atan2 asin acos",
         "gradc_codegen.math.emitted.inverse_hyperbolic": "asinh acosh atanh",

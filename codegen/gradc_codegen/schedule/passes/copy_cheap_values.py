@@ -15,8 +15,8 @@ from gradc_codegen.schedule.cost import estimate
 from gradc_codegen.schedule.recompute import SOURCES, Recomputed
 from gradc_ir.core.builder import active, rebuilt
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.core.sizes import product
+from gradc_ir.pipeline import PlainPass
 
 # A copy is written once and read instead; from so many readings on that is less.
 _LEAST_READINGS = 4

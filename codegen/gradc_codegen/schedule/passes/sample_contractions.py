@@ -13,8 +13,8 @@ from collections import Counter
 from gradc_ir import build
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.ops.linalg import condition_of, parse_spec
+from gradc_ir.pipeline import PlainPass
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from gradc_codegen.arrays.blas import MATRIX_PRODUCT, by_blas
+from gradc_codegen.nest.rare_sums import RARE_SUM
 from gradc_ir import build
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
@@ -16,10 +18,11 @@ from gradc_ir.graphs.matrices import solution_by_lu
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.interpreter import composed
 from gradc_ir.meaning import functions
+from gradc_ir.meaning.norms import SCALES
 from gradc_ir.ops import TABLE
 from gradc_ir.ops.linalg import condition_of, contracted, parse_spec, print_spec
 
-_SPELLED_OUT = ("logsumexp", "solve", *composed.BODIES)
+_SPELLED_OUT = ("logsumexp", "norm", "solve", *composed.BODIES)
 
 
 def _of_double(name: str, meaning: Callable[..., Any]) -> Op:
@@ -51,17 +54,17 @@ _BESIDE = {"sin": _beside("sin", "cos"), "cos": _beside("cos", "sin")}
 
 
 # Ops that are none of the language: they are made here.
-OWN_OPS: tuple[Op, ...] = (MATRIX_PRODUCT, *_OF_DOUBLE.values(), *_BESIDE.values())
+OWN_OPS: tuple[Op, ...] = (MATRIX_PRODUCT, RARE_SUM, *_OF_DOUBLE.values(), *_BESIDE.values())
 
 
 @dataclass(frozen=True)
 class SpellOut:
     """The function is equal, to the bit, and of ops the schedule knows.
 
-    ``logsumexp``, ``solve`` and composed ops are spelled out, reductions and contractions over
-    several axes become chains over one axis each (the last axis first, as the order of reduction
-    says), scatters have one index axis. Fences (``stop_gradient``, ``exactly``) have done their
-    work and go. Bodies of control flow are prepared when they are scheduled.
+    ``logsumexp``, ``norm``, ``solve`` and composed ops are spelled out, reductions and contractions
+    over several axes become chains over one axis each (the last axis first, as the order of
+    reduction says), scatters have one index axis. Fences (``stop_gradient``, ``exactly``) have done
+    their work and go. Bodies of control flow are prepared when they are scheduled.
 
     With ``blas`` contractions that are bound by arithmetic go to BLAS, whose bits are its own.
     """
@@ -124,6 +127,8 @@ def _expand(node: Node, operands: list[Value]) -> Value:
         return build.active().apply(_OF_DOUBLE[name], (_half(operands[0]),), {}).results[0]
     if name == "logsumexp":
         return _expand_logsumexp(operands[0], node.attributes["axes"])
+    if name == "norm":
+        return _expand_norm(operands[0], node.attributes["axes"])
     if name in composed.BODIES:
         return composed.BODIES[name](*operands)
     if name == "solve":
@@ -157,6 +162,29 @@ def _expand_logsumexp(x: Value, axes: tuple[int, ...]) -> Value:
     kept = tuple(axis for axis in range(x.type.rank) if axis not in axes)
     shifted = build.exp(x - build.broadcast(finite, x.type.shape, kept))
     return build.log(_reduce("reduce_sum", shifted, axes)) + finite
+
+
+def _rare_sum(x: Value, flag: Value, axes: tuple[int, ...]) -> Value:
+    kept = [axis for axis in range(x.type.rank) if axis not in axes]
+    for axis in sorted(axes, reverse=True):
+        shape = tuple(size for i, size in enumerate(x.type.shape) if i != axis)
+        places = tuple(place - (place > axis) for place in kept)
+        flags = build.broadcast(flag, shape, places)
+        x = build.active().apply(RARE_SUM, (x, flags), {"axes": (axis,)}).results[0]
+    return x
+
+
+def _expand_norm(x: Value, axes: tuple[int, ...]) -> Value:
+    """Rows whose sum of squares leaves the range are scaled, and summed again."""
+    total = _reduce("reduce_sum", x * x, axes)
+    least, up, down = SCALES[x.type.dtype.bytes]
+    tiny = build.lt(total, build.full_like(total, least))
+    rare = build.logical_or(tiny, build.eq(total, build.full_like(total, math.inf)))
+    ups, downs = build.full_like(total, up), build.full_like(total, down)
+    kept = tuple(axis for axis in range(x.type.rank) if axis not in axes)
+    scaled = x * build.broadcast(build.select(tiny, ups, downs), x.type.shape, kept)
+    again = build.sqrt(_rare_sum(scaled * scaled, rare, axes))
+    return build.select(rare, again * build.select(tiny, downs, ups), build.sqrt(total))
 
 
 def _expand_contract(x: Value, y: Value, spec: str) -> Value:

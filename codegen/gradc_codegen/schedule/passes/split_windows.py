@@ -16,8 +16,8 @@ from gradc_codegen.schedule.recompute import SOURCES
 from gradc_ir import build
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.core.sizes import Size, at_least, maximum, minimum
+from gradc_ir.pipeline import PlainPass
 
 # A shorter axis is written at once.
 _SHORTEST = 64

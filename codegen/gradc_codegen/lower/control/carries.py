@@ -7,7 +7,7 @@ read and one written. No array is copied at a step.
 
 from __future__ import annotations
 
-from gradc_codegen.lower.control_site import ControlSite
+from gradc_codegen.lower.control.control_site import ControlSite
 from gradc_codegen.nest.carry_storage import Way
 from gradc_codegen.text.module import MEMORY
 from gradc_ir.core.graph import Value
@@ -67,7 +67,7 @@ class _Few(Carry):
     def end(self) -> None:
         self.site.copy(self.type, self.now, self.place)
         for place in (self.now, self.then):
-            self.site.writer.release(self.array, place)
+            self.site.writer.release(place)
 
 
 class _DoubleBuffered(Carry):
@@ -94,7 +94,7 @@ class _DoubleBuffered(Carry):
         elsewhere = writer.emit(f"icmp ne ptr {last}, {self.place}")
         writer.where(elsewhere, lambda: self.site.copy(self.type, last, self.place))
         for slot in self.slots:
-            writer.release("ptr", slot)
+            writer.release(slot)
 
 
 CARRIES: dict[Way, type[Carry]] = {

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Sequence
 
 from gradc_codegen.abi import Status
-from gradc_codegen.lower.carries import CARRIES, Carry
-from gradc_codegen.lower.control_site import ControlSite
+from gradc_codegen.lower.control.carries import CARRIES, Carry
+from gradc_codegen.lower.control.control_site import ControlSite
 from gradc_codegen.nest.carry_storage import Way, ways
 from gradc_codegen.schedule.control_bodies import first_operand
 from gradc_codegen.text.module import MEMORY, literal
@@ -179,7 +179,7 @@ class Control(ControlSite):
         writer.do(f"br label %{head}{writer.module.keep_scalar()}")
         writer.close()
         writer.start(done)
-        writer.release("i8", holds)
+        writer.release(holds)
         for carry in carries:
             carry.end()
         self._clear(len(carries), writer.load_at("i64", count, "0"))

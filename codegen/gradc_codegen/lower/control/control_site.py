@@ -69,7 +69,7 @@ class ControlSite:
         for position, place in self._slots.items():
             value = self.node.results[position]
             found[value] = self.elements.load(Place(place, "0"), value.type.dtype)
-            self.writer.release(MEMORY[value.type.dtype], place)
+            self.writer.release(place)
         return found
 
     def begin(self, init: Value, position: int, place: str) -> None:

@@ -1,0 +1,181 @@
+"""BLAS and LAPACK on one thread: what is put around SciPy's routines in this process.
+
+OpenBLAS has one number of threads for the whole process, and takes all cores. While kernels call it
+that is 1, from the first call to the end of the last that is under way in any thread; then it is
+what it was. What another library has set meanwhile stays. ``GRADC_BLAS_THREADS`` asks for another
+number, 0 for whatever the library does. Any BLAS but an OpenBLAS with threads of its own is left
+alone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import os
+from typing import Any, NamedTuple
+
+from gradc_codegen.arrays import fortran
+from gradc_ir.errors import GradcError
+
+HOLD, RELEASE, RESET = "gradc.blas.hold", "gradc.blas.release", "gradc.blas.reset"
+_VARIABLE = "GRADC_BLAS_THREADS"
+# What OpenBLAS answers when its threads are its own, not OpenMP's, which belong to each caller.
+_OWN_THREADS = 1
+# How many addresses each routine takes, and how many of them are letters, whose lengths follow.
+_ARGUMENTS = {
+    "gemm": (13, 2),
+    "trsm": (11, 4),
+    "potrf": (5, 1),
+    "getrf": (6, 0),
+    "geqrf": (8, 0),
+    "orgqr": (9, 0),
+    "syevd": (11, 2),
+    "gesdd": (14, 1),
+}
+
+
+class Control(NamedTuple):
+    """Where OpenBLAS reads and sets its number of threads, and which number kernels get."""
+
+    getter: int
+    setter: int
+    threads: int
+
+
+def wanted() -> int:
+    """Return how many threads calls get, 0 for as many as the library takes.
+
+    Raises GradcError where the environment says something that is no number.
+    """
+    given = os.environ.get(_VARIABLE, "") or "1"
+    if not given.isdecimal():
+        raise GradcError(
+            f"{_VARIABLE} is {given!r}, which is no number of threads",
+            help=f"set {_VARIABLE}=1, or 0 for as many as BLAS takes by itself",
+        )
+    return int(given)
+
+
+def control() -> Control | None:
+    """Return how the threads of SciPy's BLAS are set; None where they are not to be, or cannot."""
+    threads = wanted()
+    if not threads:
+        return None
+    # what a library was linked with is found through it
+    library = ctypes.CDLL(importlib.import_module("scipy.linalg.cython_blas").__file__)
+    for prefix in ("scipy_openblas_", "openblas_"):
+        try:
+            kind, getter, setter = (
+                getattr(library, prefix + name)
+                for name in ("get_parallel", "get_num_threads", "set_num_threads")
+            )
+        except AttributeError:
+            continue
+        if kind() == _OWN_THREADS:
+            return Control(_place(getter), _place(setter), threads)
+    return None
+
+
+def _place(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def holding(found: Control) -> str:
+    """Return the text of the functions that begin and end a call, and that forget all calls."""
+    getter, setter = (f"inttoptr (i64 {place} to ptr)" for place in found[:2])
+    return f"""
+@lock = internal global i32 0
+@held = internal global i32 0
+@before = internal global i32 0
+
+define internal void @acquire() {{
+  br label %again
+again:
+  %old = atomicrmw xchg ptr @lock, i32 1 acquire
+  %free = icmp eq i32 %old, 0
+  br i1 %free, label %done, label %again
+done:
+  ret void
+}}
+
+define internal void @restore() {{
+  %before = load i32, ptr @before
+  %now = call i32 {getter}()
+  ; what another has set meanwhile stays
+  %own = icmp eq i32 %now, {found.threads}
+  %other = icmp ne i32 %before, {found.threads}
+  %set = and i1 %own, %other
+  br i1 %set, label %put, label %done
+put:
+  call void {setter}(i32 %before)
+  br label %done
+done:
+  ret void
+}}
+
+define void @{HOLD}() {{
+  call void @acquire()
+  %count = load i32, ptr @held
+  %more = add i32 %count, 1
+  store i32 %more, ptr @held
+  %first = icmp eq i32 %count, 0
+  br i1 %first, label %look, label %done
+look:
+  %now = call i32 {getter}()
+  store i32 %now, ptr @before
+  %other = icmp ne i32 %now, {found.threads}
+  br i1 %other, label %put, label %done
+put:
+  call void {setter}(i32 {found.threads})
+  br label %done
+done:
+  store atomic i32 0, ptr @lock release, align 4
+  ret void
+}}
+
+define void @{RELEASE}() {{
+  call void @acquire()
+  %count = load i32, ptr @held
+  %less = sub i32 %count, 1
+  store i32 %less, ptr @held
+  %last = icmp eq i32 %less, 0
+  br i1 %last, label %put, label %done
+put:
+  call void @restore()
+  br label %done
+done:
+  store atomic i32 0, ptr @lock release, align 4
+  ret void
+}}
+
+define void @{RESET}() {{
+  %count = load i32, ptr @held
+  %any = icmp ne i32 %count, 0
+  br i1 %any, label %put, label %done
+put:
+  call void @restore()
+  br label %done
+done:
+  store i32 0, ptr @held
+  store atomic i32 0, ptr @lock release, align 4
+  ret void
+}}
+"""
+
+
+def around(symbol: str, name: str, hold: int, release: int) -> str:
+    """Return the text of a function that calls one of SciPy's routines between two others."""
+    count, letters = _ARGUMENTS[symbol[1:-1]]
+    types = ["ptr"] * count + ["i64"] * letters
+    given = ", ".join(f"{type_} %{i}" for i, type_ in enumerate(types))
+    own, first, last = (
+        f"inttoptr (i64 {place} to ptr)" for place in (fortran.address(symbol), hold, release)
+    )
+    return f"""
+define void @{name}({given}) {{
+  call void {first}()
+  call void {own}({given})
+  call void {last}()
+  ret void
+}}
+"""
