@@ -8,14 +8,16 @@ take.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias
+from functools import partial
+from typing import Any, Protocol
 
+from gradc.autodiff.bodies import finishing
 from gradc.autodiff.open_calls import OpenCalls
-from gradc.autodiff.partition import split
+from gradc.autodiff.partition import compose, linear_part, split
 from gradc.derivatives import jvp, vjp
 from gradc.distribution import DistributeLoops
 from gradc.rules import Kind, Rule, Simplify, SkipZeros, Stabilise
@@ -34,26 +36,10 @@ from gradc_ir.passes import (
     SimplifyControl,
     UnboundExponents,
 )
+from gradc_ir.pipeline import Pass, Pipeline, Watch
 from gradc_ir.verify import verify
 
-Watch: TypeAlias = Callable[[str, Function], None]
-
 KINDS = ("value", "grad", "value_and_grad", "jvp", "vjp", "hvp", "jacobian", "hessian")
-
-
-class Pass(Protocol):
-    """One step: a function in, an equal function out."""
-
-    @property
-    def name(self) -> str:
-        """How the command line calls it."""
-
-    @property
-    def summary(self) -> str:
-        """What it does, in one line."""
-
-    def __call__(self, function: Function) -> Function:
-        """Return the function after this step."""
 
 
 class PolicyPass(Pass, Protocol):
@@ -80,54 +66,42 @@ class Options:
     rules: tuple[Rule, ...] = ()
 
 
-@dataclass(frozen=True)
-class Pipeline:
-    """A list of passes with a name."""
-
-    name: str
-    passes: tuple[Pass, ...]
-
-    def __call__(self, function: Function, watch: Watch | None = None) -> Function:
-        """Run the passes in order, each result verified; ``watch`` is told its name and result."""
-        for step in self.passes:
-            made = step(function)
-            if made is not function:
-                verify(made)
-            function = made
-            if watch is not None:
-                watch(f"{self.name}.{step.name}", function)
-        return function
-
-
 def before(options: Options) -> Pipeline:
     """Return the passes before differentiation: the derivative must be of the stable form."""
     return Pipeline("before", _simplify(options))
 
 
-def after(options: Options, is_whole: bool = True) -> Pipeline:
+def after(options: Options) -> Pipeline:
     """Return the passes after the outermost differentiation.
 
-    Opening calls, folding and differentiation make new spellings for the rules. ``is_whole``:
-    whether the very last passes are there, which must come after splitting.
+    Opening calls, folding and differentiation make new spellings for the rules. The very last
+    passes make formulas, into which no rule looks; nor does the search for what is not finite,
+    which goes step by step.
     """
+    last: tuple[Pass, ...] = ()
+    if not options.debug_nans:
+        formulas = (RecoverFinite(), UnboundExponents()) if options.stable else ()
+        last = (DistributeLoops(), RelayoutInvariants(), *formulas)
+    return Pipeline("after", (*_derivative_passes(options), *last))
+
+
+def _finish_body(options: Options, body: Function) -> Function:
+    """Return the derivative of a loop's body as it is before it is divided."""
+    # formulas come when the loop has been distributed: in a step they would take usual ones' time
+    return Pipeline("body", _derivative_passes(options))(body)
+
+
+def _simplify_body(options: Options, body: Function) -> Function:
+    """Return the derivative of a loop's body that is to be differentiated once more."""
+    return before(options)(body)
+
+
+def _derivative_passes(options: Options) -> tuple[Pass, ...]:
     fast: tuple[Pass, ...] = (Simplify(entries(Kind.FAST)),) if options.fast else ()
     last: tuple[Pass, ...] = ()
     if options.stable:
         last = (SkipZeros(), SettleGuards(), ExpandSeries(), Finish())
-    if is_whole:
-        last = (*last, *closing(options).passes)
-    return Pipeline("after", (OpenCalls(), *_simplify(options, fast), *last))
-
-
-def closing(options: Options) -> Pipeline:
-    """Return the passes that come last: no rule looks into a formula.
-
-    Nor does the search for what is not finite, which goes step by step.
-    """
-    if options.debug_nans:
-        return Pipeline("after", ())
-    formulas = (RecoverFinite(), UnboundExponents()) if options.stable else ()
-    return Pipeline("after", (DistributeLoops(), RelayoutInvariants(), *formulas))
+    return (OpenCalls(), *_simplify(options, fast), *last)
 
 
 def _simplify(options: Options, more: tuple[Pass, ...] = ()) -> tuple[Pass, ...]:
@@ -172,9 +146,7 @@ class Request:
     policies: PolicyPass | None = None
 
 
-def derive(
-    function: Function, request: Request, watch: Watch | None = None, *, is_whole: bool = True
-) -> Function:
+def derive(function: Function, request: Request, watch: Watch | None = None) -> Function:
     """Return the final function of a request, from a traced one.
 
     The parameters are the function's, then: one tangent a parameter of ``wrt`` (jvp, hvp), or one
@@ -183,16 +155,22 @@ def derive(
     gradient (hvp); blocks as of :func:`~gradc.autodiff.batching.jacobian.jacobian` (jacobian,
     hessian).
 
-    ``is_whole``: the function is not to be split; else the last passes are left to its halves,
-    since a formula is not to join what one half has with what the other has.
-
     Raises ShapeError or DTypeError when a gradient is asked of a value that is not one float.
     """
-    ready = differentiate(stabilise(function, request.options, watch), request)
-    verify(ready)
+    if request.of in ("vjp", "jvp"):
+        return _joined(function, request, watch)
+    ready = _derived(function, request, watch)
     if watch is not None:
         watch("derivative", ready)
-    return after(request.options, is_whole)(ready, watch)
+    return after(request.options)(ready, watch)
+
+
+def _derived(function: Function, request: Request, watch: Watch | None = None) -> Function:
+    stable = stabilise(function, request.options, watch)
+    with finishing(partial(_finish_body, request.options)):
+        ready = differentiate(stable, request)
+    verify(ready)
+    return ready
 
 
 def final_functions(function: Function, request: Request) -> tuple[Function, ...]:
@@ -205,14 +183,53 @@ def final_functions(function: Function, request: Request) -> tuple[Function, ...
     """
     if request.of not in ("vjp", "linearize"):
         return (derive(function, request),)
+    whole = _opened(function, request)
+    known, rest = _halves(function, whole, request)
+    return known, after(request.options)(rest)
+
+
+def pushing(function: Function, request: Request, given: Sequence[int]) -> Function:
+    """Return the second half of ``"linearize"`` with tangents at some places of ``wrt`` alone.
+
+    It takes the same residuals; all other tangents are zeros that stay zero.
+    """
+    rest = _halves(function, _opened(function, request), request)[1]
+    return after(request.options)(linear_part(rest, len(request.wrt), given))
+
+
+def _opened(function: Function, request: Request, watch: Watch | None = None) -> Function:
     of = "vjp" if request.of == "vjp" else "jvp"
-    whole = derive(function, replace(request, of=of), is_whole=False)
+    return OpenCalls()(_derived(function, replace(request, of=of), watch))
+
+
+def _halves(
+    function: Function, whole: Function, request: Request, watch: Watch | None = None
+) -> tuple[Function, Function]:
+    """Return the two halves of a derivative, of which the second is still to go through passes.
+
+    So no pass finds a cotangent or tangent in a formula, or joins what one half has with what the
+    other has.
+    """
+    unknown = range(len(function.params), len(whole.params))
     later = len(whole.results) - len(function.results)
-    halves = split(whole, range(len(function.params), len(whole.params)), later)
-    last = closing(request.options)
-    for half in halves:
-        verify(half)
-    return tuple(map(last, halves))
+    known, rest = split(whole, unknown, later)
+    # what became a constant, or two values that became one, are no residuals any more
+    joined = compose(whole, after(request.options)(known, watch), rest, unknown)
+    return split(joined, unknown, later)
+
+
+def _joined(function: Function, request: Request, watch: Watch | None) -> Function:
+    """Return the two halves of a derivative as one function, to the same bits."""
+    whole = _opened(function, request, watch)
+    if watch is not None:
+        watch("derivative", whole)
+    known, rest = _halves(function, whole, request, watch)
+    unknown = range(len(function.params), len(whole.params))
+    last = after(request.options)
+    joined = compose(whole, known, last(rest, watch), unknown)
+    if watch is not None:
+        watch(f"after.{last.passes[-1].name}", joined)
+    return joined
 
 
 def stabilise(function: Function, options: Options, watch: Watch | None = None) -> Function:
@@ -240,16 +257,16 @@ def _derivative(function: Function, request: Request) -> Function:
         case "grad":
             return _gradient(function, wrt)
         case "jvp":
-            return jvp(function, wrt)
+            return jvp(function, wrt, apart=True)
         case "vjp":
-            return vjp(function, wrt)
+            return vjp(function, wrt, apart=True)
         case "hvp":
-            gradient = stabilise(_gradient(function, wrt), request.options)
+            gradient = _inner_gradient(function, request)
             return drop_results(jvp(gradient, wrt), len(wrt))
         case "jacobian":
             return _jacobian(function, request)
         case "hessian":
-            gradient = stabilise(_gradient(function, wrt), request.options)
+            gradient = _inner_gradient(function, request)
             return _jacobian(gradient, request)
     raise ValueError(f"no such kind: {request.of}; one of {', '.join(KINDS)}")
 
@@ -277,12 +294,31 @@ def _jacobian(function: Function, request: Request) -> Function:
     return jacobian(function, request.wrt, request.mode)
 
 
+def _inner_gradient(function: Function, request: Request) -> Function:
+    """Return the gradient, to be differentiated once more."""
+    with finishing(partial(_simplify_body, request.options)):
+        gradient = _gradient(function, request.wrt)
+    return stabilise(gradient, request.options)
+
+
 def _gradient(function: Function, wrt: tuple[int, ...]) -> Function:
     return drop_results(_value_and_grad(function, wrt), len(function.results))
 
 
+def nested(function: Function, request: Request, is_last: bool) -> Function:
+    """Return the derivative a request names of a function that is traced inside another.
+
+    ``is_last``: nothing differentiates it any more.
+    """
+    stable = stabilise(function, request.options)
+    passes = partial(_finish_body if is_last else _simplify_body, request.options)
+    with finishing(passes):
+        return differentiate(stable, request)
+
+
 _DEFAULT = Options()
 _options: ContextVar[Options] = ContextVar("gradc_options", default=_DEFAULT)
+_is_last: ContextVar[bool] = ContextVar("gradc_is_last", default=False)
 
 
 def current_options() -> Options:
@@ -290,11 +326,20 @@ def current_options() -> Options:
     return _options.get()
 
 
+def differentiates_last() -> bool:
+    """Whether nothing differentiates the function that is being traced any more."""
+    return _is_last.get()
+
+
 @contextmanager
-def using(options: Options) -> Iterator[None]:
-    """Make options current for transforms inside a trace."""
-    token = _options.set(options)
+def using(options: Options, *, is_last: bool) -> Iterator[None]:
+    """Make options current for transforms inside a trace.
+
+    ``is_last``: the derivatives they make are not differentiated any more.
+    """
+    tokens = _options.set(options), _is_last.set(is_last)
     try:
         yield
     finally:
-        _options.reset(token)
+        _options.reset(tokens[0])
+        _is_last.reset(tokens[1])

@@ -9,6 +9,7 @@ from gradc.autodiff.active import active_values
 from gradc.autodiff.constants import check_constants
 from gradc.autodiff.cotangents import masks
 from gradc.autodiff.cotangents.masks import Cotangent
+from gradc.autodiff.formulas import Formulas
 from gradc.autodiff.open_calls import open_ruleless
 from gradc.autodiff.parameters import parameters
 from gradc.autodiff.table import Site, derivative_of
@@ -23,12 +24,14 @@ def jvp(
     asked: Sequence[int] | None = None,
     *,
     units: bool = False,
+    apart: bool = False,
 ) -> Function:
     """Return the function that also pushes tangents forward.
 
     Parameters: the function's, then one tangent for each position in ``wrt``, of the parameter's
     type. Results: the function's, then the tangent of each float result, in order; or of those at
     the positions in ``asked``. ``units``: the tangents are unit arrays, whose zeros stay zero.
+    ``apart``: what is known of a derivative is multiplied first, and with the tangent last.
 
     Raises DTypeError when a parameter of ``wrt`` is no float, NoGradientError when an op on the way
     from it to a float result has no derivative.
@@ -49,10 +52,11 @@ def jvp(
         for position, seed in zip(wrt, seeds):
             param = function.params[position]
             pushed = masks.unit(seed) if units else Cotangent(seed)
+            pushed = pushed.apart() if apart else pushed
             total = masks.add(tangents.get(param), pushed)
             assert total is not None
             tangents[param] = total
-        _push(function, active, builder, new, tangents)
+        _push(function, active, builder, new, tangents, apart)
         builder.here = ()
         outgoing = masks.filled(map(tangents.get, ends), [result.type for result in ends])
         names = (*function.names, *(f"d{function.names[position]}" for position in wrt))
@@ -96,17 +100,25 @@ def _push(
     builder: Builder,
     new: dict[Value, Value],
     tangents: dict[Value, Cotangent],
+    apart: bool = False,
 ) -> None:
     """Build a function's nodes and the tangents that those of its parameters lead to."""
     outer = builder.here
+    formulas = Formulas(function, new, tangents) if apart else None
     for node in function.body:
         builder.here = function.locations.get(node, ()) or outer
-        incoming = [tangents.get(operand) for operand in node.operands]
-        wanted = tuple(tangent is not None for tangent in incoming)
+        wanted = tuple([x in tangents or _waits(formulas, x) for x in node.operands])
         reaches = tuple(result in active for result in node.results)
         if not any(wanted) or not any(reaches):
             builder.copy(node, new)
             continue
+        if formulas is not None:
+            if formulas.takes(node):
+                builder.copy(node, new)
+                continue
+            for operand in node.operands:
+                formulas.settle(operand)
+        incoming = [tangents.get(operand) for operand in node.operands]
         derivative = derivative_of(node, function)
         operands = tuple(new[operand] for operand in node.operands)
         site = Site(node.op, (), operands, node.attributes, wanted, reaches)
@@ -121,4 +133,11 @@ def _push(
             found = derivative.forward(site, incoming)
         for result, tangent in zip(node.results, found):
             if tangent is not None and result.type.dtype.is_float:
-                tangents[result] = tangent
+                tangents[result] = tangent.apart() if apart else tangent
+    if formulas is not None:
+        for result in function.results:
+            formulas.settle(result)
+
+
+def _waits(formulas: Formulas | None, value: Value) -> bool:
+    return formulas is not None and formulas.waits(value)

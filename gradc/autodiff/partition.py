@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gradc.autodiff import zeros
+from gradc.autodiff.cotangents.masks import Cotangent, filled
+from gradc.autodiff.forward import push_linear
+from gradc.autodiff.parameters import parameters
+from gradc_ir.build import Builder
 from gradc_ir.core import walk
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.graphs.subgraph import closed
@@ -39,6 +44,43 @@ def split(
         _half(function, "known", given, (*function.results[:border], *residuals)),
         _half(function, "rest", (*residuals, *hidden), results),
     )
+
+
+def compose(
+    function: Function, known: Function, rest: Function, unknown: Sequence[int]
+) -> Function:
+    """Return the function whose two halves these are, at what its parameters at ``unknown`` reach.
+
+    Values of the first half that are equal, or constants, are so in the second.
+    """
+    hidden = set(unknown)
+    with Builder() as builder:
+        params = parameters(function.param_types)
+        given = [param for i, param in enumerate(params) if i not in hidden]
+        found = builder.inline(known, given)
+        count = len(rest.params) - len(hidden)
+        residuals = found[len(found) - count :]
+        later = builder.inline(rest, [*residuals, *(params[i] for i in unknown)])
+        results = [*found[: len(found) - count], *later]
+        return builder.function(function.name, params, results, function.names, function.location)
+
+
+def linear_part(rest: Function, count: int, given: Sequence[int]) -> Function:
+    """Return a second half in which some of its unknown parameters are zeros that stay zero.
+
+    ``count`` is how many unknown ones it has, its last parameters; those at the places ``given``
+    among them stay, after the residuals.
+    """
+    first = len(rest.params) - count
+    with Builder() as builder:
+        kept = parameters(rest.param_types[:first])
+        seeds = parameters((rest.param_types[first + i] for i in given), first)
+        operands = [*kept, *(zeros.zeros(type_) for type_ in rest.param_types[first:])]
+        found = push_linear(
+            rest, operands, {first + i: Cotangent(seed) for i, seed in zip(given, seeds)}
+        )
+        results = filled(found, rest.result_types)
+        return builder.function(f"{rest.name}_part", [*kept, *seeds], results)
 
 
 def _half(

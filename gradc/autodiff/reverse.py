@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from gradc.autodiff import zeros
 from gradc.autodiff.active import active_values
 from gradc.autodiff.constants import check_constants
-from gradc.autodiff.cotangents.masks import Cotangent, Mask, everywhere, nowhere, unit
+from gradc.autodiff.cotangents.mask import Mask, everywhere, nowhere
+from gradc.autodiff.cotangents.masks import Cotangent, unit
 from gradc.autodiff.cotangents.sums import Sums
 from gradc.autodiff.open_calls import open_ruleless
 from gradc.autodiff.table import TABLE, Site, derivative_of
@@ -35,6 +38,7 @@ def vjp(
     seeds: Literal["ones", "params"] | Sequence[int] = "params",
     *,
     units: bool = False,
+    apart: bool = False,
 ) -> Function:
     """Return the function that also pulls cotangents back.
 
@@ -42,13 +46,14 @@ def vjp(
     in order. Results: the function's, then the cotangent of each parameter in ``wrt``, of its type.
     ``seeds="ones"`` is for gradients: the first result, a float scalar, has cotangent 1 and the
     others have none. With positions as ``seeds`` the results there have cotangents. ``units``: the
-    cotangents are unit arrays, whose zeros stay zero.
+    cotangents are unit arrays, whose zeros stay zero. ``apart``: what is known of a derivative is
+    multiplied first, and with the cotangent last.
 
     Raises DTypeError when a parameter of ``wrt`` is no float, ShapeError when ``seeds="ones"`` and
     the first result is no float scalar, NoGradientError when an op on the way to it has no
     derivative.
     """
-    return _pulled(function, wrt, seeds, None, units=units).function
+    return _pulled(function, wrt, seeds, None, units=units, apart=apart).function
 
 
 def pull_body(
@@ -67,7 +72,7 @@ def pull_body(
     is in ``into``: such a bool of what is added to. The last results are such bools of the
     cotangents of the parameters at ``masks_of``.
     """
-    return _pulled(body, wrt, seeds, into, masked, masks_of)
+    return _pulled(body, wrt, seeds, into, masked, masks_of, apart=True)
 
 
 def _pulled(
@@ -78,6 +83,7 @@ def _pulled(
     masked: Sequence[int] = (),
     masks_of: Sequence[int] = (),
     units: bool = False,
+    apart: bool = False,
 ) -> Pulled:
     function = open_ruleless(function)
     zeros.check_wrt(function, wrt)
@@ -93,7 +99,8 @@ def _pulled(
 
     with builder:
         given = [param(type_) for type_ in function.param_types]
-        walk = _Reverse(function, active, dict(zip(function.params, given)), into is not None)
+        new = dict(zip(function.params, given))
+        walk = _Reverse(function, active, new, into is not None, apart)
         walk.run_forward(builder)
         seedings = [
             Cotangent(build.ones_like(result) if seeds == "ones" else param(result.type))
@@ -113,7 +120,8 @@ def _pulled(
                 mask = Mask(condition=param(start.type.with_dtype(DType.BOOL)))
             walk.sums.start(function.params[position], Cotangent(start, mask))
         for result, seeding in zip(seeded, seedings):
-            walk.sums.add(result, unit(seeding.value) if units else seeding)
+            seed = unit(seeding.value) if units else seeding
+            walk.sums.add(result, seed.apart() if apart else seed)
         walk.run_backward(builder)
         totals = {position: walk.total(function.params[position]) for position in wrt}
         made = builder.function(
@@ -148,15 +156,40 @@ def _mask_of(cotangent: Cotangent) -> Value:
     return (cotangent.mask or everywhere(cotangent.value)).value()
 
 
+def _forks(function: Function, active: set[Value]) -> set[Node]:
+    """Return products of two values that have no active parameter in common.
+
+    What is known behind one has to do with what is known before it in no way but as a factor. So
+    it is multiplied with the cotangent there, once for both operands.
+    """
+    bit = (1 << i for i in range(len(function.params)))
+    behind = {param: next(bit) if param in active else 0 for param in function.params}
+    found = set()
+    for node in function.body:
+        of = [behind[operand] for operand in node.operands]
+        if node.op.name == "mul" and all(of) and not of[0] & of[1]:
+            found.add(node)
+        union = functools.reduce(operator.or_, of, 0)
+        behind.update((result, union) for result in node.results)
+    return found
+
+
 class _Reverse:
     """One function being run forward, and then backward, in the graph being built."""
 
     def __init__(
-        self, function: Function, active: set[Value], new: dict[Value, Value], in_place: bool
+        self,
+        function: Function,
+        active: set[Value],
+        new: dict[Value, Value],
+        in_place: bool,
+        apart: bool,
     ) -> None:
         self.function = function
         self.active = active
         self.new = new
+        self.apart = apart
+        self.forks = _forks(function, active) if apart and in_place else set()
         self.sums = Sums(active, in_place)
         self.kept: dict[Node, Any] = {}
 
@@ -192,6 +225,9 @@ class _Reverse:
         cotangents = [self.sums.take(result, self.new[result]) for result in node.results]
         if all(cotangent is None for cotangent in cotangents):
             return
+        if self.apart:
+            begins = node in self.forks
+            cotangents = [each and (each.anew() if begins else each.apart()) for each in cotangents]
         site = self._site(node)
         if cotangents[0] is not None and self.sums.add_part(node, site.operands, cotangents[0]):
             return

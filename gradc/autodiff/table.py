@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from gradc.autodiff import zeros
 from gradc.autodiff.cotangents import masks
+from gradc.autodiff.cotangents.mask import Mask
 from gradc.autodiff.cotangents.masks import Cotangent
 from gradc_ir import build
 from gradc_ir.core.facts import Facts
@@ -194,6 +195,9 @@ def _apply_to_tangents(site: Site, tangents: Cotangents) -> Cotangents:
     if site.op.family == "reduce":
         return [tangent.summed(site.attributes["axes"]) for tangent in tangents if tangent]
     given = {i: tangents[i] for i in _linear_operands(site)}
+    (first, *others) = given.values()
+    if first is not None and first.source is not None and not others:
+        return [_moved_apart(site, first)]
     values = {
         i: zeros.solid(tangent.value if tangent else None, site.operands[i].type)
         for i, tangent in given.items()
@@ -214,9 +218,21 @@ def _apply_to_tangents(site: Site, tangents: Cotangents) -> Cotangents:
                 found[i] = build.full(shape, tangent is not None, DType.BOOL)
         return _with_operands(site, found)
 
-    mask = masks.Mask(sources=tuple(sources.values()), build=build_mask)
+    mask = Mask(sources=tuple(sources.values()), build=build_mask)
     clean = all(tangent is None or tangent.clean for tangent in given.values())
     return [Cotangent(value, mask, clean)]
+
+
+def _moved_apart(site: Site, tangent: Cotangent) -> Cotangent:
+    """Return the tangent of what rearranges one operand, its factor still beside its source."""
+    (place,) = _linear_operands(site)
+
+    def rearrange(value: Value) -> Value:
+        if site.op.name == "cast" and value.type.dtype is DType.BOOL:
+            return value  # a mask is of no dtype but its own
+        return _with_operands(site, {place: value})
+
+    return tangent.spread(rearrange) if site.op.name == "pad" else tangent.moved(rearrange)
 
 
 def _apply_to_all_but_masks(site: Site, tangents: Cotangents) -> Cotangents:

@@ -6,11 +6,13 @@ import ctypes
 import importlib
 import inspect
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gradc.control.bodies import interpreted
+from gradc.custom import exported
 from gradc.custom.custom_gradient import CustomGradient
 from gradc.tracing import Tracer, tracer_of, value_of
 from gradc.tracing.building.elementwise import common_shape
@@ -23,7 +25,13 @@ from gradc_ir.errors import ParseError, TraceError
 from gradc_ir.text.spec import parse_spec
 
 
-def external(function: Any, spec: str, *, name: str | None = None) -> CustomGradient:
+def external(
+    function: Any,
+    spec: str | None = None,
+    *,
+    name: str | None = None,
+    header: str | Path | None = None,
+) -> CustomGradient:
     """Return a function of C as one that traced code can call.
 
     It runs inside kernels, by its address in this process; an exported kernel refers to it by name,
@@ -41,18 +49,45 @@ def external(function: Any, spec: str, *, name: str | None = None) -> CustomGrad
         double *x, double h, double *y)``, of the sizes in order of appearance, the arguments,
         numbers by value, and where results go; several results are written ``-> (f64[n], f64)``.
     name: its symbol in C, by default that of ``function``.
+    header: for a kernel that ``export`` wrote, its header, which takes the place of the spec.
 
-    Raises ParseError for a spec that is none, TraceError when the name is missing, no name in C, or
-    another function's.
+    An exported kernel is called as its header says: its scratch is part of its caller's, and what
+    it returns, where that is not OK, is returned by a kernel that calls it, and an error in Python.
+    It is known by its header, or by the ``name_worksize`` that its library has beside it.
+
+    Raises ParseError for a spec that is none or is not that of the header, TraceError when the name
+    is missing, no name in C, or another function's, or for a kernel with tapes.
     """
-    inputs, results, several = _read(spec)
     found = name or getattr(function, "__name__", None)
     if not isinstance(found, str):
         raise TraceError("gradc.external needs the name of the function", help='pass name="…"')
     address = _address(function)
+    sibling = exported.worksize_address(function, address)
+    if header is not None:
+        told = exported.spec_of(header, found)
+        if spec is not None and _read(spec)[:2] != _read(told)[:2]:
+            raise ParseError(
+                f"{header} tells another spec of {found}",
+                found=(f"given:  {spec}", f"header: {told}"),
+                help="leave the spec out",
+            )
+        spec = told
+    if spec is None:
+        raise ParseError(
+            f"gradc.external needs the arguments and results of {found}",
+            help='write them, as in "x: f64 -> f64"; of an exported kernel pass header="….h"',
+        )
+    inputs, results, several = _read(spec)
+    if header is not None and sibling is None:
+        raise TraceError(
+            f"there is no {foreign.worksize(found)} beside {found}",
+            help="link the kernel into a shared library, whole, and pass a function of that",
+        )
     _check_free(found, address)
     foreign.register(found, address, function)
-    made = _External(found, inputs, results, several)
+    if sibling is not None:
+        foreign.register(foreign.worksize(found), sibling, function)
+    made = _External(found, inputs, results, several, kernel=sibling is not None)
     return CustomGradient(made, found, needs_rules=False)
 
 
@@ -65,13 +100,15 @@ class _External:
         inputs: Sequence[tuple[str, Type]],
         results: Sequence[Type],
         several: bool,
+        kernel: bool,
     ) -> None:
         self.__name__ = name
         self.inputs = tuple(inputs)
         self.results = tuple(results)
         self.several = several
+        self.kernel = kernel
         self.of_numbers = not any(t.shape for _, t in inputs) and not any(t.shape for t in results)
-        self.of_numbers = self.of_numbers and len(results) == 1
+        self.of_numbers = self.of_numbers and len(results) == 1 and not kernel
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         self.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n, _ in inputs])
 
@@ -142,7 +179,7 @@ class _External:
 
     def _apply(self, operands: tuple[Any, ...], **attributes: Any) -> tuple[Any, ...]:
         dtypes: tuple[DType, ...] = tuple(type_.dtype for type_ in self.results)
-        every = {"symbol": self.__name__, **attributes, "dtypes": dtypes}
+        every = {"symbol": self.__name__, **attributes, "dtypes": dtypes, "kernel": self.kernel}
         made = build.active().apply(ops.external, operands, every)
         return made.results
 

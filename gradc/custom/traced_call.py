@@ -27,17 +27,22 @@ from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make_view, root
 from gradc.tracing.core.views import Returned
 from gradc.tracing.record.debug_print import refuse_prints
-from gradc_ir import build
+from gradc_ir import build, ops
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Shape
 from gradc_ir.core.types import DType, Type
+from gradc_ir.core.walk import nested
 from gradc_ir.errors import GradientArityError, RuleError, ShapeError, TraceError
 
 # How often the rules of a function that use it are traced, one within the other: the highest order
-# of a derivative through such a rule.
+# of a derivative through such a rule. Functions of the same code count as the same: a helper makes
+# another one each time it is called, and a rule that calls the helper never comes to an end.
 MOST_WITHIN = 4
-_within: ContextVar[tuple[AnyFunction, ...]] = ContextVar("gradc_rules_within", default=())
+_within: ContextVar[tuple[Any, ...]] = ContextVar("gradc_rules_within", default=())
 
+
+# Calls of functions of C in one call's rules, so that equal ones are traced once.
+_known: ContextVar[dict[Any, Any] | None] = ContextVar("gradc_known_calls", default=None)
 
 _WHY_FIXED = (
     "it is an argument of a function with derivatives of its own: assign to a copy, x = x.copy(), "
@@ -82,6 +87,11 @@ def value_and_gradient(
     )
 
 
+def _code_of(function: AnyFunction) -> Any:
+    """Return the code of a function, or of the one in a partial; what has none is its own."""
+    return getattr(getattr(function, "func", function), "__code__", function)
+
+
 class TracedCall:
     """A call, in the running trace, of a function with derivatives of its own.
 
@@ -101,6 +111,7 @@ class TracedCall:
         self.rules = rules
         self.arguments = arguments
         self.returns_gradient = False
+        self.calls_c = False
         self.covers_variables = True
         self.leaf_types: list[LeafType] = []
         self.shared: list[Tracer | int | None] = []
@@ -108,7 +119,50 @@ class TracedCall:
     def build(self) -> tuple[Any, Mapping[str, Any]]:
         """Return the value, a nest of tracers, and the attributes of the node it comes from."""
         given = [self.arguments.leaves[i] for i in self.arguments.traced]
+        known = _known.get()
+        if known is None:
+            token = _known.set({})
+            try:
+                return self._build(given)
+            finally:
+                _known.reset(token)
+        key = self._key(given)
+        if key is None:
+            return self._build(given)
+        if key in known:
+            made, tree, self.leaf_types, self.shared = known[key]
+            made = {**made, "operands": [value_of(x) for x in given]}
+            return self._results(made, tree), made
+        value, made = self._build(given)
+        alone = len(made["operands"]) == len(given)
+        if self.calls_c and alone and not any(isinstance(x, Tracer) for x in self.shared):
+            known[key] = made, pytree.flatten(value)[1], self.leaf_types, self.shared
+        return value, made
+
+    def _key(self, given: Sequence[Any]) -> Any:
+        """Return what the attributes of a call depend on that has no arrays from outside.
+
+        None where that is not known. Rules that use their function twice would be traced four times
+        at the second order, eight times at the third.
+        """
+        within = sum(function is self.function for function in _within.get())
+        if not within or not all(isinstance(leaf, Tracer) for leaf in given):
+            return None
+        traced = set(self.arguments.traced)
+        others = [leaf for i, leaf in enumerate(self.arguments.leaves) if i not in traced]
+        types = [(leaf.type, leaf.weak, leaf.scalar) for leaf in given]
+        if not all(isinstance(leaf, int | str | None) for leaf in others):
+            return None
+        structures = tuple(self.arguments.structures)
+        return self.function, id(self.rules), within, structures, tuple(types), tuple(others)
+
+    def _results(self, made: Mapping[str, Any], tree: Any) -> Any:
+        results = map(self._result, build.call(**made), self.leaf_types, self.shared)
+        return pytree.unflatten(tree, results)
+
+    def _build(self, given: Sequence[Any]) -> tuple[Any, Mapping[str, Any]]:
         body = subtrace(self._value, given)
+        self.calls_c = any(node.op is ops.external for _, node in nested(body.function))
         variables = [tracer_of(value) for value in body.captured]
         seeds = [tracer_of(zeros.zeros(type_)) for type_ in body.function.result_types]
         known = [*given, *variables]
@@ -116,8 +170,9 @@ class TracedCall:
         self.covers_variables = not variables or self.rules.partials is None
         within = _within.get()
         # a rule may use its own function, of which a derivative of finite order needs so many
-        ends = sum(function is self.function for function in within) >= MOST_WITHIN
-        token = _within.set((*within, self.function))
+        own = _code_of(self.function)
+        ends = sum(code is own for code in within) >= MOST_WITHIN
+        token = _within.set((*within, own))
         try:
             if not ends and (self.returns_gradient or self.rules.vjp is not None):
                 pull = functools.partial(self._pull, len(given), len(variables), body.out_tree)
@@ -137,8 +192,7 @@ class TracedCall:
             line=line_of(self.function),
             covers_variables=self.covers_variables,
         )
-        results = map(self._result, build.call(**made), self.leaf_types, self.shared)
-        return pytree.unflatten(body.out_tree, results), made
+        return self._results(made, body.out_tree), made
 
     def _result(self, value: Value, leaf_type: LeafType, shared: Tracer | int | None) -> Tracer:
         """Return a tracer of a result; ``shared``: the array, or argument, whose memory it has."""
@@ -250,7 +304,7 @@ class TracedCall:
         """Return the arguments of a rule: what it is about, the inputs, ``output`` if it asks."""
         args, kwargs = self.arguments.call_form(given)
         if takes(rule, "output") and "output" not in self.arguments.names:
-            kwargs["output"] = self._run(given)[0]
+            kwargs["output"] = self._output(given)
             running().prints.clear()
         args = [*(() if first is _NOTHING else (first,)), *args]
         try:
@@ -264,6 +318,17 @@ class TracedCall:
                 f"{', '.join(self.arguments.names)}",
             ) from None
         return tuple(args), kwargs
+
+    def _output(self, given: Sequence[Any]) -> Any:
+        """Return the value for a rule: by what the function does, which has derivatives of its own.
+
+        What C does has none. There it is a call with the rules again, as if the rule had made it.
+        """
+        if not self.calls_c:
+            return self._run(given)[0]
+        args, kwargs = self.arguments.call_form(given)
+        again = Arguments(self.arguments.function, self.name, args, kwargs, defaults=False)
+        return TracedCall(self.function, self.name, self.rules, again).build()[0]
 
     def _with_variables(
         self, rule: AnyFunction, args: Sequence[Any], kwargs: dict[str, Any], outside: Sequence[Any]

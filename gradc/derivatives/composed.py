@@ -145,7 +145,7 @@ def power_mean(
     operands = x, y, exponent, weight, total
     found = composed.power_mean(*operands, build.fence)
     powers = composed.plain_powers(*operands, build.fence)
-    negative = build.lt(build.minimum(x, y), 0)
+    negative = composed.is_no_mean(x, y, weight)
     whole = (1 - found.least) + found.least * found.power
     small, large = found.least * found.power / whole, (1 - found.least) / whole
     growth, apart = build.exp(found.logarithm), build.abs(found.apart)
@@ -183,7 +183,10 @@ def power_mean(
         tiny = build.lt(-(2.0**-60), found.size)
         lost = build.expm1(found.size)
         lost = build.select(found.is_first, -lost, lost) / exponent
-        return out * build.select(tiny, -found.apart, lost) / whole
+        made = out * build.select(tiny, -found.apart, lost) / whole
+        one, other = (build.fence(build.power(build.fence(base), exponent)) for base in (x, y))
+        plain = out / exponent * (total * (one - other) / (powers[0] + powers[1]))
+        return build.select(negative, plain, made)
 
     return [
         lambda: by(x, powers[0], found.is_first, total * weight),

@@ -178,8 +178,8 @@ def cbrt(out: Value, x: Value) -> Partials:
 
 
 @partials(ops.hypot)
-def hypot(out: Value, x: Value, y: Value) -> Partials:
-    """The length of (x, y), with slope 0 at the origin."""
+def hypot(out: Value, x: Value, y: Value, *, infinity_wins: bool = False) -> Partials:
+    """The length of (x, y), with slope 0 at the origin; nan of nan, whatever wins."""
     origin = build.eq(out, 0)
     return [
         Under(origin, lambda: build.direction_cosine(x, y), holds=False),

@@ -1,8 +1,8 @@
 """Derivatives of factorisations.
 
-Matrices are in the last two axes. A cotangent of a symmetric matrix (of ``cholesky`` and ``eigh``)
-is the symmetric one: both rules see the perturbation's symmetric part, although only the lower
-triangle is read. A gradient by a matrix that is made symmetric is right in any case.
+Matrices are in the last two axes. ``cholesky`` and ``eigh`` read one triangle of a symmetric
+matrix, and are differentiated by what they read: a change there is one of both triangles, a change
+of the other one is none.
 
 Sources: M. Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
 differentiation" (2008); I. Murray, "Differentiation of the Cholesky decomposition" (2016);
@@ -17,7 +17,8 @@ import functools
 from collections.abc import Callable
 from typing import TypeAlias
 
-from gradc.autodiff.cotangents.masks import Cotangent, Mask, plain
+from gradc.autodiff.cotangents.mask import Mask
+from gradc.autodiff.cotangents.masks import Cotangent, plain
 from gradc.autodiff.table import Cotangents, Site, Tangents, forward_rule, reverse_rule
 from gradc.autodiff.zeros import solid
 from gradc_ir import build, ops
@@ -31,17 +32,19 @@ from gradc_ir.graphs.matrices import (
     along_rows,
     diagonal,
     diagonal_matrix,
+    folded,
     lower,
     matrix_product,
+    mirrored,
     on_diagonal,
     product_with_transposed,
     rows,
     rows_put_back,
     scale_columns,
     solve_right,
-    symmetric_part,
     transposed,
     transposed_product,
+    triangle,
     upper,
     window,
 )
@@ -98,19 +101,19 @@ def push_through_cholesky(site: Site, tangents: Tangents) -> Tangents:
     """With the half lower triangle Φ: dL = L Φ(L⁻¹ dA L⁻ᵀ)  (Murray 2016, eq. 8)."""
     (factor,) = site.results
     (change,) = _tangents(site, tangents)
-    left = build.triangular_solve(factor, symmetric_part(change), lower=True)
+    left = build.triangular_solve(factor, mirrored(change), lower=True)
     inner = solve_right(left, factor, transposed_too=True, lower=True)
     return [matrix_product(factor, _half_lower(inner))]
 
 
 @_reverse(ops.cholesky)
 def pull_through_cholesky(site: Site, cotangents: Tangents) -> Tangents:
-    """The symmetric part of L⁻ᵀ Φ(Lᵀ L̄) L⁻¹  (Murray 2016, eq. 10)."""
+    """L⁻ᵀ Φ(Lᵀ L̄) L⁻¹, folded onto the triangle that is read  (Murray 2016, eq. 10)."""
     (factor,) = site.results
     (cotangent,) = _filled(site, cotangents)
     inner = _half_lower(transposed_product(factor, lower(cotangent)))
     left = build.triangular_solve(factor, inner, lower=True, transposed=True)
-    return [symmetric_part(solve_right(left, factor, lower=True))]
+    return [folded(solve_right(left, factor, lower=True))]
 
 
 def _half_lower(x: Value) -> Value:
@@ -198,8 +201,7 @@ def pull_through_triangular_solve(site: Site, cotangents: Tangents) -> Tangents:
 
 def _read_part(x: Value, site: Site) -> Value:
     """Return the part of a matrix that triangular_solve reads."""
-    triangle = lower if site.attributes["lower"] else upper
-    return triangle(x, int(site.attributes["unit"]))
+    return triangle(x, site.attributes["lower"], int(site.attributes["unit"]))
 
 
 @forward_rule(ops.solve)
@@ -277,14 +279,15 @@ def push_through_eigh(site: Site, tangents: Tangents) -> Tangents:
     """With P = Vᵀ dA V: dw = diag(P), dV = V (P / (wⱼ - wᵢ))  (Giles 2008, §3.1)."""
     w, v = site.results
     (change,) = _tangents(site, tangents)
-    inner = matrix_product(transposed_product(v, symmetric_part(change)), v)
+    whole = mirrored(change, site.attributes["lower"])
+    inner = matrix_product(transposed_product(v, whole), v)
     turned = _over(inner, build.abs(inner), _gaps(w), w)
     return [diagonal(inner), matrix_product(v, turned)]
 
 
 @_reverse(ops.eigh)
 def pull_through_eigh(site: Site, cotangents: Tangents) -> Tangents:
-    """With X = Vᵀ V̄: V (diag(w̄) + (X - Xᵀ) / 2(wⱼ - wᵢ)) Vᵀ, which is symmetric."""
+    """With X = Vᵀ V̄: V (diag(w̄) + (X - Xᵀ) / 2(wⱼ - wᵢ)) Vᵀ, folded onto what is read."""
     w, v = site.results
     of_w, of_v = _filled(site, cotangents)
     inner = diagonal_matrix(of_w)
@@ -292,7 +295,8 @@ def pull_through_eigh(site: Site, cotangents: Tangents) -> Tangents:
         x = transposed_product(v, of_v)
         weight = build.abs(x) + build.abs(transposed(x))
         inner = inner + 0.5 * _over(x - transposed(x), weight, _gaps(w), w)
-    return [product_with_transposed(matrix_product(v, inner), v)]
+    whole = product_with_transposed(matrix_product(v, inner), v)
+    return [folded(whole, site.attributes["lower"])]
 
 
 @forward_rule(ops.svd)

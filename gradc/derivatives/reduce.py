@@ -94,6 +94,15 @@ _extremum(ops.reduce_max, beaten="below")
 _extremum(ops.reduce_min, beaten="above")
 
 
+@partials(ops.norm)
+def norm(out: Value, x: Value, *, axes: Axes) -> Partials:
+    """The root of the sum of squares: the direction, 0 at the origin."""
+    zero = build.eq(out, build.zeros_like(out))
+    spread = unreduced(x, axes)
+    # a product in the end, where nothing is differentiated any more: see rules.final.directions
+    return [lambda: build.select(spread(zero), build.zeros_like(x), build.fence(x / spread(out)))]
+
+
 @partials(ops.logsumexp)
 def logsumexp(out: Value, x: Value, *, axes: Axes) -> Partials:
     """log(sum(exp(x))): softmax, made of the nodes that the op itself expands to."""

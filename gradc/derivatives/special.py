@@ -221,7 +221,9 @@ def log_ndtr(out: Value, x: Value) -> Partials:
     scaled = build.erfcx(build.select(left, -math.sqrt(0.5) * x, 0))
     whole = build.erfc(build.select(left, 0, -math.sqrt(0.5) * x)) / 2
     density = build.exp(-(x * x) / 2) / ROOT_TWO_PI
-    return [build.select(left, math.sqrt(2 / math.pi) / scaled, density / whole)]
+    # far out the scaled one is subnormal, and the quotient the distance
+    lower = build.select(build.lt(x, -1e9), -x, math.sqrt(2 / math.pi) / scaled)
+    return [build.select(left, lower, density / whole)]
 
 
 # -- Bessel functions -----------------------------------------------------------------------------

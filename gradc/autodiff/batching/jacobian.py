@@ -59,7 +59,9 @@ def _by_columns(
 ) -> Blocks:
     blocks: Blocks = {}
     for w in wrt:
-        made = _at_once(function, partial(jvp, wrt=[w]), function.param_types[w], params)
+        made = _at_once(
+            function, partial(jvp, wrt=[w], apart=True), function.param_types[w], params
+        )
         for r, tangents in zip(results, made):
             last = build.transpose(tangents, (*range(1, tangents.type.rank), 0))
             shape = function.result_types[r].shape + function.param_types[w].shape
@@ -73,7 +75,7 @@ def _by_rows(
 ) -> Blocks:
     blocks: Blocks = {}
     for r in results:
-        pull = partial(vjp, wrt=wrt, seeds=[r])
+        pull = partial(vjp, wrt=wrt, seeds=[r], apart=True)
         made = _at_once(function, pull, function.result_types[r], params)
         for w, rows in zip(wrt, made):
             shape = function.result_types[r].shape + function.param_types[w].shape

@@ -9,17 +9,16 @@ built when they are first needed: most never are. The tangents of forward mode a
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias, Union
 
 from gradc.autodiff import zeros
+from gradc.autodiff.cotangents.mask import Mask, Rearrange, both, either, everywhere
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.core.sizes import Shape
-from gradc_ir.core.types import DType, Type
-from gradc_ir.core.walk import answered
+from gradc_ir.core.types import Type
+from gradc_ir.graphs.rearrange import scalar_constant
 
-Rearrange: TypeAlias = Callable[[Value], Value]
 # A tuple is a product, with whose factors the cotangent is multiplied one after the other.
 Partial: TypeAlias = Union[
     Value, int, float, "Under", tuple["Partial", ...], Callable[[], "Partial"], None
@@ -36,196 +35,57 @@ class Under(NamedTuple):
     by_value: bool = False
 
 
-class Mask:
-    """A bool of a cotangent's shape, made on demand: either ``outer and condition``, or derived.
+class Cotangent:
+    """A value and perhaps a mask; ``clean`` when the value is zero outside the mask for certain.
 
-    ``by_value``: the condition compares the masked value itself, as a maximum does. A nan is then
-    never masked, so there is no need to protect what a linear op multiplies with the cotangent.
-    ``is_local``: it is, or is made of one that is, of a single element's way to the first sum.
+    With a ``source`` it is that times ``factor``: what the cotangent came in as, times all that
+    partials have made of it. No rule then finds an unknown cotangent between the factors of a
+    derivative, and what is known of it can be computed before the cotangent is there.
     """
 
-    __slots__ = (
-        "_build",
-        "_sources",
-        "_value",
-        "by_value",
-        "condition",
-        "holds",
-        "is_local",
-        "outer",
-    )
+    __slots__ = ("_mask", "_value", "clean", "factor", "own", "source", "within")
 
     def __init__(
         self,
-        *,
-        outer: Mask | None = None,
-        condition: Value | None = None,
-        holds: bool = True,
-        by_value: bool = False,
-        is_local: bool = False,
-        sources: Sequence[Mask] = (),
-        build: Callable[..., Value] | None = None,
+        value: Value,
+        mask: Mask | None = None,
+        clean: bool = True,
+        source: Value | None = None,
+        within: Mask | None = None,
     ) -> None:
-        self.outer = outer
-        self.condition = condition
-        self.holds = holds
-        self._sources = (outer,) if outer is not None else tuple(sources)
-        own = by_value if condition is not None else bool(sources)
-        self.by_value: bool = own and all(source.by_value for source in self._sources)
-        self.is_local: bool = is_local or any(source.is_local for source in self._sources)
-        self._build = build
-        self._value: Value | None = None
+        self.factor = value
+        self.source = source
+        self.own = mask
+        self.within = within  # the mask that the source came in with
+        self.clean = clean or (mask is None and within is None)
+        self._value = value if source is None else None
+        self._mask = mask if within is None else within if mask is None else None
 
     @property
-    def given(self) -> bool:
-        """Whether it is made of values that are there, and not of a mask that holds everywhere."""
-        pending, seen = [self], {self}
-        while pending:
-            mask = pending.pop()
-            if not mask._sources and mask.condition is None:
-                return False
-            pending.extend(source for source in mask._sources if source not in seen)
-            seen.update(mask._sources)
-        return True
+    def mask(self) -> Mask | None:
+        """The mask: that of the source, and what partials have made of it."""
+        if self._mask is None and self.own is not None and self.within is not None:
+            self._mask = both(self.within, self.own)
+        return self._mask
 
     @property
-    def lasting(self) -> Mask | None:
-        """The mask without what is local; None is one that holds everywhere."""
-        known: dict[Mask, Mask | None] = {}
-        return answered(
-            self, known, lambda x: x._sources if x.is_local else (), Mask._without_local
-        )
-
-    def _without_local(self, sources: list[Mask | None]) -> Mask | None:
-        if not self.is_local:
-            return self
-        kept = [source for source in sources if source is not None]
-        if self._build is not None:
-            return Mask(sources=kept, build=self._build) if len(kept) == len(sources) else None
-        if not sources:
-            return None
-        return Mask(
-            outer=kept[0] if kept else None,
-            condition=self.condition,
-            holds=self.holds,
-            by_value=self.by_value,
-        )
-
     def value(self) -> Value:
-        """Return the mask as a graph value; no recursion, since masks nest as deep as programs."""
-        pending = [self]
-        while pending:
-            mask = pending[-1]
-            missing = [source for source in mask._sources if source._value is None]
-            if missing:
-                pending.extend(missing)
-                continue
-            pending.pop()
-            if mask._value is None:
-                mask._value = mask._make([source.value() for source in mask._sources])
-        assert self._value is not None
+        """The value, which means nothing outside the mask."""
+        if self._value is None:
+            assert self.source is not None
+            self._value = _product(self.source, self.factor)
         return self._value
 
-    def _make(self, sources: list[Value]) -> Value:
-        if self._build is not None:
-            return self._build(*sources)
-        assert self.condition is not None
-        here = self.condition if self.holds else build.logical_not(self.condition)
-        return build.logical_and(sources[0], here) if sources else here
+    def apart(self) -> Cotangent:
+        """Return the cotangent as a source of its own, times one."""
+        if self.source is not None or scalar_constant(self.factor) is not None:
+            return self
+        ones = build.ones_like(self.factor)
+        return Cotangent(ones, None, self.clean, self.factor, self.own)
 
-    def select(self, value: Value) -> Value:
-        """Return the value where the mask holds, and zeros elsewhere."""
-        if self.condition is not None and self.outer is None:
-            zero = zeros.zeros(value.type)
-            chosen = (value, zero) if self.holds else (zero, value)
-            return build.select(self.condition, *chosen)
-        return build.select(self.value(), value, zeros.zeros(value.type))
-
-    def equals(self, other: Mask) -> bool:
-        """Whether both are certainly the same mask."""
-        return self is other or (self._goes_by_the_same(other) and self.holds == other.holds)
-
-    def complements(self, other: Mask) -> bool:
-        """Whether the masks are the two sides of one condition, within the same outer mask."""
-        return self._goes_by_the_same(other) and self.holds != other.holds
-
-    def _goes_by_the_same(self, other: Mask) -> bool:
-        is_same = self.condition is other.condition and self.outer is other.outer
-        return is_same and self.condition is not None
-
-    def widened(
-        self,
-        own: Mask | None,
-        shape: Shape,
-        read: Rearrange,
-        write: Callable[[Value, Value], Value],
-    ) -> Mask:
-        """Return the mask that also holds where a part of this shape does, read and written so.
-
-        ``own`` is the mask of the part, None where it holds everywhere.
-        """
-        lines = build.active().here
-
-        def wide(outer: Value, *inner: Value) -> Value:
-            with build.active().at(lines):  # it is made later; an index outside is shown there
-                holds = [build.logical_or(read(outer), part) for part in inner]
-                return write(outer, *(holds or [build.full(shape, True, DType.BOOL)]))
-
-        return Mask(sources=(self,) if own is None else (self, own), build=wide)
-
-    def moved(self, rearrange: Rearrange) -> Mask:
-        """Return the mask of a rearranged cotangent."""
-        return Mask(sources=(self,), build=rearrange)
-
-
-def everywhere(like: Value, holds: bool = True) -> Mask:
-    """Return the mask that holds everywhere, or nowhere, of a value's shape."""
-    shape = like.type.shape
-    return Mask(build=lambda: build.full(shape, holds, DType.BOOL))
-
-
-def nowhere(like: Value) -> Mask:
-    """Return the mask that holds nowhere, of a value's shape."""
-    return everywhere(like, holds=False)
-
-
-def on_demand(
-    positions: Iterable[int], make: Callable[[int], Mapping[int, Value]]
-) -> dict[int, Mask]:
-    """Return masks at these positions, of values that are made together when one is needed.
-
-    ``make`` takes the position that is asked for to values, at that and perhaps at others; they
-    come from the lines that are being built now.
-    """
-    lines = build.active().here
-    made: dict[int, Value] = {}
-
-    def value(position: int) -> Value:
-        if position not in made:
-            with build.active().at(lines):
-                made.update(make(position))
-        return made[position]
-
-    return {i: Mask(build=functools.partial(value, i)) for i in positions}
-
-
-def either(left: Mask | None, right: Mask | None) -> Mask | None:
-    """Return the mask that holds where one of two does; None is one that holds everywhere."""
-    left, right = left and left.lasting, right and right.lasting
-    if left is None or right is None:
-        return None
-    return left if left.equals(right) else Mask(sources=(left, right), build=build.logical_or)
-
-
-class Cotangent:
-    """A value and perhaps a mask; ``clean`` when the value is zero outside the mask for certain."""
-
-    __slots__ = ("clean", "mask", "value")
-
-    def __init__(self, value: Value, mask: Mask | None = None, clean: bool = True) -> None:
-        self.value = value
-        self.mask = mask
-        self.clean = clean or mask is None
+    def anew(self) -> Cotangent:
+        """Return the cotangent as a source of its own, times one, whatever it was made of."""
+        return Cotangent(self.value, self.mask, self.clean).apart()
 
     def solid(self) -> Value:
         """Return the plain value: zeros where the mask does not hold."""
@@ -235,8 +95,8 @@ class Cotangent:
 
     def under(self, condition: Value, holds: bool = True, by_value: bool = False) -> Cotangent:
         """Return the cotangent where a condition holds (or does not), zero elsewhere."""
-        mask = Mask(outer=self.mask, condition=condition, holds=holds, by_value=by_value)
-        return Cotangent(self.value, mask, clean=False)
+        mask = Mask(outer=self.own, condition=condition, holds=holds, by_value=by_value)
+        return Cotangent(self.factor, mask, False, self.source, self.within)
 
     def times(self, partial: Partial) -> Cotangent | None:
         """Return the cotangent times a partial derivative of its shape, None for zero."""
@@ -255,20 +115,38 @@ class Cotangent:
             elif partial is None or partial == 0:
                 return None
             else:
-                return Cotangent(_scale(result.value, partial), result.mask, result.clean)
+                scaled = _scale(result.factor, partial)
+                return Cotangent(scaled, result.own, result.clean, result.source, result.within)
         if zeros.is_number(partial, 0):
             return None
-        return Cotangent(_multiply(result.value, partial), result.mask, clean=False)
+        multiplied = _multiply(result.factor, partial)
+        return Cotangent(multiplied, result.own, False, result.source, result.within)
 
     def moved(self, rearrange: Rearrange) -> Cotangent:
         """Return the cotangent with its elements rearranged (perhaps repeated or left out)."""
-        mask = self.mask and self.mask.moved(rearrange)
-        return Cotangent(rearrange(self.value), mask, self.clean)
+        return self._rearranged(
+            rearrange,
+            self.own and self.own.moved(rearrange),
+            self.within and self.within.moved(rearrange),
+        )
 
     def spread(self, rearrange: Rearrange) -> Cotangent:
         """Return the cotangent with its elements put among zeros, which the mask then excludes."""
-        mask = (self.mask or everywhere(self.value)).moved(rearrange)
-        return Cotangent(rearrange(self.value), mask, self.clean)
+        if self.source is None:
+            mask = (self.own or everywhere(self.factor)).moved(rearrange)
+            return self._rearranged(rearrange, mask, None)
+        within = (self.within or everywhere(self.source)).moved(rearrange)
+        return self._rearranged(rearrange, self.own and self.own.moved(rearrange), within)
+
+    def _rearranged(
+        self, rearrange: Rearrange, mask: Mask | None, within: Mask | None
+    ) -> Cotangent:
+        if self.source is None:
+            return Cotangent(rearrange(self.factor), mask, self.clean)
+        source = rearrange(self.source)
+        is_one = zeros.is_number(self.factor, 1)
+        factor = build.ones_like(source) if is_one else rearrange(self.factor)
+        return Cotangent(factor, mask, self.clean, source, within)
 
     def summed(self, axes: Sequence[int]) -> Cotangent:
         """Return the sum over axes; its mask holds where one of the summed elements' does."""
@@ -304,6 +182,15 @@ def add(left: Cotangent | None, right: Cotangent | None) -> Cotangent | None:
     """Return the sum of two cotangents of one type; None is zero."""
     if left is None or right is None:
         return left or right
+    if (
+        left.source is not None
+        and left.source is right.source
+        and _is_same(left.within, right.within)
+    ):
+        factors = [Cotangent(x.factor, x.own, clean=x.own is None) for x in (left, right)]
+        total = add(*factors)
+        assert total is not None
+        return Cotangent(total.factor, total.own, False, left.source, left.within)
     if left.mask is None and right.mask is None:
         return Cotangent(build.add(left.value, right.value))
     if left.mask is not None and right.mask is not None:
@@ -319,6 +206,25 @@ def add(left: Cotangent | None, right: Cotangent | None) -> Cotangent | None:
         mask = either(left.mask, right.mask)
         return Cotangent(build.add(left.solid(), right.solid()), mask)
     return Cotangent(build.add(left.solid(), right.solid()))
+
+
+def _is_same(left: Mask | None, right: Mask | None) -> bool:
+    return left is right or (left is not None and right is not None and left.equals(right))
+
+
+def _product(source: Value, factor: Value) -> Value:
+    """Return a cotangent that came in times all that is known of it."""
+    number = scalar_constant(factor)
+    if number is not None:
+        return _scale(source, float(number))
+    if factor.op.name == "neg":
+        return build.neg(_product(source, factor.operands[0]))
+    if factor.op.name == "div" and zeros.is_number(factor.operands[0], 1):
+        divisor = factor.operands[1]
+        # one rounding; a product might leave the range where the reciprocal of it does not
+        if divisor.op.name == "param":
+            return build.div(source, divisor)
+    return build.mul(source, factor)
 
 
 def _scale(value: Value, number: float) -> Value:

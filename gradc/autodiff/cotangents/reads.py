@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradc.autodiff.cotangents.masks import Cotangent, Mask, either, everywhere
+from gradc.autodiff.cotangents.mask import Mask, either, everywhere
+from gradc.autodiff.cotangents.masks import Cotangent
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.builder import active

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from gradc.autodiff import zeros
 from gradc.autodiff.cotangents import masks
-from gradc.autodiff.cotangents.masks import Cotangent, Mask
+from gradc.autodiff.cotangents.mask import Mask
+from gradc.autodiff.cotangents.masks import Cotangent
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node, Value

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
-from gradc.autodiff.cotangents.masks import Cotangent, Mask, either, on_demand
+from gradc.autodiff.cotangents.mask import Mask, either, on_demand
+from gradc.autodiff.cotangents.masks import Cotangent
 from gradc.autodiff.reverse import Pulled, pull_body
 from gradc.autodiff.table import Cotangents, Site
 from gradc.derivatives.control.layout import arranged, begun, reads

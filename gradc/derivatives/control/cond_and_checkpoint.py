@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc.autodiff import active as activity
-from gradc.autodiff.cotangents.masks import Mask
+from gradc.autodiff.cotangents.mask import Mask
 from gradc.autodiff.forward import jvp
 from gradc.autodiff.table import Cotangents, Site, Tangents, joint_rule, reverse_rule
 from gradc.derivatives.control.bodies import Bodies

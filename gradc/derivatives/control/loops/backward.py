@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gradc.autodiff import zeros
-from gradc.autodiff.cotangents.masks import Cotangent, Mask, add, filled, nowhere
+from gradc.autodiff.cotangents.mask import Mask, nowhere
+from gradc.autodiff.cotangents.masks import Cotangent, add, filled
 from gradc.autodiff.table import Cotangents, Site
 from gradc.derivatives.control.layout import begun
 from gradc.derivatives.control.loops.halves import Halves, Kept, halves_of, trips

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from gradc.autodiff.bodies import finished
 from gradc.autodiff.loops.residuals import divide
 from gradc.autodiff.reverse import pull_body
 from gradc.autodiff.table import Site
@@ -77,7 +78,7 @@ def halves_of(loop: Loop, masked: Sequence[int] = (), masks_of: Sequence[int] = 
     )
     known, results = len(body.params), len(body.results)
     division = divide(
-        pulled.function,
+        finished(pulled.function),
         unknown=range(known, len(pulled.function.params)),
         invariants=range(loop.consts),
         rows=range(end, known),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from gradc.autodiff.cotangents.masks import Mask, either, on_demand
+from gradc.autodiff.cotangents.mask import Mask, either, on_demand
 from gradc.autodiff.reverse import pull_body
 from gradc.autodiff.table import Site
 from gradc.derivatives.control.layout import arranged
