@@ -35,6 +35,31 @@ def _is_exact_reciprocal(m: Match) -> bool:
     )
 
 
+# -- sums with plus zero, which has no meaning but the sign of a zero -----------------------------
+
+# Functions that see no sign of a zero, nor do their derivatives.
+_WITHOUT_SIGNS = (
+    "abs", "sign", "exp", "exp2", "cos", "cosh", "arccos", "erfc", "erfcx", "ndtr", "log_ndtr",
+    "softplus", "sigmoid", "sigmoid_derivative",
+)  # fmt: skip
+
+
+def _is_no_minus_zero(m: Match) -> bool:
+    number = m.number("c")
+    return number is not None and (number != 0 or math.copysign(1, number) > 0)
+
+
+_OF_PLUS_ZERO = [
+    *(rule(f"{name.replace('_', '-')}-plus-zero", f"{name}(add(?x:float, 0)) => {name}(?x)", exact,
+           "it sees no sign of a zero") for name in _WITHOUT_SIGNS),
+    rule("add-plus-zero", "add(add(?x:float, 0), ?c:const) => add(?x, ?c)", exact,
+         "a sum with a number that is not -0 is never -0", when=_is_no_minus_zero,
+         examples=["add(add(?x:float, 0), 3.5) => add(?x, 3.5)",
+                   "add(add(?x:float, 0), 0) => add(?x, 0)"]),
+    rule("square-plus-zero", "mul(add(?x:float, 0), add(?x, 0)) => mul(?x, ?x)", exact,
+         "a square has no sign"),
+]  # fmt: skip
+
 # -- units and signs -------------------------------------------------------------------------------
 
 ARITHMETIC = [
@@ -98,6 +123,7 @@ ARITHMETIC = [
     rule("abs-square", "abs(mul(?x:float, ?x)) => mul(?x, ?x)", exact, "a square has no sign"),
     rule("floor-floor", "floor(floor(?x)) => floor(?x)", exact, "it is whole already"),
     rule("sign-sign", "sign(sign(?x)) => sign(?x)", exact, "it is a sign already"),
+    *_OF_PLUS_ZERO,
 ]  # fmt: skip
 
 # NumPy's operator ** computes these exponents as products and quotients too.

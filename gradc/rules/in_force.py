@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,6 +12,7 @@ from gradc import scopes
 from gradc.rules import exact
 from gradc.rules.engine import Kind, Rule
 from gradc.rules.stable.families import FAMILIES
+from gradc_ir.forks import lock_across_forks
 from gradc_ir.matching.choice import Entry, Family
 
 # What gradc brings along, never changed.
@@ -33,7 +33,7 @@ class _Block(NamedTuple):
 _NO_BLOCK = _Block()
 _block: ContextVar[_Block] = ContextVar("gradc_rules", default=_NO_BLOCK)
 _registered: tuple[Rule, ...] = ()
-_registering = threading.Lock()
+_registering = lock_across_forks()
 
 
 def entries(*kinds: Kind, more: Iterable[Rule] = ()) -> list[Entry]:

@@ -10,11 +10,11 @@ import numpy as np
 from gradc_ir import build
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.core.walk import changed_bodies
 from gradc_ir.interpreter.sparsity import Pattern, patterns
 from gradc_ir.meaning import reduction
 from gradc_ir.ops.linalg import Condition, condition_of, contracted, parse_spec, print_spec
+from gradc_ir.pipeline import PlainPass
 
 
 class SkipZeros(PlainPass):

@@ -209,7 +209,7 @@ class _Measurement:
 
     def result(self) -> Accuracy:
         """Return all figures."""
-        from gradc.testing.truths import truths  # python-flint, which only this needs
+        from gradc.rules.verify.truths import truths  # python-flint, which only this needs
 
         true = [truths(self.naive, arrays) for arrays in self.inputs]
         ours, naive = ([*_run(function, self.inputs)] for function in (self.final, self.naive))

@@ -21,15 +21,19 @@ from gradc.api.compile import compiled
 from gradc.arguments import pytree
 from gradc.pipeline import Options, Request, derive
 from gradc.runtime.executable import Executable
-from gradc.runtime.specialize import generalize
+from gradc.runtime.specialize import fits, generalize
 from gradc.testing.c_kernel import CKernel, NoKernel
 from gradc.tracing import NeedsConcreteSize, Traced
+from gradc_codegen.arrays.fortran import routines_in
 from gradc_ir.core.types import Array
+from gradc_ir.errors import ShapeError
 from gradc_ir.meaning.ulp_distance import same_bits
 from gradc_ir.text.parser import parse_function
 from gradc_ir.text.printer import print_function
 
 A_CALL = "a call"
+WITHOUT_BLAS = "a kernel without BLAS"
+_EXPORTED = "the exported C kernel"
 # Takes upstream gradients to the values and the gradients, each a list of arrays.
 Way = Callable[[Sequence[Array]], list[Array]]
 
@@ -44,24 +48,29 @@ class Difference:
     seed: int
     expected: Any
     found: Any
+    against: str = A_CALL
 
     def __str__(self) -> str:
-        width = max(len(A_CALL), len(self.way)) + 1
+        width = max(len(self.against), len(self.way)) + 1
         return (
             f"{self.function} is not deterministic: {self.element} has other bits from {self.way} "
-            f"than from {A_CALL}, seed {self.seed}\n"
-            f"  {A_CALL + ':':<{width}} {_bits(self.expected)}\n"
+            f"than from {self.against}, seed {self.seed}\n"
+            f"  {self.against + ':':<{width}} {_bits(self.expected)}\n"
             f"  {self.way + ':':<{width}} {_bits(self.found)}"
         )
 
 
 @dataclass(frozen=True)
 class Repeat:
-    """One way to compute the gradients: what differs, or why it was not taken."""
+    """One way to compute the gradients: what differs, or why it was not taken.
+
+    ``against``: what it was compared with.
+    """
 
     way: str
     difference: Difference | None = None
     reason: str = ""
+    against: str = A_CALL
 
 
 def check_determinism(
@@ -74,8 +83,10 @@ def check_determinism(
     another process, by kernels of static and of symbolic sizes, and by the exported C kernel, where
     there is a C compiler.
 
-    Raises AssertionError that names the first element that differs, the way and the seed. Large
-    matrix products that BLAS computes may differ between kernels: ``gradc.compile(f, blas=False)``.
+    Raises AssertionError that names the first element that differs, the way and the seed. An
+    exported kernel is without BLAS: where a call leaves large matrix products to it, that kernel is
+    compared with one that does not. Products by BLAS may differ between machines:
+    ``gradc.compile(f, blas=False)``.
     """
     for made in compare_bits(f, args, repeat, seed=seed):
         if made.difference is not None:
@@ -85,7 +96,10 @@ def check_determinism(
 def compare_bits(
     f: Callable[..., Any], args: Sequence[Any], repeat: int = 5, *, seed: int = 0
 ) -> Iterator[Repeat]:
-    """Yield what each way to compute values and gradients gives, compared with a call."""
+    """Yield what each way to compute values and gradients gives, compared with a call.
+
+    The exported kernel is compared with a kernel without BLAS where a call has products by BLAS.
+    """
     injected = _Injected(f, args)
     seeds = range(seed, seed + repeat)
     upstream = [injected.draw(each) for each in seeds]
@@ -94,7 +108,7 @@ def compare_bits(
         ("the same call again", lambda: injected.call),
         ("a kernel of static sizes", lambda: injected.kernel(injected.traced)),
         ("a kernel of symbolic sizes", lambda: injected.kernel(injected.symbolic())),
-        ("the exported C kernel", injected.exported),
+        (_EXPORTED, injected.exported),
         ("another process", lambda: injected.other_process(upstream)),
     ]
     for name, make in ways:
@@ -103,7 +117,12 @@ def compare_bits(
         except (NoKernel, NeedsConcreteSize) as reason:
             yield Repeat(name, reason=str(reason))
             continue
-        yield Repeat(name, injected.first_difference(name, way, seeds, upstream, expected))
+        against, wanted = A_CALL, expected
+        if name == _EXPORTED and injected.uses_blas():
+            plain = injected.kernel(injected.traced, blas=False)
+            against, wanted = WITHOUT_BLAS, [plain(each) for each in upstream]
+        found = injected.first_difference(name, way, seeds, upstream, wanted, against)
+        yield Repeat(name, found, against=against)
 
 
 class _Injected:
@@ -146,19 +165,38 @@ class _Injected:
         gradients = pytree.flatten(pullback(whole))[0]
         return [np.asarray(each) for each in (*pytree.flatten(value)[0], *gradients)]
 
-    def kernel(self, traced: Traced) -> Way:
+    def kernel(self, traced: Traced, blas: bool = True) -> Way:
         """Return one kernel for value and gradients, for the sizes it was traced with."""
-        executable = Executable(self._final(traced), blas=self.options.blas)
+        executable = Executable(self._final(traced), blas=blas and self.options.blas)
         return _pulled(executable, self._inputs(traced))
 
+    def uses_blas(self) -> bool:
+        """Whether a kernel of the function leaves products to BLAS."""
+        from gradc_codegen.compile_function import Compilation  # loads llvmlite
+
+        if not self.options.blas:
+            return False
+        text = Compilation(self._final(self.traced), blas=True).llvm
+        return any("gemm" in routine for routine in routines_in([text]))
+
     def symbolic(self) -> Traced:
-        """Return the function traced for all sizes; raises NeedsConcreteSize, or NoKernel."""
+        """Return the function traced for all sizes; raises NeedsConcreteSize, or NoKernel.
+
+        There is none where sizes belong together that are not equal by name, as those of ``x`` and
+        of ``y[:3]``: then a call has a kernel for its sizes, too.
+        """
         shapes = self.bound.shapes
         others = tuple(tuple(size + (size > 1) for size in shape) for shape in shapes)
         types = list(generalize(self.bound.types, [shapes, others]))
         if types == list(self.bound.types):
             raise NoKernel("there are no sizes")
-        return self.compiled._at(self.bound).trace(types)
+        try:
+            traced = self.compiled._at(self.bound).trace(types)
+        except ShapeError as misfit:
+            raise NoKernel(f"its sizes are not free: {misfit.what}") from None
+        if not fits(traced, shapes):
+            raise NoKernel("its sizes are not free: those of the arguments do not fit the others")
+        return traced
 
     def _final(self, traced: Traced) -> Any:
         return derive(traced.function, Request("vjp", tuple(self.wrt), options=self.options))
@@ -199,6 +237,7 @@ class _Injected:
         seeds: Sequence[int],
         upstream: Sequence[Sequence[Array]],
         expected: Sequence[Sequence[Array]],
+        against: str = A_CALL,
     ) -> Difference | None:
         """Return the first element whose bits differ for one of the seeds, None when none does."""
         for seed, given, wanted in zip(seeds, upstream, expected):
@@ -208,7 +247,7 @@ class _Injected:
                     index = f"[{', '.join(map(str, place))}]" if place else ""
                     return Difference(
                         self.traced.function.name, element + index, name, seed,
-                        want[place], found[place],
+                        want[place], found[place], against,
                     )  # fmt: skip
         return None
 
@@ -253,7 +292,7 @@ def _in_another_process(
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
     path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
     done = subprocess.run(
-        [sys.executable, "-c", "from gradc.testing.determinism import answer; answer()"],
+        [sys.executable, "-P", "-c", "from gradc.testing.determinism import answer; answer()"],
         input=message,
         capture_output=True,
         check=False,

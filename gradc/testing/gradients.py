@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from gradc.api.compile import compiled
+from gradc.arguments import pytree
 from gradc.autodiff.open_calls import OpenCalls
 from gradc.derivatives import jvp, vjp
 from gradc.pipeline import after, stabilise
-from gradc.testing.arithmetic import NoMeaning
+from gradc.rules.verify.arithmetic import NoMeaning
 from gradc.testing.slopes import CENTRAL, REFERENCES, Reference, widen
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array, DType
@@ -79,6 +81,11 @@ class Comparison:
     def agree(self) -> bool:
         """Whether they differ by no more than the tolerance."""
         return bool(abs(self.found - self.expected) <= self.tolerance)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all terms of both are zero, so that their agreement proves nothing."""
+        return self.scale == 0
 
     @property
     def error(self) -> float:
@@ -329,11 +336,17 @@ def check_function(
     ))  # fmt: skip
 
 
-def _check(made: Iterator[Comparison]) -> None:
-    """Raise AssertionError at the first comparison of two that disagree."""
+def _check(made: Iterator[Comparison]) -> bool:
+    """Raise AssertionError at the first comparison of two that disagree.
+
+    Returns whether they prove something: whether some of what was compared is not zero.
+    """
+    empty = []
     for comparison in made:
         if not comparison.agree:
             raise AssertionError(str(comparison))
+        empty.append(comparison.is_empty)
+    return not empty or not all(empty)
 
 
 def compare_grads(
@@ -382,6 +395,13 @@ def check_grads(
 
     Tolerances are relative to the sum of the terms' magnitudes: ``rtol`` is by default 1e-6 for
     central differences and 1e-9 for the rest, for float32 1e-3 and 1e-4. Raises AssertionError that
-    names the element of the argument, what was expected and what was found.
+    names the element of the argument, what was expected and what was found. Warns (UserWarning)
+    when all that was compared is zero, which proves nothing.
     """
-    _check(compare_grads(f, args, order, modes, rtol=rtol, atol=atol, seed=seed))
+    proved = _check(compare_grads(f, args, order, modes, rtol=rtol, atol=atol, seed=seed))
+    if not proved and all(np.size(leaf) for leaf in pytree.flatten(tuple(args))[0]):
+        name = getattr(f, "__name__", "the function")
+        warnings.warn(
+            f"check_grads proved nothing of {name}: all derivatives are 0 at these arguments",
+            stacklevel=2,
+        )

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from mpmath import libmp
 
-from gradc.testing.arithmetic import NoMeaning
-from gradc.testing.balls import Ball, Undecided, balls, growing, is_nan, rounded
+from gradc.rules.verify.arithmetic import NoMeaning
+from gradc.rules.verify.balls import Ball, Undecided, balls, growing, is_nan, rounded
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import Array
 from gradc_ir.graphs.rearrange import REARRANGEMENTS

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.testing.arithmetic import NoMeaning, complex_numbers
+from gradc.rules.verify.arithmetic import NoMeaning, complex_numbers
 from gradc_ir import ops
 from gradc_ir.build import Builder
 from gradc_ir.core.constant import Constant
@@ -78,7 +78,7 @@ def many_digit_differences(
     Raises NoMeaning for an op without a formula, and where it would take too long.
     """
     # python-flint, which other references do without
-    from gradc.testing.balls import Ball, Undecided, balls, digits
+    from gradc.rules.verify.balls import Ball, Undecided, balls, digits
 
     _refuse_long(function, arrays)
     numbers = balls()

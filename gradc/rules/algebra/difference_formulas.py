@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
@@ -10,11 +11,16 @@ from gradc.rules.algebra.cancellation import sign
 from gradc.rules.algebra.factors import Product, whole
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import Polynomial
+from gradc.rules.algebra.signs import plus_zero
 from gradc_ir import build
 from gradc_ir.core.graph import Value
+from gradc_ir.core.types import DType
+from gradc_ir.ranges import knowledge
 
 # Powers with whole exponents below this are taken apart as sums of products.
 _MOST_FACTORS = 8
+# By what the smallest numbers are scaled up: 1 beside a quotient of them stays next to nothing.
+_SCALE = 64
 
 
 class Side(NamedTuple):
@@ -67,7 +73,11 @@ def powers(a: Side, b: Side, delta: Product) -> Product | None:
         far = cases[2] if name == "select" else a.value
         return whole(build.select(near, made, build.fence(far) + -1.0))
     plain = build.fence(a.value) - build.fence(b.value)
-    return whole(build.select(near, b.value * made, plain))
+    made = b.value * made
+    # of what is none or infinite nothing is known
+    for each in (size, made):
+        near = build.logical_and(near, build.lt(build.abs(each), math.inf))
+    return whole(plus_zero(build.select(near, made, plain)))
 
 
 def _power_sum(a: Value, b: Value, count: int) -> Value:
@@ -88,15 +98,48 @@ def logarithms(a: Side, b: Side, delta: Product) -> Product | None:
     if made is not None:
         return made
     known = sign(delta)
-    if known > 0:
-        return whole(build.log1p(over(delta, b.operands[0]).value(a.value)))
-    if known < 0:
-        return whole(build.log1p(over(delta.times(-1), a.operands[0]).value(a.value))).times(-1)
+    if known:
+        small = (b if known > 0 else a).operands[0]
+        size = _log1p_over(delta.times(known), _without_sign(small))
+        return whole(_of_positive(small, size)).times(known)
     moved = delta.value(a.value)
     falls = build.lt(moved, 0.0)
-    ratio = build.select(falls, -moved, moved) / build.select(falls, a.operands[0], b.operands[0])
-    size = build.log1p(ratio)
+    small = build.select(falls, a.operands[0], b.operands[0])
+    size = build.log1p(build.select(falls, -moved, moved) / _without_sign(small))
+    size = _of_positive(small, size)
     return whole(build.select(falls, -size, size))
+
+
+def _log1p_over(delta: Product, small: Value) -> Value:
+    """Return log1p(delta / small); beside a number the smallest ones are scaled up.
+
+    Where both are variable, the quotient is without bound: see the pass ``recover``.
+    """
+    least = abs(float(delta.coefficient)) * (
+        2.0**-1016 if small.type.dtype is DType.F64 else 2.0**-120
+    )
+    if delta.above or delta.below or knowledge.interval(small)[0] >= least:
+        return build.log1p(over(delta, small).value(small))
+    is_far = build.lt(small, least)
+    small = build.select(is_far, small * 2.0**_SCALE, small)
+    scaled = build.select(is_far, _SCALE * math.log(2), build.zeros_like(small))
+    return build.log1p(over(delta, small).value(small)) + scaled
+
+
+def _without_sign(small: Value) -> Value:
+    """Return a value with 0 in place of -0, of which the logarithm is the same."""
+    return small if knowledge.is_nonnegative(small) else small + 0.0
+
+
+def _of_positive(small: Value, made: Value) -> Value:
+    """Return the difference of two logarithms, of which the smaller argument is not negative.
+
+    The quotient of two negative numbers has a logarithm, but they have none.
+    """
+    if knowledge.is_nonnegative(small):
+        return made
+    none = build.select(build.lt(small, 0.0), build.full_like(made, math.nan), -0.0)
+    return made + build.stop_gradient(none)
 
 
 def _over_sum(a: Side, b: Side, delta: Product) -> Product | None:
@@ -113,9 +156,12 @@ def logarithm_of_quotient(a: Side, b: Side, delta: Product) -> Product:
     made = _over_sum(a, b, delta)
     if made is not None:
         return made
+    upper = a.operands[0]
     ratio = over(delta, b.operands[0]).value(a.value)
-    falls = build.lt(ratio, 0.0)
-    other = over(delta.times(-1), a.operands[0]).value(a.value)
+    # below -1 the quotient is negative, which has no logarithm; where a is 0 it is -inf
+    falls = build.logical_and(build.le(-1.0, ratio), build.lt(ratio, 0.0))
+    other = over(delta.times(-1), upper).value(a.value)
+    other = build.select(build.eq(upper, 0.0), math.inf, other)
     size = build.log1p(build.select(falls, other, ratio))
     return whole(build.select(falls, -size, size))
 
@@ -138,6 +184,9 @@ def arctangents(a: Side, b: Side, delta: Product) -> Product | None:
     scale = build.stop_gradient(build.maximum(build.abs(y), 1.0))
     across = over(delta, scale).value(a.value)
     along = 1.0 / scale + x * (y / scale)
+    # from an infinite one it is the angle to the axis
+    far, side = build.eq(build.abs(x), math.inf), build.sign(x)
+    across, along = build.select(far, side, across), build.select(far, side * y, along)
     return whole(build.arctan2(across, along))
 
 

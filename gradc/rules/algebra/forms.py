@@ -82,7 +82,7 @@ def _in_one_operand(value: Value, replace: Callable[[Value], Value | None]) -> V
         made = replace(operands[i])
         if made is not None:
             operands[i] = made
-            return build.apply(value.op.name, *operands)
+            return build.apply(value.op.name, *operands, **value.node.attributes)
     return None
 
 

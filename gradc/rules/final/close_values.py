@@ -13,10 +13,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import permutations
 
-from gradc.rules.algebra.cancellation import exact_difference
+from gradc.rules.algebra.cancellation import exact_difference, polynomial_difference
 from gradc.rules.algebra.factors import Product, whole
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import polynomial
+from gradc.rules.algebra.signs import plus_zero
 from gradc.rules.algebra.split_differences import difference, difference_of_functions, terms
 from gradc.rules.engine import INF, POSITIVE, Rule, procedure, stable
 from gradc_ir import build
@@ -94,7 +95,7 @@ def _scaled(value: Value) -> tuple[Fraction, Value]:
         "sub(div(mul(?x, 100), ?y), 100) => mul(div(sub(?x, ?y), ?y), 100)",
     ],
 )
-def quotient_less_one(value: Value) -> Product | None:
+def quotient_less_one(value: Value) -> Value | None:
     """Take one from a quotient before dividing, where both sides are close."""
     left, right = value.operands
     for one, other in ((left, right), (right, left)):
@@ -113,7 +114,7 @@ def quotient_less_one(value: Value) -> Product | None:
         is_close = _are_close(less, moved)
         quotient = build.select(is_close, less, x) / y
         made = build.select(is_close, quotient, quotient - float(ratio))
-        return whole(made).times(factor)
+        return plus_zero(whole(made).times(factor).value(value))
     return None
 
 
@@ -131,7 +132,7 @@ def quotient_less_one(value: Value) -> Product | None:
         "mul(div(div(sub(?y, ?x), ?x), ?y), add(div(1, ?x), div(1, ?y)))",
     ],
 )
-def difference_of_reciprocals(value: Value) -> Product | None:
+def difference_of_reciprocals(value: Value) -> Value | None:
     """Take close reciprocals, or their squares, from each other at once."""
     found = difference(*terms(value))
     if found is None:
@@ -143,14 +144,22 @@ def difference_of_reciprocals(value: Value) -> Product | None:
     x, y = one.below[0], other.below[0]
     if one.below[-1] is not x or other.below[-1] is not y or not (_is_given(x) and _is_given(y)):
         return None
+    if count == 2:
+        x, y = build.abs(x), build.abs(y)
+    # what both are multiplied by stands above both lines, as it was written
+    is_plain = not scale.above and scale.coefficient > 0
+    top, rest = scale._replace(below=()).value(value), whole(below=scale.below)
+    if is_plain:
+        top, rest = build.ones_like(value), scale
     less = y - x
     is_close = _are_close(less, y)
-    over_x = build.select(is_close, less, 1.0) / x
-    over_y = build.select(is_close, over_x, 1.0) / y
-    made = whole(build.select(is_close, over_y, over_x - over_y))
+    over_x = build.select(is_close, less, top) / x
+    over_y = (build.select(is_close, over_x, top) if is_plain else top) / y
+    near = over_y if is_plain else over_x * over_y  # one rounding less
+    made = build.select(is_close, plus_zero(near), over_x - over_y)
     if count == 2:
-        made = made * whole(1.0 / x + 1.0 / y)
-    return made * scale
+        made = made * (1.0 / x + 1.0 / y)
+    return (whole(made) * rest).value(value)
 
 
 # -- logarithms ------------------------------------------------------------------------------------
@@ -190,39 +199,57 @@ def log_of_close_quotient(value: Value) -> Value | None:
     less = x - y
     is_close = _are_close(less, y)
     ratio = build.select(is_close, less, 0.0) / build.select(is_close, y, 1.0)
-    near = build.log1p(ratio) / _NATURAL[value.op.name]
+    near = build.log1p(ratio) / _NATURAL[value.op.name] + 0.0  # of one it is 0
     return build.select(is_close, near, plain)
 
 
-def _logarithm_of_ratio(x: Value, y: Value) -> Value:
-    """Return log(x / y); where the ratio would overflow, both are scaled by a power of two."""
-    falls = build.lt(build.abs(x), build.abs(y))
+def _logarithm_of_ratio(x: Value, y: Value, *, has_signs: bool = True) -> Value:
+    """Return log(x / y); where the ratio would overflow, the smaller one is scaled up.
+
+    Of a quotient that is -0 the logarithm is -inf; ``has_signs``: whether there may be such.
+    """
+
+    def size(one: Value) -> Value:
+        return build.abs(one) if has_signs else one
+
+    falls = build.lt(size(x), size(y))
     small, large = build.select(falls, x, y), build.select(falls, y, x)
-    power = 504 if x.type.dtype is DType.F64 else 56
-    is_wide = build.lt(build.abs(small), build.abs(large) * 2.0 ** (-8 - 2 * power))
-    small = build.select(is_wide, small * 2.0**power, small)
-    large = build.select(is_wide, large * 2.0 ** (-power), large)
-    is_zero = build.eq(small, 0.0)
-    ratio = (large - small) / build.select(is_zero, build.ones_like(x), small)
-    made = build.log1p(ratio) + build.select(is_wide, 2 * power * math.log(2), build.zeros_like(x))
-    # an infinite one would be looked into by the pass that recovers numbers
-    limit = build.select(build.eq(large, 0.0), build.full_like(x, math.nan), INF)
-    made = build.select(is_zero, limit, made)
+    power, smallest = (1008, 1074) if x.type.dtype is DType.F64 else (112, 149)
+    # what overflows here is not scaled: beside an infinity it would become one
+    is_far = build.lt(size(small) * 2.0 ** (power + 8), size(large))
+    small = build.select(is_far, small * 2.0**power, small)
+    scaled = build.select(is_far, power * math.log(2), build.zeros_like(x))
+    if not has_signs:
+        # the logarithms of both are finite, whatever the ratio is
+        more, beyond = (80, 1000) if x.type.dtype is DType.F64 else (40, 100)
+        is_farther = build.logical_and(is_far, build.lt(small * 2.0**beyond, large))
+        small = build.select(is_farther, small * 2.0**more, small)
+        scaled = build.select(is_farther, (power + more) * math.log(2), scaled)
+    ratio = (large - small) / small
+    if has_signs:
+        # so far below 0 is the inverse of a quotient that rounds to -0, as all beside infinity is
+        most = 2.0 ** (1023 if x.type.dtype is DType.F64 else 127)  # only infinity is so far away
+        far = build.select(is_far, 2.0 ** (smallest + 1 - power), build.full_like(x, most))
+        is_lost = build.logical_and(build.lt(ratio, 0.0), build.le(size(small) * far, size(large)))
+        ratio = build.select(build.logical_and(falls, is_lost), INF, ratio)
+    made = build.log1p(ratio) + scaled
     return build.select(falls, -made, made)
 
 
 def _logarithms(f: Value, g: Value, x: Value, y: Value) -> Value:
-    made = _logarithm_of_ratio(x, y)
+    made = _logarithm_of_ratio(build.abs(x), build.abs(y), has_signs=False)
     # of two negative numbers the quotient has a logarithm
-    is_none = build.lt(build.minimum(x, y), 0.0)
-    return build.select(is_none, build.full_like(made, math.nan), made)
+    return _unless_below(build.minimum(x, y), 0.0, made)
+
+
+def _unless_below(x: Value, least: float, made: Value) -> Value:
+    return build.select(build.lt(x, least), build.full_like(made, math.nan), made)
 
 
 def _logarithms_of_more(f: Value, g: Value, x: Value, y: Value) -> Value:
     falls = build.lt(x, y)
     small, less = build.select(falls, x, y), build.abs(x - y)
-    made = build.log1p(less / (small + 1.0))
-    made = build.select(build.lt(x, -1.0), build.full_like(made, math.nan), made)
+    made = _unless_below(small, -1.0, build.log1p(less / (small + 1.0)))
     return build.select(falls, -made, made)
 
 
@@ -250,7 +277,8 @@ def _apart(x: Value, y: Value, less: Value, size: Value) -> Value:
 def _sigmoids(f: Value, g: Value, x: Value, y: Value) -> Value:
     """Return the larger one times the smaller one's complement times 1 - exp(-abs(x - y))."""
     both = build.select(build.lt(x, y), g, f) * build.sigmoid(-build.minimum(x, y))
-    return _apart(x, y, x - y, both)
+    shared = polynomial_difference(polynomial(x), polynomial(y))
+    return _apart(x, y, x - y if shared is None else shared.value(x), both)
 
 
 _APART: dict[str, Callable[[Value, Value, Value, Value], Value]] = {
@@ -292,7 +320,8 @@ def difference_of_close_functions(value: Value) -> Product | None:
     else:
         x, y = of_f[0], of_g[0]
     is_fit = _is_monomial if name in ("exp", "exp_product") else _is_given
-    if x is y or not (is_fit(x) and is_fit(y)):
+    shares = name == "sigmoid" and polynomial_difference(polynomial(x), polynomial(y)) is not None
+    if x is y or not (shares or (is_fit(x) and is_fit(y))):
         return None
     return whole(_APART[name](f, g, x, y)) * scale
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from gradc.rules.algebra.factors import Product, set_apart, whole
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import polynomial
+from gradc.rules.algebra.signs import plus_zero
 from gradc.rules.algebra.split_differences import terms
 from gradc.rules.engine import procedure, stable
 from gradc_ir import build
@@ -57,7 +58,7 @@ class _Power(NamedTuple):
         "mul(mul(sub(?x, ?y), add(?x, ?y)), add(mul(?x, ?x), mul(?y, ?y)))",
     ],
 )
-def difference_of_squares(value: Value) -> Product | None:
+def difference_of_squares(value: Value) -> Value | None:
     """Take a difference of squares, cubes or fourth powers apart."""
     first, second = terms(value)
     if first.coefficient * second.coefficient >= 0:
@@ -79,7 +80,10 @@ def difference_of_squares(value: Value) -> Product | None:
     if a is None or b is None or a is b:
         return None
     made = whole(_cubes(a, b)) if count == 3 else whole(*_factors(a, b, count))
-    return made * shared.times(outside)
+    total = (made * shared.times(outside)).value(value)
+    # of a number less a square one factor is zero where the other is positive
+    is_positive = p is None and outside > 0 and shared == whole()
+    return total if count == 3 or is_positive else plus_zero(total)
 
 
 def _power(one: Product) -> _Power | None:

@@ -10,8 +10,8 @@ from importlib import import_module
 
 from gradc.rules.engine import apply_rules
 from gradc_ir.core.graph import Function
-from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.matching.choice import Family
+from gradc_ir.pipeline import PlainPass
 
 
 def _family(name: str, looks: str) -> Family:
@@ -27,7 +27,9 @@ FAMILIES: list[Family] = [
         "close_values",
         "add sub: exp exp_product log log1p sigmoid sqrt; add sub: /; log log10 log2: div",
     ),
+    _family("removable_quotients", "div mul: / add"),
     _family("intervals", "add sub: erf erfc ndtr"),
+    _family("directions", "fence: div"),
     _family(
         "tiny_arguments",
         "div mul: arcsin arcsinh arctan arctanh expm1 log1p sin sinh tan tanh",

@@ -174,10 +174,11 @@ def weight_minus_share(value: Value) -> Value | None:
         if rest is None:
             continue
         below = rearrange(share.softmax.spread(share.softmax.total), share.moves)
-        kept = weight * share.softmax.complement(share.moves)
-        if scalar_constant(rest) != 0:
-            kept = kept - rest * share.power
-        made = kept / below
+        others = share.softmax.complement(share.moves)
+        if scalar_constant(rest) == 0:
+            made = weight * (others / below)
+        else:
+            made = (weight * others - rest * share.power) / below
         if condition is not None:
             made = build.select(condition, made, weight)
         return made if sign > 0 else -made

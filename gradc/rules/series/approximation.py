@@ -38,7 +38,8 @@ class Approximation:
     """``h ** order * polynomial`` near a point, on both sides or on the right.
 
     ``is_open``: the point itself is left to what stood there; so are all numbers for which one of
-    the conditions is not as it is said.
+    the conditions is not as it is said. ``is_plus_zero``: at the point the function is 0, on both
+    sides of it, though the product may be -0.
     """
 
     point: Point
@@ -47,6 +48,7 @@ class Approximation:
     polynomial: Polynomial
     is_open: bool = False
     conditions: tuple[tuple[Value, bool], ...] = ()
+    is_plus_zero: bool = False
 
 
 class Search:
@@ -84,6 +86,7 @@ class Search:
                     found,
                     self.is_open,
                     conditions,
+                    self.is_plus_zero,
                 )
                 return made if self._is_better(made) else None
         return None
@@ -150,12 +153,26 @@ class Search:
         if not self.growth.both_sides:
             return True
         c = precise.context(_NEAR_BITS)
-        here = numbers.made(c, self.region.evaluate(c, c.zero, self._cone, is_free=True)[self.root])
+        there = self.region.evaluate(c, c.zero, self._cone, is_free=True)
+        here = numbers.made(c, there[self.root])
         if here is None or self.growth.order < 0:
-            return False
+            # an infinity that a condition chooses is meant
+            beside = self.region.evaluate(c, c.ldexp(1, -_NEAR_BITS // 8), self._cone, is_free=True)
+            same = comparisons(self.region, there, self._cone)
+            return same != comparisons(self.region, beside, self._cone) and not bool(
+                np.isnan(self._closed(np.zeros(1)))[0]
+            )
         if self.growth.order > 0:
             return bool(abs(here) > 2.0**-48)
         return not are_equal(self.region, here, self._quotient(c.ldexp(1, -_NEAR_BITS // 8), c))
+
+    @property
+    def is_plus_zero(self) -> bool:
+        """Whether the closed form is 0 at the point, and not -0 at -0."""
+        if self.point.is_infinite or self.growth.order <= 0 or not self.growth.both_sides:
+            return False
+        here = self._closed(np.array([0.0, -0.0]))
+        return bool((here == 0).all() and not np.signbit(here).any())
 
     # -- the closed form ---------------------------------------------------------------------------
 

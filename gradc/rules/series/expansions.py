@@ -40,9 +40,14 @@ class Expansion:
         else:
             h = variable if point.at == 0 else variable - point.at
             h = h if point.side > 0 else -h
-        if not made.both_sides:
+        if point.is_infinite and not made.both_sides:
+            # by the variable: one over either infinity is 0
+            far = point.side / polynomial.radius
+            near = build.gt(variable, far) if point.side > 0 else build.lt(variable, far)
+        elif not made.both_sides:
             after = build.lt if made.is_open else build.le
             near = build.logical_and(after(build.zeros_like(h), h), build.lt(h, polynomial.radius))
+            h = build.abs(h)  # for the sign of a zero
         elif point.is_infinite:
             near = build.gt(build.abs(variable), 1 / polynomial.radius)
         else:
@@ -61,6 +66,8 @@ class Expansion:
             for _ in range(abs(exponent)):
                 value = value * beside if exponent > 0 else value / beside
         value = _times_power(value, h, made)
+        if made.is_plus_zero and not self.monomial:
+            value = value + 0.0
         return build.select(near, value, mapping[closed])
 
 

@@ -36,4 +36,6 @@ class Point:
 
     def floats(self, h: Array) -> Array:
         """Return the variable of a local one, rounded."""
-        return self.side / h if self.is_infinite else self.at + self.side * h
+        if self.is_infinite:
+            return self.side / h
+        return self.side * h + self.at if self.at else self.side * h  # -0 stays -0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
 from gradc.rules.series.steps import ARITHMETIC
@@ -82,7 +82,7 @@ def _rounded(dtype: DType) -> dict[float, str]:
     return {float(dtype.numpy.type(float(make(c)))): name for name, make in _NUMBERS.items()}
 
 
-@cache
+@lru_cache(maxsize=1024)
 def number(c: Context, value: float, dtype: DType) -> Precise:
     """Return a constant of a dtype, or the number it is the rounded value of."""
     name = _rounded(dtype).get(abs(value))

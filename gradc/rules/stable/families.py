@@ -29,6 +29,7 @@ FAMILIES: list[Family] = [
         "log: add div mul; add sub: logaddexp logsumexp; div mul: add log_mixture",
     ),
     _family("logarithms.mixtures", "log: add reduce_sum sub"),
+    _family("logarithms.log_differences", "log: sub"),
     _family("logarithms.log1p", "log: add sub; log1p: expm1"),
     _family("logarithms.logaddexp", "log: add; log1p; sub: logaddexp"),
     _family(
@@ -42,10 +43,11 @@ FAMILIES: list[Family] = [
         "exponentials.sigmoid",
         "div: add exp sigmoid; power: add; sub add: sigmoid; mul: exp sigmoid; exp: neg",
     ),
+    _family("exponentials.divided_differences", "div mul: sub"),
     _family("exponentials.expm1", "add sub: exp; div: expm1"),
     _family(
         "special.error_functions",
-        "sub add: erf erfc ndtr; log1p: erf neg; log: erfc mul ndtr sub; div: / erfc ndtr; "
+        "sub add: erf erfc ndtr; log1p: erf neg; log: add erfc mul ndtr sub; div: / erfc ndtr; "
         "mul: erfc ndtr",
     ),
     _family("exponentials.hyperbolic", "add sub: exp; div mul: sinh; log: abs cosh mul sinh"),
@@ -80,6 +82,7 @@ FAMILIES: list[Family] = [
         "powers.norms",
         "sqrt: add; power: constant; div: / hypot power; mul: hypot; log: add mul",
     ),
+    _family("powers.norms_of_arrays", "sqrt: contract reduce_sum; mul: norm"),
     _family("special.gamma", "add sub: digamma lgamma"),
     _family("logarithms.log_products", "log: beta div exp gamma mul neg power reduce_sum rgamma"),
     _family("logarithms.log", "log: div sqrt"),

@@ -13,6 +13,7 @@ from gradc.rules.verify.accuracy import graph_of, measure, sample, special_point
 from gradc.rules.verify.meaning import bool_variables, evaluate, graph_functions, sides, variables
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array, DType
 from gradc_ir.errors import RuleError, VerifyError
 from gradc_ir.interpreter.interpret import interpret
@@ -28,6 +29,9 @@ _AGREEMENT = 1e-25
 _PRECISIONS = (1400, 4700)
 # How many points of each sort.
 _COUNT = 20
+# Special points of a rule, and how many differences are looked into. Bits that usual numbers may
+# lose there: their error is measured in the mean, at other points.
+_SPECIAL, _SPECIAL_GUARDED, _LOOKED_INTO, _LOST = 400, 120, 12, 8.0
 _DOMAIN = "domain={'x': (0, inf)}"
 _GUARD = 'when="x > 0"'
 _CURE = f"correct a side, or say where they are equal: {_GUARD}"
@@ -58,6 +62,7 @@ def check(rule: Rule, equation: str) -> None:
         check_bits(rule, equation)
     elif rule.kind is Kind.STABLE:
         _check_accuracy(rule, equation, points)
+        _check_special_values(rule, equation)
     _check_use(rule, equation)
 
 
@@ -204,6 +209,40 @@ def _check_accuracy(rule: Rule, equation: str, points: Points) -> None:
                 ],
                 help='turn the rule around, or register it with kind="fast"',
             )
+
+
+def _check_special_values(rule: Rule, equation: str) -> None:
+    """Raise RuleError unless the right side passes the gate where the guard says yes to numbers."""
+    from gradc.derivatives import vjp
+    from gradc.rules.verify.gate.equations import Left
+
+    left = Left(equation, DType.F64)
+    drawn = left.points(_SPECIAL if rule.guard is None else _SPECIAL_GUARDED)
+    kept = _guarded(equation, dict(zip(left.names, drawn, strict=True)), rule.guard)
+    columns = np.array(list(kept.values()))
+    if not columns.size:
+        return
+
+    def right(count: int) -> Function:
+        return vjp(left.right(count), left.wrt)
+
+    failures = left.pulled(columns).judge(right, _LOST, _LOOKED_INTO).failures
+    if failures:
+        worst = failures[0]
+        at = ", ".join(f"{name} = {number!r}" for name, number in worst.point.items())
+        truth = "no real number, and no limit"
+        if worst.truth is not None:
+            truth = f"{worst.truth!r}  {_bits(worst.truth)}"
+        raise RuleError(
+            f"{rule.name}: the right side is wrong at {at} ({worst.what})",
+            found=[
+                f"left:  {worst.naive!r}  {_bits(worst.naive)}",
+                f"right: {worst.new!r}  {_bits(worst.new)}",
+                f"truth: {truth}",
+                f"bits:  {', '.join(f'{name} = {_bits(x)}' for name, x in worst.point.items())}",
+            ],
+            help=f'{_CURE}, or register it with kind="fast"',
+        )
 
 
 def check_bits(rule: Rule, equation: str) -> None:

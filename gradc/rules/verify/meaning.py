@@ -18,7 +18,7 @@ from gradc_ir.core.op import TABLE
 from gradc_ir.core.types import Array, DType
 
 _VARIABLE = re.compile(r"\?(\w+)(?::\w+)?")
-_REDUCTIONS = ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "logsumexp")
+_REDUCTIONS = ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "logsumexp", "norm")
 # Arrays of three are as good as any for sums of terms that are all alike.
 LENGTH = 3
 _NUMBERS = {"E": np.e, "ROOT_TWO": np.sqrt(2), "QUARTER_PI": np.pi / 4, "HALF_PI": np.pi / 2}
@@ -142,6 +142,7 @@ def real_functions() -> dict[str, Callable[..., Any]]:
     table["reduce_prod"] = lambda x: s.Mul(*x)
     table["reduce_max"] = table["stop_gradient"] = lambda x: MAXIMUM()
     table["logsumexp"] = lambda x: s.log(sum(s.exp(part) for part in x))
+    table["norm"] = lambda x: s.sqrt(sum(part**2 for part in x))
     table["E"] = s.E  # the base that power-e takes for e
     table["ROOT_TWO"] = s.sqrt(2)  # which rules for the normal take a number for
     table["QUARTER_PI"], table["HALF_PI"] = s.pi / 4, s.pi / 2

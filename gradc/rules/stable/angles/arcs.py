@@ -6,6 +6,8 @@ function none. Where the other side of a triangle is at hand the angle is taken 
 
 from __future__ import annotations
 
+import math
+
 from gradc.rules.algebra.cancellation import as_product, polynomial_difference
 from gradc.rules.algebra.factors import product, whole
 from gradc.rules.algebra.parts import exact_number, parts
@@ -14,6 +16,8 @@ from gradc.rules.algebra.split_differences import terms
 from gradc.rules.engine import POSITIVE, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
+from gradc_ir.interpreter import composed
+from gradc_ir.ranges.knowledge import is_nonnegative
 
 _INVERSE = ("arccos", "arcsin")
 
@@ -65,7 +69,13 @@ def angle_from_direction_cosine(value: Value) -> Value | None:
         return None
     x, y = found
     size = y if parts(y)[0] == "hypot" else build.abs(y)
-    return build.arctan2(size, x) if value.op.name == "arccos" else build.arctan2(x, size)
+    angle = build.arctan2(size, x) if value.op.name == "arccos" else build.arctan2(x, size)
+    # a vector without length has no cosine, nor one of which both sides are infinite
+    width = build.abs(x)
+    is_nothing = build.logical_or(
+        build.eq(width + size, 0.0), build.eq(build.minimum(width, size), math.inf)
+    )
+    return build.select(is_nothing, build.full_like(angle, math.nan), angle)
 
 
 @procedure(
@@ -108,13 +118,25 @@ def angle_between_vectors(value: Value) -> Value | None:
         r, s = s, r
     if p[::-1] != r or q[::-1] != s:
         return None
-    cross = build.direction_cosine(*p) * build.direction_cosine(*s) - build.direction_cosine(
-        *r
-    ) * build.direction_cosine(*q)
-    size = build.abs(cross)
+    p, q = _in_range(*p), _in_range(*q)
+    (cos_p, sin_p), (cos_q, sin_q) = map(_unit, (p, q))
+    cosine, size = cos_p * cos_q + sin_p * sin_q, build.abs(cos_p * sin_q - sin_p * cos_q)
+    if first.coefficient < 0:
+        cosine = -cosine
     if value.op.name == "arccos":
-        return build.arctan2(size, total)
-    return build.arctan2(total, size)
+        return build.arctan2(size, cosine)
+    return build.arctan2(cosine, size)
+
+
+def _in_range(x: Value, y: Value) -> tuple[Value, Value]:
+    """Return a vector, where its length may overflow a shorter one of its direction."""
+    is_huge = build.lt(1 / composed.tiny(x), build.maximum(build.abs(x), build.abs(y)))
+    scale = build.select(is_huge, build.full_like(x, 0.25), 1.0)
+    return x * scale, y * scale
+
+
+def _unit(vector: tuple[Value, Value]) -> tuple[Value, Value]:
+    return build.direction_cosine(*vector), build.direction_cosine(*vector[::-1])
 
 
 @procedure(
@@ -139,6 +161,10 @@ def angle_from_versine(value: Value) -> Value | None:
     if found is None:
         return None
     lacks, is_turned = found
+    if not is_nonnegative(lacks):
+        # a number just beyond the domain rounds to its end
+        one = -1.0 if is_turned else 1.0
+        lacks = _back_from(lacks, build.eq(value.operands[0], one))
     rest = 2.0 - lacks
     low, high = build.sqrt(lacks), build.sqrt(rest)
     if value.op.name == "arcsin":
@@ -147,6 +173,15 @@ def angle_from_versine(value: Value) -> Value | None:
     if is_turned:
         low, high = high, low
     return build.arctan2(low, high) * 2.0
+
+
+def _back_from(lacks: Value, is_end: Value) -> Value:
+    """Return what a cosine lacks, and 0 where it is at its end but nothing lacks.
+
+    The slope there is that of the end.
+    """
+    beyond = build.select(build.logical_and(is_end, build.le(lacks, 0.0)), lacks, 0.0)
+    return lacks - build.stop_gradient(beyond)
 
 
 def _versine(value: Value) -> tuple[Value, bool] | None:
@@ -193,7 +228,14 @@ def arcsin_of_root(value: Value) -> Value | None:
     one = as_product(cosine)
     if len(square.terms) != 2 or len(cosine.terms) != 1 or one is None or not one.above:
         return None
-    return build.arccos(one.value(value)) * 0.5
+    x = one.value(value)
+    # a number just beyond the domain rounds to its end, with the slope there
+    is_sine = value.op.name == "arcsin"
+    lacks = build.fence(1.0 + x if is_sine else 1.0 - x)
+    beyond = build.logical_and(build.lt(lacks, 0.0), build.eq(value.operands[0], 1.0))
+    rise = build.sqrt(lacks - build.stop_gradient(lacks))
+    end = math.pi / 2 - rise if is_sine else rise
+    return build.select(beyond, end, build.arccos(x) * 0.5)
 
 
 RULES = [

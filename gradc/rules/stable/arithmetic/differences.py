@@ -11,6 +11,7 @@ from gradc.rules.algebra.difference_formulas import Side, logarithm_of_quotient
 from gradc.rules.algebra.factors import Product, product
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import number, polynomial
+from gradc.rules.algebra.signs import plus_zero
 from gradc.rules.algebra.split_differences import (
     NAMES,
     SAME,
@@ -116,6 +117,16 @@ def of(name: str) -> Finder:
     return lambda value: functions_apart(*terms(value), (name,))
 
 
+def difference_of_cosines(value: Value) -> Value | None:
+    """Write a difference of cosines as a product; of two of them it is never -0."""
+    first, second = terms(value)
+    made = functions_apart(first, second, ("cos",))
+    if made is None:
+        return None
+    total = made.value(value)
+    return plus_zero(total) if first.above and second.above else total
+
+
 @procedure(
     "difference-of-shared-squares",
     "sub(mul(?x, ?x), mul(?y, ?y)) => mul(sub(?x, ?y), add(?x, ?y))",
@@ -128,9 +139,10 @@ def of(name: str) -> Finder:
         "add(mul(add(?x, 1), add(?x, 1)), -1) => mul(?x, add(add(?x, 1), 1))",
     ],
 )
-def difference_of_squares(value: Value) -> Product | None:
+def difference_of_squares(value: Value) -> Value | None:
     """Write a difference of squares as a product."""
-    return squares_apart(*terms(value))
+    made = squares_apart(*terms(value))
+    return None if made is None else plus_zero(made.value(value))
 
 
 @procedure(
@@ -274,7 +286,7 @@ RULES: list[Rule] = [
         examples=["sub(1, cos(?x)) => mul(mul(sin(mul(?x, 0.5)), 2), sin(mul(?x, 0.5)))",
                   "sub(cos(add(?x, ?y)), cos(?x)) => mul(mul(sin(mul(?y, 0.5)), -2), "
                   "add(mul(sin(?x), cos(mul(?y, 0.5))), mul(cos(?x), sin(mul(?y, 0.5)))))"],
-    )(of("cos")),
+    )(difference_of_cosines),
     procedure(
         "cosh-minus-one",
         "add(cosh(?x), -1) => mul(mul(sinh(mul(?x, 0.5)), 2), sinh(mul(?x, 0.5)))",

@@ -35,10 +35,9 @@ def quotient_of_squares(value: Value) -> Value | None:
     if _is_moderate(above[0]) and _is_moderate(below[0]):
         return None
     quotient = above[0] / below[0]
-    made = quotient * quotient
-    if above[2] != 1:
-        made = made * above[2]
-    return made if below[2] == 1 else made / below[2]
+    # numbers come first, since the square may leave the range
+    made = quotient if above[2] == 1 else quotient * above[2]
+    return (made if below[2] == 1 else made / below[2]) * quotient
 
 
 def power_of(value: Value) -> tuple[Value, int, float] | None:

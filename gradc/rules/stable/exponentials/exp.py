@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from gradc.rules.algebra.factors import product
 from gradc.rules.algebra.forms import join_factors
 from gradc.rules.algebra.parts import operand_of
 from gradc.rules.engine import procedure, rule, stable
@@ -23,18 +24,26 @@ def _is_float(m: Match) -> bool:
 
 @procedure(
     "over-exp-times-exp",
-    "mul(div(?a, exp(?x)), exp(?x)) => ?a",
+    "mul(div(div(?a, exp(?x)), exp(?x)), exp(?x)) => div(?a, exp(?x))",
     stable,
-    "exp over- or underflows; differentiation makes such products",
+    "exp over- or underflows; differentiation makes such products, in which it is left once, and "
+    "with it nan",
     on="mul: exp",
     examples=[
-        "mul(div(?a, exp(?x)), exp(?x)) => ?a",
-        "mul(mul(div(?a, exp(?x)), ?b), exp(?x)) => mul(?a, ?b)",
+        "mul(div(div(?a, exp(?x)), exp(?x)), exp(?x)) => div(?a, exp(?x))",
+        "mul(mul(div(div(?a, exp(?x)), exp(?x)), ?b), exp(?x)) => mul(div(?a, exp(?x)), ?b)",
     ],
 )
 def over_exp_times_exp(value: Value) -> Value | None:
     """Cancel an exponential against the same one below the line of another factor."""
-    return join_factors(value, "exp", _cancelled)
+    made = join_factors(value, "exp", _cancelled)
+    if made is None:
+        return None
+    exponents = [operand_of(one, "exp") for one in value.operands]
+    left = product(made)
+    kept = [operand_of(factor, "exp") for factor in (*left.above, *left.below)]
+    # a product without it would not be nan where it is
+    return made if any(x is not None and x in kept for x in exponents) else None
 
 
 def _cancelled(exponent: Value, factor: Value) -> Value | None:
@@ -65,19 +74,26 @@ def exp_times_exp_of_exp(value: Value) -> Value | None:
     def joined(inner: Value | None, outer: Value | None) -> Value | None:
         if inner is None or outer is None or not _has_exp(outer, inner):
             return None
-        return _product(inner, outer)
+        exponents.append(inner)
+        return _grown(inner, outer)
 
+    exponents: list[Value] = []
     made = join_factors(value, "exp", lambda x, factor: joined(x, operand_of(factor, "exp")))
     if made is None:
         made = join_factors(value, "exp", lambda x, factor: joined(operand_of(factor, "exp"), x))
-    return made
+    return None if made is None else made * _shrunk(exponents[0])
 
 
-def _product(inner: Value, outer: Value) -> Value:
-    """Return exp(inner) exp(outer), as one where the first may overflow."""
+def _grown(inner: Value, outer: Value) -> Value:
+    """Return exp(outer), times exp(inner) where that may overflow."""
     positive = build.lt(build.zeros_like(inner), inner)
-    grown = build.exp(build.select(positive, inner + outer, outer))
-    return grown * build.select(positive, build.ones_like(inner), build.exp(inner))
+    return build.exp(build.select(positive, inner + outer, outer))
+
+
+def _shrunk(inner: Value) -> Value:
+    """Return exp(inner) where that does not overflow, elsewhere 1."""
+    positive = build.lt(build.zeros_like(inner), inner)
+    return build.select(positive, build.ones_like(inner), build.exp(inner))
 
 
 def _has_exp(exponent: Value, inner: Value, depth: int = 4) -> bool:

@@ -6,7 +6,6 @@ from functools import partial
 from itertools import permutations
 
 from gradc.rules.algebra.forms import are_negated, replace_factor, replace_in_terms, split_factor
-from gradc.rules.algebra.parts import operand_of
 from gradc.rules.engine import INF, POSITIVE, procedure, rule, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
@@ -60,58 +59,71 @@ def _difference_of_mirrored(m: Match) -> Value:
     "sinh-over-cosh",
     "div(sinh(?x), cosh(?x)) => tanh(?x)",
     stable,
-    "inf / inf from 710; derivatives of one over cosh or sinh are full of such quotients",
+    "inf / inf from 710; derivatives of one over cosh or sinh are full of such quotients; the "
+    "tangent rounds otherwise than both",
     on="div mul: sinh",
     domain={"a": (-1e9, 1e9), "b": (-1e9, 1e9)},
+    loss=1.0,
     examples=[
         "div(sinh(?x), cosh(?x)) => tanh(?x)",
         "div(mul(?a, sinh(?x)), mul(cosh(?x), ?b)) => div(mul(?a, tanh(?x)), ?b)",
         "div(mul(cosh(?x), 3), sinh(?x)) => div(3, tanh(?x))",
         "mul(div(?a, cosh(?x)), sinh(?x)) => mul(?a, tanh(?x))",
-        "mul(div(?a, cosh(?x)), mul(?b, sinh(?x))) => mul(mul(?a, tanh(?x)), ?b)",
+        "mul(div(?a, cosh(?x)), mul(?b, sinh(?x))) => mul(?a, mul(?b, tanh(?x)))",
         "mul(mul(?b, div(?a, mul(cosh(?x), cosh(?x)))), sinh(?x)) => "
-        "mul(?b, mul(div(?a, cosh(?x)), tanh(?x)))",
+        "mul(mul(?b, div(?a, cosh(?x))), tanh(?x))",
     ],
 )
 def sinh_over_cosh(value: Value) -> Value | None:
-    """Join a hyperbolic sine and a cosine of one number across a fraction line."""
+    """Join a hyperbolic sine and a cosine of one number across a fraction line.
+
+    The tangent stands where the sine stood, so that products are of what they were.
+    """
     if value.op.name == "div":
-        above, below = value.operands
-        for name in _OTHER:
-            made = replace_factor(above, partial(_joined, name, below))
-            if made is not None:
-                return made
-        return None
+        return _joined(*value.operands)
     for one, other in permutations(value.operands):
         for name in _OTHER:
             split = split_factor(one, name)
             if split is None:
                 continue
             factor = build.apply(name, split[0])
-            made = replace_in_terms(other, partial(_joined_quotient, name, factor))
-            if made is not None:
-                return made if scalar_constant(split[1]) == 1 else made * split[1]
+            made = replace_in_terms(other, partial(_joined_quotient, factor))
+            rest = _in_place_of(one, factor)
+            if made is not None and rest is not None:
+                return made if scalar_constant(rest) == 1 else made * rest
     return None
 
 
-def _joined(name: str, below: Value, factor: Value) -> Value | None:
-    """Return sinh(x) or cosh(x) divided by a product that has the other one as a factor."""
-    x = operand_of(factor, name)
+def _joined(above: Value, below: Value) -> Value | None:
+    """Return a quotient with a sine or cosine on one side and the other one on the other side."""
+    for name in _OTHER:
+        split = split_factor(above, name)
+        if split is None:
+            continue
+        factor = build.apply(name, split[0])
+        rest = _in_place_of(below, build.apply(_OTHER[name], split[0]))
+        top = _in_place_of(above, factor)
+        if rest is not None and top is not None:
+            return top if scalar_constant(rest) == 1 else top / rest
+    return None
 
-    def take(part: Value) -> Value | None:
-        return build.ones_like(part) if operand_of(part, _OTHER[name]) is x else None
 
-    rest = None if x is None else replace_factor(below, take)
-    if x is None or rest is None:
-        return None
-    return build.tanh(x) / rest if name == "sinh" else 1 / (build.tanh(x) * rest)
+def _in_place_of(value: Value, factor: Value) -> Value | None:
+    """Return a product with the tangent in place of a sine, with 1 in place of a cosine."""
+    x = factor.operands[0]
+    tangent = build.tanh(x) if factor.op.name == "sinh" else build.ones_like(x)
+    return replace_factor(value, lambda part: tangent if part is factor else None)
 
 
-def _joined_quotient(name: str, factor: Value, quotient: Value) -> Value | None:
+def _joined_quotient(factor: Value, quotient: Value) -> Value | None:
+    """Return a quotient by the other function of the same number without what is joined."""
     if quotient.op.name != "div":
         return None
-    joined = _joined(name, quotient.operands[1], factor)
-    return None if joined is None else quotient.operands[0] * joined
+    above, below = quotient.operands
+    rest = _in_place_of(below, build.apply(_OTHER[factor.op.name], factor.operands[0]))
+    if rest is None:
+        return None
+    return above if scalar_constant(rest) == 1 else above / rest
 
 
 RULES = [

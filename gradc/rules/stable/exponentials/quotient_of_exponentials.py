@@ -73,7 +73,10 @@ def is_folded(x: Value) -> bool:
 
 
 def _threshold(terms: list[Term]) -> Value | None:
-    """Return where ``p + b exp(x)`` has equal terms, None where that is 0."""
+    """Return where ``p + b exp(x)`` has equal terms, at least 0; None where that is 0.
+
+    Below 0 nothing grows.
+    """
     still = _total([term.coefficient for term in terms if term.x is None])
     growing = _total([term.coefficient for term in terms if term.x is not None])
     if still is None or growing is None:
@@ -81,8 +84,9 @@ def _threshold(terms: list[Term]) -> Value | None:
     numbers = scalar_constant(still), scalar_constant(growing)
     if numbers[0] is not None and numbers[1]:
         ratio = abs(numbers[0] / numbers[1])
-        return None if ratio in (0, 1) else build.full_like(still, math.log(ratio))
-    return build.stop_gradient(build.log(build.abs(still)) - build.log(build.abs(growing)))
+        return None if ratio <= 1 else build.full_like(still, math.log(ratio))
+    equal = build.log(build.abs(still)) - build.log(build.abs(growing))
+    return build.stop_gradient(build.maximum(equal, 0.0))
 
 
 def _total(terms: list[Value]) -> Value | None:
@@ -130,8 +134,20 @@ class Growth(NamedTuple):
 
     def scaled(self) -> Value:
         """Return the sum divided by its growth, as a sum in the same order."""
-        total: Value = reduce(add, map(self._scaled_term, self.terms))
+        terms = self.terms
+        cosines = [term for term in terms if term.name == "cosh"]
+        still = [term for term in terms if term.x is None]
+        is_pair = len(terms) == 2 and len(cosines) == len(still) == 1
+        if is_pair and scalar_constant(still[0].coefficient) is None:
+            return self._beside_cosine(still[0].coefficient, cosines[0].coefficient)
+        total: Value = reduce(add, map(self._scaled_term, terms))
         return total
+
+    def _beside_cosine(self, p: Value, b: Value) -> Value:
+        """Return ``p + b cosh(x)`` scaled: as a sum with ``p + b``, which may cancel near 0."""
+        small = self.folded.shrunk
+        lost = 1.0 - small
+        return (p + b) * small + 0.5 * b * (lost * lost)
 
     def _scaled_term(self, term: Term) -> Value:
         folded = self.folded

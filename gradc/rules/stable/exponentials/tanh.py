@@ -6,6 +6,7 @@ from gradc.rules.algebra.forms import opposite_factors, opposite_terms
 from gradc.rules.engine import procedure, rule, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
+from gradc_ir.interpreter import composed
 
 
 @procedure(
@@ -40,7 +41,20 @@ def sigmoid_difference(value: Value) -> Value | None:
 )
 def expm1_times_sigmoid(value: Value) -> Value | None:
     """Join the factors expm1(x) and sigmoid(-x) of a product, however it is grouped."""
-    return opposite_factors(value, "expm1", "sigmoid", lambda x: build.tanh(0.5 * x))
+    arguments: list[Value] = []
+
+    def tangent(x: Value) -> Value:
+        arguments.append(x)
+        return build.tanh(0.5 * x)
+
+    made = opposite_factors(value, "expm1", "sigmoid", tangent)
+    if made is None or made.op.name == "tanh":
+        return made
+    # half of a subnormal number is rounded, which another factor may show
+    x = arguments[0]
+    half = opposite_factors(value, "expm1", "sigmoid", lambda x: x)
+    assert half is not None
+    return build.select(build.lt(build.abs(x), composed.tiny(x)), half * 0.5, made)
 
 
 RULES = [

@@ -6,6 +6,7 @@ from gradc.rules.engine import INF, rule, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.matching.pattern import Match
+from gradc_ir.ranges.knowledge import is_within
 
 
 def _log_of_survival(m: Match) -> Value:
@@ -30,9 +31,12 @@ RULES = [
     rule("log1p-neg-exp", "log1p(neg(exp(?x))) => log1mexp(?x)", stable,
          "exp rounds to 1 near zero", domain={"x": (-INF, 0)}),
     rule("log-exp-minus-exp",
-         "log(sub(exp(?x), exp(?y))) => add(?x, log1mexp(sub(?y, ?x)))", stable,
-         "the exponentials overflow, and their difference cancels",
+         "log(sub(exp(?x), exp(?y))) => add(?x, log1mexp(neg(sub(?x, ?y))))", stable,
+         "the exponentials overflow, and their difference cancels; where it is 0, minus 0 has the "
+         "slope from below",
          condition="y < x", loss=10.0),
     rule("log1mexp-twice", "log1mexp(log1mexp(?x)) => ?x", stable,
-         "it undoes itself, but is 0 from x = -745, and rounds near zero", domain={"x": (-INF, 0)}),
+         "it undoes itself, but is 0 from x = -745, and rounds near zero; above 0 there is none",
+         when=lambda m: is_within(m["x"], -INF, 0), domain={"x": (-INF, 0)},
+         examples=["log1mexp(log1mexp(neg(softplus(?x)))) => neg(softplus(?x))"]),
 ]  # fmt: skip

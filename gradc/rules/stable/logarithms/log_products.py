@@ -11,21 +11,26 @@ from typing import NamedTuple
 
 from gradc.rules.algebra.forms import sum_of_exponentials
 from gradc.rules.algebra.parts import Factor, factors_of, parts, product_of
+from gradc.rules.algebra.signs import plus_zero
 from gradc.rules.engine import POSITIVE, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import scalar_constant
-from gradc_ir.ranges.knowledge import is_nonnegative, is_whole
+from gradc_ir.ranges.knowledge import is_nonnegative, is_positive, is_whole
 
 # functions whose logarithm is known, and which range far wider than it
 _WIDE = frozenset({"exp", "gamma", "rgamma", "beta", "power"})
 
 
 class Part(NamedTuple):
-    """The logarithm of a factor's size, and its sign where it may be negative."""
+    """The logarithm of a factor's size, and its sign.
+
+    ``square``: where it is not negative, what is 0 where the factor is, if it may be.
+    """
 
     logarithm: Value
     sign: Value | None
+    square: Value | None = None
 
 
 @procedure(
@@ -59,23 +64,31 @@ def log_of_product(value: Value) -> Value | None:
     total: Value | None = None
     rest: list[Factor] = []
     signs: list[Factor] = []
+    squares: list[Value] = []
     # logarithms of powers and of gammas are the largest terms, and cancel each other first
     factors.sort(key=lambda each: parts(each.value)[0] == "exp")
     for each in factors:
-        part = _part(each.value)
+        part = _part(each)
         if part is None:
             rest.append(each)
             continue
         if part.sign is not None:
             signs.append(Factor(part.sign))
+        if part.square is not None:
+            squares.append(part.square)
         total = _with_term(total, part.logarithm, each.above)
     assert total is not None
     product = product_of([*rest, *signs])
     if product is None:
         return total
     if rest:
+        if squares and not is_nonnegative(product):
+            for square in squares:
+                product = product * square
         return total + build.log(product)
-    return build.select(build.lt(0, product), total, build.full_like(total, float("nan")))
+    # added, so that what is nan has no derivative of 0
+    none = build.select(build.le(0, product), -0.0, build.full_like(total, float("nan")))
+    return total + build.stop_gradient(none)
 
 
 def _is_wide(value: Value) -> bool:
@@ -84,45 +97,54 @@ def _is_wide(value: Value) -> bool:
 
 def _with_term(total: Value | None, term: Value, above: bool) -> Value:
     if total is None:
-        return term if above else -term
+        # the logarithm of one is never -0
+        return term if above else 0 - term
     return total + term if above else total - term
 
 
-def _part(value: Value) -> Part | None:
+def _part(factor: Factor) -> Part | None:
     """Return the logarithm of a wide factor, None for any other."""
+    value = factor.value
     name, operands = parts(value)
     match name:
         case "exp":
             return Part(operands[0], None)
         case "gamma":
-            return Part(build.apply("lgamma", operands[0]), _sign_of_gamma(operands[0]))
+            x = operands[0]
+            return Part(build.apply("lgamma", x), _sign_of_gamma(x, above=factor.above))
         case "rgamma":
-            return Part(-build.apply("lgamma", operands[0]), _sign_of_gamma(operands[0]))
+            x = operands[0]
+            return Part(0 - build.apply("lgamma", x), _sign_of_gamma(x, above=not factor.above))
         case "beta" if all(map(is_nonnegative, operands)):
             return Part(build.apply("betaln", *operands), None)
         case "power":
-            return _part_of_power(*operands)
+            return _part_of_power(*operands, above=factor.above)
         case "reduce_sum" if sum_of_exponentials(value) is not None:
             return Part(build.log(value), None)
     return None
 
 
-def _part_of_power(x: Value, y: Value) -> Part:
+def _part_of_power(x: Value, y: Value, *, above: bool) -> Part:
     exponent = scalar_constant(y)
     if exponent is not None:
         if not float(exponent).is_integer() or is_nonnegative(x):
-            return Part(y * build.log(x), None)
-        even = float(exponent) % 2 == 0
-        sign = None if even else build.select(build.lt(x, 0), build.full_like(x, -1), 1)
-        return Part(y * build.log(build.abs(x)), sign)
+            product = y * build.log(x)
+            return Part(product if exponent > 0 else plus_zero(product), None)
+        # it is 0 where x is, or infinite below the line: of a product that is -0 it is -inf
+        one, logarithm = build.sign(x), y * build.log(build.abs(x))
+        one = one if above else 1 / one
+        is_odd = float(exponent) % 2 == 1
+        return Part(logarithm, one) if is_odd else Part(logarithm, None, one * one)
     if is_nonnegative(x):
         size, sign = x, None
     else:
         size, sign = build.abs(x), _sign_of_power(x, y)
-    logarithm = build.log(size)
-    # 0**0 is 1
-    both = build.logical_and(build.eq(y, 0), build.eq(x, 0))
-    return Part(build.select(both, build.zeros_like(y), y * logarithm), sign)
+    product = y * build.log(size)
+    # what is no number to the power 0 is 1, and 1 to such a power
+    is_one = build.logical_or(build.eq(y, 0), build.eq(size, 1))
+    is_one = build.logical_and(is_one, build.ne(product, product))
+    product = product if is_positive(y) else plus_zero(product)
+    return Part(build.select(is_one, build.zeros_like(y), product), sign)
 
 
 def _sign_of_power(x: Value, y: Value) -> Value:
@@ -135,13 +157,21 @@ def _sign_of_power(x: Value, y: Value) -> Value:
     return build.stop_gradient(sign)
 
 
-def _sign_of_gamma(x: Value) -> Value | None:
-    """Return -1 between -1 and 0, between -3 and -2 and so on, else 1; None when x is positive."""
-    if is_nonnegative(x):
+def _sign_of_gamma(x: Value, *, above: bool) -> Value | None:
+    """Return -1 between -1 and 0, between -3 and -2 and so on, else 1; None when x is positive.
+
+    At whole numbers below 0 gamma is nan. At zeros it is infinite with their sign: so is what is
+    returned, or zero where gamma stands below the line.
+    """
+    if is_positive(x):
         return None
-    positive = build.logical_or(build.le(build.zeros_like(x), x), _is_even(build.floor(x)))
+    floor = build.floor(x)
+    is_pole = build.logical_and(build.le(x, 0), build.eq(floor, x))
+    none = build.full_like(x, float("nan"))
+    at_pole = build.select(build.eq(x, 0), 1 / x if above else x, none)
+    positive = build.logical_or(build.le(build.zeros_like(x), x), _is_even(floor))
     sign = build.select(positive, build.ones_like(x), build.full_like(x, -1))
-    return build.stop_gradient(sign)
+    return build.stop_gradient(build.select(is_pole, at_pole, sign))
 
 
 def _is_even(x: Value) -> Value:

@@ -19,6 +19,7 @@ from gradc.rules.stable.logarithms.means_of_exponentials import scaled_again, un
 from gradc_ir import build
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant
+from gradc_ir.ranges.knowledge import is_nonnegative
 
 
 @procedure(
@@ -198,7 +199,9 @@ def _shifted_sum(exponent: Value, axes: tuple[int, ...]) -> Value:
 @procedure(
     "log-softmax-difference",
     "sub(sub(?x, log(reduce_sum(exp(sub(?z, reduce_max(?z)))))), "
-    "sub(?y, log(reduce_sum(exp(sub(?z, reduce_max(?z))))))) => sub(?x, ?y)",
+    "sub(?y, log(reduce_sum(exp(sub(?z, reduce_max(?z))))))) => add(sub(?x, ?y), "
+    "sub(stop_gradient(log(reduce_sum(exp(sub(?z, reduce_max(?z)))))), "
+    "stop_gradient(log(reduce_sum(exp(sub(?z, reduce_max(?z))))))))",
     stable,
     "the normaliser rounds both; it cancels, as the derivative by a weight of cross entropy has it",
     on="sub: sub slice",
@@ -213,7 +216,9 @@ def log_softmax_difference(value: Value) -> Value | None:
         return None
     if not _are_alike(moves, other_moves, shared):
         return None
-    return rearrange(x, moves) - rearrange(y, other_moves)
+    # a normaliser that is no number, as of a nan among the exponents, is none without it either
+    lost = build.stop_gradient(rearrange(shared, moves))
+    return rearrange(x, moves) - rearrange(y, other_moves) + (lost - lost)
 
 
 def _are_alike(moves: list[Node], other: list[Node], shared: Value) -> bool:
@@ -333,7 +338,12 @@ def _less_largest(inner: str, scale: Value, logarithm: Value) -> Value | None:
         shifted = build.apply(inner, x - over_axes(shift, x, axes), spread)
         rest = build.logsumexp(shifted, axes)
     else:
-        shift = finite_shift(build.maximum(first.x, last.x))
+        top = build.maximum(first.x, last.x)
+        if not is_nonnegative(first.spread):
+            # below 0 the scale makes the smallest the one that counts
+            falls = build.lt(first.spread, 0.0)
+            top = build.select(falls, build.minimum(first.x, last.x), top)
+        shift = finite_shift(top)
         rest = build.logaddexp(
             *(build.apply(inner, x - shift, spread) for x, spread in (first, last))
         )

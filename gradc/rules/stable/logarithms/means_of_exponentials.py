@@ -27,7 +27,7 @@ from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant
 _MOST_TERMS = 16
 # How far weights may sum to something else than 1: roundings of each.
 _SLACK = Fraction(1, 2**20)
-_NONE = Fraction(0)
+_NONE, _HALF = Fraction(0), Fraction(1, 2)
 
 
 class Weighted(NamedTuple):
@@ -93,7 +93,8 @@ def _shift(top: Value) -> Value:
 
 def _log_mean(terms: list[Weighted]) -> Value:
     if len(terms) == 2:
-        (weight, x), (_, y) = terms
+        # the smaller weight: what is left of 1 beside it rounds, and hardly matters
+        (weight, x), (_, y) = sorted(terms, key=lambda term: term.weight > _HALF)
         return build.log_mixture(x, y, build.full_like(x, float(weight)))
     shift = _shift(reduce(build.maximum, (term.exponent for term in terms)))
     parts = (float(weight) * build.expm1(exponent - shift) for weight, exponent in terms)

@@ -10,13 +10,15 @@ from __future__ import annotations
 from itertools import permutations
 from typing import NamedTuple
 
+import numpy as np
+
 from gradc.rules.algebra.forms import finite_shift, largest, over_axes
 from gradc.rules.algebra.parts import Factor, factors_of, operand_of, parts, product_of
 from gradc.rules.engine import INF, POSITIVE, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant
-from gradc_ir.ranges.knowledge import is_positive
+from gradc_ir.ranges.knowledge import is_finite, is_nonzero, is_positive
 
 
 class Term(NamedTuple):
@@ -148,9 +150,40 @@ def log_weighted_exponentials(value: Value) -> Value | None:
         return None
     if _is_shifted(left.exponent) or _is_shifted(right.exponent):
         return None
-    shift = finite_shift(build.maximum(left.exponent, right.exponent))
-    parts = [_times(build.exp(_exponent(term, value) - shift), term.weight) for term in terms]
-    return shift + build.log(build.add(*parts))
+    shift = finite_shift(build.maximum(*(_counted(term) for term in terms)))
+    return shift + build.log(build.add(*(_shifted(term, shift) for term in terms)))
+
+
+def _counted(term: Term) -> Value:
+    """Return the exponent of a term, -inf where its weight is one that no exponent matters to."""
+    exponent, takes_all = _exponent_of(term), _takes_all(term)
+    if takes_all is None:
+        return exponent
+    return build.select(takes_all, build.full_like(exponent, -INF), exponent)
+
+
+def _shifted(term: Term, shift: Value) -> Value:
+    """Return a term less a shift in its exponent; a weight of 0 or infinity is what it is alone."""
+    power, takes_all = build.exp(_exponent_of(term) - shift), _takes_all(term)
+    if takes_all is not None:
+        info = np.finfo(power.type.dtype.numpy.name)
+        least, most = float(info.smallest_subnormal), float(info.max)
+        power = build.select(takes_all, build.minimum(build.maximum(power, least), most), power)
+    return power if term.weight is None else term.weight * power
+
+
+def _exponent_of(term: Term) -> Value:
+    assert term.exponent is not None
+    return term.exponent
+
+
+def _takes_all(term: Term) -> Value | None:
+    """Tell where a weight is 0 or infinite, and the exponent is finite; None where it never is."""
+    weight = term.weight
+    if weight is None or (is_nonzero(weight) and is_finite(weight)):
+        return None
+    finite = build.lt(build.abs(_exponent_of(term)), INF)
+    return build.logical_and(build.eq(weight, weight + weight), finite)
 
 
 def _is_surely_positive(factor: Factor) -> bool:
@@ -167,10 +200,6 @@ def _with_weights(term: Term, like: Value) -> Value:
         return _exponent(term, like)
     logarithm = build.log(weight)
     return logarithm if term.exponent is None else term.exponent + logarithm
-
-
-def _times(value: Value, weight: Value | None) -> Value:
-    return value if weight is None else weight * value
 
 
 def _is_shifted(exponent: Value) -> bool:
@@ -209,9 +238,8 @@ def log_weighted_sum_exp(value: Value) -> Value | None:
     term = _term(summed)
     if term.exponent is None or not term.weights or _is_shifted(term.exponent):
         return None
-    shift = largest(term.exponent, axes)
-    spread = over_axes(shift, summed, axes)
-    total = build.reduce_sum(_times(build.exp(term.exponent - spread), term.weight), axes)
+    shift = largest(_counted(term), axes)
+    total = build.reduce_sum(_shifted(term, over_axes(shift, summed, axes)), axes)
     return rearrange(shift + build.log(total), moves)
 
 

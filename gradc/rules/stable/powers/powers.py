@@ -11,11 +11,19 @@ from gradc.rules.engine import INF, POSITIVE, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import scalar_constant
+from gradc_ir.ranges import knowledge
 
 # Below this exponent the rounding of the base is of no account.
 _LARGE_EXPONENT = 16
 # So near to one the logarithm of the base has a smaller error than the base.
 _NEAR = 0.125
+
+
+class _Power(NamedTuple):
+    """``base ** exponent``."""
+
+    base: Value
+    exponent: Value
 
 
 @procedure(
@@ -37,7 +45,12 @@ def power_of_one_plus(value: Value) -> Value | None:
     beside = _beside_one(base)
     if beside is None:
         return None
-    near = build.lt(build.abs(beside), _NEAR)
+    size = build.abs(beside)
+    # 1 to any power is 1
+    near = build.logical_and(build.lt(0.0, size), build.lt(size, _NEAR))
+    if not knowledge.is_finite(exponent):
+        # where 1 + x is 1, any power is
+        near = build.logical_and(near, build.lt(build.abs(exponent), INF))
     through_logarithm = build.exp(exponent * build.log1p(beside))
     return build.select(near, through_logarithm, build.power(build.fence(base), exponent))
 
@@ -64,14 +77,19 @@ def power_less_one(value: Value) -> Value | None:
             continue
         if exact_number(one) != (1 if name == "sub" else -1):
             continue
-        base, exponent = of
-        through_logarithm = exponent * build.log(base)
-        # the logarithm of a number below zero is none
-        near = build.lt(build.abs(through_logarithm), 1.0)
-        plain = build.fence(power) - 1.0
-        made = build.select(near, build.expm1(through_logarithm), plain)
-        return made if name == "add" or power is operands[0] else -made
+        turned = name == "sub" and power is operands[1]
+        return _less_one(_Power(*of), power, turned=turned)
     return None
+
+
+def _less_one(power: _Power, plain: Value, *, turned: bool) -> Value:
+    """Return a power less one, or one less a power, through the logarithm of its base."""
+    through_logarithm = power.exponent * build.log(power.base)
+    size, plain = build.abs(through_logarithm), build.fence(plain)
+    # the logarithm of a number below zero is none; a difference that is zero is never -0
+    near = build.logical_and(build.lt(0.0, size), build.lt(size, 1.0))
+    made = build.expm1(through_logarithm)
+    return build.select(near, -made if turned else made, 1.0 - plain if turned else plain - 1.0)
 
 
 def _beside_one(base: Value) -> Value | None:
@@ -110,29 +128,22 @@ def _geometric_sum(entire: Product, like: Value) -> Product | None:
         found = _power_of_more(factor)
         if found is None:
             continue
-        x, y, sign = found
+        x, y, sign, through = found
         line = product(x)
-        rest = entire.without(whole(factor)).times(sign)
+        rest = entire.without(whole(factor))
         if not line.coefficient:
             continue
         shared = common_factors(rest, line.reciprocal)
         if (shared.above, shared.below) != (line.below, line.above):
             continue
-        made = whole(build.apply("geometric_sum", x, y.value(like)))
-        return made * rest.without(line.reciprocal).times(line.coefficient)
+        made = build.apply("geometric_sum", x, y.value(like))
+        if through is not None:
+            # of what has no logarithm
+            made = build.select(build.eq(through, through), made, through)
+        if sign < 0:
+            made = 0.0 - made  # a difference that is zero is not -0
+        return whole(made) * rest.without(line.reciprocal).times(line.coefficient)
     return None
-
-
-class _Power(NamedTuple):
-    """``base ** exponent``."""
-
-    base: Value
-    exponent: Value
-
-    @property
-    def inverse(self) -> Value:
-        """One over it."""
-        return build.power(self.base, -self.exponent)
 
 
 def _power_of(value: Value) -> _Power | None:
@@ -151,10 +162,15 @@ def _power_of(value: Value) -> _Power | None:
     return _Power(inner[0] if name == "fence" else base, exponent)
 
 
+def _is_expm1(value: Value) -> bool:
+    name, operands = parts(value)
+    return name == "expm1" or (name == "neg" and parts(operands[0])[0] == "expm1")
+
+
 def _power_beside_one(value: Value) -> tuple[_Power, int] | None:
     """Return a power and a sign where a value is ``sign * (power - 1)``, or the rules' choice."""
     name, operands = parts(value)
-    if name == "select" and parts(operands[1])[0] == "expm1":
+    if name == "select" and _is_expm1(operands[1]):
         # what is far from one
         name, operands = parts(operands[2])
     if name not in ("add", "sub"):
@@ -198,7 +214,7 @@ def _divided_by_power(entire: Product) -> Product | None:
         for factor in entire.above:
             if _power_of(factor) == power:
                 rest = entire.without(whole(factor, below=(less,)))
-                return rest.times(-sign) * whole(below=(power.inverse - 1.0,))
+                return rest.times(sign) * whole(below=(_less_inverse(power, turned=True),))
     return None
 
 
@@ -223,28 +239,41 @@ def one_less_inverse_power(value: Value) -> Product | None:
         ratio = inverse.coefficient / number
         if power is None or ratio != (-1 if name == "add" else 1):
             return None
-        less = power.inverse - 1.0
         factor = inverse.coefficient if name == "add" or other is operands[0] else -number
-        return whole(less).times(factor)
+        return whole(_less_inverse(power, turned=factor < 0)).times(abs(factor))
     return None
 
 
-def _power_of_more(value: Value) -> tuple[Value, Product, int] | None:
-    """Return x, y and a sign where a value is ``sign * ((1 + x)**y - 1)``, in any form."""
+def _less_inverse(power: _Power, *, turned: bool) -> Value:
+    inverse = power._replace(exponent=-power.exponent)
+    return _less_one(inverse, build.power(*inverse), turned=turned)
+
+
+def _power_of_more(value: Value) -> tuple[Value, Product, int, Value | None] | None:
+    """Return x, y, a sign where a value is ``sign * ((1 + x)**y - 1)``, and y * log(1 + x).
+
+    The latter only if it is all that the value is made of.
+    """
     name, operands = parts(value)
     if name in ("add", "sub"):
         found = _power_beside_one(value)
         x = None if found is None else _beside_one(found[0].base)
-        return None if found is None or x is None else (x, product(found[0].exponent), found[1])
-    if name == "select":
+        if found is None or x is None:
+            return None
+        return x, product(found[0].exponent), found[1], None
+    sign, is_choice = 1, name == "select"
+    if is_choice:
         name, operands = parts(operands[1])
+        if name == "neg":
+            sign, (name, operands) = -1, parts(operands[0])
     if name != "expm1":
         return None
     exponent = product(operands[0])
     for factor in exponent.above:
         inner, of = parts(factor)
         if inner == "log1p":
-            return of[0], exponent.without(whole(factor)), 1
+            through = None if is_choice else operands[0]
+            return of[0], exponent.without(whole(factor)), sign, through
     return None
 
 

@@ -12,6 +12,7 @@ from gradc.rules.algebra.difference_formulas import over
 from gradc.rules.algebra.factors import Product, cancelled, product, set_apart, whole
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import Polynomial, polynomial
+from gradc.rules.algebra.signs import plus_zero
 from gradc.rules.algebra.split_differences import terms
 from gradc.rules.engine import INF, POSITIVE, procedure, stable
 from gradc_ir import build
@@ -78,7 +79,11 @@ def _conjugate(root: Value, square: Polynomial, beside: Product, like: Value) ->
     turned = over(delta, root - number).value(like)
     if knowledge.is_negative(number):
         return turned
-    return build.select(build.lt(number, 0.0), turned, root + number)
+    cancels = build.lt(number, 0.0)
+    if delta.above:
+        # of inf / inf there is nothing to be known, and of the sum there is
+        cancels = build.logical_and(cancels, build.lt(root, INF))
+    return build.select(cancels, turned, root + number)
 
 
 def _in_range(root: Value) -> Value:
@@ -210,7 +215,7 @@ def _inverse_hyperbolic(x: Value, root: Value, turned: bool) -> Value | None:
     size = polynomial(parts(x)[1][0] if inside == "abs" else x)
     beyond = (square - size * size).constant
     if beyond == -1:
-        return -build.arccosh(-x) if turned else build.arccosh(x)
+        return plus_zero(-build.arccosh(-x)) if turned else build.arccosh(x)
     return build.arcsinh(x) if beyond == 1 and not turned else None
 
 
@@ -224,7 +229,7 @@ def _inverse_hyperbolic(x: Value, root: Value, turned: bool) -> Value | None:
     domain={"x": POSITIVE, "y": POSITIVE},
     loss=2.0,
 )
-def one_minus_direction_cosine(value: Value) -> Product | None:
+def one_minus_direction_cosine(value: Value) -> Value | None:
     """Turn a cosine minus its limit into the square of the other cosine over their sum."""
     for mine, its in permutations(terms(value)):
         if its.above or its.below or mine.below or len(mine.above) != 1 or not mine.coefficient:
@@ -244,8 +249,10 @@ def one_minus_direction_cosine(value: Value) -> Product | None:
         apart = square if turned else -square
         plain = fenced + -float(limit)
         is_near = build.lt(x, 0.0) if turned else build.lt(0.0, x)
+        # where it is 0 the cosine has left the range or is 1, and beside infinity it is none
+        is_near = build.logical_and(is_near, build.lt(0.0, build.abs(sine)))
         made = build.select(is_near, apart, plain)
-        return whole(made).times(mine.coefficient)
+        return plus_zero(whole(made).times(mine.coefficient).value(value))
     return None
 
 

@@ -17,12 +17,12 @@ from gradc_ir.ranges import knowledge
     "the square over- and underflows although its root does not, which has no slope at zero; "
     "other factors must be known not to be negative",
     on="sqrt: mul div neg",
-    domain={"y": POSITIVE, "z": POSITIVE},
+    domain={"z": POSITIVE},
     examples=[
         "sqrt(mul(?x, ?x)) => abs(?x)",
         "sqrt(mul(3, mul(?x, ?x))) => mul(abs(?x), sqrt(3))",
         "sqrt(mul(mul(?x, ?x), exp(?t))) => mul(abs(?x), sqrt(exp(?t)))",
-        "sqrt(div(?y, mul(?x, ?x))) => div(sqrt(?y), abs(?x))",
+        "sqrt(div(exp(?t), mul(?x, ?x))) => div(sqrt(exp(?t)), abs(?x))",
         "sqrt(div(mul(?x, ?x), mul(?z, ?z))) => div(abs(?x), abs(?z))",
     ],
     loss=0.5,
@@ -35,8 +35,8 @@ def sqrt_of_square(value: Value) -> Product | None:
         return None
     rest = entire.without(whole(*above, *above, below=below + below))
     inside = rest.value(value)
-    # of a negative number beside a zero there is a root, and alone there is none
-    if above and not knowledge.is_nonnegative(inside):
+    # of a negative number there is no root, but there is of its product that is -0
+    if not knowledge.is_nonnegative(inside):
         return None
     outside = [*map(build.abs, above)]
     if rest != whole():

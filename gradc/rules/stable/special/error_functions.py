@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 from functools import partial
 from itertools import permutations
@@ -23,6 +24,8 @@ _PRECISE_ROOT_TWO = Fraction(math.isqrt(2 << 400), 1 << 200)
 # Numbers that differ by less are one number that was rounded in two ways.
 _ROUNDINGS = 2.0**-51
 _SINGLE_ROUNDINGS = 2.0**-22
+# From here on ``1 / erfcx(z)`` is the root of pi times z.
+_FAR = 1e9
 
 
 # -- logarithms ------------------------------------------------------------------------------------
@@ -42,12 +45,14 @@ def _log_of_half_erfc(z: Value) -> Value:
         return build.log_ndtr(z * -ROOT_TWO)
     x = scaled.base if ratio > 0 else -scaled.base
     found = build.log_ndtr(x)
-    return found + build.select(build.lt(x, -4), found * (2 * difference), 0)
+    # what is infinite has no share
+    bounded = build.maximum(found, -_ends(x.type.dtype).most)
+    return found + build.select(build.lt(x, -4), bounded * (2 * difference), 0)
 
 
 def _log_of_erfc(z: Value) -> Value:
-    """Return log(erfc(z)): near 0 through erf, elsewhere through the normal's logarithm."""
-    near = build.lt(build.abs(z), 0.5)
+    """Return log(erfc(z)): below 1 through erf, elsewhere through the normal's logarithm."""
+    near = build.lt(z, 1.0)
     inside, outside = build.select(near, z, 0), build.select(near, 1, z)
     return build.select(
         near, build.log1p(-build.erf(inside)), build.log_ndtr(outside * -ROOT_TWO) + LOG_TWO
@@ -85,7 +90,8 @@ def _is_not_yet_reflected(m: Match) -> bool:
 
 def _difference_of_normals(m: Match) -> Value:
     sign = _in_the_upper_tail(m["x"], m["y"])
-    return sign * (build.ndtr(sign * m["x"]) - build.ndtr(sign * m["y"]))
+    # the difference of equal numbers is 0, not -0
+    return sign * (build.ndtr(sign * m["x"]) - build.ndtr(sign * m["y"])) + 0.0
 
 
 @procedure(
@@ -93,13 +99,15 @@ def _difference_of_normals(m: Match) -> Value:
     "log(sub(ndtr(?x), ndtr(?y))) => add(log_ndtr(?x), log1mexp(sub(log_ndtr(?y), log_ndtr(?x))))",
     stable,
     "both underflow in the tails",
-    on="log: mul sub",
+    on="log: mul sub add",
     condition="y < x",
     loss=10.0,
 )
 def log_difference_of_normals(value: Value) -> Value | None:
     """Take the logarithm of a difference whose operands stand in the lower tail."""
     difference, sign = value.operands[0], None
+    if difference.op.name == "add" and scalar_constant(difference.operands[1]) == 0:
+        difference = difference.operands[0]
     if difference.op.name == "mul":
         for one, other in permutations(difference.operands):
             if _is_tail_sign(one):
@@ -110,11 +118,36 @@ def log_difference_of_normals(value: Value) -> Value | None:
     if arguments[0] is None or arguments[1] is None:
         return None
     high, low = build.log_ndtr(arguments[0]), build.log_ndtr(arguments[1])
+    ends = _ends(value.type.dtype)
+    least = build.full_like(low, ends.least)
     if sign is not None:
-        # in the upper tail the operands have changed places
+        # in the upper tail the operands have changed places, and were rounded next to 1
         upper = build.lt(sign, build.zeros_like(sign))
         high, low = build.select(upper, low, high), build.select(upper, high, low)
-    return high + build.log1mexp(low - high)
+        least = build.select(upper, math.log(ends.rounding), least)
+    gap = high - low
+    apart = -gap  # of equal ones -0, from where the logarithm has its pole
+    # in the wrong order there is no logarithm, but where nothing is left of both that of 0
+    unit = build.maximum(2 * ends.rounding * build.minimum(-low, 1.0), ends.rounding / 8)
+    is_lost = build.logical_or(build.le(low, least), build.le(apart, unit))
+    is_zero = build.logical_and(is_lost, build.logical_not(build.le(apart, 0.0)))
+    is_finite = build.lt(build.abs(gap), math.inf)
+    zero = build.select(is_finite, -(gap - build.stop_gradient(gap)), -0.0)
+    return high + build.log1mexp(build.select(is_zero, zero, apart))
+
+
+class _Ends(NamedTuple):
+    """The largest number, the logarithm of what underflows to 0, and half an epsilon."""
+
+    most: float
+    least: float
+    rounding: float
+
+
+def _ends(dtype: DType) -> _Ends:
+    if dtype is DType.F32:
+        return _Ends(float(2**128 - 2**104), -103.9, 2.0**-24)
+    return _Ends(sys.float_info.max, -745.1, 2.0**-53)
 
 
 def _is_tail_sign(value: Value) -> bool:
@@ -213,10 +246,10 @@ def _cancelled(square: Fraction, base: Value, factor: Value) -> Value | None:
     "exp-over-erfc",
     "div(exp(neg(mul(?x, ?x))), erfc(?x)) => div(1, erfcx(?x))",
     stable,
-    "0 / 0 from x = 27; numbers are taken as they are rounded; of negative x erfcx overflows, and "
-    "the quotient stays",
+    "0 / 0 from x = 27; numbers are taken as they are rounded, each exponent otherwise; of "
+    "negative x erfcx overflows, and the quotient stays",
     on="div: / erfc ndtr",
-    loss=2.0,
+    loss=6.0,
     domain={"x": POSITIVE},
     examples=[
         "div(exp(neg(mul(?x, ?x))), erfc(?x)) => div(1, erfcx(?x))",
@@ -256,7 +289,11 @@ def exp_over_erfc(value: Value) -> Value | None:
     assert found is not None
     negative = build.lt(found.z, build.zeros_like(found.z))
     z = build.select(negative, found.z, 0)
-    quotient = build.select(negative, factor / build.erfc(z), cancelled / build.erfcx(found.z))
+    # far out it is that of a line, whose slope does not underflow
+    far = build.lt(_FAR, found.z)
+    scaled = build.erfcx(build.select(far, 0, found.z))
+    upper = build.select(far, math.sqrt(math.pi) * found.z * cancelled, cancelled / scaled)
+    quotient = build.select(negative, factor / build.erfc(z), upper)
     return rests[0] * (quotient / (found.number * under))
 
 

@@ -121,7 +121,8 @@ def _difference(left: Polynomial, part: Value) -> Value | None:
 
 def _pair(base: Value, step: Value) -> Value:
     if exact_number(step) == 1:
-        return build.log(build.abs(base))
+        # of -0, too, the slope is that of the logarithm
+        return build.log(build.select(build.lt(base, 0.0), -base, base))
     return build.log_poch(base, step)
 
 
@@ -139,6 +140,8 @@ def _sum(terms: list[Term], joined: list[Term], made: Value, plus: bool) -> Valu
     for term in joined[1:]:
         left.remove(term)
     left[left.index(joined[0])] = Term(made, plus)
+    if len(left) == 1 and not plus:
+        return 0.0 - made  # a sum is never -0
     return total_of(left)
 
 
@@ -158,7 +161,7 @@ def _sum(terms: list[Term], joined: list[Term], made: Value, plus: bool) -> Valu
         "sub(digamma(add(?x, 0.5)), digamma(?x)) => digamma_difference(?x, 0.5)",
     ],
 )
-def digamma_difference(value: Value) -> Product | None:
+def digamma_difference(value: Value) -> Value | None:
     """Join two digamma functions that are multiplied with the same."""
     first, second = terms(value)
     if first.coefficient != -second.coefficient:
@@ -173,7 +176,8 @@ def digamma_difference(value: Value) -> Product | None:
                 step = _difference(polynomial(top), base)
                 if step is not None:
                     found = whole(build.digamma_difference(base, step)) * rest
-                    return found.times(sign)
+                    # the difference of equal numbers is 0, not -0
+                    return found.times(sign).value(value) + 0.0
     return None
 
 

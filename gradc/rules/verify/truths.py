@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradc.testing.arithmetic import NoMeaning
-from gradc.testing.balls import Undecided, balls, growing, is_nan, rounded
+from gradc.rules.verify.arithmetic import NoMeaning
+from gradc.rules.verify.balls import Undecided, balls, growing, is_nan, rounded
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array

@@ -44,7 +44,12 @@ class Wide:
     def evaluate(self, node: Node, operands: list[Array], symbols: Any) -> tuple[Array, ...]:
         """Return the results of a node; raises NoMeaning for an op without one."""
         name = node.op.name
-        attributes = {key: numbers(item, symbols) for key, item in node.attributes.items()}
+        # what is optional says what is meant beside nan and infinities, which are not here
+        attributes = {
+            key: numbers(item, symbols)
+            for key, item in node.attributes.items()
+            if key not in node.op.options
+        }
         floats = any(operand.type.dtype.is_float for operand in node.operands)
         if name == "cast" and floats:
             made = (

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.testing.arithmetic import ANY_NUMBERS, Meaning, Wide
+from gradc.rules.verify.arithmetic import ANY_NUMBERS, Meaning, Wide
 from gradc_ir.core.op import TABLE
 from gradc_ir.core.types import Array
 from gradc_ir.errors import GradcError
@@ -44,11 +44,11 @@ class Undecided(Exception):
     """Two balls overlap that were to be compared: more precision may tell."""
 
 
-def growing() -> Iterator[int]:
+def growing(precisions: Sequence[int] = PRECISIONS) -> Iterator[int]:
     """Yield the precisions in turn, each in force until the next is asked for."""
     kept = ctx.prec
     try:
-        for ctx.prec in PRECISIONS:
+        for ctx.prec in precisions:
             yield ctx.prec
     finally:
         ctx.prec = kept
@@ -260,31 +260,52 @@ _OPS: dict[str, Callable[..., Any]] = {
 }
 
 
+# Below these numbers functions have no real value.
+_LEAST = {"log": 0, "log2": 0, "log10": 0, "sqrt": 0, "log1p": -1, "arccosh": 1}
+
+
 @cache
 def op(name: str) -> Callable[..., Any]:
     """Return an elementwise op on balls: Arb's function, or the op's formula over the reals."""
     unary = TABLE[name].operands == 1
-    compute = _OPS.get(name) or (getattr(arb, name, None) if unary else None)
-    compute = compute or partial(_by_formula, name)
+    method = getattr(arb, name, None) if unary else None
+    compute = _OPS.get(name) or method or partial(_by_formula, name)
 
     def on_balls(*operands: Any) -> Any:
+        if compute is method and is_nan(operands[0]):
+            return NAN  # Arb has an arcsine of it
         made = compute(*operands)
         unknown = isinstance(made, Ball) and made.is_nan() and not is_nan(made)
+        if unknown and name in _LEAST and operands[0] < _LEAST[name]:
+            return NAN
         if unknown and all(operand.is_exact() for operand in operands):
-            return _at_border(name, operands)
+            return _at_border(name, operands, made)
         return made
 
     return on_balls
 
 
-def _at_border(name: str, operands: Sequence[Any]) -> Any:
-    """Return the limit at known numbers where a function has no finite value, nan without one."""
+def _at_border(name: str, operands: Sequence[Any], unknown: Any) -> Any:
+    """Return the limit at known numbers where a function has no finite value, nan without one.
+
+    What floats have a value for, few digits may be too few for: it stays unknown.
+    """
     given = [float(x) for x in operands]
     meaning = reference(TABLE[name])
     assert meaning is not None
     limit = float(meaning(*map(np.float64, given)))
-    border = math.isinf(limit) or (limit in (-1, 0, 1) and any(map(math.isinf, given)))
-    return arb(limit) if border and all(map(operator.eq, given, operands)) else NAN
+    if math.isnan(limit) or not all(map(operator.eq, given, operands)):
+        return NAN
+    if any(map(math.isinf, given)):
+        return arb(limit) if math.isinf(limit) or limit in (-1, 0, 1) else NAN
+    # a pole, if it is none of the floats' overflows, which more digits may reach
+    is_pole = math.isinf(limit) and (_is_at_pole(given) or ctx.prec >= PRECISIONS[-1])
+    return arb(limit) if is_pole else unknown
+
+
+def _is_at_pole(given: Sequence[float]) -> bool:
+    """Whether numbers are where functions have their poles: small whole ones."""
+    return all(abs(x) < 2**20 and x == math.floor(x) for x in given)
 
 
 @cache
@@ -304,6 +325,7 @@ def balls() -> Wide:
         "reduce_max": _reduction(meanings["maximum"], -math.inf),
         "reduce_min": _reduction(meanings["minimum"], math.inf),
         "logsumexp": lambda x, axes: meanings["log"](np.sum(meanings["exp"](x), axis=tuple(axes))),
+        "norm": lambda x, axes: meanings["sqrt"](np.sum(x * x, axis=tuple(axes))),
         "argsort": _argsort,
     }
     return Wide(object, lambda x: x if isinstance(x, Ball) else Ball(float(x)), meanings)

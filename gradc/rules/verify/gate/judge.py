@@ -1,0 +1,243 @@
+"""The verdict on a graph that stands in place of another: at special values, point by point."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gradc.rules.verify.gate.exact import (
+    Assemble,
+    Ends,
+    Exact,
+    Graph,
+    RealFunction,
+    columns_of,
+    exact_by_new_form,
+    is_limit,
+    is_opposite,
+)
+from gradc.rules.verify.gate.excuses import Instance, excuse
+from gradc.rules.verify.gate.outside import is_outside
+from gradc_ir.core.types import Array
+from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.meaning.ulp_distance import bits_between, same_bits
+
+# What a rounding more or less may do at a single point, in bits.
+TOLERANCE = 2.0
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A point at which a new form is wrong: what is asked, and what was found beside the naive.
+
+    ``truth`` is the exact value rounded, None where there is none. ``bits`` is how far the new
+    number is from it, or from the naive one.
+    """
+
+    what: str
+    point: Mapping[str, float]
+    naive: float
+    new: float
+    truth: float | None
+    bits: float
+
+    def __str__(self) -> str:
+        at = ", ".join(f"{name} = {x!r}" for name, x in self.point.items())
+        truth = "no real value" if self.truth is None else repr(self.truth)
+        return f"{self.what} at {at}: naive {self.naive!r}, new {self.new!r}, truth {truth}"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How many numbers were compared, how many differ, the failures, and what was excused."""
+
+    compared: int
+    differing: int
+    failures: tuple[Failure, ...]
+    excused: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A naive graph, points, and how results are called.
+
+    ``graph`` makes it for so many points; ``columns`` has a row a coordinate and a column a point;
+    ``assemble`` makes the arrays of the graph of it. ``labels`` name the columns of the results,
+    which have a row a point; as many as ``values`` are no derivatives. Coordinates that are not
+    ``moving`` are the same in limits. ``meant``: see :class:`RealFunction`.
+    """
+
+    graph: Graph
+    assemble: Assemble
+    columns: Array
+    labels: Sequence[str]
+    moving: Sequence[bool]
+    coordinates: Sequence[str]
+    meant: Mapping[float, Callable[[], Any]] = field(default_factory=dict)
+
+    def judge(self, new: Graph, tolerance: float = TOLERANCE, most: int | None = None) -> Judged:
+        """Judge graphs of the same parameters and results as the naive ones.
+
+        Of differing points, ``most`` are looked into, as many in each column of the results.
+        """
+        count = self.columns.shape[1]
+        arrays = self.assemble(self.columns)
+        with np.errstate(all="ignore"):
+            olds, news = (
+                [_numbers(column) for column in columns_of(interpret(graph, arrays), count)]
+                for graph in (self.graph(count), new(count))
+            )
+        has_nan: Any = np.isnan(self.columns.astype(np.float64)).any(axis=0)
+        wanted: dict[int, list[int]] = {}
+        differing = 0
+        for i, (old, made) in enumerate(zip(olds, news, strict=True)):
+            places = np.flatnonzero(~_agree(old, made, tolerance))
+            differing += len(places)
+            # what a nan operand makes takes no truth
+            plain = has_nan[places]
+            asked = places[~plain]
+            share = len(asked) if most is None else max(1, most // len(olds))
+            step = max(1, -(-len(asked) // max(1, share)))
+            for place in [*asked[::step].tolist(), *places[plain].tolist()]:
+                wanted.setdefault(place, []).append(i)
+        exact = self._exact(new, sorted(wanted))
+        excused: Counter[str] = Counter()
+        failures = []
+        for place, results in wanted.items():
+            for one in self._wrong(place, results, olds, news, exact.get(place), tolerance):
+                found = excuse(one)
+                if found is None:
+                    failures.append(_failure(one, news[0].dtype))
+                else:
+                    excused[found.name] += 1
+        return Judged(sum(map(len, olds)), differing, tuple(failures), excused)
+
+    @property
+    def _real(self) -> RealFunction:
+        return RealFunction(self.graph, self.assemble, self.meant)
+
+    def _exact(self, new: Graph, places: list[int]) -> dict[int, list[Exact | None]]:
+        """Return the exact results at points of finite numbers."""
+        finite: Any = np.isfinite(self.columns.astype(np.float64)).all(axis=0)
+        places = [place for place in places if finite[place]]
+        if not places:
+            return {}
+        made = self._real.values(self.columns[:, places])
+        found = {place: [result[i] for result in made] for i, place in enumerate(places)}
+        renewed = RealFunction(new, self.assemble, self.meant)
+        for place, numbers in found.items():
+            if None in numbers:
+                more = exact_by_new_form(self._real, renewed, self.columns[:, place])
+                found[place] = [one or two for one, two in zip(numbers, more)] or numbers
+        return found
+
+    def _wrong(
+        self,
+        place: int,
+        results: list[int],
+        olds: list[Array],
+        news: list[Array],
+        exact: list[Exact | None] | None,
+        tolerance: float,
+    ) -> Iterator[Instance]:
+        """Yield the results at a point that are neither near the truth nor the unique limit."""
+        for i in results:
+            old, new = olds[i][place], news[i][place]
+            truth = exact[i] if exact else None
+            if truth is not None and truth.is_real:
+                right = _is_right(old, new, truth, tolerance)
+                # a number other than zero that is known is no matter of sides
+                has_sides = bool(new == old == 0)
+            else:
+                truth, has_sides = None, True
+                right = self._is_limit(place, i, new)
+            if not right:
+                yield Instance(
+                    self.labels[i],
+                    dict(zip(self.coordinates, map(float, self.columns[:, place]), strict=True)),
+                    float(old),
+                    float(new),
+                    None if truth is None else truth.value,
+                    (float(olds[0][place]), float(news[0][place])),
+                    float(np.finfo(new.dtype).tiny),
+                    partial(self._is_limit, place, i, new, one_sided=True, asked=has_sides),
+                    partial(self._is_kink, place, i),
+                    partial(self._is_outside, place),
+                )
+
+    def _is_kink(self, place: int, result: int) -> bool:
+        """Whether a result jumps to its opposite at a coordinate that is zero."""
+        point = self.columns[:, place]
+        zeros = [i for i, moves in enumerate(self.moving) if moves and point[i] == 0]
+        return any(is_opposite(self._real, point, result, i) for i in zeros)
+
+    def _is_outside(self, place: int) -> bool:
+        """Whether there is no real value at a point of numbers, nor around it."""
+        point = self.columns[:, place]
+        has_nan = np.isnan(point.astype(np.float64)).any()
+        return not has_nan and is_outside(self._real, point, 0)
+
+    def _is_limit(
+        self, place: int, result: int, new: Any, *, one_sided: bool = False, asked: bool = True
+    ) -> bool:
+        point = self.columns[:, place]
+        if not asked or np.isnan(new) or np.isnan(point.astype(np.float64)).any():
+            return False
+        info = np.finfo(new.dtype)
+        ends = Ends(float(info.smallest_subnormal), float(info.max))
+        return is_limit(
+            self._real, point, self.moving, result, float(new), ends, one_sided=one_sided
+        )
+
+
+def _numbers(column: Array) -> Array:
+    return column if column.dtype.kind == "f" else column.astype(np.float64)
+
+
+def _agree(old: Array, new: Array, tolerance: float) -> Array:
+    """Tell where the new number is the old one within tolerance, its sign and kind included."""
+    usual: Any = np.isfinite(old) & np.isfinite(new) & (old != 0) & (new != 0)
+    usual &= np.signbit(old) == np.signbit(new)
+    close = bits_between(np.where(usual, new, 1), np.where(usual, old, 1)) <= tolerance
+    return np.asarray(same_bits(old, new) | (usual & close))
+
+
+def _is_right(old: Any, new: Any, truth: Exact, tolerance: float) -> bool:
+    """Whether a number is as near to the exact one as the old one, and of the right sign."""
+    if np.isnan(new):
+        return False
+    exact = _cast(truth.value, new.dtype)
+    was, now = (float(bits_between(np.array([x]), exact)[0]) for x in (old, new))
+    if now > was + tolerance:
+        return False
+    negative = bool(np.signbit(new))
+    if truth.sign and negative == (truth.sign < 0):
+        return True
+    if truth.sign:
+        # a zero of the other sign is nearer than what is farther off, or no number
+        return bool(new == 0 and not abs(float(old) - truth.value) <= abs(truth.value))
+    if not truth.ball.is_exact():
+        return True  # whatever its sign is, it rounds to zero
+    # an exact zero has no sign: that of the old form stands, where it is zero at all
+    return bool(new != 0 or old != 0 or negative == bool(np.signbit(old)))
+
+
+def _cast(number: float, dtype: Any) -> Array:
+    with np.errstate(over="ignore"):  # what is too large for single precision is infinite
+        return np.array([number]).astype(dtype)
+
+
+def _failure(one: Instance, dtype: Any) -> Failure:
+    right = one.naive if one.truth is None else float(_cast(one.truth, dtype)[0])
+    new, wanted = (_cast(x, dtype) for x in (one.new, right))
+    bits = float(bits_between(new, wanted)[0])
+    truth = None if one.truth is None else right
+    return Failure(one.what, one.point, one.naive, one.new, truth, bits)
+
+
+__all__ = ["TOLERANCE", "Case", "Failure", "Judged"]
