@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from gradc_ir import build
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.plain_pass import PlainPass
 from gradc_ir.core.walk import changed_bodies
+from gradc_ir.pipeline import PlainPass
 
 
 class DistributeLoops(PlainPass):

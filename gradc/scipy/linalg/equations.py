@@ -22,11 +22,6 @@ _SYMMETRIC = ("sym", "her", "symmetric", "hermitian")
 _POSITIVE = ("pos", "positive definite")
 
 
-def mirrored_triangle(x: Value, lower: bool) -> Value:
-    """Return the symmetric matrices with one triangle of x."""
-    return mirrored(x if lower else transposed(x))
-
-
 def by_cholesky(factor: Value, right: Value, lower: bool) -> Value:
     """Return the solution of L Lᵀ x = b, or of Uᵀ U x = b."""
     first = build.triangular_solve(factor, right, lower=lower, transposed=not lower)
@@ -35,9 +30,9 @@ def by_cholesky(factor: Value, right: Value, lower: bool) -> Value:
 
 def _solved(matrix: Value, right: Value, assume: Any, lower: bool, transposed_too: bool) -> Value:
     if assume in _POSITIVE:
-        return by_cholesky(build.cholesky(mirrored_triangle(matrix, lower)), right, True)
+        return by_cholesky(build.cholesky(matrix if lower else transposed(matrix)), right, True)
     if assume in _SYMMETRIC:
-        return build.solve(mirrored_triangle(matrix, lower), right)
+        return build.solve(mirrored(matrix, lower), right)
     if assume == "diagonal":
         entries = diagonal(matrix)
         rank = right.type.rank

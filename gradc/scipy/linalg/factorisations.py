@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.scipy.linalg.equations import inverse_of, mirrored_triangle
+from gradc.scipy.linalg.equations import inverse_of
 from gradc.scipy.linalg.pivots import order_of, pivots_of
 from gradc.tracing.building.by_name import array, number, refuse
 from gradc.tracing.numpy.linalg.determinants import determinant
@@ -34,6 +34,7 @@ from gradc_ir.core.types import DType
 from gradc_ir.graphs.matrices import (
     identity,
     matrix_product,
+    mirrored,
     on_diagonal,
     rows_put_back,
     solution_with_order,
@@ -190,9 +191,9 @@ def eigh(
     stacks = _given("eigh", *((a,) if b is None else (a, b)))
     x, *other = stacks.matrices(square=True)
     if not other:
-        w, v = build.eigh(x if lower else transposed(x))
+        w, v = build.eigh(x, lower=lower)
     else:
-        x, y = stacks.together(mirrored_triangle(x, lower), other[0])
+        x, y = stacks.together(mirrored(x, lower), other[0])
         factor = build.cholesky(y if lower else transposed(y))
         inner = solve_right(
             build.triangular_solve(factor, x, lower=True), factor, transposed_too=True, lower=True

@@ -77,8 +77,8 @@ def _dimension(covariance: Any, mean: Any) -> Any:
 
 def _by_cholesky(apart: Any, covariance: Any) -> tuple[Any, Any]:
     """Return the squared distances that a covariance measures, and the log of its determinant."""
-    # symmetric in its two triangles, of which the factorisation reads one
-    factor = numpy("linalg.cholesky", 0.5 * (covariance + covariance.T))
+    # the lower triangle alone is read, as SciPy does
+    factor = numpy("linalg.cholesky", covariance)
     rows = apart.reshape((-1, apart.shape[-1]))
     whitened = solve_triangular(factor, rows.T, lower=True)
     distance = array(numpy("sum", whitened * whitened, axis=0)).reshape(apart.shape[:-1])

@@ -54,6 +54,14 @@ REASONS = {
         """,
         "its steps depend on the values": "gcd lcm",
         "whether it raises depends on the values": "asarray_chkfinite",
+        "it solves a problem of its own, in steps that depend on the values": """
+            scipy.optimize.isotonic_regression scipy.optimize.linear_sum_assignment
+            scipy.optimize.linprog scipy.optimize.lsq_linear scipy.optimize.milp
+            scipy.optimize.nnls scipy.optimize.quadratic_assignment
+        """,
+        "it is a derivative, which gradc makes of scipy.optimize.rosen": """
+            scipy.optimize.rosen_der scipy.optimize.rosen_hess scipy.optimize.rosen_hess_prod
+        """,
     }.items()
     for name in names.split()
 }
@@ -158,6 +166,8 @@ _BY_REASON = {
     "it takes dtypes": "give it the dtype: x.dtype",
     "it is about the bits": _OUTSIDE,
     "takes no arrays": "leave it out, or call it outside",
+    "it solves a problem": _OUTSIDE,
+    "it is a derivative": "write gradc.grad, gradc.hessian or gradc.hvp of scipy.optimize.rosen",
 }
 
 

@@ -8,12 +8,14 @@ import os
 import site
 import sys
 from bisect import bisect_right
-from types import CodeType, FrameType
+from enum import Enum
+from types import BuiltinFunctionType, CodeType, FrameType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import gradc_ir
+from gradc.tracing.core import opaque
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
 from gradc_ir.location import Location
 
@@ -32,19 +34,28 @@ _OURS = tuple({
     _folder(_CODEGEN),
     _folder(os.path.join(os.path.dirname(_HERE), "gradc_codegen")),
 })  # fmt: skip
-_INTERNAL = (*_OURS, _folder(os.path.dirname(np.__file__)))
-_LIBRARIES = (
-    *_INTERNAL,
-    *{_folder(path) for path in (os.path.dirname(os.__file__), *site.getsitepackages())},
-    "<frozen",
-)
+_NUMPY = _folder(os.path.dirname(np.__file__))
+_INTERNAL = (*_OURS, _NUMPY)
+_PYTHON = (_folder(os.path.dirname(os.__file__)), "<frozen")
+# NumPy and SciPy lie side by side; the one is never loaded to find the other
+_NEVER_SEEN = (*_INTERNAL, _folder(os.path.join(os.path.dirname(_NUMPY[:-1]), "scipy")))
+# Folders of packages, which may lie inside of Python's own.
+_PACKAGES = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
+_INSTALLED = (*_NEVER_SEEN, *_PYTHON, *map(_folder, site.getsitepackages()))
 # The file whose functions call the one to be traced.
 _STARTS = os.path.join(_TRACING, "record", "trace.py")
 
 
-def is_library(filename: str) -> bool:
-    """Whether a file belongs to Python, to an installed package or to gradc, not to the user."""
-    return filename.startswith(_LIBRARIES)
+def is_unseen(filename: str) -> bool:
+    """Whether the lens never sees code of a file: Python's, NumPy's, SciPy's, gradc's own."""
+    if filename.startswith(_NEVER_SEEN):
+        return True
+    return filename.startswith(_PYTHON) and not any(part in filename for part in _PACKAGES)
+
+
+def is_installed(filename: str) -> bool:
+    """Whether a file belongs to Python or to an installed package, not to a program of the user."""
+    return filename.startswith(_INSTALLED) or any(part in filename for part in _PACKAGES)
 
 
 def is_ours(filename: str) -> bool:
@@ -57,13 +68,18 @@ def is_internal(filename: str) -> bool:
     return filename.startswith(_INTERNAL)
 
 
+# A name among the globals of code that is seen through the lens.
+MARK = "__gradc_lens__"
+
+
 class _Lines:
     """The lines of one code object: found from the position of an instruction, remembered."""
 
     def __init__(self, code: CodeType) -> None:
         self.code = code  # keeps the code alive, whose id is the key
         self.internal = is_internal(code.co_filename)
-        self.library = is_library(code.co_filename)
+        self.unseen = is_unseen(code.co_filename)
+        self.installed = is_installed(code.co_filename)
         self.starts = code.co_filename == _STARTS
         self._name = _function_name(code)
         self._known: dict[int, tuple[Location, ...]] = {}
@@ -112,17 +128,20 @@ def _lines_of(code: CodeType) -> _Lines:
 def user_frame(frame: FrameType | None = None) -> FrameType | None:
     """Return the innermost running frame that is the user's, from ``frame`` outwards.
 
-    That is one which belongs neither to gradc nor to NumPy, nor to a library that the traced
-    function has called; a function that lives in a library itself is the user's.
+    Inside of a trace it belongs neither to gradc nor to Python, NumPy or SciPy; outside it belongs
+    to no installed package either. A function of these that is itself traced is the user's.
     """
     frame = frame or sys._getframe(1)
     called: FrameType | None = None
+    inside = True
     while frame is not None:
         lines = _lines.get(id(frame.f_code)) or _lines_of(frame.f_code)
-        if not lines.library:
+        if not (lines.unseen if inside else lines.installed):
             return frame
-        if called is not None and lines.starts:
-            break
+        if lines.starts:
+            if called is not None:
+                break
+            inside = False
         if not lines.internal:
             called = called or frame
         frame = frame.f_back
@@ -130,15 +149,69 @@ def user_frame(frame: FrameType | None = None) -> FrameType | None:
 
 
 def here() -> tuple[Location, ...]:
-    """Return the user's current line as a tuple of one location, empty when there is none."""
+    """Return the user's line that records an operation, as a tuple of one location, or of none.
+
+    Raises TraceError when it is a line of code that is not seen through the lens, whose numbers and
+    arrays would be kept as they are while tracing.
+    """
     frame = user_frame(sys._getframe(2))
-    return () if frame is None else _lines_of(frame.f_code).at(frame.f_lasti)
+    if frame is None:
+        return ()
+    if MARK not in frame.f_globals:
+        _refuse_unseen(frame)
+    return _lines_of(frame.f_code).at(frame.f_lasti)
+
+
+def _refuse_unseen(frame: FrameType) -> None:
+    """Raise TraceError for a frame in a trace that the lens does not see."""
+    lines = _lines_of(frame.f_code)
+    outer: FrameType | None = frame
+    while outer is not None and not _lines_of(outer.f_code).starts:
+        outer = outer.f_back
+    package = opaque.named(frame.f_globals.get("__name__"))
+    if outer is None or lines.unseen or (package is None and _reads_nothing(frame)):
+        return  # of a function that is no Python, of one in Python's library, or a harmless one
+    name = frame.f_code.co_name
+    why = f"{package} is opaque" if package else "code that gradc cannot see has called it"
+    raise TraceError(
+        f"{name} computes with a traced value where gradc does not see it: {why}",
+        at=lines.at(frame.f_lasti)[0],
+        found="what it reads from outside would keep the values it has while tracing",
+        help=opaque.cure(package, name)
+        if package
+        else f"call {name} from Python code that gradc sees: not through compiled code, a class it "
+        "cannot derive from (one with a metaclass of its own, say), or an opaque package",
+    )
+
+
+def _reads_nothing(frame: FrameType) -> bool:
+    """Whether a function reads nothing that may change but its arguments, themselves no objects.
+
+    Such a one may be called by anything: a method of an Enum, say, that computes with its argument.
+    """
+    code = frame.f_code
+    names = frame.f_globals
+    found = [names[name] for name in code.co_names if name in names]
+    found += [frame.f_locals.get(name) for name in code.co_freevars]
+    if code.co_varnames[:1] == ("self",):
+        found.append(frame.f_locals.get("self"))
+    return all(map(_never_changes, found))
+
+
+def _never_changes(value: Any) -> bool:
+    if isinstance(value, ModuleType):
+        return value is np or value.__name__ in sys.stdlib_module_names
+    if isinstance(value, Enum | np.ufunc | BuiltinFunctionType):
+        return True
+    module = getattr(value, "__module__", None)
+    is_named = isinstance(value, type) or callable(value)
+    return is_named and isinstance(module, str) and module.partition(".")[0] == "numpy"
 
 
 def location() -> Location | None:
     """Return the user's current line."""
-    found = here()
-    return found[0] if found else None
+    frame = user_frame(sys._getframe(1))
+    return None if frame is None else _lines_of(frame.f_code).at(frame.f_lasti)[0]
 
 
 def definition(code: CodeType) -> Location:

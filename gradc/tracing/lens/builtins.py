@@ -16,6 +16,7 @@ from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.table import TABLE, AnyFunction, call
 from gradc.tracing.core.tracer import Tracer, shape_of
+from gradc.tracing.lens import unseen
 from gradc.tracing.lens.modules import see_numpy
 from gradc.tracing.lens.number_types import NUMBER_TYPES, stands_for
 from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class, seen_super
@@ -179,7 +180,7 @@ def _originals(kinds: Any) -> Any:
         return original_of(kinds)
     if isinstance(kinds, types.UnionType):
         return tuple(_originals(kind) for kind in kinds.__args__)
-    return getattr(kinds, "__gradc_original__", kinds)
+    return getattr(unseen.original_of(kinds), "__gradc_original__", unseen.original_of(kinds))
 
 
 # name -> (Python's own, the one traced code sees)

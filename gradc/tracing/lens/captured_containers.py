@@ -15,7 +15,7 @@ import types
 from collections.abc import Callable
 from typing import Any, Generic, Protocol
 
-from gradc.tracing.core import source
+from gradc.tracing.core import opaque, source
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Lens, SameObject
 
@@ -104,10 +104,10 @@ def is_user_object(value: Any) -> bool:
     kind: Any = type(value)
     if kind is types.SimpleNamespace:
         return True
-    return is_user_class(kind) and (hasattr(value, "__dict__") or bool(_attributes(value)))
+    return is_user_class(kind) and (hasattr(value, "__dict__") or bool(attributes_of(value)))
 
 
-def _attributes(value: Any) -> dict[str, Any]:
+def attributes_of(value: Any) -> dict[str, Any]:
     """Return the attributes an instance has itself, in its dict or in slots."""
     found = dict(getattr(value, "__dict__", ()))
     for base in type(value).__mro__:
@@ -124,23 +124,49 @@ def is_root(kind: type) -> bool:
     return kind in _BASES
 
 
-@functools.lru_cache(maxsize=512)
 def is_user_class(kind: Any) -> bool:
-    """Whether a class is written by the user, as are all it is made from."""
+    """Whether a class is written in Python, outside of Python's library, and may be derived from.
+
+    The classes that it is made from are, or are of Python's library and written in Python too.
+    """
+    return _is_user_class(kind, opaque.version)
+
+
+@functools.lru_cache(maxsize=512)
+def _is_user_class(kind: Any, version: int) -> bool:
     if type(kind) not in _METACLASSES or hasattr(kind, "__gradc_trace__"):
         return False
     bases = [base for base in kind.__mro__ if base not in _BASES]
-    return bool(bases) and all(_may_be_seen(base) for base in bases)
+    return any(map(is_written, bases)) and all(map(_may_be_seen, bases))
 
 
 def _may_be_seen(base: type) -> bool:
     names = vars(base)
     if names.keys() & {"__init_subclass__", "__getattribute__", "__del__"}:
         return False
+    if opaque.named(base.__module__) is not None or base.__module__ == "builtins":
+        return False
+    return not any(getattr(part, "__objclass__", None) is base and type(part) in _COMPILED
+                   for part in names.values()) and not _makes_its_own(names)  # fmt: skip
+
+
+# What makes up classes that are no Python.
+_COMPILED = (types.MethodDescriptorType, types.WrapperDescriptorType)
+
+
+def _makes_its_own(names: Any) -> bool:
+    return type(names.get("__new__")) is types.BuiltinFunctionType
+
+
+def is_written(base: type) -> bool:
+    """Whether a class is no one of Python's library, and of a package that is seen."""
     if base.__module__ == "__main__":
         return True  # whatever runs the user's program, or the notebook
-    file = getattr(sys.modules.get(base.__module__), "__file__", None)
-    return base.__module__ != "builtins" and not (file and source.is_library(file))
+    module = sys.modules.get(base.__module__)
+    file = getattr(module, "__file__", None)
+    if file:
+        return not source.is_unseen(file)
+    return base.__module__.partition(".")[0] not in sys.stdlib_module_names
 
 
 class Origin:
@@ -158,7 +184,7 @@ def seen_object(original: Any, name: str, lens: Lens) -> Any:
     make = kind.__new__ if kind is types.SimpleNamespace else object.__new__
     copy = make(_seen_class(kind))
     own = object.__getattribute__(copy, "__dict__")
-    own.update(_attributes(original))
+    own.update(attributes_of(original))
     own[_ORIGIN] = Origin(original, name, lens)
     return copy
 

@@ -25,21 +25,23 @@ from gradc.tracing.lens.builtins import BUILTINS, seen_builtins, seen_type
 from gradc.tracing.lens.code_names import refuse_stores, used_names
 from gradc.tracing.lens.math_module import see_math
 from gradc.tracing.lens.modules import (
+    DRAWING,
     Random,
     belongs_to_numpy,
     is_random,
+    is_seen_module,
     name_in_numpy,
     see_module,
     see_numpy,
 )
 from gradc.tracing.lens.scipy_module import belongs_to_scipy, see_scipy
+from gradc.tracing.lens.unseen import Unseen, is_library_object, is_unseen
 from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import _FROM_NUMPY as _SUPPORTED
 from gradc_ir.core.types import Type, dtype_of
 from gradc_ir.errors import TraceError
 
-_MARK = "__gradc_lens__"
 _CAPTURED = "it is captured from outside; pass it as an argument and return the new one"
 _CACHED = type(functools.lru_cache(maxsize=1)(lambda: None))
 _PLAIN = (int, float, complex, str, bytes, type(None), np.generic)
@@ -92,6 +94,8 @@ class Lens:
             return value
         if kind is types.FunctionType:
             return self._function(value)
+        if is_unseen(value):
+            return self._unseen(value, _name_of(value), lambda: value)
         if kind is types.MethodType:
             owner = value.__self__
             if not isinstance(owner, type) and belongs_to_scipy(owner):
@@ -100,6 +104,8 @@ class Lens:
         if kind is types.ModuleType:
             return see_module(value, self)
         if isinstance(value, functools.partial):
+            if type(value.func) is types.MethodType and _is_ours(value.func):
+                return value  # made by gradc, of its own objects
             return functools.partial(
                 self.see(value.func),
                 *[self._part(value, "args", i, f"args[{i}]") for i in range(len(value.args))],
@@ -114,9 +120,9 @@ class Lens:
         if hasattr(kind, "__gradc_seen__"):
             return value.__gradc_seen__(self, kind.__name__.lower())
         if not isinstance(value, type) and hasattr(kind, "__gradc_trace__"):
-            return Inlined(value, value.__gradc_trace__)
+            return Inlined(value, self.see(value.__gradc_trace__))
         run = getattr(kind, "__call__", None)  # noqa: B004 - the method itself is wanted
-        if type(run) is types.FunctionType and not source.is_library(run.__code__.co_filename):
+        if type(run) is types.FunctionType and not source.is_unseen(run.__code__.co_filename):
             seen = self._instance(value)
             return Inlined(seen, types.MethodType(self.see(run), seen))
         if captured_containers.is_user_object(value):
@@ -136,7 +142,35 @@ class Lens:
         return value
 
     def _instance(self, value: Any) -> Any:
+        if is_unseen(value):
+            return self._unseen(value, "self", lambda: value)
         return self._object(value, "self") if captured_containers.is_user_object(value) else value
+
+    def _guard_attributes(self, kind: type) -> None:
+        """Have the function traced again when what a class holds changes that stays itself.
+
+        Such are exceptions, enumerations, and classes that cannot be derived from.
+        """
+        for base in filter(captured_containers.is_written, kind.__mro__):
+            for name, part in vars(base).items():
+                path = f"{kind.__name__}.{name}"
+                fetch = functools.partial(captured_containers.member, kind, name)
+                if name.startswith("__"):
+                    continue
+                if isinstance(part, _PLAIN):
+                    self.guard((id(kind), name), Guard(path, part, fetch))
+                elif isinstance(part, np.ndarray):
+                    self.guard((id(kind), name), SameElements(path, part.copy(), fetch))
+                elif captured_containers.is_plain(part):
+                    known = captured_containers.contents(part)
+                    now = functools.partial(_contents_of, fetch)
+                    self.guard((id(kind), name), Guard(path, known, now))
+
+    def _unseen(self, value: Any, name: str, fetch: Callable[[], Any]) -> Any:
+        found = self._copies.get(id(value))
+        if found is None:
+            found = self._copies[id(value)] = value, Unseen(value, name, fetch, self)
+        return found[1]
 
     def see_named(self, value: Any, holder: dict[str, Any], key: str, name: str) -> Any:
         """Return a value found under a name that can be read again."""
@@ -162,10 +196,16 @@ class Lens:
         elif isinstance(value, np.ndarray):
             self.guard(identity, SameElements(name, value.copy(), fetch))
         else:
-            if type(value) is not types.ModuleType or _is_of_user(value):
+            if type(value) is not types.ModuleType or is_seen_module(value):
                 self.guard(identity, SameObject(name, value, fetch))
             if hasattr(type(value), "__gradc_seen__"):
                 return value.__gradc_seen__(self, name)
+            if is_unseen(value) or is_library_object(value):
+                return self._unseen(value, name, fetch)
+            if type(value).__module__ in _ITERATED and hasattr(type(value), "__next__"):
+                raise _another_each_time(name, value)
+            if isinstance(value, type) and not is_user_class(value):
+                self._guard_attributes(value)
             if captured_containers.is_user_object(value):
                 return self._object(value, name)
         return self.see(value)
@@ -255,18 +295,28 @@ class Lens:
         found = self._copies.get(id(function))
         if found is not None:
             return found[1]
-        if _MARK in function.__globals__:
+        if source.MARK in function.__globals__:
             return function
         if isinstance(getattr(function, "registry", None), types.MappingProxyType):
             return self._dispatched(function)
+        if is_unseen(function):
+            return self._unseen(function, function.__name__, lambda: function)
+        if function.__module__ in DRAWING and source.is_unseen(function.__code__.co_filename):
+            return Random(f"{function.__module__}.{function.__name__}")
         code = function.__code__
         if belongs_to_numpy(function):
             return see_numpy(function, function.__name__)
         if belongs_to_scipy(function):
             return see_scipy(function)
-        if source.is_library(code.co_filename):
+        if source.is_unseen(code.co_filename) and not _wraps_seen(function):
             return function
-        refuse_stores(function)
+        try:
+            refuse_stores(function)
+        except TraceError:
+            if not source.is_installed(code.co_filename):
+                raise
+            # a cache of its own, say: it runs as Python, and is asked again
+            return self._unseen(function, function.__name__, lambda: function)
         # tools that reload modules put new code into the functions there are
         own = SameObject(function.__name__, code, CodeOf(function))
         self.guard((id(function), "__code__"), own)
@@ -311,7 +361,7 @@ class Lens:
         found = self._globals.get(id(original))
         if found is None:
             copy = dict(original)
-            copy[_MARK] = True
+            copy[source.MARK] = True
             copy["__builtins__"] = self._builtins
             found = self._globals[id(original)] = (original, copy, set())
         _, copy, seen = found
@@ -344,9 +394,38 @@ def _is_capturable(array: Any) -> bool:
     return array.dtype in _SUPPORTED and (kind is np.ndarray or not computes_otherwise(kind))
 
 
-def _is_of_user(module: types.ModuleType) -> bool:
-    file = getattr(module, "__file__", None)
-    return bool(file) and not source.is_library(str(file))
+def _wraps_seen(function: types.FunctionType) -> bool:
+    """Whether a function of Python's library, as contextlib makes, calls one that is seen."""
+    cells = [cell for cell in function.__closure__ or () if not _is_empty(cell)]
+    held = [cell.cell_contents for cell in cells]
+    codes = [part.__code__ for part in held if type(part) is types.FunctionType]
+    return any(not source.is_unseen(code.co_filename) for code in codes)
+
+
+def _is_ours(function: Any) -> bool:
+    """Whether a function is gradc's own, whose arguments are none of the user's names."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    return code is not None and source.is_ours(code.co_filename)
+
+
+def _contents_of(fetch: Callable[[], Any]) -> bytes:
+    return captured_containers.contents(fetch())
+
+
+def _name_of(value: Any) -> str:
+    return str(getattr(value, "__name__", type(value).__name__))
+
+
+# where the classes of iterators of Python's own are
+_ITERATED = ("builtins", "itertools")
+
+
+def _another_each_time(name: str, value: Any) -> TraceError:
+    return TraceError(
+        f"{name} is a {type(value).__name__} outside of the function: what it gives next would be "
+        "taken once, while tracing",
+        help=f"take what is needed of {name} outside and pass it as an argument",
+    )
 
 
 def keys_same(left: Any, right: Any) -> bool:

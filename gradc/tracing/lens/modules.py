@@ -28,6 +28,10 @@ _GENERATORS = {
 }
 
 
+# Modules of Python's that draw.
+DRAWING = ("random", "secrets")
+
+
 def _numpy_module(module: types.ModuleType) -> SeenModule:
     inner = module.__name__.partition(".")[2]
     return SeenModule(
@@ -157,12 +161,22 @@ def see_module(module: types.ModuleType, lens: Lens) -> Any:
         return scipy_module(module)
     if module is math:
         return math_module()
-    if module is sys.modules.get("random"):
-        return Random("random")
+    if name in DRAWING and module is sys.modules.get(name):
+        return Random(name)
+    return _user_module(module, lens) if is_seen_module(module) else module
+
+
+def is_seen_module(module: types.ModuleType) -> bool:
+    """Whether what is read from a module is seen: from all but Python's, NumPy's, SciPy's, gradc's.
+
+    That of a package named by :func:`gradc.opaque` is, and of compiled modules too: their entries
+    have names, by which they are read again, whatever their code does.
+    """
     file = getattr(module, "__file__", None)
-    if file and not source.is_library(file):
-        return _user_module(module, lens)
-    return module
+    if file:
+        return not source.is_unseen(file)
+    package = module.__name__.partition(".")[0]
+    return package not in sys.stdlib_module_names and package not in ("numpy", "scipy")
 
 
 def is_random(value: Any) -> bool:

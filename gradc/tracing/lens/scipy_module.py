@@ -48,6 +48,11 @@ def see_scipy(value: Any, name: str = "") -> Any:
     return Mapped(name or _full_name(value), value, None)
 
 
+def has_recording(value: Any) -> bool:
+    """Whether an object of SciPy, a distribution perhaps with its parameters, is recorded."""
+    return id(value) in _seen() or see_frozen(value) is not value
+
+
 def see_frozen(value: Any) -> Any:
     """Return a distribution with its parameters as traced code sees it, all else as it is."""
     _seen()  # loads what makes it

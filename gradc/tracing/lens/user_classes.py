@@ -9,11 +9,12 @@ from __future__ import annotations
 import abc
 import functools
 import sys
+import threading
 import types
 from typing import Any
 
 from gradc.arguments import pytree
-from gradc.tracing.core import source
+from gradc.tracing.core import opaque, source
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import state
 from gradc.tracing.core.table import AnyFunction
@@ -30,6 +31,15 @@ _UNSEEN = {
 _MADE = "__gradc_made__"
 
 
+class _Asked(threading.local):
+    def __init__(self) -> None:
+        self.kinds: list[Any] = []
+
+
+# The classes that are being asked for their subclasses.
+_asked = _Asked()
+
+
 class _SeenMeta(abc.ABCMeta):
     """The metaclass: instances of the user's class are instances of the seen one too."""
 
@@ -37,7 +47,21 @@ class _SeenMeta(abc.ABCMeta):
         return isinstance(instance, cls.__dict__["__gradc_kind__"])
 
     def __subclasscheck__(cls, subclass: Any) -> bool:
-        return issubclass(original_of(subclass), cls.__dict__["__gradc_kind__"])
+        kind = cls.__dict__["__gradc_kind__"]
+        if kind in _asked.kinds:
+            # an abstract class asks all that are derived from it, and this one asks it back
+            return cls in getattr(subclass, "__mro__", ())
+        _asked.kinds.append(kind)
+        try:
+            return issubclass(original_of(subclass), kind)
+        finally:
+            _asked.kinds.pop()
+
+    def __subclasses__(cls) -> list[Any]:
+        """Return what is derived from the user's class, as traced code sees it."""
+        derived = type.__subclasses__(cls.__dict__["__gradc_kind__"])
+        own = [kind for kind in derived if "__gradc_kind__" not in vars(kind)]
+        return [seen_class(kind) if is_user_class(kind) else kind for kind in own]
 
     def __getitem__(cls, item: Any) -> Any:
         """Return the class: the types of a Generic are nothing to a trace."""
@@ -66,16 +90,22 @@ def is_user_class(kind: Any) -> bool:
     return captured_containers.is_user_class(kind) or _has_methods(kind)
 
 
-@functools.lru_cache(maxsize=512)
 def _has_methods(kind: Any) -> bool:
     """Whether a class is a namedtuple to which the user has added methods."""
+    if opaque.named(getattr(kind, "__module__", None)) is not None:
+        return False
+    return _is_with_methods(kind)
+
+
+@functools.lru_cache(maxsize=512)
+def _is_with_methods(kind: Any) -> bool:
     if type(kind) is not type or not issubclass(kind, tuple) or not hasattr(kind, "_fields"):
         return False
     parts = [part for base in kind.__mro__ if base is not tuple for part in vars(base).values()]
     own = [getattr(part, "fget", getattr(part, "__func__", part)) for part in parts]
     codes = [part.__code__ for part in own if type(part) is types.FunctionType]
     written = [code for code in codes if not code.co_filename.startswith("<string>")]
-    return any(not source.is_library(code.co_filename) for code in written)
+    return any(not source.is_unseen(code.co_filename) for code in written)
 
 
 def seen_class(kind: Any) -> Any:
@@ -138,6 +168,9 @@ def _member(kind: Any, name: str, value: Any) -> Any:
             for part in (value.fget, value.fset, value.fdel)
         )
         return property(fget, fset, fdel)
+    if isinstance(value, functools.partialmethod) and type(value.func) is types.FunctionType:
+        run = _method(kind, name, value, value.func)
+        return functools.partialmethod(run, *value.args, **value.keywords)
     if isinstance(value, functools.cached_property):
         return functools.cached_property(_method(kind, name, value, value.func))
     if name.startswith("__") or (hasattr(found, "__get__") and not is_user_class(value)):

@@ -233,7 +233,7 @@ def _results(result: Any, name: str) -> tuple[list[Value], Structure]:
         if isinstance(leaf, Selection):
             raise leaf.refused("be returned", at=leaf.made_at)
         paths = paths or pytree.paths(result, "result")
-        kind = "type" if isinstance(leaf, CastingType) else type(leaf).__name__
+        kind = "type" if isinstance(leaf, CastingType) else leaf.__class__.__name__
         raise TraceError(
             f"{name} returns a {kind}, not a number or an array",
             found=f"{paths[position]} = {leaf!r:.60}",

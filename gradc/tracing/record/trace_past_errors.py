@@ -29,6 +29,7 @@ from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.types import _FROM_NUMPY as _SUPPORTED
 from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import GradcError
+from gradc_ir.forks import Depth, lock_across_forks
 from gradc_ir.interpreter.interpret import evaluate
 from gradc_ir.location import Location
 
@@ -217,7 +218,7 @@ class _Running(threading.local):
 
 
 _running = _Running()
-_lock = threading.RLock()
+_lock = lock_across_forks(Depth.SURVEY)
 
 
 @contextmanager

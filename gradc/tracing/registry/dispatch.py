@@ -203,4 +203,6 @@ def wrap_known(result: Any, tracers: list[Tracer]) -> Any:
         return make_known(result if result.base is None and result.flags.owndata else result.copy())
     if type(result) in (tuple, list):
         return type(result)(wrap_known(part, tracers) for part in result)
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        return type(result)(*(wrap_known(part, tracers) for part in result))
     return result

@@ -1,8 +1,8 @@
 """np.linalg's factorisations: cholesky, qr, eigh and svd, with their short forms.
 
-The gradient by a symmetric matrix is symmetric, although only one triangle is read. Vectors of a
-repeated eigenvalue or singular value are not determined, and a derivative that asks for them is not
-finite; the values' own derivatives do not ask.
+Of a symmetric matrix one triangle is read, and the gradient is by what is read: zero for the other
+one. Vectors of a repeated eigenvalue or singular value are not determined, and a derivative that
+asks for them is not finite; the values' own derivatives do not ask.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _eigh(name: str, a: Any, UPLO: str) -> tuple[Stacks, Value, Value]:
     if UPLO.upper() not in ("L", "U"):
         raise trace_error(f"{name}: UPLO is 'L' or 'U', not {UPLO!r}")
     stacks, x = one_stack(name, a, square=True)
-    w, v = build.eigh(x if UPLO.upper() == "L" else transposed(x))
+    w, v = build.eigh(x, lower=UPLO.upper() == "L")
     return stacks, w, v
 
 

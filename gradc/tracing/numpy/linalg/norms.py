@@ -19,7 +19,6 @@ from gradc.tracing.core.tracer import make, read
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
-from gradc_ir.core.graph import Value
 
 # order of a norm of vectors -> what it is of the sizes of elements
 _OF_SIZES = {1: build.reduce_sum, np.inf: build.reduce_max, -np.inf: build.reduce_min}
@@ -32,7 +31,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     rank = given.ndim
     count = rank if axis is None else len(each(axis))
     if ord is None or (ord == 2 and count == 1) or (ord == "fro" and count == 2):
-        return reduced(given, axis, keepdims, _root_of_squares)
+        return reduced(given, axis, keepdims, build.norm)
     if ord == "fro" or not count or (axis is None and count > 2):
         raise trace_error(
             f"np.linalg.norm: ord={ord!r} over {count} axes is not supported for traced arrays",
@@ -55,11 +54,6 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         f"np.linalg.norm with ord={ord!r} over {count} axes",
         "of matrices: None, 'fro', 'nuc', 2, 1, inf, and -2, -1, -inf",
     )
-
-
-def _root_of_squares(x: Value, axes: tuple[int, ...]) -> Value:
-    total = build.reduce_sum(x * x, axes)
-    return build.select(build.eq(total, 0.0), total, build.sqrt(total))
 
 
 def _singular_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:

@@ -45,8 +45,14 @@ def around(a: Any, decimals: Any = 0) -> Any:
 
 
 def _fmod(x: Value, y: Value) -> Value:
+    if not x.type.dtype.is_float:
+        # the smallest integer has no absolute value
+        left = build.remainder(x, y)
+        opposite = build.ne(build.lt(x, 0), build.lt(y, 0))
+        return build.select(build.logical_and(opposite, build.ne(left, 0)), left - y, left)
     size = build.remainder(build.abs(x), build.abs(y))
-    return build.select(build.lt(x, 0), -size, size)
+    # of a zero its sign is kept, and nan of a divisor
+    return build.select(build.lt(0.0, x), size, build.select(build.eq(x, 0.0), x - size, -size))
 
 
 @numpy_function("fmod", masked="elementwise")

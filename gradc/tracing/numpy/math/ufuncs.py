@@ -123,6 +123,11 @@ def _heaviside(x: Value, at_zero: Value) -> Value:
     return build.select(build.ne(x, x), x, build.select(build.eq(x, 0), at_zero, step))
 
 
+def _hypot(x: Value, y: Value) -> Value:
+    # the root of squares that rules find passes a nan on beside an infinity
+    return build.apply("hypot", x, y, infinity_wins=True)
+
+
 def _square(x: Value) -> Value:
     return build.mul(x, x)
 
@@ -130,7 +135,7 @@ def _square(x: Value) -> Value:
 # ops that are called as the ufunc is
 for _name in (
     "floor_divide", "sign", "exp2", "sqrt", "exp", "expm1", "log", "log1p", "log2", "log10",
-    "logaddexp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "cbrt", "hypot", "maximum", "minimum",
+    "logaddexp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "cbrt", "maximum", "minimum",
 ):  # fmt: skip
     ufunc(getattr(build, _name), _name, value_only=_name == "floor_divide")
 # those to which NumPy 2 gave a short name
@@ -149,6 +154,7 @@ ufunc(lambda x: x, "positive")
 ufunc(_absolute, "absolute", "abs")
 ufunc(build.abs, "fabs")
 ufunc(_square, "square")
+ufunc(_hypot, "hypot")
 ufunc(_reciprocal, "reciprocal")
 ufunc(logaddexp2, "logaddexp2")
 ufunc(_ignoring_nan(build.maximum), "fmax")
