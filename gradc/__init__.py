@@ -5,6 +5,9 @@ Nothing is imported until it is used: ``import gradc`` costs little more than ``
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from gradc.custom.numpy_gradients import overrides as overrides
     from gradc.custom.numpy_gradients import register_gradient as register_gradient
     from gradc.rules.user.register import rule as rule
+    from gradc.tracing.core.opaque import opaque as opaque
     from gradc.tracing.record.debug_print import debug_print as debug_print
     from gradc.tracing.record.primitives import exactly as exactly
     from gradc.tracing.record.primitives import stop_gradient as stop_gradient
@@ -85,6 +89,7 @@ _PLACES = {
         "reverse_gradient",
         "scale_gradient",
     ),
+    "gradc.tracing.core.opaque": ("opaque",),
     "gradc.tracing.record.primitives": ("exactly", "stop_gradient"),
     "gradc.tracing.record.debug_print": ("debug_print",),
     "gradc.api.transforms": (
@@ -124,13 +129,48 @@ _SUBMODULES = ("compat", "rules", "special", "testing")
 __all__ = [*_MODULE_OF, *_SUBMODULES]
 
 
+# A fork waits for what is being loaded: in the child no thread would ever finish it. It takes this
+# after the locks of gradc_ir.forks, since a function that is traced may be the first to use a name.
+_loading = threading.RLock()
+_no_fork = threading.Event()
+_no_fork.set()
+
+
+def _before_fork() -> None:
+    _no_fork.clear()
+    _loading.acquire()
+
+
+def _in_parent() -> None:
+    _loading.release()
+    _no_fork.set()
+
+
+def _in_child() -> None:
+    global _no_fork
+    _no_fork = threading.Event()  # a thread that is gone may have been about to wait for it
+    _in_parent()
+
+
+if "gradc_ir.forks" in sys.modules:
+    from gradc_ir.forks import Depth, hold_across_forks
+
+    hold_across_forks(_loading, Depth.LOADING)
+elif hasattr(os, "register_at_fork"):  # what is registered first is called last before a fork
+    os.register_at_fork(before=_before_fork, after_in_parent=_in_parent, after_in_child=_in_child)
+
+
 def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return import_module(f"gradc.{name}")
-    module = _MODULE_OF.get(name)
+    module = f"gradc.{name}" if name in _SUBMODULES else _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'gradc' has no attribute {name!r}")
-    found = getattr(import_module(module), name)
+    with _loading:
+        loaded = import_module(module)
+    if not _no_fork.is_set():
+        _no_fork.wait()  # the fork knows nothing of the locks that were just loaded
+    if name in _SUBMODULES:
+        return loaded
+    found = getattr(loaded, name)
     globals()[name] = found
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import types
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -44,6 +45,7 @@ Function_ = Callable[..., Any]
 _MOST_KNOWN_CALLS = 1024
 _MOST_FAMILIES = 256
 _MOST_FORMS = 32
+_MOST_SIGNATURES = 1000
 
 
 class Compiled(Inspected):
@@ -71,7 +73,7 @@ class Compiled(Inspected):
         names = static if isinstance(static, (tuple, list)) else (static,)
         self._parameters = Parameters(function, names)
         self._families: dict[Any, Family] = {}
-        self._signatures: list[Signature] = []
+        self._signatures: deque[Signature] = deque(maxlen=_MOST_SIGNATURES)
         self._last: LastCall | None = None
         self._known_calls: dict[CallKey | None, KnownCall] = {}
         self._forms_by_variables: dict[Any, tuple[Compiled, tuple[Variable, ...], Wrt]] = {}
@@ -160,7 +162,7 @@ class Compiled(Inspected):
         made, answer = self._made(asked, bound, positions)
         results = made.run(bound.leaves)
         given = len(args) - len(bound.static)
-        push = Linearized(made.executables[1], answer, bound, given, results[len(answer.types) :])
+        push = Linearized(made.push, answer, bound, given, results[len(answer.types) :])
         return answer.value(results), push
 
     @boundary
@@ -339,7 +341,8 @@ class Compiled(Inspected):
         """Return what computes a derivation at arguments, and what its results are to the user."""
         made = self._family(asked, bound, leaves_of(bound, positions)).find(bound.leaves)
         # the arrays of this call are not kept
-        return made, Answer(asked, made.traced, made.policies, bound.without_arrays(), positions)
+        policies = made.request.policies
+        return made, Answer(asked, made.traced, policies, bound.without_arrays(), positions)
 
     def _family(self, asked: Derivation, bound: Bound, leaves: tuple[int, ...]) -> Family:
         asked = asked._replace(wrt=None)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from gradc.calls.derivation import OF_FLOATS
-from gradc.calls.preconditions import check_floats
+from gradc.calls.derivation import OF_A_SCALAR, OF_FLOATS
+from gradc.calls.preconditions import check_floats, check_value
 from gradc.calls.signature import (
     Bound,
     Parameters,
@@ -20,13 +21,13 @@ from gradc.calls.signature import (
     names_variables,
 )
 from gradc.calls.traceable import Traceable
-from gradc.pipeline import Options, Request, derive
-from gradc.runtime.specialize import Signature
+from gradc.pipeline import KINDS, Options, Request, derive
+from gradc.runtime.specialize import Signature, alone
 from gradc.traceback import boundary
 from gradc.tracing import NeedsConcreteSize, Traced
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Type, dtype_of
-from gradc_ir.errors import GradcError, TraceError
+from gradc_ir.errors import ExportError, GradcError, TraceError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +36,27 @@ if TYPE_CHECKING:
 
 
 _SPEC = 'give one: spec="x: f64[n,3]"'
+
+
+def _kinds(
+    name: str, of: str | Sequence[str] | None, wrt: Wrt | None, results: Sequence[Type]
+) -> tuple[str, ...]:
+    """Return what is exported beside the value of a function."""
+    if of is not None:
+        kinds = (of,) if isinstance(of, str) else tuple(of)
+        for kind in kinds:
+            if kind not in KINDS:
+                raise ExportError(f"of is {kind!r}", help=f"write one of {', '.join(KINDS)}")
+        return tuple(dict.fromkeys(kind for kind in kinds if kind != "value"))
+    if len(results) == 1 and not results[0].shape and results[0].dtype.is_float:
+        return ("value_and_grad",)
+    if wrt is not None:
+        several = ", ".join(map(str, results))
+        raise ExportError(
+            f"{name} returns {several}, not one float: there is no gradient by {wrt!r} to export",
+            help='choose of="jacobian", "jvp" or "vjp" (gradc export --of), or leave wrt out',
+        )
+    return ()
 
 
 # The arguments of the last call without their arrays, and the dtypes and shapes of those.
@@ -55,7 +77,7 @@ class Inspected(ABC):
     options: Options
     spec: str | None
     _parameters: Parameters
-    _signatures: list[Signature]
+    _signatures: deque[Signature]
     _last: LastCall | None
 
     @abstractmethod
@@ -66,16 +88,18 @@ class Inspected(ABC):
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
-        """Each compilation so far: of what, for which types, why, and how long it took."""
+        """The last thousand compilations: of what, for which types, why, and how long they took."""
         return tuple(self._signatures)
 
     @boundary
+    @alone
     def ir(self, *specs_or_args: Any, of: str = "value", wrt: Wrt = 0) -> Function:
         """Return the final graph of what ``of`` names: for a spec, arguments, or the last call."""
         traced, request = self._request(specs_or_args, of, wrt)
         return derive(traced.function, request)
 
     @boundary
+    @alone
     def dump(
         self,
         *specs_or_args: Any,
@@ -119,6 +143,7 @@ class Inspected(ABC):
         return "".join(parts)
 
     @boundary
+    @alone
     def explain(
         self, *specs_or_args: Any, of: str = "value", spec: str | None = None, wrt: Wrt = 0
     ) -> str:
@@ -129,6 +154,7 @@ class Inspected(ABC):
         return explain(traced, request)
 
     @boundary
+    @alone
     def support(self, *specs_or_args: Any, spec: str | None = None) -> Support:
         """Return everything the function does that is not supported, for a spec or for arguments.
 
@@ -152,38 +178,71 @@ class Inspected(ABC):
         )
 
     @boundary
+    @alone
     def export(
         self,
         name: str,
         *specs_or_args: Any,
         spec: str | None = None,
-        wrt: Wrt = 0,
+        of: str | Sequence[str] | None = None,
+        wrt: Wrt | None = None,
         out: str | Path = ".",
         cpu: str | None = None,
         triple: str | None = None,
         blas: bool = False,
         fma: str | None = None,
+        helpers: bool = False,
     ) -> list[Path]:
         """Write ``name.o`` and ``name.h``: the value as ``name``, with its gradient as ``name_vg``.
+
+        ``of`` says what is written beside the value: ``"value"`` (nothing), ``"value_and_grad"``,
+        ``"grad"``, ``"jvp"``, ``"vjp"``, ``"hvp"``, ``"jacobian"``, ``"hessian"``, or several; all
+        but ``name_vg`` are called ``name_jvp`` and so on. By default it is the gradient, of a
+        function of one float. ``wrt``: by which arguments, the first by default.
+
+        C has arguments in the order of the spec, or of the call that is exported: entries of a dict
+        as they were written, fields as they were declared. Results are named by keys and fields.
 
         ``cpu`` is the target's baseline by default, ``triple`` is this machine. Returns the paths.
         With ``blas`` large contractions call BLAS, which the program must then be linked with.
         For a CPU without fused multiply-add ``fma`` is ``"emulate"``, which keeps all bits and is
-        slow, or ``"split"``, which also rounds the products of sums and has other bits. Hidden
+        slow, or ``"split"``, which also rounds the products of sums and has other bits. With
+        ``helpers`` the object may call the compiler's library where the CPU has no instruction,
+        such as for doubles on one that has floats alone. Hidden
         inputs become further inputs of the kernels. A gradient that goes back through a loop
         without a known number of steps takes ``tape``, how many there is room for, as its last
         size. Raises ExportError, with the cure, when the function cannot be exported.
         """
+        from gradc.calls.c_arguments import SUFFIXES, written
         from gradc.runtime.export import export
+        from gradc_codegen.abi import Order
 
-        traced, both = self._request((spec,) if spec else specs_or_args, "value_and_grad", wrt)
-        value = Request("value", (), options=self.options)
-        functions = {"": derive(traced.function, value)}
-        result = traced.function.result_types[0]
-        if len(traced.function.results) == 1 and not result.shape and result.dtype.is_float:
-            functions["vg"] = derive(traced.function, both)
+        given = (spec,) if spec else specs_or_args
+        asked = 0 if wrt is None else wrt
+        by, bound, types, wrt_of = self._arranged(given, "value_and_grad", asked)
+        traced, bound = by._traced(bound, types, "value_and_grad", wrt_of)
+        requests = [Request("value", (), options=self.options)]
+        for kind in _kinds(self.__name__, of, wrt, traced.function.result_types):
+            if kind in OF_A_SCALAR:
+                check_value(traced, has_aux=False)
+            requests.append(by._request_of(bound, kind, wrt_of))
+        functions, orders, names = {}, {}, {}
+        for request in requests:
+            suffix = SUFFIXES[request.of]
+            functions[suffix] = derive(traced.function, request)
+            found = written(bound, traced, request, functions[suffix])
+            orders[suffix], names[suffix] = Order(found.inputs, found.outputs), found.names
         return export(
-            functions, name, out, cpu=cpu, triple=triple, wrt=both.wrt, blas=blas, fma=fma
+            functions,
+            name,
+            out,
+            cpu=cpu,
+            triple=triple,
+            outputs=names,
+            orders=orders,
+            blas=blas,
+            fma=fma,
+            helpers=helpers,
         )
 
     def argument_types(self, spec: str | None = None) -> tuple[Any, ...]:
@@ -216,25 +275,32 @@ class Inspected(ABC):
         return tuple(types for _, types in pairs)
 
     def _request(self, specs_or_args: Sequence[Any], of: str, wrt: Wrt) -> tuple[Traced, Request]:
+        by, bound, types, wrt = self._arranged(specs_or_args, of, wrt)
+        traced, bound = by._traced(bound, types, of, wrt)
+        return traced, by._request_of(bound, of, wrt)
+
+    def _arranged(
+        self, specs_or_args: Sequence[Any], of: str, wrt: Wrt
+    ) -> tuple[Inspected, Bound, Sequence[Type], Wrt]:
+        """Return whom to trace, at which arguments, by which of them: variables become some."""
         bound, types = self._bound(specs_or_args)
         if of != "value" and names_variables(wrt):
             by, values, wrt = self._by_variables((), wrt)
             variables = flatten_arguments(tuple(zip(by._parameters.names, values)))
             variables = variables._replace(places=variables.names)
-            bound = variables.followed_by(bound)
-            return by._traced_request(bound, [*variables.types, *types], of, wrt)
-        return self._traced_request(bound, types, of, wrt)
+            return by, variables.followed_by(bound), [*variables.types, *types], wrt
+        return self, bound, types, wrt
 
-    def _traced_request(
+    def _traced(
         self, bound: Bound, types: Sequence[Type], of: str, wrt: Wrt
-    ) -> tuple[Traced, Request]:
+    ) -> tuple[Traced, Bound]:
         if of != "value":
             bound, types = self._parameters.with_asked(bound, types, wrt)
         try:
-            traced = self._at(bound).trace(types)
+            traced = self._at(bound).trace(types, is_last=of == "value")
         except NeedsConcreteSize as needed:
             raise needed.error() from None
-        return traced, self._request_of(bound, of, wrt)
+        return traced, bound
 
     def _at(self, bound: Bound) -> Traceable:
         """Return the function at arguments of this structure, to be traced."""

@@ -10,12 +10,14 @@ from gradc.arguments import pytree
 from gradc.calls.derivation import OF_FLOATS, Derivation
 from gradc.calls.results import Answer
 from gradc.calls.signature import Parameters, Wrt, flatten_arguments, leaves_of
-from gradc.pipeline import current_options, differentiate, stabilise
+from gradc.calls.tangents import moves_no_float
+from gradc.pipeline import current_options, differentiates_last, nested, using
 from gradc.tracing import inline, subtrace, tracer_of, value_of
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
+from gradc_ir.graphs.rearrange import scalar_constant
 
 Function_ = Callable[..., Any]
 
@@ -56,7 +58,9 @@ class NestedTrace:
             )
         self.bound = flatten_arguments(pairs, places=places, leaf=_as_given)
         args, kwargs = parameters.call_form(self.bound.names, self.bound.values)
-        self.sub = subtrace(fn, args, kwargs)
+        self._is_last = differentiates_last()
+        with using(current_options(), is_last=False):
+            self.sub = subtrace(fn, args, kwargs)
         # no argument of a call is a mere type, so every operand is a value
         self.operands = [operand for operand in self.sub.operands if operand is not None]
         self.function = self.sub.function
@@ -75,12 +79,13 @@ class NestedTrace:
     @functools.cached_property
     def derivative(self) -> Function:
         """What was asked for, as a graph: the derivative of the stabilised function."""
-        return differentiate(stabilise(self.function, self._request.options), self._request)
+        return nested(self.function, self._request, self._is_last)
 
     def tangents(self, given: Sequence[Any], what: str) -> list[Any]:
         """Return the float leaves of tangents of the arguments that are differentiated by.
 
-        Raises ShapeError unless each has its argument's nest and shapes.
+        Raises ShapeError unless each has its argument's nest and shapes, DTypeError where one moves
+        what is no float.
         """
         if len(given) != len(self.positions):
             raise ShapeError(f"{len(self.positions)} arguments but {len(given)} of {what}")
@@ -93,6 +98,8 @@ class NestedTrace:
             for leaf, path, i in zip(flat.leaves, flat.paths, self.bound.spans[position]):
                 have, want = value_of(leaf).type, self.function.param_types[i]
                 if not want.dtype.is_float:
+                    if scalar_constant(value_of(leaf)) != 0:
+                        raise moves_no_float(what, path, want.dtype)
                     continue
                 if have.shape != want.shape:
                     raise ShapeError(f"the {what} of {path} is {have}, {path} is {want}")

@@ -7,7 +7,6 @@ builds the derivative's graph there, so ``grad(grad(fn))`` and a gradient inside
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,6 +22,7 @@ from gradc.calls.tangents import as_tuple
 from gradc.traceback import boundary, cut
 from gradc.tracing import current
 from gradc_ir.errors import NonFiniteError, TraceError
+from gradc_ir.forks import lock_across_forks
 
 Function_ = Callable[..., Any]
 
@@ -165,7 +165,9 @@ def vjp(
 def linearize(fn: Function_, *args: Any) -> tuple[Any, Function_]:
     """Return ``(value, push)``; ``push(*tangents)`` is the tangent of the value here.
 
-    The values that the tangents need are computed once.
+    The values that the tangents need are computed once. None is a zero tangent, which stays zero
+    where the derivative by its argument is not finite. Integers have no tangent: that of an
+    argument is None or zeros, else it is a DTypeError; that of a value is None.
     """
     if current() is not None:
         return nested_transforms.linearize(fn, args)
@@ -191,7 +193,7 @@ class _Derivative:
         self.replaced = 0
         self._asked = asked
         self._compiled: Compiled | None = None
-        self._lock = threading.Lock()
+        self._lock = lock_across_forks()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the derivative at these arguments."""

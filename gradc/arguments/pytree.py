@@ -89,6 +89,13 @@ def map_leaves(function: Callable[[Any], Any], nest: Any) -> Any:
     return unflatten(structure, [function(leaf) for leaf in leaves])
 
 
+def written(structure: Structure) -> tuple[int, ...]:
+    """Return the leaves of a structure in the order in which its dicts were written."""
+    nest = unflatten(structure, range(structure.leaves))
+    with optree.dict_insertion_ordered(True, namespace=_NAMESPACE):
+        return tuple(optree.tree_leaves(nest, namespace=_NAMESPACE))
+
+
 def paths(nest: Any, root: str = "") -> list[str]:
     """Return how each leaf of a nest is reached, such as ``"p.w"`` or ``"t[0]"``.
 

@@ -15,7 +15,7 @@ from gradc.pipeline import Options, Request
 from gradc.tracing import Tracer, current
 from gradc_ir.errors import UnconnectedGradientError
 
-_OF_A_SCALAR = ("grad", "value_and_grad", "hvp", "hessian")
+OF_A_SCALAR = ("grad", "value_and_grad", "hvp", "hessian")
 # Along arguments that are no floats these have nothing, where the others refuse them.
 OF_FLOATS = ("jvp", "vjp", "linearize")
 
@@ -73,7 +73,7 @@ class Derivation(NamedTuple):
         Raises ShapeError when a gradient is asked of more than one value, and
         UnconnectedGradientError, which names a leaf by its path, when the policies say so.
         """
-        if self.of in _OF_A_SCALAR:
+        if self.of in OF_A_SCALAR:
             check_value(traced, self.has_aux)
         types = traced.function.param_types
         floats = [leaf for leaf in leaves if types[leaf].dtype.is_float]

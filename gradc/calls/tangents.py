@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gradc.arguments import pytree
 from gradc.calls.signature import Bound, flatten_arguments
 from gradc_ir.core.types import Array
-from gradc_ir.errors import ShapeError, TraceError
+from gradc_ir.errors import DTypeError, ShapeError, TraceError
+
+
+def moves_no_float(what: str, path: str, dtype: Any) -> DTypeError:
+    """Return the error of a tangent that is not zero, of what is no float."""
+    return DTypeError(
+        f"the {what} of {path} is not zero, but {path} is {dtype}, by which there is no derivative",
+        help=f"pass {path} as float, or None or zeros as its {what}",
+    )
 
 
 def as_tuple(values: Any, name: str) -> tuple[Any, ...]:
@@ -45,7 +55,11 @@ def push_tangents(
 def like_argument(
     bound: Bound, position: int, given: Any, what: str, floats: bool = False
 ) -> list[Array]:
-    """Flatten a tangent; raises ShapeError unless it has the nest and shapes of the value."""
+    """Flatten a tangent; with ``floats`` without the leaves that are none.
+
+    Raises ShapeError unless it has the nest and shapes of the value, DTypeError where it moves a
+    whole number.
+    """
     name = bound.names[position]
     part = flatten_arguments([(f"{what} of {name}", given)])
     wanted = [bound.leaves[leaf] for leaf in bound.spans[position]]
@@ -54,6 +68,9 @@ def like_argument(
     arrays = []
     for leaf, (have, want) in enumerate(zip(part.leaves, wanted)):
         if floats and want.dtype.kind != "f":
+            if np.any(have):
+                path = pytree.paths(bound.values[position], name)[leaf]
+                raise moves_no_float(what, path, want.dtype)
             continue
         if have.shape != want.shape:
             path = pytree.paths(given, name)[leaf]

@@ -29,8 +29,11 @@ class Traceable(NamedTuple):
     bound: Bound
     options: Options
 
-    def trace(self, types: Sequence[Type]) -> Traced:
-        """Return the function traced at these types of the leaves, one a leaf."""
+    def trace(self, types: Sequence[Type], *, is_last: bool = False) -> Traced:
+        """Return the function traced at these types of the leaves, one a leaf.
+
+        ``is_last``: it is not to be differentiated.
+        """
         # a Python number keeps its weak dtype: f32 array * 2.0 stays f32
         leaves = [
             PythonNumber(type_.dtype, wide=number is WideInteger) if number else type_
@@ -38,6 +41,6 @@ class Traceable(NamedTuple):
         ]
         bound = self.bound
         args, kwargs = self.parameters.call_form(bound.names, bound.nests(leaves), bound.static)
-        with using(self.options):
+        with using(self.options, is_last=is_last):
             name = self.name if self.name.isidentifier() else "f"
             return trace(self.function, args, kwargs, name=name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from gradc.tracing.core.state import state
 from gradc.tracing.core.variables import refuse_assignment, tracer_of_variable
 from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
+from gradc_ir.forks import lock_across_forks
 
 
 class Variable(NDArrayOperatorsMixin):
@@ -37,7 +37,7 @@ class Variable(NDArrayOperatorsMixin):
 
     def __init__(self, value: Any, name: str | None = None) -> None:
         self.name = name
-        self._lock = threading.Lock()
+        self._lock = lock_across_forks()
         self._array = _kept(as_array("the value of a Variable", value))
 
     @property

@@ -9,6 +9,14 @@ import click
 from gradc.cli.table import lines_of
 from gradc.cli.target import load, spec_option, target_argument
 from gradc.testing import compare_bits, compare_grads, sample_arguments
+from gradc.testing.determinism import A_CALL
+
+_NOTHING = """\
+no derivative was checked: all of them are 0 at these arguments, and so is what they should be
+  help: draw others with --seed or --size; is the function constant, or cut off where they lie?"""
+_NO_FLOATS = """\
+no derivative was checked: the function takes or returns no floating-point numbers
+  help: gradients are by floats; declare x: f64[n], say, in --spec"""
 
 
 @click.command(short_help="Compare derivatives with numeric ones, and bits; or measure accuracy.")
@@ -50,6 +58,8 @@ def check(
 ) -> None:
     """Check derivatives and determinism on random arguments; exit 1 when something disagrees.
 
+    Exit 1, too, when all derivatives are 0 at the arguments, which proves nothing.
+
     Forward and reverse mode are compared with each other and with slopes that owe nothing to
     derivative rules; values and gradients of random upstream gradients have to have the same bits
     in every run, process and kernel.
@@ -80,18 +90,25 @@ def _check_derivatives(
     # one of each kind tells where to look; the tables have the others
     failures = [str(made) for made in compared if not made.agree][:1]
     failures += [str(made.difference) for made in repeated if made.difference is not None][:1]
-    click.echo(f"{'FAILED' if failures else 'ok'} {target}")
+    nothing = all(made.is_empty for made in compared)
+    status = "FAILED" if failures else "NOTHING PROVED" if nothing else "ok"
+    click.echo(f"{status} {target}")
     rows = [("order", "argument", "result", "mode", "against", "expected", "found", "error", "")]
     for made in compared:
         names = str(made.order), made.argument, made.result, made.mode, made.against
         numbers = f"{made.expected:.9g}", f"{made.found:.9g}", f"{made.error:.0e}"
-        rows.append((*names, *numbers, "" if made.agree else "WRONG"))
+        verdict = "" if made.agree else "WRONG"
+        rows.append((*names, *numbers, "0 = 0" if made.is_empty else verdict))
     click.echo("\n" + "\n".join(lines_of(rows)))
     runs = [("compared with a call", f"bits for {repeat} upstream gradients")]
     for run in repeated:
         bits = "the same" if run.difference is None else "OTHERS"
+        if run.against != A_CALL:
+            bits += f", compared with {run.against}"
         runs.append((run.way, f"not compared: {run.reason}" if run.reason else bits))
     click.echo("\n" + "\n".join(lines_of(runs)))
+    if nothing and not failures:
+        click.echo("\n" + _NOTHING if compared else "\n" + _NO_FLOATS)
     for failure in failures:
         click.echo("\n" + failure)
-    sys.exit(1 if failures else 0)
+    sys.exit(1 if failures or nothing else 0)

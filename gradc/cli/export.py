@@ -6,13 +6,22 @@ from typing import Any
 
 import click
 
-from gradc.cli.target import load, spec_option, target_argument, wrt_option
+from gradc.cli.target import load, spec_option, target_argument, wrt_option_or_none
+from gradc.pipeline import KINDS
 
 
 @click.command(short_help="Write value and gradient as an object and a C header.")
 @target_argument
 @spec_option
-@wrt_option
+@click.option(
+    "--of",
+    type=click.Choice(KINDS),
+    multiple=True,
+    default=None,
+    help="What to write beside the value, may be given several times; by default value_and_grad, "
+    "for a function of one float.",
+)
+@wrt_option_or_none
 @click.option("--name", default=None, help="The C name; the function's by default.")
 @click.option(
     "--out", default=".", type=click.Path(file_okay=False), help="The folder to write to."
@@ -33,12 +42,22 @@ from gradc.cli.target import load, spec_option, target_argument, wrt_option
     help="For a CPU without fused multiply-add: the same bits, slowly, or products of sums rounded "
     "before they are added, which gives others.",
 )
-def export(target: str, name: str | None, **options: Any) -> None:
+@click.option(
+    "--helpers/--no-helpers",
+    default=False,
+    help="Whether the object may call functions of the compiler's library (libgcc) for what the "
+    "CPU has no instructions for, to be linked with; no by default.",
+)
+def export(target: str, name: str | None, of: tuple[str, ...], **options: Any) -> None:
     """Write NAME.o and NAME.h with the value (NAME) and the value with its gradient (NAME_vg).
+
+    C passes arguments in the order of the spec: the entries of {w: f64[3], b: f64} as w, b, under
+    the names p_w, p_b of an argument p. Results have the names of the keys and fields that the
+    function returns, in its order. --of writes NAME_jacobian, NAME_vjp and so on.
 
     Where the gradient goes back through a loop without a known number of steps (while_loop without
     max_iter), the last size argument of NAME_vg, tape, says for how many steps there is room.
     """
     compiled = load(target)
-    for path in compiled.export(name or compiled.__name__, **options):
+    for path in compiled.export(name or compiled.__name__, of=of or None, **options):
         click.echo(str(path))

@@ -13,6 +13,7 @@ from gradc.cli.explain import explain
 from gradc.cli.export import export
 from gradc.cli.passes import passes
 from gradc.cli.rules import rules
+from gradc.cli.users_errors import told
 from gradc_ir import __version__
 from gradc_ir.errors import GradcError
 
@@ -41,6 +42,12 @@ def main() -> None:
         sys.exit(130)
     except GradcError as error:
         click.echo(f"{type(error).__name__}: {error}", err=True)
+        sys.exit(2)
+    except Exception as error:
+        text = told(error)
+        if text is None:
+            raise
+        click.echo(text, err=True)
         sys.exit(2)
 
 

@@ -10,13 +10,15 @@ from gradc.pipeline import Options, after, before
 @click.command(short_help="List the passes in the order in which they run.")
 def passes() -> None:
     """List the passes before and after differentiation and before the schedule."""
-    from gradc_codegen.schedule.passes import prepare  # other commands need no code generation
+    from gradc_codegen.schedule.passes.prepare import (  # other commands need no code generation
+        preparation,
+    )
 
     options = Options()
     for title, steps in (
         ("before differentiation", before(options).passes),
         ("after differentiation", after(options).passes),
-        ("code generation", prepare.passes(options.blas)),
+        ("code generation", preparation(options.blas).passes),
     ):
         click.echo(f"{title}:")
         for step in steps:

@@ -103,6 +103,9 @@ def verify(names: tuple[str, ...], kind: str | None, family: str | None) -> None
     from gradc.rules.verify.verifying import verify
 
     failed = False
+    for name in names:
+        if not name.endswith(".py"):
+            find(name)  # a name that is no rule's is a wrong use
     try:
         chosen = _chosen(names, kind, family)
     except RuleError as error:  # of a rule that the module makes

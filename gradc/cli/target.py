@@ -7,11 +7,14 @@ import importlib.util
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import click
 
 from gradc.api.compiled import Compiled
+from gradc.cli.search_path import add_folder, module_name
+from gradc.cli.users_errors import loading
 from gradc.pipeline import KINDS
 
 
@@ -25,9 +28,12 @@ def load(target: str) -> Compiled:
     found: Any = load_module(place)
     for part in name.split("."):
         if not hasattr(found, part):
-            near = ", ".join(sorted(n for n in vars(found) if callable(getattr(found, n))))
-            raise click.UsageError(f"{place} has no {part!r}; its functions: {near}")
+            named = getattr(found, "__dict__", {})
+            near = ", ".join(sorted(n for n, each in named.items() if callable(each)))
+            near = f"; its functions: {near}" if near and isinstance(found, ModuleType) else ""
+            raise click.UsageError(f"{place} has no {part!r}{near}")
         found = getattr(found, part)
+        place = f"{place}{'.' if ':' in place else ':'}{part}"
     if isinstance(found, Compiled):
         return found
     if not callable(found):
@@ -38,21 +44,32 @@ def load(target: str) -> Compiled:
 def load_module(place: str) -> Any:
     """Return the module of a path or of a name; raises UsageError when there is none."""
     if not place.endswith(".py"):
-        sys.path.insert(0, "")
+        add_folder("")
+        if not all(part.isidentifier() for part in place.split(".")):
+            raise click.UsageError(f"{place!r} is no name of a module, and no Python file")
         try:
-            return importlib.import_module(place)
+            with loading(place):
+                return importlib.import_module(place)
         except ModuleNotFoundError as error:
+            if not f"{place}.".startswith(f"{error.name}."):
+                raise  # one that the module imports
             raise click.UsageError(f"no module called {error.name}") from None
     path = Path(place)
-    if not path.is_file():
-        raise click.UsageError(f"no file {place}")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    try:
+        path.read_bytes()
+    except FileNotFoundError:
+        raise click.UsageError(f"no file {place}") from None
+    except OSError as error:
+        raise click.UsageError(f"cannot read {place}: {error.strerror}") from None
+    name = module_name(path)
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise click.UsageError(f"{place} is not a Python file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    sys.path.insert(0, str(path.parent))
-    spec.loader.exec_module(module)
+    sys.modules[name] = module
+    add_folder(path.parent)
+    with loading(place):
+        spec.loader.exec_module(module)
     return module
 
 
@@ -68,20 +85,24 @@ of_option = click.option(
 )
 
 
-def _parsed_wrt(context: click.Context, option: click.Parameter, text: str | None) -> Any:
-    """Return the ``wrt`` of an option's text: 0 when it is not given."""
-    if text is None:
-        return 0
+def _parsed_wrt(text: str) -> Any:
+    """Return the ``wrt`` of an option's text: names and positions; click shows whose it was."""
     entries = [part.strip() for part in text.split(",") if part.strip()]
+    if not entries:
+        raise click.BadParameter("it names no parameter")
     parsed = [int(part) if part.lstrip("-").isdigit() else part for part in entries]
     return parsed[0] if len(parsed) == 1 else tuple(parsed)
 
 
-wrt_option = click.option(
-    "--wrt",
-    callback=_parsed_wrt,
-    help="By which parameters: names or positions, with commas between.",
-)
+def _wrt_option(absent: Any) -> Callable[[Any], Any]:
+    return click.option(
+        "--wrt",
+        callback=lambda context, option, text: absent if text is None else _parsed_wrt(text),
+        help="By which parameters: names or positions, with commas between.",
+    )
+
+
+wrt_option, wrt_option_or_none = _wrt_option(0), _wrt_option(None)
 
 
 def output_option(help: str) -> Callable[[Any], Any]:
@@ -91,5 +112,10 @@ def output_option(help: str) -> Callable[[Any], Any]:
 
 def write(text: str, output: str) -> None:
     """Write text to a file, or to standard output for ``-``."""
-    with click.open_file(output, "w") as stream:
-        stream.write(text if text.endswith("\n") else text + "\n")
+    try:
+        with click.open_file(output, "w") as stream:
+            stream.write(text if text.endswith("\n") else text + "\n")
+    except BrokenPipeError:
+        raise  # who reads has seen enough
+    except OSError as error:
+        raise click.UsageError(f"cannot write to {output}: {error.strerror}") from None

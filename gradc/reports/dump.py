@@ -58,14 +58,10 @@ def walk(traced: Function, request: Request) -> list[tuple[str, Function]]:
 
 def _prepare(final: Function, request: Request) -> list[tuple[str, Function]]:
     """Return the steps that come before the schedule; bodies of control flow have their own."""
-    from gradc_codegen.schedule.passes.prepare import NAME, prepare
+    from gradc_codegen.schedule.passes.prepare import preparation
 
     steps: list[tuple[str, Function]] = []
-    prepare(
-        final,
-        request.options.blas,
-        watch=lambda name, function: steps.append((f"{NAME}.{name}", function)),
-    )
+    preparation(request.options.blas)(final, lambda *step: steps.append(step))
     return steps
 
 

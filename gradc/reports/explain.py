@@ -186,6 +186,8 @@ def explain_op(name: str) -> str:
     lines = [f"{op.name}: {op.summary}", f"  declared in ir/gradc_ir/ops/{op.family}.py, {count}"]
     if op.attributes:
         lines.append(f"  attributes: {', '.join(op.attributes)}")
+    if op.options:
+        lines.append(f"  optional attributes: {', '.join(op.options)}")
     if op.commutative:
         lines.append("  commutative: its operands may be exchanged without changing a bit")
     if op.linear:

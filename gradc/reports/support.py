@@ -141,7 +141,7 @@ def _last_line(traceback: TracebackType | None) -> Location | None:
     found = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if not source.is_library(code.co_filename):
+        if not source.is_unseen(code.co_filename):
             found = Location.of_instruction(
                 code, traceback.tb_lasti, traceback.tb_lineno, code.co_name
             )

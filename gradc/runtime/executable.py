@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,9 @@ import numpy as np
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array
+from gradc_ir.core.walk import nested
 from gradc_ir.errors import GradcError, LoopError, ShapeError
+from gradc_ir.forks import Depth, lock_across_forks
 from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.interpreter.limit import limited_loops, too_many_steps
 from gradc_ir.interpreter.tape import taped_loops
@@ -21,7 +22,7 @@ from gradc_ir.interpreter.tape import taped_loops
 if TYPE_CHECKING:
     from gradc_codegen.interface.python_kernel import Kernel
 
-_lock = threading.Lock()
+_lock = lock_across_forks(Depth.KERNEL)
 
 
 class Executable:
@@ -86,7 +87,8 @@ class Executable:
             if error.status is Status.LIMIT:
                 shapes = [np.shape(array) for array in arrays]
                 loops = limited_loops(self.function, bind_sizes(self.function.param_types, shapes))
-                if len(loops) == 1:  # the interpreter would take its time up to the limit
+                alone = len(loops) == 1 and not _calls_kernels(self.function)
+                if alone:  # the interpreter would take its time up to the limit
                     raise too_many_steps(*loops[0]) from None
             # the interpreter knows the user's line; it raises the same error, with it
             return self._interpret(arrays)
@@ -100,6 +102,11 @@ class Executable:
 def _is_set(name: str) -> bool:
     """Whether an environment variable asks for something."""
     return os.environ.get(name, "") not in ("", "0")
+
+
+def _calls_kernels(function: Function) -> bool:
+    """Whether a status may be that of an exported kernel it calls."""
+    return any(node.attributes.get("kernel", False) for _, node in nested(function))
 
 
 def _too_many_steps(function: Function, steps: int, needed: int) -> LoopError:

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from gradc_codegen.abi import RESERVED, Signature, c_identifier
+from gradc_codegen.abi import RESERVED, Order, Signature, c_identifier
 from gradc_codegen.arrays.external import prototypes
 from gradc_codegen.compile_function import compile_object
-from gradc_codegen.interface.c_header import Exported, header, macro_names
+from gradc_codegen.interface.c_header import Exported, header, macro_names, spec_line
 from gradc_codegen.math.scipy_words import scipy_name, word_of
 from gradc_codegen.target.target import target
 from gradc_ir import __version__
@@ -22,6 +22,10 @@ from gradc_ir.text.printer import print_function
 _SUMMARIES = {
     "": "value",
     "vg": "value and gradient",
+    "grad": "gradient",
+    "jvp": "value and its tangent",
+    "vjp": "value and the cotangents of the arguments",
+    "hvp": "the Hessian times a vector",
 }
 # what an export may say about fused multiply-add -> what its header says
 _FMA = {
@@ -40,9 +44,11 @@ def export(
     triple: str | None = None,
     wrt: Sequence[int] | None = None,
     outputs: Mapping[str, Sequence[str]] | None = None,
+    orders: Mapping[str, Order] | None = None,
     documentation: Sequence[str] = (),
     blas: bool = False,
     fma: str | None = None,
+    helpers: bool = False,
 ) -> list[Path]:
     """Write ``name.o`` and ``name.h`` and return their paths.
 
@@ -56,6 +62,7 @@ def export(
     triple: LLVM's name of the target; None for this machine's.
     wrt: positions of the parameters that the results of ``"vg"`` after the value are gradients of.
     outputs: names of the results by suffix, instead of ``y`` and ``g_x``.
+    orders: in which C passes parameters and results, by suffix; else in their own.
     documentation: text for the comment on top of the header.
     blas: whether contractions that are bound by arithmetic call ``dgemm_`` and ``sgemm_``, which
         the program is then linked with.
@@ -63,6 +70,8 @@ def export(
         the object's own, to the same bits and several times slower; with ``"split"`` the products
         of sums are rounded before they are added, on every CPU, for other bits, and math functions
         are as with ``"emulate"``. None asks for a CPU that has it.
+    helpers: whether the object may call functions of the compiler's library (libgcc, compiler-rt)
+        where the CPU has no instruction, such as for doubles on one that has floats alone.
 
     Where only the running program knows how many steps a loop takes, and its values are kept for
     the gradient, the last size argument of the kernel says how many there is room for (``tape``).
@@ -70,7 +79,8 @@ def export(
     Raises
     ------
     ExportError: the name is not free in C, two arguments have the same name there, the target is
-        unknown or has no fma and ``fma`` says nothing, or an op is a function of SciPy's.
+        unknown, or lacks fma or other instructions and ``fma`` or ``helpers`` says nothing, or an
+        op is a function of SciPy's.
     """
     if fma not in _FMA:
         raise ExportError(
@@ -82,7 +92,7 @@ def export(
         full = f"{name}_{suffix}" if suffix else name
         _check_name(full)
         names = (outputs or {}).get(suffix) or _output_names(function, suffix, wrt)
-        signature = Signature.of(function, names)
+        signature = Signature.of(function, names, order=(orders or {}).get(suffix))
         _check_arguments(full, signature)
         exported.append(Exported(full, signature, _SUMMARIES.get(suffix, suffix)))
         _refuse_scipy(function)
@@ -94,17 +104,28 @@ def export(
         triple=triple,
         splits=fma == "split",
         emulate=fma is not None,
+        orders={f"{name}_{suffix}" if suffix else name: o for suffix, o in (orders or {}).items()},
     )
+    if compiled.helpers and not helpers:
+        raise ExportError(
+            f"{machine.cpu} has no instructions for some of {name}: it would call functions of the "
+            "compiler's library",
+            found=(f"target {machine.triple}", f"functions: {', '.join(compiled.helpers)}"),
+            help="helpers=True (--helpers) allows it, to be linked with -lgcc or compiler-rt, "
+            "slowly; or use dtypes that the CPU has (f32, i32); or name a CPU that has them",
+        )
     text = header(
         name,
         exported,
         target=machine,
         version=__version__,
-        ir_hash=_hash(functions.values()),
+        ir_hash=_hash(functions.values(), exported),
         documentation=[line for text in documentation for line in text.splitlines()],
         routines=compiled.routines,
+        helpers=compiled.helpers,
         arithmetic=_FMA[fma],
         externals=prototypes(functions.values()),
+        mathematics=sorted(_LIBRARY.intersection(compiled.called)),
     )
     return _write(Path(out), {f"{name}.o": compiled.code, f"{name}.h": text.encode()})
 
@@ -212,10 +233,11 @@ _LIBRARY = frozenset(
 # -- files -----------------------------------------------------------------------------------------
 
 
-def _hash(functions: Iterable[Function]) -> str:
+def _hash(functions: Iterable[Function], exported: Iterable[Exported]) -> str:
     digest = hashlib.sha256()
-    for function in functions:
+    for function, one in zip(functions, exported):
         digest.update(print_function(function, locations=False).encode())
+        digest.update(spec_line(one).encode())  # C may have another order
     return digest.hexdigest()[:16]
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from gradc.arguments import pytree
 from gradc.arguments.as_array import as_array
 from gradc.calls.results import Answer
 from gradc.calls.signature import Bound
-from gradc.calls.tangents import pad_tangents, push_tangents
+from gradc.calls.tangents import push_tangents
 from gradc.runtime.executable import Executable
 from gradc.traceback import boundary
 from gradc_ir.core.types import Array
@@ -58,7 +55,7 @@ class Linearized:
 
     Parameters
     ----------
-    executable: the second half: of the residuals and the tangents.
+    executable: the second half, by the places of the tangents that it takes after the residuals.
     answer: what its results are to the user.
     bound: the arguments, of which ``given`` were not left to their defaults.
     residuals: what the first half kept.
@@ -66,7 +63,7 @@ class Linearized:
 
     def __init__(
         self,
-        executable: Executable,
+        executable: Callable[[tuple[int, ...]], Executable],
         answer: Answer,
         bound: Bound,
         given: int,
@@ -80,14 +77,17 @@ class Linearized:
 
     @boundary
     def __call__(self, *tangents: Any) -> Any:
-        """Return the tangent of the value, in its nest; None is a zero tangent.
+        """Return the tangent of the value, in its nest; None is a zero that stays zero.
 
         Raises ShapeError unless there is one tangent per argument, of its nest and shapes.
         """
-        tangents = pad_tangents(self._bound.names, self._given, tangents)
-        zeroed = tuple(
-            pytree.map_leaves(np.zeros_like, value) if tangent is None else tangent
-            for tangent, value in zip(tangents, self._bound.values)
-        )
-        _, pushed = push_tangents(self._bound, zeroed + tangents[len(zeroed) :], self._given)
-        return self._answer.nest(self._executable([*self._residuals, *pushed]))
+        wrt, pushed = push_tangents(self._bound, tangents, self._given)
+        places: list[int] = []
+        first = 0
+        for position, span in enumerate(self._bound.spans):
+            floats = sum(self._bound.leaves[leaf].dtype.kind == "f" for leaf in span)
+            if position in wrt:
+                places += range(first, first + floats)
+            first += floats
+        push = self._executable(tuple(places))
+        return self._answer.nest(push([*self._residuals, *pushed]))

@@ -8,6 +8,7 @@ one kernel a size instead.
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import sys
@@ -15,12 +16,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
 
 from gradc.calls.derivation import Derivation
 from gradc.calls.traceable import Traceable
-from gradc.pipeline import PolicyPass, final_functions
+from gradc.pipeline import Request, final_functions, pushing
 from gradc.runtime.executable import Executable
 from gradc.tracing import NeedsConcreteSize, Traced
 from gradc_ir import ops
@@ -30,9 +31,17 @@ from gradc_ir.core.sizes import Shape, Size, evaluate, symbol, symbols
 from gradc_ir.core.types import Array, DType, Type, dtype_of
 from gradc_ir.core.walk import nested
 from gradc_ir.errors import ShapeError, TraceError
+from gradc_ir.forks import Depth, give_way, lock_across_forks
 
 # One thread traces and compiles at a time; a function that is traced may compile another.
-_compiling = threading.RLock()
+_compiling = lock_across_forks(Depth.WORK)
+
+
+class _Mine(threading.local):
+    depth = 0  # how often this thread has the lock
+
+
+_mine = _Mine()
 
 # A family met with ever new sizes or captured numbers forgets the older ones: the shapes, which
 # cost little, and the kernels, which cost memory and a look at each when a new shape comes.
@@ -40,6 +49,31 @@ _MOST_SHAPES = 1024
 _MOST_KERNELS = 128
 
 Shapes = tuple[tuple[int, ...], ...]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+@contextmanager
+def working() -> Iterator[None]:
+    """Keep other threads, and forks, from tracing and compiling meanwhile."""
+    if not _mine.depth:
+        give_way()
+    with _compiling:
+        _mine.depth += 1
+        try:
+            yield
+        finally:
+            _mine.depth -= 1
+
+
+def alone(function: _Function) -> _Function:
+    """Decorate what traces or compiles outside of a call: one thread at a time."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with working():
+            return function(*args, **kwargs)
+
+    return cast(_Function, run)
 
 
 @dataclass(frozen=True)
@@ -64,15 +98,16 @@ class Specialization:
     Parameters
     ----------
     traced: the function.
-    policies: those of its derivative, if there are any.
+    request: what was made of it.
     executables: one, or the two halves of a pullback.
     nonempty: sizes that must not be 0, see :func:`nonempty_sizes`.
     """
 
     traced: Traced
-    policies: PolicyPass | None
+    request: Request
     executables: tuple[Executable, ...]
     nonempty: Shape = ()
+    _pushes: dict[tuple[int, ...], Executable] = field(default_factory=dict)
 
     def arrays(self, leaves: Sequence[Array]) -> list[Array]:
         """Return the leaves followed by the hidden inputs, read now, for one call.
@@ -87,6 +122,20 @@ class Specialization:
     def run(self, leaves: Sequence[Array], pushed: Sequence[Array] = ()) -> list[Array]:
         """Return the results of the first executable, also given tangents."""
         return self.executables[0]([*self.arrays(leaves), *pushed])
+
+    def push(self, given: tuple[int, ...]) -> Executable:
+        """Return the second half of ``"linearize"`` with tangents at these places of ``wrt`` alone.
+
+        It is compiled when it is first asked for.
+        """
+        if len(given) == len(self.request.wrt):
+            return self.executables[1]
+        with _compiling:
+            if given not in self._pushes:
+                options = self.request.options
+                function = pushing(self.traced.function, self.request, given)
+                self._pushes[given] = Executable(function, options.debug_nans, options.blas)
+            return self._pushes[given]
 
 
 class Family:
@@ -128,7 +177,7 @@ class Family:
             if self._captures_fit(made, shapes):
                 self._remember(shapes, made)
                 return made
-        with _compiling:
+        with working():
             if self._count > count:
                 return self.find(leaves)  # another thread was compiling, perhaps this
             made = self._specialize(leaves, shapes)
@@ -168,20 +217,21 @@ class Family:
         reason = "something captured from outside changed" if again else "a new size"
         reason = reason if len(self._seen) > 1 else "first call"
         traced = None
+        is_last = self._asked.of == "value"
         if len(self._seen) > 1 and not self._per_size:
             general = list(generalize(concrete, self._seen))
             if general != concrete:
                 try:
-                    traced = self._source.trace(general)
+                    traced = self._source.trace(general, is_last=is_last)
                     reason = "a second size: sizes that changed are symbols"
                 except NeedsConcreteSize as why:
                     self._per_size = str(why) or "a size is needed as a number"
                 except ShapeError:
                     traced = None  # the trace with numbers decides, and shows them in its message
-                if traced is not None and not _fits_leaves(traced, shapes):
+                if traced is not None and not fits(traced, shapes):
                     traced = None
         if traced is None:
-            traced = self._source.trace(concrete)
+            traced = self._source.trace(concrete, is_last=is_last)
             if self._per_size:
                 reason = f"one kernel per size: {self._per_size}"
         options = self._source.options
@@ -191,7 +241,7 @@ class Family:
             for function in final_functions(traced.function, request)
         )
         nonempty = nonempty_sizes(traced.function)
-        made = Specialization(traced, request.policies, executables, nonempty)
+        made = Specialization(traced, request, executables, nonempty)
         if len(self._made) >= _MOST_KERNELS:
             oldest = self._made[0]
             kept = {key: one for key, one in self._by_shapes.items() if one is not oldest}
@@ -267,7 +317,8 @@ def _fits(
     return all(evaluate(size, values) > 0 for size in nonempty)
 
 
-def _fits_leaves(traced: Traced, shapes: Shapes) -> bool:
+def fits(traced: Traced, shapes: Shapes) -> bool:
+    """Whether a function that was traced for symbolic sizes serves arguments of these shapes."""
     captured = [capture.read().shape for capture in traced.captures]
     return _fits(traced.function, [*shapes, *captured], nonempty_sizes(traced.function))
 

@@ -1,0 +1,77 @@
+"""Errors of the user's code, told with the user's own line: what they raise is no defect of gradc.
+
+An error is the user's where a frame of theirs stands below the last one of gradc's: their module as
+it is loaded, or their function as it is traced.
+"""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import click
+
+from gradc.tracing.core import source
+from gradc_ir.location import Location, shown
+
+_LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+
+
+def told(error: BaseException) -> str | None:
+    """Return an error of the user's code as text: what, where, the line; None for any other."""
+    what = "".join(traceback.format_exception_only(error)).strip()
+    if isinstance(error, SyntaxError):
+        if error.filename is not None and source.is_ours(error.filename):
+            return None
+        return f"Error: {what}" + _help("mend this line")
+    place = _place(error)
+    if place is None:
+        return None
+    lines = [f"Error: {what}", *(f"  {line}" for line in shown(place))]
+    return "\n".join(lines) + _help("this is an error of the code itself, not of a derivative")
+
+
+@contextmanager
+def loading(place: str) -> Iterator[None]:
+    """Turn what ends the process while a module is loaded into an error of its own."""
+    try:
+        yield
+    except SystemExit as error:
+        at = _place(error)
+        where = f", {at.short}" if at else ""
+        raise click.UsageError(
+            f"{place} ended the program when it was imported (sys.exit{where}): "
+            'put that under `if __name__ == "__main__":`'
+        ) from None
+
+
+def _place(error: BaseException) -> Location | None:
+    """Return the user's line that an error came from, below which nothing of gradc's stands."""
+    found: Location | None = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if source.is_ours(frame.f_code.co_filename):
+            # a function that calls itself for ever may end anywhere
+            found = found if isinstance(error, RecursionError) else None
+        elif _is_users(frame):
+            name = frame.f_code.co_name
+            function = "" if name == "<module>" else name
+            found = Location(frame.f_code.co_filename, line, function)
+    return found
+
+
+def _is_users(frame: FrameType) -> bool:
+    name = frame.f_code.co_filename
+    # __main__ is the command itself; frozen modules are Python's own
+    return not (
+        name.startswith(("<", *_LIBRARIES))
+        or frame.f_globals.get("__name__") == "__main__"
+        or name == getattr(sys.modules.get("__main__"), "__file__", None)
+    )
+
+
+def _help(cure: str) -> str:
+    return f"\n  help: {cure}"
