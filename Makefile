@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint types golden bench measure accuracy rules-audit docs coefficients math-slow cross
+.PHONY: help demo test test-slow lint types golden bench bench-old measure accuracy rules-audit gate docs coefficients math-slow cross sanitize fuzz
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ golden: $(VENV)/.test ## rewrite the expected texts of the golden tests; review 
 bench: $(VENV)-bench/.bench ## measure gradc beside other tools; benchmarks/README.md says how
 	$(VENV)-bench/bin/python -m benchmarks.run $(ARGS)
 
+bench-old: $(VENV)/.test ## measure kernels beside another checkout's, by turns: make bench-old OLD=path
+	$(BIN)/python benchmarks/old_and_new.py $(OLD) $(ARGS)
+
 measure: $(VENV)/.test ## measure parts of gradc: calls, compile time, loops, tracing
 	@for name in calls compile_time import_time loops math_functions straight_line tracing; do \
 		echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
@@ -49,11 +52,17 @@ cross: $(VENV)/.test ## compare the bits of kernels for other machines, run by q
 	tools/install_cross
 	$(BIN)/python tools/cross.py $(ARGS)
 
+sanitize: $(VENV)/.test ## run exported kernels between forbidden pages, in nests and through gradc.external
+	$(BIN)/python tools/sanitize.py $(ARGS)
+
 accuracy: $(VENV)/.test ## bits of error of values and gradients, beside naive NumPy
 	$(BIN)/python -m benchmarks.accuracy.run $(ARGS)
 
 rules-audit: $(VENV)/.test ## which cases of accuracy need which stable rule: leaves out each in turn
 	$(BIN)/python -m benchmarks.accuracy.audit $(ARGS)
+
+gate: $(VENV)/.test ## pairs of rules that meet at special values, for hours; ARGS="--part 3/100" for some
+	$(BIN)/python tools/gate.py --cache .gate $(ARGS)
 
 docs: $(VENV)/.test ## write the generated pages of docs/, then run every example of the docs
 	$(BIN)/python tools/write_tables.py

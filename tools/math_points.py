@@ -143,6 +143,7 @@ HARD: dict[str, Callable[[Random, DType, int], list[Array]]] = {
     "tan": _angles,
     "pow": _powers,
     "hypot": _points,
+    "hypot_infinity_wins": _points,
     "atan2": _points,
 }
 """Name of a function -> further arguments, an array for each operand."""

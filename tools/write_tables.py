@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 NOTICE = "<!-- Written by tools/write_tables.py from the declarations; `make docs` renews it. -->"
 
+PROMISE = """\
+At zeros, subnormal numbers, infinities and nan an exact or stable rule gives the number of the
+code as written, or one nearer to the exact real value; where that does not exist, the limit, if
+there is but one. Else what was written stands: nan, and infinities and zeros with their signs.
+
+[The gate](decisions/0026-the-gate.md) holds every rule to it. The exceptions:
+"""
+
 
 def table(*heading: str, rows: Iterable[tuple[str, ...]]) -> str:
     """Return a Markdown table; bars inside cells are escaped."""
@@ -35,7 +43,10 @@ def ops() -> str:
             (
                 f"`{op.name}`",
                 "any" if op.operands is None else str(op.operands),
-                ", ".join(f"`{name}`" for name in op.attributes),
+                ", ".join(
+                    [f"`{name}`" for name in op.attributes]
+                    + [f"`{name}` (optional)" for name in op.options]
+                ),
                 op.summary,
             )
             for op in members
@@ -47,11 +58,15 @@ def ops() -> str:
 def rules() -> str:
     """Return the page of all rules, a table for each class."""
     import gradc
+    from gradc.rules.verify.gate.excuses import EXCUSES
 
     listed = sorted(gradc.rules(), key=lambda r: ("exact", "stable", "fast").index(str(r.kind)))
     page = (
         f"# The rules\n\n{NOTICE}\n\n[add-a-rule.md](add-a-rule.md) says what a class promises.\n"
+        f"\n## At special values\n\n{PROMISE}\n"
     )
+    excuses = ((each.name, each.what, each.reason) for each in EXCUSES)
+    page += table("exception", "what may differ", "why", rows=excuses)
     for kind, members in groupby(listed, key=lambda rule: str(rule.kind)):
         rows = ((f"`{rule.name}`", f"`{rule.text}`", why(rule)) for rule in members)
         page += f"\n## {kind}\n\n{table('rule', 'equation', 'why', rows=rows)}"
@@ -161,7 +176,14 @@ def sentence_of(docstring: str) -> str:
 
 OPTIONS = """\
 Of `divmod`, `frexp` and `modf` the remainder, the mantissa and the fraction have derivatives.
+Of a symmetric matrix `cholesky`, `eigh`, `eigvalsh` and what is built on them read one triangle, as
+NumPy's and SciPy's do, and the gradient is by what is read: zero in the other triangle. For the
+symmetric gradient of the books, symmetrise in the function, `a = (a + a.T) / 2`. Eigenvectors have
+the signs that LAPACK's `syevd` gives for that triangle, as NumPy's; `scipy.linalg.eigh` calls
+another routine, whose signs may be others, and so may those of another LAPACK.
 `bitwise_and`, `bitwise_or`, `bitwise_xor` and `invert` take truth values, not integers.
+
+`np.hypot` of nan and an infinity is inf, as in C; `np.sqrt(x * x + y * y)` is nan there.
 
 Ufuncs take `out=`, also as a last argument, `dtype=`, and `where=` together with `out=`, whose
 other elements stay; without `out=` nobody would know what they are, which is an error. Reductions

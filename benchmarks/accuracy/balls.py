@@ -11,7 +11,7 @@ import scipy.special as sp
 from flint import arb
 
 from benchmarks.accuracy.partials import PARTIALS
-from gradc.testing.balls import Undecided, compare, op, power
+from gradc.rules.verify.balls import Undecided, compare, op, power
 
 ZERO = arb(0)
 

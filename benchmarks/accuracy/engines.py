@@ -26,17 +26,17 @@ def compiled(case: Case, points: Array) -> tuple[Array, Array]:
 
     kernel = gradc.compile(gradc.value_and_grad(total, tuple(range(len(points))), has_aux=True))
     (_, values), gradients = kernel(*points)
-    return _full(values, points), np.stack([_full(row, points) for row in gradients])
+    return full(values, points), np.stack([full(row, points) for row in gradients])
 
 
 def naive(case: Case, points: Array) -> tuple[Array, Array]:
     """Return what NumPy computes, and reverse mode with textbook partials in plain doubles."""
     with np.errstate(all="ignore"):
-        values = _full(case.function(*points), points)
+        values = full(case.function(*points), points)
         tape = Tape(_Doubles())
         arguments = [tape.argument(row) for row in points]
         rows = tape.gradient(case.function(*arguments), arguments, np.ones(points.shape[1]))
-    return values, np.stack([_full(0.0 if row is None else row, points) for row in rows])
+    return values, np.stack([full(0.0 if row is None else row, points) for row in rows])
 
 
 ENGINES: dict[str, Engine] = {"gradc": compiled, "naive": naive}
@@ -75,5 +75,6 @@ _CORNERS: dict[Any, Callable[..., Sequence[Any]]] = {
 }
 
 
-def _full(values: Any, points: Array) -> Array:
+def full(values: Any, points: Array) -> Array:
+    """Return values as one double a point."""
     return np.array(np.broadcast_to(np.asarray(values, np.float64), points.shape[1:]))

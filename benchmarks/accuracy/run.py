@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks.accuracy import explained, report
+from benchmarks.accuracy import doors, explained, report
 from benchmarks.accuracy.case import Case, all_cases
 from benchmarks.accuracy.engines import ENGINES
 from benchmarks.accuracy.measure import measure
@@ -25,7 +25,7 @@ def chosen(suites: list[str], names: list[str]) -> list[Case]:
 
 
 def main(words: list[str]) -> int:
-    """Measure, print, and return 1 if gradc failed on a case.
+    """Measure, print, and return 1 if gradc failed on a case, or a door is behind.
 
     The remarks at the end say, too, where an error over half a bit has no explanation.
     """
@@ -39,6 +39,11 @@ def main(words: list[str]) -> int:
     parser.add_argument(
         "--points", type=int, default=POINTS, help=f"points of a case (default {POINTS})"
     )
+    parser.add_argument(
+        "--doors",
+        action="store_true",
+        help="measure the gradient through every transform; fails where one is behind",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there, too")
     options = parser.parse_args(words)
     cases = chosen(options.suites, options.cases)
@@ -48,9 +53,17 @@ def main(words: list[str]) -> int:
     for number, case in enumerate(cases, start=1):
         if sys.stderr.isatty():
             print(f"\r\033[K{number} of {len(cases)}: {case.name}", end="", file=sys.stderr)
-        measured.append(measure(case, ENGINES, options.points))
+        engines = doors.DOORS if options.doors else ENGINES
+        measured.append(measure(case, engines, options.points))
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)
+    if options.json is not None:
+        report.write_json(options.json, measured)
+    if options.doors:
+        behind = doors.remarks(measured)
+        print(doors.table(measured))
+        print(f"\n{behind}" if behind else "")
+        return 1 if behind else 0
     print(report.table(measured))
     print()
     print(report.means(measured))
@@ -59,8 +72,6 @@ def main(words: list[str]) -> int:
     remarks = report.remarks(measured)
     if remarks:
         print(f"\n{remarks}")
-    if options.json is not None:
-        report.write_json(options.json, measured)
     return 1 if any("gradc" in one.failures for one in measured) else 0
 
 

@@ -18,9 +18,9 @@ from benchmarks.accuracy.balls import Balls
 from benchmarks.accuracy.case import Case, Function
 from benchmarks.accuracy.sampling import points
 from benchmarks.accuracy.tape import Tape
-from gradc.testing import balls as arithmetic
+from gradc.rules.verify import balls as arithmetic
+from gradc.rules.verify.balls import Undecided, growing, rounded
 from gradc.testing import sampling as spots
-from gradc.testing.balls import Undecided, growing, rounded
 from gradc_ir.core.types import Array
 from gradc_ir.meaning import ulp_distance
 

@@ -1,0 +1,151 @@
+"""Another checkout beside this one, by turns: ``python benchmarks/old_and_new.py OLD [options]``.
+
+For each case of ``make bench`` both compile its kernel in a process of their own, then run it by
+turns, on new arrays after each third of them, since where arrays lie in memory is worth some
+percent. Printed is the processor time of this checkout over the other's, the median over the turns,
+with the interval that holds it with 95 %; the program returns 1 when an interval lies above the
+limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Ratio(NamedTuple):
+    """New time over old: the median of the turns, and the 95 % interval of that median."""
+
+    median: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.median:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def ratio(new: Sequence[float], old: Sequence[float]) -> Ratio:
+    """Return the ratio of paired turns; the interval is that of 2,000 samples with repetition."""
+    import numpy as np
+
+    each = np.asarray(new) / np.asarray(old)
+    picks = np.random.default_rng(0).integers(0, len(each), (2000, len(each)))
+    low, high = np.quantile(np.median(each[picks], axis=1), [0.025, 0.975])
+    return Ratio(float(np.median(each)), float(low), float(high))
+
+
+# -- one checkout, in a process of its own ---------------------------------------------------------
+
+
+def serve() -> None:
+    """Answer lines: ``make NAME`` with a kernel, ``run`` with the nanoseconds of a call of it."""
+    from benchmarks.kernel import gradc_kernel
+    from benchmarks.side_by_side import chosen, warm_up
+    from benchmarks.turns import Contestant, Plan, calls_of_a_turn, seconds
+
+    warm_up()
+    cases = {case.name: case for case in chosen([])}
+    plan = Plan(turn=0.01, clock=time.process_time)
+    made: Contestant | None = None
+    count = 0
+    for line in sys.stdin:
+        word, _, name = line.strip().partition(" ")
+        if word == "names":
+            print("|".join(cases), flush=True)
+        elif word == "make":
+            made = gradc_kernel(cases[name])
+            count = calls_of_a_turn(made, plan)
+            print(made.compiling, flush=True)
+        else:
+            assert made is not None
+            made.run(1)
+            print(seconds(made, count, plan) / count, flush=True)
+
+
+class Checkout:
+    """A process that serves the kernels of a checkout."""
+
+    def __init__(self, root: Path, core: int) -> None:
+        places = os.pathsep.join(map(str, (root, root / "ir", root / "codegen")))
+        one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", __file__, "--serve", str(root), "--core", str(core)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=root,
+            env={**os.environ, **one, "PYTHONPATH": places},
+        )
+
+    def ask(self, words: str) -> str:
+        """Return the answer to a line."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(words + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline().strip()
+        if not answer:
+            raise SystemExit(f"the process of a checkout ended at {words!r}")
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+
+# -- both ------------------------------------------------------------------------------------------
+
+
+def main(words: list[str]) -> int:
+    """Compare, print, and return 1 if a case is slower than the limit allows."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("old", type=Path, nargs="?", help="the other checkout")
+    parser.add_argument("--rows", nargs="+", default=[], metavar="NAME", help="beginnings of names")
+    parser.add_argument("--turns", type=int, default=30)
+    parser.add_argument("--core", type=int, default=0, help="the core to run on (default 0)")
+    parser.add_argument("--limit", type=float, default=1.02)
+    parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args(words)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {options.core})
+    if options.serve is not None:
+        serve()
+        return 0
+    if options.old is None:
+        parser.error("name the other checkout")
+    new, old = (Checkout(root, options.core) for root in (ROOT, options.old.resolve()))
+    known = set(old.ask("names").split("|"))
+    slower = []
+    for name in new.ask("names").split("|"):
+        if name not in known or not any(name.startswith(row) for row in options.rows or [""]):
+            continue
+        times: tuple[list[float], list[float]] = ([], [])
+        for turn in range(options.turns):
+            if turn % -(-options.turns // 3) == 0:
+                compiling = [float(one.ask(f"make {name}")) for one in (new, old)]
+            pairs = [(new, times[0]), (old, times[1])]
+            for one, found in pairs if turn % 2 else reversed(pairs):
+                found.append(float(one.ask("run")))
+        found_ratio = ratio(*times)
+        print(f"{name:45} {found_ratio}   compiling {compiling[0] / compiling[1]:.2f}", flush=True)
+        if found_ratio.low > options.limit:
+            slower.append(name)
+    new.close()
+    old.close()
+    for name in slower:
+        print(f"slower: {name}")
+    return int(bool(slower))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
