@@ -138,6 +138,7 @@ class _Program:
             names += ["reduce_prod", "reduce_max", "reduce_min"]
         if self.kind != "exact" and _surely_some(x):
             names += ["logsumexp"]
+        names += ["norm"] if x.type.dtype.is_float and self.kind != "smooth" else []
         return build.apply(self.one_of(names), x, axes=tuple(sorted(axes)))
 
     def step_contract(self) -> Value | None:

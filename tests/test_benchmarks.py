@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks.kernel import gradc_kernel
 from benchmarks.native import has
+from benchmarks.old_and_new import ratio
 from benchmarks.peers.by_hand import cpp
 from benchmarks.rows import ROWS
 from benchmarks.rows.row import Row, disagreement, make_case
@@ -57,3 +58,11 @@ def test_the_process_keeps_subnormal_numbers() -> None:
     library_of("double twice(double x) { return 2 * x; }", ["-O3", "-ffast-math"])
     assert np.float64(5e-324) * np.float64(1.0) == 5e-324
     assert np.float64(1e-308) / np.float64(10.0) != 0
+
+
+def test_a_ratio_has_an_interval_around_it() -> None:
+    old = [1.0, 1.1, 0.9, 1.0, 5.0]
+    found = ratio([1.5 * each for each in old], old)
+    assert found == pytest.approx((1.5, 1.5, 1.5))
+    noisy = ratio([1.2, 1.0, 0.9, 1.1, 1.0], [1.0] * 5)
+    assert noisy.low < noisy.median == 1.0 < noisy.high

@@ -94,7 +94,7 @@ REMAINDERS = [
 ]  # fmt: skip
 SIDES = [
     (3.0, 4.0, 5.0), (-5.0, 12.0, 13.0), (0.0, -0.0, 0.0), (-0.0, -0.0, 0.0), (-2.0, 0.0, 2.0),
-    (INF, NAN, INF), (NAN, -INF, INF), (-INF, 1.0, INF), (NAN, 1.0, NAN), (0.0, NAN, NAN),
+    (INF, NAN, NAN), (NAN, -INF, NAN), (-INF, 1.0, INF), (NAN, 1.0, NAN), (0.0, NAN, NAN),
     (3e30, 4e30, 5e30), (2.0**-120, 0.0, 2.0**-120),
 ]  # fmt: skip
 SPECIAL: dict[str, Sequence[tuple[float, ...]]] = {
@@ -126,6 +126,7 @@ SPECIAL: dict[str, Sequence[tuple[float, ...]]] = {
     "atanh": [*ODD, (1.0, INF), (-1.0, -INF), (1.5, NAN), (INF, NAN), (-INF, NAN)],
     "cbrt": [*ODD, (INF, INF), (-INF, -INF), (27.0, 3.0), (-0.125, -0.5), (1e15, 1e5)],
     "hypot": SIDES,
+    "hypot_infinity_wins": [*SIDES[:5], *SIDES[7:], (INF, NAN, INF), (NAN, -INF, INF)],
     "atan2": ANGLES,
     "fmod": REMAINDERS,
     "erfc": [(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 2.0), (NAN, NAN), (30.0, 0.0)],

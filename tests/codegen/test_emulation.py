@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from fractions import Fraction
 from typing import Any
@@ -10,20 +11,25 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from gradc_codegen.lower.lower import lower
 from gradc_codegen.machine.jit import compile_module
 from gradc_codegen.machine.machine_code import machine_code
-from gradc_codegen.math.emulation import emulated, provided
+from gradc_codegen.math.emulation import PRODUCT_OF_WORDS, emulated, provided
 from gradc_codegen.target.target import Target, has_instruction, host, target
 from gradc_codegen.text.module import REGISTER, suffix
-from gradc_ir.core.types import DType
+from gradc_ir import build
+from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function
+from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ExportError
+from gradc_ir.meaning import functions
 from tests.comparing import assert_same_bits
 from tools.math_loops import apply, loop_text, run
 
 Array = NDArray[Any]
 
 LINUX = "x86_64-unknown-linux-gnu"
-OPERANDS = {"fma": 3, "floor": 1}
+OPERANDS = {"fma": 3, "floor": 1, "maximum": 2, "minimum": 2}
 each_dtype = pytest.mark.parametrize("dtype", [DType.F64, DType.F32])
 on_x86 = pytest.mark.skipif(os.uname().machine != "x86_64", reason="names CPUs of x86-64")
 
@@ -165,3 +171,53 @@ def test_floor_is_emulated_without_asking() -> None:
     assembly = machine_code(text_of("floor", DType.F32, 8), "x86-64", LINUX).assembly()
     assert "floorf" not in assembly
     assert "roundps" in machine_code(text_of("floor", DType.F32, 8), "x86-64-v2", LINUX).assembly()
+
+
+@each_dtype
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_the_larger_and_the_smaller_of_two(name: str, dtype: DType) -> None:
+    random = np.random.default_rng(5)
+    x, y = (numbers(random, dtype, 2000) for _ in range(2))
+    y[::7] = x[::7]
+    x[:4], y[:4] = [0.0, -0.0, 0.0, -0.0], [-0.0, 0.0, 0.0, -0.0]
+    reference = getattr(functions, name)
+    for lanes in (1, 8):
+        assert_same_bits(own(name, x, y, lanes=lanes), reference(x, y))
+
+
+def test_a_product_of_128_bits_by_words() -> None:
+    text = PRODUCT_OF_WORDS.replace("internal ", "").replace("@gradc.product", "@product")
+    text += """
+define void @wide(i64 %x, i64 %y, ptr %out) {
+  %a = zext i64 %x to i128
+  %b = zext i64 %y to i128
+  %p = call i128 @product(i128 %a, i128 %b)
+  store i128 %p, ptr %out
+  ret void
+}
+"""
+    code = compile_module(text)
+    types = [ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p]
+    wide = ctypes.CFUNCTYPE(None, *types)(code.address("wide"))
+    random = np.random.default_rng(7)
+    top = 2**64 - 1
+    pairs = [(0, 5), (top, top), (2**32, 2**32), (2**32 - 1, top), (1, top)]
+    pairs += random.integers(0, top, (500, 2), np.uint64, endpoint=True).tolist()
+    for x, y in pairs:
+        out = (ctypes.c_uint64 * 2)()
+        wide(x, y, ctypes.addressof(out))
+        assert out[0] + (out[1] << 64) == x * y
+
+
+def test_no_machine_asks_for_a_product_of_128_bits() -> None:
+    text = lower(sine(), "f")
+    assert " = mul i128 " in text
+    for triple in ("wasm32-unknown-unknown", "armv7-unknown-linux-gnueabihf"):
+        assert b"__multi3" not in machine_code(text, triple=triple, emulate=True).object()
+    assert " = mul i128 " in provided(text, target(None, LINUX))
+
+
+def sine() -> Function:
+    with Builder() as builder:
+        x = builder.param(0, Type(DType.F64, (8,)))
+        return builder.function("f", [x], [build.elementwise("sin", x)], ["x"])

@@ -175,6 +175,22 @@ def test_the_other_triangle_may_hold_anything() -> None:
     assert not any(np.any(np.isnan(result)) for result in kernel_of(function)([x]))
 
 
+@pytest.mark.parametrize("dtype", [F64, F32])
+def test_eigenvectors_by_either_triangle_have_the_signs_of_numpy(dtype: DType) -> None:
+    function = of(lambda x: [*build.eigh(x), *build.eigh(x, lower=False)], (p, n, n), dtype=dtype)
+    for size in (1, 2, 5, 40):
+        x = normal(2, size, size)
+        x[0][np.triu_indices(size, 1)] = np.nan
+        x = x.astype("f8" if dtype is F64 else "f4")
+        found = kernel_of(function)([x])
+        assert np.all(np.isnan(found[2][0])) == (size > 1)
+        for place, letter, number in ((0, "L", 0), (0, "L", 1), (2, "U", 1)):
+            w, v = np.linalg.eigh(x[number], letter)
+            tolerance = 1e-4 if dtype is F32 else 1e-10
+            np.testing.assert_allclose(found[place][number], w, atol=tolerance)
+            np.testing.assert_allclose(found[place + 1][number], v, atol=tolerance)
+
+
 def test_singular_matrices_have_factors() -> None:
     for size in (5, 40):
         x = normal(size, size)

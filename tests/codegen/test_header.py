@@ -40,7 +40,7 @@ EXPECTED = """\
  *
  * Arrays are contiguous in C order. Outputs and work must not overlap anything else; an output
  * that is NULL is not wanted and not written. work is scratch of at least as many bytes as the
- * function's _worksize says, of any alignment; it may be NULL where that is 0. Link with -lm.
+ * function's _worksize says, of any alignment; it may be NULL where that is 0.
  */
 #ifndef ROSEN_H
 #define ROSEN_H

@@ -283,7 +283,7 @@ def test_targets() -> None:
     assert target(triple="wasm32-unknown-unknown").pointer_bits == 32
     with pytest.raises(ExportError, match="LLVM knows no CPU 'i8008'"):
         target("i8008")
-    with pytest.raises(ExportError, match="LLVM knows no target 'pdp11-dec-unix'"):
+    with pytest.raises(ExportError, match="no kernels are written for 'pdp11'"):
         target(triple="pdp11-dec-unix")
     with pytest.raises(ExportError, match="cpu native is this machine's"):
         target("native", "aarch64-unknown-linux-gnu")

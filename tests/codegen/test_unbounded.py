@@ -247,3 +247,69 @@ def test_formulas_are_printed_as_functions_and_read_back() -> None:
     text = str(function)
     assert text.count("func ") == 2, "one body for all results"
     assert parse_function(text) == function
+
+
+# A condition of what is no number is none; these are what a formula decides by.
+NO_CONDITION = {"lt", "le"}
+# Where formulas are not what NumPy computes but what is meant: nothing leaves the range on the way,
+# and no number has a power of infinity.
+BY_MEANING = {"direction_cosine", "power"}
+
+
+@pytest.mark.parametrize("word", sorted(FUNCTIONS.keys() - CONDITIONS.keys() - BY_MEANING))
+@pytest.mark.parametrize("dtype", [DType.F64, DType.F32])
+def test_functions_at_special_values(word: str, dtype: DType) -> None:
+    limits, count = np.finfo(dtype.numpy), TABLE[word].operands
+    sizes = [0.0, limits.smallest_subnormal, limits.tiny, 1e-3, 0.5, 1 - limits.epsneg, 1.0,
+             1 + limits.eps, 1.5, 2.0, 3.0, 100.0, limits.max, np.inf]  # fmt: skip
+    points = np.array([np.copysign(x, s) for x in sizes for s in (1, -1)] + [np.nan], dtype.numpy)
+    arrays = [points] if count == 1 else [x.ravel() for x in np.meshgrid(points, points)]
+    names = " ".join(f"%{i}" for i in range(count))
+    body = formula(f"{word} {names} -> %{count}", count, dtype)
+    with Builder() as builder:
+        params = [builder.param(i, Type(dtype, arrays[0].shape)) for i in range(count)]
+        plain = build.cast(build.apply(word, *params), dtype)
+        function = builder.function("f", params, [plain])
+    with np.errstate(all="ignore"):
+        (wanted,) = interpret(function, arrays)
+    found = compute(*arrays, body=body, result=0)
+    if word in NO_CONDITION:
+        wanted = np.where(np.isnan(arrays[0]) | np.isnan(arrays[1]), np.nan, wanted)
+    np.testing.assert_allclose(found, wanted, rtol=1e-9 if dtype is DType.F64 else 3e-3)
+    known = ~np.isnan(wanted)
+    np.testing.assert_array_equal(np.signbit(found)[known], np.signbit(wanted)[known])
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "wanted"),
+    [(-0.0, 0.5, 0.0), (0.0, 0.3, 0.0), (-0.0, 3.0, -0.0), (-0.0, -1.0, -np.inf),
+     (0.0, -0.5, np.inf), (-2.0, 3.0, -8.0), (-2.0, 0.5, np.nan), (np.nan, 0.0, 1.0)],
+)  # fmt: skip
+def test_powers_of_zeros(x: float, y: float, wanted: float) -> None:
+    for body, given in ((formula("power %0 %1 -> %2", 2), [x, y]),
+                        (formula(f"power %0 {y} -> %1", 1), [x])):  # fmt: skip
+        found = compute(*map(np.float64, given), body=body, result=0)
+        np.testing.assert_allclose(found, wanted, rtol=1e-13)
+        if not np.isnan(wanted):
+            assert np.signbit(found) == np.signbit(wanted)
+
+
+def test_a_root_of_what_underflows_to_minus_zero_is_that() -> None:
+    function = function_of("mul %0 %1; sqrt %2 -> %3", DType.F64, ())
+    for found in (
+        interpret(function, [np.float64(-5e-324), np.float64(0.5)]),
+        Executable(function, False, False)([np.float64(-5e-324), np.float64(0.5)]),
+    ):
+        assert str(float(np.asarray(found[0]))) == "-0.0"
+
+
+def test_no_pole_replaces_what_is_no_number() -> None:
+    # exp(710) * 0 is nan, and no -inf although the product without bound is 0
+    body = formula("exp %0; mul %2 %1; log %3 -> %4", 2)
+    with Builder() as builder:
+        params = [builder.param(i, Type(DType.F64, ())) for i in range(3)]
+        made = build.apply("recover", *params, body=body, result=0, guards=0)
+        function = builder.function("f", params, [made])
+    arguments = [np.float64(np.nan), np.float64(710.0), np.float64(0.0)]
+    assert np.isnan(interpret(function, arguments)[0])
+    assert np.isnan(np.asarray(Executable(function, False, False)(arguments)[0]))

@@ -171,6 +171,7 @@ def reductions(name: str, dtype: DType) -> Iterator[Case]:
         "reduce_max": np.max,
         "reduce_min": np.min,
         "logsumexp": scipy.special.logsumexp,
+        "norm": lambda x, axis: np.sqrt(np.sum(x * x, axis=axis)),
     }[name]
     cases: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
         ((1,), (0,)),
@@ -407,7 +408,9 @@ def cases(op: Op, dtype: DType) -> list[Case]:
         return list(elementwise(op, dtype)) if takes(op, dtype) else []
     if op.family == "reduce":
         arithmetic = op.name in ("reduce_sum", "reduce_prod")
-        if (op.name == "logsumexp" and not dtype.is_float) or (arithmetic and dtype is DType.BOOL):
+        if (op.name in ("logsumexp", "norm") and not dtype.is_float) or (
+            arithmetic and dtype is DType.BOOL
+        ):
             return []
         return list(reductions(op.name, dtype))
     if op.name == "contract":

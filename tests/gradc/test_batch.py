@@ -94,6 +94,7 @@ def scaled(arrays: Sequence[Any]) -> list[list[Any]]:
 
 
 OPTIONS: dict[str, list[dict[str, bool]]] = {
+    "eigh": [{"lower": True}, {"lower": False}],
     "solve": [{"transposed": False}, {"transposed": True}],
     "triangular_solve": [{"lower": True, "transposed": True, "unit": False}],
 }

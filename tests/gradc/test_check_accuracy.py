@@ -18,11 +18,11 @@ from click.testing import CliRunner
 import gradc
 from gradc.cli.accuracy import parse_range
 from gradc.cli.main import group
+from gradc.rules.verify.balls import Ball as ball
+from gradc.rules.verify.balls import Undecided, compare, growing, op, rounded
+from gradc.rules.verify.truths import truths
 from gradc.testing import check_accuracy
-from gradc.testing.balls import Ball as ball
-from gradc.testing.balls import Undecided, compare, growing, op, rounded
 from gradc.testing.sampling import points
-from gradc.testing.truths import truths
 from gradc_ir.text.parser import parse_spec
 
 exp, log, cos, div, power = map(op, ("exp", "log", "cos", "div", "power"))
@@ -186,9 +186,9 @@ def test_without_python_flint_the_error_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "flint", None)
-    monkeypatch.delitem(sys.modules, "gradc.testing.balls")
+    monkeypatch.delitem(sys.modules, "gradc.rules.verify.balls")
     with pytest.raises(gradc.GradcError) as caught:
-        importlib.import_module("gradc.testing.balls")
+        importlib.import_module("gradc.rules.verify.balls")
     assert str(caught.value) == (
         "numbers of many digits need python-flint\n"
         "  import of flint halted; None in sys.modules\n"

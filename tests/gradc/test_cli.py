@@ -14,7 +14,7 @@ from gradc.cli import main as command_line
 from gradc.pipeline import KINDS, Options, after, before
 from gradc.reports.dump import STAGES
 from gradc.rules import EXACT, FAST, STABLE
-from gradc_codegen.schedule.passes import prepare
+from gradc_codegen.schedule.passes.prepare import preparation
 
 MODEL = """
 import numpy as np
@@ -154,7 +154,7 @@ def test_dump_after_all_shows_every_step_with_its_number_of_nodes() -> None:
         *(f"before.{step.name}" for step in before(options).passes),
         "derivative",
         *(f"after.{step.name}" for step in after(options).passes),
-        *(f"codegen.{step.name}" for step in prepare.passes()),
+        *(f"codegen.{step.name}" for step in preparation().passes),
     ]
     assert [head[3:].partition(":")[0] for head in heads] == steps
     assert all(head.endswith(" nodes") for head in heads)
@@ -215,6 +215,30 @@ def test_check() -> None:
     assert result.output.endswith("found:    7.0\n")
 
 
+def test_a_check_of_zeros_proves_nothing() -> None:
+    Path("flat.py").write_text(
+        "import numpy as np\n\n\ndef flat(x):\n    return np.sum(np.maximum(x, 1e6))\n\n\n"
+        "def whole(n):\n    return np.sum(n)\n"
+    )
+    result = run("check", "flat.py:flat", "--spec", "x: f64[3]")
+    assert result.exit_code == 1
+    assert result.output.startswith("NOTHING PROVED flat.py:flat\n")
+    assert re.search(r"^1 +x +result +forward mode .* 0 = 0$", result.output, re.MULTILINE)
+    assert "all of them are 0 at these arguments" in result.output
+    result = run("check", "flat.py:whole", "--spec", "n: i64[3]")
+    assert result.exit_code == 1
+    assert "takes or returns no floating-point numbers" in result.output
+
+
+def test_a_check_of_sizes_that_belong_together() -> None:
+    Path("sizes.py").write_text(
+        "import numpy as np\n\n\ndef ratio(x, theta):\n    return np.sum(x / theta[:3])\n"
+    )
+    text = succeed("check", "sizes.py:ratio", "--spec", "x: f64[5,3], theta: f64[4]")
+    assert text.startswith("ok sizes.py:ratio\n")
+    assert re.search(r"^a kernel of symbolic sizes +not compared: its sizes", text, re.MULTILINE)
+
+
 def test_export_writes_an_object_and_a_header() -> None:
     text = succeed("export", "model.py:loss", "--spec", SPEC)
     assert [Path(line).name for line in text.splitlines()] == ["loss.o", "loss.h"]
@@ -251,7 +275,7 @@ def test_export_under_a_name_that_is_none_in_c() -> None:
 
 def test_passes_lists_the_pipeline() -> None:
     text = succeed("passes")
-    for step in (*before(Options()).passes, *after(Options()).passes, *prepare.passes()):
+    for step in (*before(Options()).passes, *after(Options()).passes, *preparation().passes):
         assert step.name in text
         assert step.summary in text
 
@@ -310,3 +334,84 @@ def test_a_real_process() -> None:
     assert done.stderr == ""
     done = subprocess.run([*command, "--of", "none"], capture_output=True, env=environment)
     assert done.returncode == 2
+
+
+# -- wrong uses, and code of the user's that fails -------------------------------------------------
+
+BROKEN = {
+    "syntax.py": "def f(:\n",
+    "raises.py": 'def g():\n    raise ValueError("no data")\n\n\ng()\n',
+    "imports.py": "import nowhere_to_be\n",
+    "exits.py": "import sys\nsys.exit(3)\n",
+    "zeros.py": "\0",
+    "forever.py": "def f(x):\n    return f(x)\n",
+    "inner.py": 'def f(x):\n    return {}["k"]\n',
+    "stops.py": "raise KeyboardInterrupt\n",
+}
+WRONG = [
+    # arguments, exit code, a part of what is said
+    ("dump model.py:loss --spec {spec} -o /nonexistent/x", 2, "cannot write to /nonexistent/x: No"),
+    ("dump model.py:loss --spec {spec} -o .", 2, "cannot write to .: Is a directory"),
+    ("explain model.py:loss --spec {spec} -o /nonexistent/x", 2, "cannot write to /nonexistent/x"),
+    ("dump model.py:loss --spec {spec} --of grad --wrt ,", 2, "it names no parameter"),
+    ("dump model.py:loss --spec {spec} --of grad --wrt z", 2, "no parameter 'z'"),
+    ("dump model.py:loss --spec {spec} --stage nothing", 2, "'nothing' is not one of"),
+    ("dump model.py:loss --spec {spec} --after nothing", 2, "no pass called 'nothing'"),
+    ("dump model.py:loss --spec {spec} --stage asm --cpu nothing", 2, "no CPU 'nothing'"),
+    ("dump model.py:loss --spec x:f64[n", 2, "expected ], found the end of the text"),
+    ("dump model.py:loss.x", 2, "model.py:loss has no 'x'"),
+    ("dump model.py:nothing", 2, "model.py has no 'nothing'; its functions: "),
+    ("dump .:f", 2, "'.' is no name of a module, and no Python file"),
+    ("dump ..model:f", 2, "'..model' is no name of a module, and no Python file"),
+    ("dump nowhere_to_be:f", 2, "no module called nowhere_to_be"),
+    ("dump folder.py:f", 2, "cannot read folder.py: Is a directory"),
+    ("dump syntax.py:f", 2, 'syntax.py", line 1'),
+    ("dump syntax:f", 2, 'syntax.py", line 1'),
+    ("dump zeros.py:f", 2, "null bytes"),
+    ("dump raises.py:f", 2, "ValueError: no data\n  raises.py:2 in g\n"),
+    ("dump raises:f", 2, "ValueError: no data\n  raises.py:2 in g\n"),
+    ("explain raises.py:f", 2, "ValueError: no data\n  raises.py:2 in g\n"),
+    ("doctor raises.py:f", 2, "ValueError: no data\n  raises.py:2 in g\n"),
+    ("check raises.py:f", 2, "ValueError: no data\n  raises.py:2 in g\n"),
+    ("export raises.py:f", 2, "ValueError: no data\n  raises.py:2 in g\n"),
+    ("rules verify raises.py", 2, "ValueError: no data\n  raises.py:2 in g\n"),
+    ("dump imports.py:f", 2, "No module named 'nowhere_to_be'\n  imports.py:1\n"),
+    ("dump imports:f", 2, "No module named 'nowhere_to_be'\n  imports.py:1\n"),
+    ("dump exits.py:f", 2, "ended the program when it was imported (sys.exit, exits.py:2)"),
+    ("dump forever.py:f --spec x:f64", 2, "  forever.py:2 in f\n      return f(x)\n"),
+    ("dump inner.py:f --spec x:f64", 2, "KeyError: 'k'\n  inner.py:2 in f\n"),
+    ("dump stops.py:f", 130, ""),
+    ("rules show nothing", 2, "no rule is called 'nothing'"),
+    ("rules verify nothing", 2, "no rule is called 'nothing'"),
+    ("rules verify folder.py", 2, "cannot read folder.py: Is a directory"),
+    ("rules list --family nothing", 2, "no family of rules is called 'nothing'"),
+    ("rules --kind nothing", 2, "'nothing' is not one of"),
+    ("passes --nothing", 2, "No such option"),
+    ("nothing", 2, "No such command 'nothing'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "code", "said"), WRONG, ids=[line for line, *_ in WRONG])
+def test_a_wrong_use_is_told_in_a_message(line: str, code: int, said: str) -> None:
+    for name, text in BROKEN.items():
+        Path(name).write_text(text)
+        sys.modules.pop(name.removesuffix(".py"), None)
+    Path("folder.py").mkdir()
+    result = run(*[part.format(spec=SPEC) for part in line.split(" ")])
+    assert result.exit_code == code, (result.output, result.exception)
+    assert said in result.output
+    assert "Traceback" not in result.output
+
+
+def test_a_defect_of_gradc_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradc.reports.dump.walk", None)
+    result = run("dump", "model.py:loss", "--spec", SPEC)
+    assert isinstance(result.exception, TypeError)
+
+
+@pytest.mark.slow
+def test_a_reader_that_stops_is_no_error() -> None:
+    command = f"{sys.executable} -m gradc rules list | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert done.stdout.startswith("exact:")
+    assert "Traceback" not in done.stderr

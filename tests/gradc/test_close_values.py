@@ -96,3 +96,13 @@ def test_special_values_are_those_of_the_plain_difference(body: str) -> None:
             if np.isnan(expected) or (min(x, y) < 0 and not 0 < abs(x * y) < np.inf):
                 continue
             np.testing.assert_allclose(compiled(x, y), expected, rtol=1e-13)
+
+
+def test_sigmoids_whose_arguments_share_a_term() -> None:
+    def between(a, width):
+        return 1 / (1 + np.exp(-(a + width))) - 1 / (1 + np.exp(-a))
+
+    a, width = 12.0, 1e-9
+    below = 1 / (1 + np.exp(-a))
+    wanted = below * (1 / (1 + np.exp(a + width))) * np.expm1(width)
+    np.testing.assert_allclose(gradc.compile(between)(a, width), wanted, rtol=1e-15)

@@ -11,6 +11,7 @@ import scipy.integrate
 import scipy.interpolate
 import scipy.optimize
 
+import gradc
 from gradc.tracing import trace
 from gradc.tracing.advice.refusals import REASONS, cure
 from gradc_ir.errors import TraceError
@@ -75,3 +76,29 @@ def test_no_hint_at_another_function_that_sounds_alike(name: str) -> None:
 def test_no_cure_repeats_its_reason() -> None:
     for name, why in REASONS.items():
         assert why != cure(f"np.{name}").help
+
+
+@pytest.mark.parametrize(
+    ("name", "why", "help"),
+    [
+        ("rosen_der", "a derivative", "gradc.grad"),
+        ("rosen_hess_prod", "a derivative", "gradc.hvp"),
+        ("nnls", "a problem of its own", "outside"),
+        ("linear_sum_assignment", "a problem of its own", "outside"),
+    ],
+)
+def test_functions_of_scipy_optimize_that_call_no_function(name: str, why: str, help: str) -> None:
+    text = error_of(lambda x: getattr(scipy.optimize, name)(x))
+    assert why in text.rpartition("\n  help: ")[0]
+    assert help in text.rpartition("\n  help: ")[2]
+    assert "calls a function" not in text
+
+
+def test_rosen_is_a_formula() -> None:
+    points = np.random.default_rng(0).normal(size=(4, 3))
+    for x in (X, points, np.arange(4), points.astype(np.float32)):
+        found, want = gradc.compile(scipy.optimize.rosen)(x), scipy.optimize.rosen(x)
+        np.testing.assert_allclose(found, want, rtol=1e-6 if x.dtype == np.float32 else 1e-15)
+        assert np.asarray(found).dtype == np.asarray(want).dtype
+    gradient = gradc.grad(lambda x: scipy.optimize.rosen(x))(X)
+    np.testing.assert_allclose(gradient, scipy.optimize.rosen_der(X), rtol=1e-14)

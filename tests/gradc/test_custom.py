@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gradc
 from gradc.autodiff.open_calls import OpenCalls
 from gradc.custom.custom_gradient import custom_gradient
 from gradc.custom.numpy_gradients import overrides, register_gradient
@@ -269,3 +270,38 @@ def test_only_numpy_s_functions_are_overridden() -> None:
         "product_with is not a function of NumPy\n"
         "  help: give a function of your own its gradient with @gradc.custom_gradient"
     )
+
+
+def _by_a_returned_gradient(x):
+    @custom_gradient
+    def f(x):
+        return np.tanh(x), lambda u: u * (1 - _by_a_returned_gradient(x) ** 2)
+
+    return f(x)
+
+
+def _by_vjp(x):
+    @custom_gradient
+    def f(x):
+        return np.tanh(x)
+
+    f.def_vjp(lambda u, x: u * (1 - _by_vjp(x) ** 2))
+    return f(x)
+
+
+def _by_partials(x):
+    @custom_gradient
+    def f(x):
+        return np.tanh(x)
+
+    f.def_partials(lambda x: 1 - _by_partials(x) ** 2)
+    return f(x)
+
+
+@pytest.mark.parametrize("helper", [_by_a_returned_gradient, _by_vjp, _by_partials])
+def test_a_rule_may_reach_the_helper_that_made_it(helper: Any) -> None:
+    """Each call of the helper makes another function: tracing its rules came to no end."""
+    first, second = gradc.grad(helper), gradc.grad(gradc.grad(helper))
+    t = np.tanh(0.5)
+    np.testing.assert_allclose(first(0.5), 1 - t * t, rtol=1e-14)
+    np.testing.assert_allclose(second(0.5), -2 * t * (1 - t * t), rtol=1e-14)

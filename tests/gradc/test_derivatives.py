@@ -152,6 +152,7 @@ STRUCTURAL: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "reduce_max": (lambda a: build.reduce_max(a, (1,)), [(2, 3)]),
     "reduce_min": (lambda a: build.reduce_min(a, (0, 1)), [(2, 3)]),
     "logsumexp": (lambda a: build.logsumexp(a, (1,)), [(2, 3)]),
+    "norm": (lambda a: build.norm(a, (1,)), [(2, 3)]),
     "cumsum": (lambda a: build.cumsum(a, 0), [(3, 2)]),
     "cumsum from the end": (lambda a: build.cumsum(a, 1, reverse=True), [(2, 3)]),
     "cumsum of none": (lambda a: build.cumsum(a, 1), [(2, 0)]),

@@ -10,11 +10,12 @@ import pytest
 
 import gradc
 from gradc.distribution import DistributeLoops
-from gradc.pipeline import Request, derive
+from gradc.pipeline import Options, Request, after, differentiate, stabilise
 from gradc.tracing import trace
 from gradc_ir.core.graph import Function
 from gradc_ir.core.walk import nested
 from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.pipeline import Pipeline
 from gradc_ir.verify import verify
 
 RANDOM = np.random.default_rng(3)
@@ -123,7 +124,10 @@ each_program = pytest.mark.parametrize(
 def made(function: Callable[..., Any], arguments: Sequence[Any], of: str = "value") -> Function:
     """Return what a request makes of a function, without the last passes."""
     traced = trace(function, tuple(arguments)).function
-    return derive(traced, Request(of, (0,)), is_whole=False)
+    ready = differentiate(stabilise(traced, Options()), Request(of, (0,)))
+    passes = after(Options()).passes
+    names = [step.name for step in passes]
+    return Pipeline("after", passes[: names.index(DistributeLoops().name)])(ready)
 
 
 def in_loops(function: Function) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import collections
+import queue
 import random
 from collections.abc import Callable
 from typing import Any
@@ -332,17 +332,18 @@ def test_assignment_to_a_name_outside() -> None:
 
 
 def test_a_traced_value_that_outlives_its_trace() -> None:
-    kept: Any = collections.UserList()  # not seen through, unlike a list
+    kept: Any = queue.SimpleQueue()  # not seen through, unlike a list
 
     def loss(x):
-        kept.append(x)
+        kept.put(x)
         return x
 
     trace(loss, (V,))
     with pytest.raises(TraceError) as caught:
-        kept[0] + 1
+        kept.get() + 1
     assert caught.value.what == "a traced value was used after its trace ended"
-    assert message(lambda x: x + kept[0], V).splitlines()[0] == (
+    trace(loss, (V,))
+    assert message(lambda x: x + kept.get(), V).splitlines()[0] == (
         "a traced value outlived the function it was traced in"
     )
 
@@ -354,32 +355,30 @@ def test_math_of_a_traced_value() -> None:
 
 
 def test_writing_into_an_array_that_is_not_seen() -> None:
-    arrays = collections.UserList([np.zeros(5)])  # not seen through, unlike a list
-
     def loss(x):
-        np.add(arrays[0], x, out=arrays[0])
+        array = np.polynomial.Polynomial([0.0] * 5).coef  # made by an object of NumPy's
+        np.add(array, x, out=array)
         return x
 
     assert message(loss, V) == (
         "np.add: out= is an array outside of the traced function\n"
         "  model.py:LINE in loss\n"
-        "      np.add(arrays[0], x, out=arrays[0])\n"
+        "      np.add(array, x, out=array)\n"
         "  help: assign the result instead"
     )
 
 
 def test_numbers_wanted_elsewhere() -> None:
-    arrays = collections.UserList([np.zeros(5)])  # not seen through, unlike a list
-
     def loss(x):
-        arrays[0][:] = x
+        array = np.polynomial.Polynomial([0.0] * 5).coef  # made by an object of NumPy's
+        array[:] = x
         return x
 
     assert message(loss, V) == (
         "a traced array was handed to code that needs its numbers\n"
         "  model.py:LINE in loss\n"
-        "      arrays[0][:] = x\n"
-        "      ^^^^^^^^^^^^\n"
+        "      array[:] = x\n"
+        "      ^^^^^^^^\n"
         "  array: f64[5]\n"
         "  help: inside a traced function use the functions of np; pass others numbers only"
     )

@@ -111,7 +111,7 @@ def assert_as_numpy(
     """Reductions within n * eps * (sum of magnitudes), scalar functions within 4 ulp, else bits."""
     if not dtype.is_float or want.dtype.kind != "f":
         assert_same_bits(found, want)
-    elif op.name in ("contract", "reduce_sum", "reduce_prod", "logsumexp", "scatter_add"):
+    elif op.name in ("contract", "reduce_sum", "reduce_prod", "logsumexp", "norm", "scatter_add"):
         terms = max((array.size for array in given), default=0) + 1
         magnitude = np.sum(np.abs(given[0])) * max(
             1.0, *(np.max(np.abs(g), initial=1) for g in given)
@@ -295,6 +295,7 @@ SYMBOLIC: dict[str, Callable[..., Any]] = {
     "reduce_max": lambda x, y, i: build.reduce_max(x, (1,)),
     "reduce_min": lambda x, y, i: build.reduce_min(x, (1,)),
     "logsumexp": lambda x, y, i: build.logsumexp(x, (1,)),
+    "norm": lambda x, y, i: build.norm(x, (1,)),
     "contract": lambda x, y, i: build.contract(x, y, "ij,ij->j"),
     "broadcast": lambda x, y, i: build.broadcast(i, (N, 4), (0,)),
     "reshape": lambda x, y, i: build.reshape(x, (3, N)),

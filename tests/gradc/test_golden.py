@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from gradc.distribution import DistributeLoops
-from gradc.pipeline import Pass
 from gradc.rules import SkipZeros, Stabilise
 from gradc.rules.final.finish import Finish
 from gradc.rules.series import ContinueGuards, ExpandSeries, SettleGuards
+from gradc_ir.pipeline import Pass
 from tests.golden_runner import GOLDEN, run_golden
 
 PASSES: dict[str, Pass] = {

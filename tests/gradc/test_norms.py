@@ -133,3 +133,20 @@ def test_second_derivatives_of_a_component() -> None:
     for i in range(2):
         for j in range(2):
             np.testing.assert_allclose(found[i][j], float(wanted[i][j]), rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.linalg.norm(x, axis=1)[0],
+        lambda x: np.sqrt(np.sum(x * x, axis=1))[0],
+        lambda x: np.sqrt(x[0] @ x[0]),
+        lambda x: np.linalg.norm(x.T, axis=0)[0],
+    ],
+)
+@pytest.mark.parametrize("scale", [2.0**-600, 1.0, 2.0**600])
+def test_norms_along_axes_at_all_sizes(function: Function, scale: float) -> None:
+    x = np.array([[3.0, 0.0, -4.0]])
+    value, gradient = gradc.compile(function).value_and_grad(x * scale)
+    assert value == 5 * scale
+    assert np.allclose(gradient, x / 5, rtol=1e-15)

@@ -12,9 +12,9 @@ import pytest
 
 import gradc
 from gradc import testing
+from gradc.rules.verify.arithmetic import NoMeaning
+from gradc.rules.verify.balls import balls
 from gradc.testing import determinism
-from gradc.testing.arithmetic import NoMeaning
-from gradc.testing.balls import balls
 from gradc.testing.c_kernel import NoKernel
 from gradc.testing.slopes import DIGITS, complex_step, many_digit_differences
 from gradc.tracing import trace
@@ -322,6 +322,26 @@ def test_a_kernel_that_cannot_be_exported_is_no_difference(monkeypatch: pytest.M
     monkeypatch.setattr(determinism, "CKernel", refuse)
     runs = {run.way: run.reason for run in testing.compare_bits(np.sin, (X,), repeat=1)}
     assert runs["the exported C kernel"] == "it calls SciPy"
+
+
+def test_an_exported_kernel_is_compared_with_one_without_blas() -> None:
+    random = np.random.default_rng(0)
+    a, b = random.normal(size=(64, 64)), random.normal(size=(64, 64))
+    runs = {run.way: run for run in testing.compare_bits(lambda a, b: np.tanh(a @ b), (a, b), 2)}
+    assert not any(run.difference for run in runs.values())
+    assert runs["the exported C kernel"].against == "a kernel without BLAS"
+    assert runs["a kernel of static sizes"].against == "a call"
+    plain = gradc.compile(lambda a, b: np.tanh(a @ b), blas=False)
+    assert {run.against for run in testing.compare_bits(plain, (a, b), 1)} == {"a call"}
+
+
+def test_a_check_of_zeros_warns() -> None:
+    def flat(x):
+        return np.maximum(x, 10.0)
+
+    with pytest.warns(UserWarning, match="check_grads proved nothing of flat"):
+        testing.check_grads(flat, (X,))
+    testing.check_grads(lambda x, unused: x * x, (X, X))
 
 
 def test_functions_are_checked_as_they_are_called() -> None:

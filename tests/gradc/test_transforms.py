@@ -337,3 +337,31 @@ def test_the_number_of_tangents_is_that_of_the_arguments() -> None:
         gradc.jvp(lambda x, y: x * y, (1.0, 2.0), (1.0,))
     with pytest.raises(TypeError, match="tuple"):
         gradc.jvp(lambda x: x, 1.0, 1.0)
+
+
+# -- whole numbers ---------------------------------------------------------------------------------
+
+
+def scaled(p):
+    return p["x"] * np.sin(p["n"])
+
+
+@pytest.mark.parametrize("how", ["jvp", "linearize", "nested"])
+def test_a_tangent_of_a_whole_number_is_no_direction(how: str) -> None:
+    """By a whole number nothing has a derivative: to leave its tangent out was a wrong number."""
+
+    def pushed(function, primals, tangents):
+        if how == "jvp":
+            return gradc.jvp(function, primals, tangents)[1]
+        if how == "linearize":
+            return gradc.linearize(function, *primals)[1](*tangents)
+        inner = gradc.compile(lambda *x: gradc.jvp(function, x, tangents)[1])
+        return inner(*primals)
+
+    with pytest.raises(gradc.GradcError, match="the tangent of n is not zero") as error:
+        pushed(lambda n: np.sin(n), (3,), (1.0,))
+    assert "pass n as float" in str(error.value)
+    point = {"x": 2.0, "n": 3}
+    assert pushed(scaled, (point,), ({"x": 1.0, "n": 0},)) == np.sin(3)
+    with pytest.raises(gradc.GradcError, match=r"the tangent of p\.n is not zero"):
+        pushed(scaled, (point,), ({"x": 1.0, "n": 1},))

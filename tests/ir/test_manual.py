@@ -71,7 +71,10 @@ def table() -> str:
         for op in TABLE.values():
             if op.family == name:
                 count = "any" if op.operands is None else str(op.operands)
-                attributes = " ".join(f"`{attribute}`" for attribute in op.attributes)
+                attributes = " ".join(
+                    [f"`{attribute}`" for attribute in op.attributes]
+                    + [f"`{option}` (optional)" for option in op.options]
+                )
                 cells = [f"`{op.name}`", count, takes(op), attributes, op.summary]
                 lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

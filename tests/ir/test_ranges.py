@@ -17,6 +17,7 @@ from gradc_ir.core.range import Range
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import GradcError
 from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.passes.fold import FoldConstants
 from gradc_ir.ranges.knowledge import (
     interval,
     is_finite,
@@ -182,6 +183,67 @@ def test_values_of_arrays_are_inside(seed: int) -> None:
             check(function, random_arguments(function, random, random_sizes(random)))
         except GradcError:
             continue
+
+
+_OF_INTEGERS = (
+    "neg abs sign add sub mul floor_divide remainder power maximum minimum select reduce_sum "
+    "reduce_prod reduce_max reduce_min cumsum recurrence contract scatter_add cast"
+)
+
+
+def _integer_step(random: np.random.Generator, dtype: DType, pick: Any) -> Value:
+    """Return an op on integers of three elements, a cast or a reduction among them."""
+    name = str(random.choice(_OF_INTEGERS.split()))
+    if name in ("neg", "abs", "sign"):
+        return build.apply(name, pick())
+    if name == "select":
+        return build.select(build.lt(pick(), pick()), pick(), pick())
+    if name.startswith("reduce"):
+        return build.broadcast(build.apply(name, pick(), axes=(0,)), (3,), ())
+    if name == "cumsum":
+        return build.apply(name, pick(), axis=0, reverse=bool(random.integers(2)))
+    if name == "recurrence":
+        return build.apply(name, pick(), pick(), axis=0, reverse=bool(random.integers(2)))
+    if name == "contract":
+        x, y = pick(), pick()
+        return build.broadcast(build.contract(x, random.choice([x, y]), "i,i->"), (3,), ())
+    if name == "scatter_add":
+        places = build.constant(random.integers(0, 3, 3))
+        return build.apply(name, pick(), pick(), places, axes=(0,))
+    if name == "cast":
+        kinds = [DType.F64, DType.F32, DType.I64, DType.I32]
+        return build.cast(build.cast(pick(), kinds[random.integers(4)]), dtype)
+    return build.apply(name, pick(), pick())
+
+
+@pytest.mark.parametrize("seed", range(EXAMPLES))
+def test_integers_are_inside_and_fold_to_what_they_are(seed: int) -> None:
+    """At the edges of the dtype, where arithmetic wraps around."""
+    random = np.random.default_rng(seed)
+    dtype = DType.I32 if seed % 2 else DType.I64
+    info = np.iinfo(dtype.numpy)
+    edges = [info.min, info.min + 1, -3, -1, 0, 1, 2, 50, 40_000, info.max - 1, info.max]
+
+    def numbers() -> npt.NDArray[Any]:
+        return random.choice(np.array(edges, dtype.numpy), 3)
+
+    with Builder() as builder:
+        values = [builder.param(0, Type(dtype, (3,)))]
+        for _ in range(20):
+
+            def pick() -> Value:
+                if random.random() < 0.4:
+                    return build.constant(numbers())
+                return values[random.integers(len(values))]
+
+            values.append(_integer_step(random, dtype, pick))
+        function = builder.function("integers", values[:1], values[1:])
+    given = [numbers()]
+    with np.errstate(all="ignore"):
+        check(function, given)
+        folded = interpret(FoldConstants()(function), given)
+        for found, want in zip(folded, interpret(function, given), strict=True):
+            np.testing.assert_array_equal(found, want)
 
 
 # -- what is known ---------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from gradc_ir.meaning.fma import fma
 from tests.comparing import assert_same_bits
 
 LENGTHS = [0, 1, 2, 7, 31, 32, 33, 40, 63, 64, 65, 100, 4095, 4096, 4097, 4128, 4129, 9000]
+# whose chunks join otherwise than from left to right: four to seven, and 65
+LONG = [4 * 4096, 4 * 4096 + 1, 4096 * 5 + 1, 4096 * 6, 4096 * 7, 4096 * 64 + 5]
 DTYPES = [np.float64, np.float32]
 
 
@@ -51,7 +53,15 @@ def reduce_by_the_book(
                 ]
             groups.append(partials[0])
         chunks.append(in_turn(groups))
-    return in_turn(chunks)
+    return in_a_tree(chunks, join)
+
+
+def in_a_tree(nodes: list[Any], join: Callable[[Any, Any], Any]) -> Any:
+    """Join neighbours, level by level; one without a neighbour rises."""
+    if len(nodes) == 1:
+        return nodes[0]
+    pairs = [nodes[i : i + 2] for i in range(0, len(nodes), 2)]
+    return in_a_tree([pair[0] if len(pair) == 1 else join(*pair) for pair in pairs], join)
 
 
 def lanes_of(dtype: type) -> int:
@@ -59,7 +69,7 @@ def lanes_of(dtype: type) -> int:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("length", LENGTHS[1:])
+@pytest.mark.parametrize("length", [*LENGTHS[1:], *LONG])
 def test_sum(length: int, dtype: type) -> None:
     x = (np.random.default_rng(length).normal(size=length) * 10.0 ** (length % 5)).astype(dtype)
     want = reduce_by_the_book(list(x), lambda a, b: a + b, lanes_of(dtype))
@@ -67,7 +77,7 @@ def test_sum(length: int, dtype: type) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("length", LENGTHS[1:])
+@pytest.mark.parametrize("length", [*LENGTHS[1:], *LONG])
 def test_product(length: int, dtype: type) -> None:
     x = np.random.default_rng(length).uniform(0.9, 1.1, size=length).astype(dtype)
     want = reduce_by_the_book(list(x), lambda a, b: a * b, lanes_of(dtype))
@@ -165,7 +175,7 @@ def test_fma_of_a_product_beyond_the_largest_number() -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("length", [*LENGTHS, 4096 * 5 + 1])
 def test_contract(length: int, dtype: type) -> None:
     random = np.random.default_rng(length)
     x, y = (random.normal(size=length).astype(dtype) for _ in range(2))

@@ -18,6 +18,7 @@ TEXTS = st.recursive(
         st.tuples(inner, st.sampled_from("+-*"), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
         st.tuples(inner, st.integers(1, 5)).map(lambda t: f"({t[0]} // {t[1]})"),
         st.tuples(inner, inner).map(lambda t: f"max({t[0]}, {t[1]})"),
+        inner.map(lambda t: f"bits({t})"),
     ),
     max_leaves=6,
 )
@@ -28,7 +29,7 @@ VALUES = st.fixed_dictionaries({name: st.integers(0, 9) for name in NAMES})
 @given(TEXTS, VALUES)
 def test_a_size_has_the_value_of_its_text(text: str, values: dict[str, int]) -> None:
     size = sizes.parse_size(text)
-    want = eval(text, {"max": max}, dict(values))
+    want = eval(text, {"max": max, "bits": lambda n: max(n, 0).bit_length()}, dict(values))
     assert sizes.evaluate(size, values) == want
     assert sizes.evaluate(sizes.parse_size(str(size)), values) == want
 

@@ -18,6 +18,7 @@ from gradc_ir.core.op import TABLE
 from gradc_ir.core.sizes import symbol
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ParseError
+from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.location import Location
 from gradc_ir.text.parser import parse_function, parse_module, parse_type
 from gradc_ir.text.printer import describe, print_function, print_node
@@ -274,3 +275,19 @@ def test_functions_are_shown_whatever_is_imported_first(module: str) -> None:
         "assert parse_function(str(f)) == f and f._repr_html_().startswith('<pre>')"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_an_optional_attribute_may_be_left_out() -> None:
+    text = """func @f(%x: f64, %y: f64) -> (f64, f64) {
+  %0: f64 = hypot %x, %y
+  %1: f64 = hypot %x, %y {infinity_wins = true}
+  return %0, %1
+}
+"""
+    function = parse_function(text)
+    assert print_function(function) == text
+    inf, nan = np.inf, np.nan
+    assert np.isnan(interpret(function, [np.array(inf), np.array(nan)])[0])
+    assert interpret(function, [np.array(inf), np.array(nan)])[1] == inf
+    with pytest.raises(ParseError, match="has no attribute"):
+        parse_function(text.replace("infinity_wins", "other"))
