@@ -1,10 +1,10 @@
 """Another checkout beside this one, by turns: ``python benchmarks/old_and_new.py OLD [options]``.
 
-For each case of ``make bench`` both compile its kernel in a process of their own, then run it by
-turns, on new arrays after each third of them, since where arrays lie in memory is worth some
-percent. Printed is the processor time of this checkout over the other's, the median over the turns,
-with the interval that holds it with 95 %; the program returns 1 when an interval lies above the
-limit.
+For each case of ``make bench`` both compile its kernel in a process of their own, again after each
+third of the turns, and run it by turns. Where arrays lie in a page is worth up to a third of a
+kernel's time, so each turn draws other places for them, the same ones for both. Printed is the
+processor time of this checkout over the other's, the median over the turns, with the interval that
+holds it with 95 %; the program returns 1 when an interval lies above the limit.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
+_PAGE = 4096
+_ALIGNMENT = 16  # of what malloc returns, and so NumPy
 
 
 class Ratio(NamedTuple):
@@ -46,14 +48,24 @@ def ratio(new: Sequence[float], old: Sequence[float]) -> Ratio:
 
 
 def serve() -> None:
-    """Answer lines: ``make NAME`` with a kernel, ``run`` with the nanoseconds of a call of it."""
-    from benchmarks.kernel import gradc_kernel
+    """Answer lines: ``make NAME`` compiles, ``run TURN`` gives the seconds of a call in a turn."""
+    from benchmarks.kernel import KernelLoop, executable_of
     from benchmarks.side_by_side import chosen, warm_up
-    from benchmarks.turns import Contestant, Plan, calls_of_a_turn, seconds
+    from benchmarks.turns import Contestant, Plan, calls_of_a_turn, processor_seconds, seconds
+
+    class MovingLoop(KernelLoop):
+        """A loop around a kernel whose arrays can be moved."""
+
+        def move(self, turn: int) -> None:
+            """Move all arrays to the places of a turn."""
+            self._held = moved(self._held, turn)
+            for position, array in enumerate(self._held):
+                self._pointers[position] = array.ctypes.data
 
     warm_up()
     cases = {case.name: case for case in chosen([])}
     plan = Plan(turn=0.01, clock=time.process_time)
+    loop: MovingLoop | None = None
     made: Contestant | None = None
     count = 0
     for line in sys.stdin:
@@ -61,13 +73,37 @@ def serve() -> None:
         if word == "names":
             print("|".join(cases), flush=True)
         elif word == "make":
-            made = gradc_kernel(cases[name])
+            loop = made = None
+            case = cases[name]
+            start = processor_seconds()
+            kernel = executable_of(case.row, case.arguments).kernel
+            compiling = processor_seconds() - start
+            assert kernel is not None
+            loop = MovingLoop(kernel, case.arguments)
+            made = Contestant("gradc", loop.run)
             count = calls_of_a_turn(made, plan)
-            print(made.compiling, flush=True)
+            print(compiling, flush=True)
         else:
+            assert loop is not None
             assert made is not None
+            loop.move(int(name))
             made.run(1)
             print(seconds(made, count, plan) / count, flush=True)
+
+
+def moved(arrays: Sequence[Any], turn: int) -> list[Any]:
+    """Return copies of arrays, each at a place in a page that the turn and its position tell."""
+    import numpy as np
+
+    draws = np.random.default_rng(turn).integers(0, _PAGE // _ALIGNMENT, len(arrays))
+    found = []
+    for array, draw in zip(arrays, draws.tolist(), strict=True):
+        room = np.empty(array.nbytes + 2 * _PAGE, np.uint8)
+        start = -room.ctypes.data % _PAGE + draw * _ALIGNMENT
+        place = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+        place[...] = array
+        found.append(place)
+    return found
 
 
 class Checkout:
@@ -135,7 +171,7 @@ def main(words: list[str]) -> int:
                 compiling = [float(one.ask(f"make {name}")) for one in (new, old)]
             pairs = [(new, times[0]), (old, times[1])]
             for one, found in pairs if turn % 2 else reversed(pairs):
-                found.append(float(one.ask("run")))
+                found.append(float(one.ask(f"run {turn}")))
         found_ratio = ratio(*times)
         print(f"{name:45} {found_ratio}   compiling {compiling[0] / compiling[1]:.2f}", flush=True)
         if found_ratio.low > options.limit:

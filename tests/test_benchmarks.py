@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.kernel import gradc_kernel
 from benchmarks.native import has
-from benchmarks.old_and_new import ratio
+from benchmarks.old_and_new import moved, ratio
 from benchmarks.peers.by_hand import cpp
 from benchmarks.rows import ROWS
 from benchmarks.rows.row import Row, disagreement, make_case
@@ -49,6 +49,21 @@ def test_contestants_take_turns() -> None:
     times = measure(contestants, Plan(rounds=2, turn=1.0, clock=lambda: float(next(clock))))
     assert order[-4:] == ["a", "b", "a", "b"]
     assert times["a"].median == 1.0
+
+
+def test_arrays_of_two_checkouts_lie_alike() -> None:
+    given = [np.array(7), np.arange(6.0).reshape(2, 3), np.empty(0, np.uint8), np.arange(5000)]
+    places = []
+    for turn in range(8):
+        found = moved(given, turn)
+        for array, copied in zip(given, found, strict=True):
+            assert copied.dtype == array.dtype
+            assert copied.shape == array.shape
+            assert np.array_equal(copied, array)
+        second = moved(found, turn)
+        places.append([one.ctypes.data % 4096 for one in found if one.size])
+        assert places[-1] == [one.ctypes.data % 4096 for one in second if one.size]
+    assert len({tuple(one) for one in places}) == len(places)
 
 
 def test_the_process_keeps_subnormal_numbers() -> None:
