@@ -1,15 +1,16 @@
 """Another checkout beside this one, by turns: ``python benchmarks/old_and_new.py OLD [options]``.
 
 For each case of ``make bench`` both compile its kernel in a process of their own, again after each
-third of the turns, and run it by turns. Where arrays lie in a page is worth up to a third of a
-kernel's time, so each turn draws other places for them, the same ones for both. Printed is the
-processor time of this checkout over the other's, the median over the turns, with the interval that
-holds it with 95 %; the program returns 1 when an interval lies above the limit.
+third of the turns, and run it by turns. Where arrays and the stack lie in a page is worth up to a
+third of a kernel's time, so each turn draws other places for them, the same ones for both. Printed
+is the processor time of this checkout over the other's, the median over the turns, with the
+interval that holds it with 95 %; the program returns 1 when an interval lies above the limit.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import subprocess
 import sys
@@ -20,7 +21,19 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 _PAGE = 4096
-_ALIGNMENT = 16  # of what malloc returns, and so NumPy
+_PAGES = 256  # that places are drawn from
+_ALIGNMENT = 16  # of the stack, and of what malloc returns, and so NumPy
+_FROM_A_PLACE = """
+#include <alloca.h>
+#include <stdint.h>
+typedef int32_t loop(void *run, void **held, int64_t calls);
+int32_t from_a_place(loop *around, void *run, void **held, int64_t calls, int64_t place) {
+  char here;
+  volatile char *skipped = alloca((((uintptr_t)&here - place) & 4095) + 16);
+  *skipped = 0;
+  return around(run, held, calls);
+}
+"""
 
 
 class Ratio(NamedTuple):
@@ -50,15 +63,30 @@ def ratio(new: Sequence[float], old: Sequence[float]) -> Ratio:
 def serve() -> None:
     """Answer lines: ``make NAME`` compiles, ``run TURN`` gives the seconds of a call in a turn."""
     from benchmarks.kernel import KernelLoop, executable_of
+    from benchmarks.native import library_of
     from benchmarks.side_by_side import chosen, warm_up
     from benchmarks.turns import Contestant, Plan, calls_of_a_turn, processor_seconds, seconds
 
+    from_a_place = library_of(_FROM_A_PLACE, ["-O1"]).from_a_place
+
     class MovingLoop(KernelLoop):
-        """A loop around a kernel whose arrays can be moved."""
+        """A loop around a kernel whose arrays and stack can be moved."""
+
+        place = 0
+
+        def run(self, calls: int) -> None:
+            """Call so many times from the place of the stack; RuntimeError when a call fails."""
+            address = ctypes.c_void_p(self._kernel.address)
+            numbers = (ctypes.c_int64(calls), ctypes.c_int64(self.place))
+            status = from_a_place(self._loop, address, self._pointers, *numbers)
+            if status:
+                raise RuntimeError(f"the kernel returned the status {status}")
 
         def move(self, turn: int) -> None:
-            """Move all arrays to the places of a turn."""
-            self._held = moved(self._held, turn)
+            """Move the stack and all arrays to the places of a turn."""
+            stack, *places = _places(turn, len(self._held) + 1)
+            self._held = [moved(*one) for one in zip(self._held, places, strict=True)]
+            self.place = stack
             for position, array in enumerate(self._held):
                 self._pointers[position] = array.ctypes.data
 
@@ -91,18 +119,22 @@ def serve() -> None:
             print(seconds(made, count, plan) / count, flush=True)
 
 
-def moved(arrays: Sequence[Any], turn: int) -> list[Any]:
-    """Return copies of arrays, each at a place in a page that the turn and its position tell."""
+def _places(turn: int, number: int) -> list[int]:
+    """Return the places of a turn, each in some pages."""
     import numpy as np
 
-    draws = np.random.default_rng(turn).integers(0, _PAGE // _ALIGNMENT, len(arrays))
-    found = []
-    for array, draw in zip(arrays, draws.tolist(), strict=True):
-        room = np.empty(array.nbytes + 2 * _PAGE, np.uint8)
-        start = -room.ctypes.data % _PAGE + draw * _ALIGNMENT
-        place = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-        place[...] = array
-        found.append(place)
+    slots = np.random.default_rng(turn).integers(0, _PAGES * _PAGE // _ALIGNMENT, number)
+    return [slot * _ALIGNMENT for slot in slots.tolist()]
+
+
+def moved(array: Any, place: int) -> Any:
+    """Return a copy of an array so many bytes behind the beginning of a page."""
+    import numpy as np
+
+    room = np.empty(array.nbytes + _PAGE + place, np.uint8)
+    start = -room.ctypes.data % _PAGE + place
+    found = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    found[...] = array
     return found
 
 
