@@ -177,6 +177,40 @@ def test_strength_reduction_is_off_for_one_module_only() -> None:
     assert code(USUAL) == usual
 
 
+def summing(sums: int) -> str:
+    """Return a loop that carries so many sums of vectors."""
+    vector = "<8 x double>"
+    lines = [f"define void @f(ptr %x, i64 %n) {{\nentry:\n  %first = load {vector}, ptr %x"]
+    lines += ["  br label %loop\nloop:\n  %i = phi i64 [0, %entry], [%j, %loop]"]
+    lines += [f"  %s{k} = phi {vector} [%first, %entry], [%t{k}, %loop]" for k in range(sums)]
+    for k in range(sums):
+        lines += [
+            f"  %m{k} = mul nsw i64 %i, {k + 3}",
+            f"  %p{k} = getelementptr double, ptr %x, i64 %m{k}",
+            f"  %v{k} = load {vector}, ptr %p{k}, align 8",
+            f"  %t{k} = fadd {vector} %s{k}, %v{k}",
+        ]
+    lines += ["  %j = add i64 %i, 1\n  %more = icmp slt i64 %j, %n"]
+    lines += ["  br i1 %more, label %loop, label %done\ndone:"]
+    for k in range(sums):
+        lines += [f"  %o{k} = getelementptr {vector}, ptr %x, i64 {k}"]
+        lines += [f"  store {vector} %t{k}, ptr %o{k}, align 8"]
+    return "\n".join([*lines, "  ret void\n}\n"])
+
+
+@pytest.mark.parametrize(("cpu", "width"), [("x86-64-v4", 64), ("x86-64-v3", 32)])
+def test_vectors_on_the_stack_cross_no_line_of_the_cache(cpu: str, width: int) -> None:
+    triple = "x86_64-unknown-linux-gnu"
+    assembly = machine_code(summing(40), cpu, triple).assembly()
+    assert f"andq\t$-{width}, %rsp" in assembly
+    assert re.search(r"vmova\w+\t%[yz]mm\d+, \d*\(%rsp\)", assembly)
+    assert not re.search(r"vmovu\w+\t%[yz]mm\d+, \d*\(%rsp\)", assembly)
+    # not where nothing is repeated, or callers align the stack to vectors
+    assert "$-64, %rsp" not in machine_code(straight_line(100, 100), cpu, triple).assembly()
+    aarch64 = machine_code(summing(40), triple="aarch64-unknown-linux-gnu").assembly()
+    assert "and\tsp, " not in aarch64
+
+
 def test_code_goes_with_its_object_and_not_before() -> None:
     functions = [
         compile_module(UNARY.format(call="sin").replace("%y\n", f"{i}.0\n")) for i in range(40)

@@ -16,7 +16,14 @@ import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from gradc_codegen.machine.apart import try_apart
-from gradc_codegen.target.target import LOCK, PEEPHOLES, STRENGTH_REDUCTION, Target, without
+from gradc_codegen.target.target import (
+    LOCK,
+    PEEPHOLES,
+    STRENGTH_REDUCTION,
+    Target,
+    machine_of,
+    without,
+)
 from gradc_codegen.text.module import PLAIN_LOOP
 from gradc_ir.errors import ExportError, VerifyError
 
@@ -29,6 +36,12 @@ _DEFINITION = re.compile(r"\n(define [^\n]*?)[ \t]*\{[ \t]*(?:;[^\n]*)?$", re.MU
 _DECLARATION = re.compile(
     r"\n(declare [^\n;@]*@(?!\"?llvm\.)[^\n;]*?)[ \t]*(?:;[^\n]*)?$", re.MULTILINE
 )
+
+# Where callers align the stack to, in bytes. Vectors that no register is left for lie there; when
+# LLVM finds that out it is too late to align it. Wider ones cross lines of the cache in every other
+# process or more, by chance: that takes a logistic regression 6 % more time.
+_STACK = 16
+_NUMBERS = ("double", "float", "i64", "i32")
 
 # Modules of more lines than this are compiled with less effort and their internal functions are
 # kept apart: in one function they would be slow, emitting is more than linear in its length.
@@ -118,9 +131,10 @@ def parse(texts: Sequence[str], target: Target, how: Effort) -> llvm.ModuleRef:
     with LOCK:
         context = llvm.create_context()
         modules = []
+        width = machine_of(target).vector_bytes
         for text in texts:
             try:
-                module = llvm.parse_assembly(_with_attributes(text, how), context)
+                module = llvm.parse_assembly(_with_attributes(text, how, width), context)
                 module.verify()
             except RuntimeError as error:
                 raise VerifyError("LLVM refuses the text of a module", found=str(error)) from None
@@ -131,19 +145,31 @@ def parse(texts: Sequence[str], target: Target, how: Effort) -> llvm.ModuleRef:
         return modules[0]
 
 
-def _with_attributes(text: str, how: Effort) -> str:
+def _with_attributes(text: str, how: Effort, width: int) -> str:
+    """Return a text whose functions have their attributes; vectors of the machine are so wide."""
+
     def define(match: re.Match[str]) -> str:
         head = match[1]
         apart = how.keep_apart and head.startswith("define internal ")
         more = " noinline" if apart and "alwaysinline" not in head else ""
         if how.as_written and "@gradc." not in head:
             more = " noinline optnone"
+        if width > _STACK and _loops_over_vectors(match.string, match.end()):
+            more += f" alignstack({width})"
         return f"\n{head} {FUNCTION_ATTRIBUTES}{more} {{"
 
     if how.keep_apart:
         text = text.replace(") alwaysinline\n", ")\n")
     # nobuiltin: or calls of constants are computed here, with the libm LLVM was built with
     return _DECLARATION.sub(r"\n\1 nobuiltin", _DEFINITION.sub(define, f"\n{text}"))[1:]
+
+
+def _loops_over_vectors(text: str, start: int) -> bool:
+    """Whether the function whose body begins at ``start`` has loops and vectors."""
+    end = text.find("\n}", start)
+    if text.find(" = phi i64 ", start, end) < 0:
+        return False
+    return any(text.find(f" x {type_}>", start, end) >= 0 for type_ in _NUMBERS)
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,13 @@ class Machine:
     permutes: bool = False
     pointer_bits: int = 64
 
+    @property
+    def vector_bytes(self) -> int:
+        """How many bytes a register of vectors has."""
+        if self.is_wide:
+            return 64
+        return 32 if self.permutes else 16
+
 
 ANY_MACHINE = Machine()
 
