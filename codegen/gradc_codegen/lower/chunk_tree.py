@@ -76,7 +76,8 @@ def _length(writer: Writer, start: str, end: str) -> str:
     """Return how long the chunk is that begins at ``start``."""
     if is_number(end) and int(end) % reduction.CHUNK == 0:
         return _CHUNK
-    return writer.minimum(writer.subtract(end, start), _CHUNK)
+    # of end - start LLVM would write the last chunk of a known length out, apart from the loop
+    return writer.subtract(writer.minimum(writer.add(start, _CHUNK), end), start)
 
 
 def _keep(writer: Writer, running: Sequence[Running], behind: str) -> None:

@@ -38,8 +38,8 @@ _DECLARATION = re.compile(
 )
 
 # Where callers align the stack to, in bytes. Vectors that no register is left for lie there; when
-# LLVM finds that out it is too late to align it. Wider ones cross lines of the cache in every other
-# process or more, by chance: that takes a logistic regression 6 % more time.
+# LLVM finds that out it is too late to align it, and they cross lines of the cache in half of all
+# processes, by chance: that takes some loops 1.8 times as long.
 _STACK = 16
 _NUMBERS = ("double", "float", "i64", "i32")
 
