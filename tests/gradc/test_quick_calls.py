@@ -10,9 +10,7 @@ import itertools
 import os
 import pickle
 import sys
-import threading
 from collections import namedtuple
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,71 +18,17 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc.runtime import quick_call
 from gradc_codegen.calls import layout
+from tests.quick_calls import quick, same
 
 pytestmark = pytest.mark.skipif(not layout.is_known(), reason="calls go through ctypes here")
 
 X = np.array([0.3, -0.7, 1.1])
 
 
-@pytest.fixture
-def by_python(monkeypatch: Any) -> Iterator[Callable[[], int]]:
-    """Return what counts the calls that went Python's way."""
-    count = itertools.count()
-    learn = quick_call.QuickCall.learn
-
-    def counted(*args: Any) -> None:
-        next(count)
-        learn(*args)
-
-    monkeypatch.setattr(quick_call.QuickCall, "learn", counted)
-    last = 0
-
-    def since() -> int:
-        nonlocal last
-        # each look at the counter counts, too
-        now = next(count)
-        found, last = now - last, now + 1
-        return found
-
-    return since
-
-
-def same(found: Any, wanted: Any) -> None:
-    """Check nests of results, classes and bits."""
-    assert type(found) is type(wanted)
-    if isinstance(wanted, np.ndarray | np.generic):
-        assert found.dtype == wanted.dtype
-        assert found.shape == wanted.shape
-        assert found.tobytes() == wanted.tobytes()
-    elif isinstance(wanted, dict):
-        assert list(found) == list(wanted)
-        for key, part in wanted.items():
-            same(found[key], part)
-    elif isinstance(wanted, tuple | list):
-        assert len(found) == len(wanted)
-        for one, other in zip(found, wanted):
-            same(one, other)
-    elif dataclasses.is_dataclass(wanted):
-        same(vars(found), vars(wanted))
-    else:
-        assert found is wanted
-
-
-def quick(by_python: Callable[[], int], call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return what a call returns Python's way, and see that the third one goes by a plan."""
-    wanted = call(*args, **kwargs)
-    same(call(*args, **kwargs), wanted)
-    by_python()
-    same(call(*args, **kwargs), wanted)
-    assert by_python() == 0
-    return wanted
-
-
 # -- forms of arguments ----------------------------------------------------------------------------
 
-Pair = namedtuple("Pair", "a b")  # noqa: PYI024
+Pair = namedtuple("Pair", "a b")
 
 
 @dataclasses.dataclass
@@ -105,11 +49,11 @@ NUMBERS: list[Any] = [
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=repr)
-def test_every_kind_of_argument(by_python: Any, number: Any) -> None:
+def test_every_kind_of_argument(number: Any) -> None:
     f = gradc.compile(of_numbers)
-    quick(by_python, f, number, 2.0)
-    quick(by_python, f, 2.0, number, k=np.float64(0.5))
-    quick(by_python, f, number, b=number, k=2)
+    quick(f, number, 2.0)
+    quick(f, 2.0, number, k=np.float64(0.5))
+    quick(f, number, b=number, k=2)
     np.testing.assert_allclose(f(number, 2.0), of_numbers(number, 2.0), rtol=1e-6)
 
 
@@ -121,14 +65,14 @@ def test_every_kind_of_argument(by_python: Any, number: Any) -> None:
     ],
     ids=repr,
 )  # fmt: skip
-def test_nests_of_arguments_and_results(by_python: Any, nest: Any) -> None:
+def test_nests_of_arguments_and_results(nest: Any) -> None:
     def total(p: Any) -> Any:
         return sum(np.sum(leaf * leaf) for leaf in flat(p))
 
     f = gradc.compile(total)
-    quick(by_python, f, nest)
-    quick(by_python, f.value_and_grad, nest)
-    quick(by_python, gradc.compile(lambda p: p), nest)
+    quick(f, nest)
+    quick(f.value_and_grad, nest)
+    quick(gradc.compile(lambda p: p), nest)
 
 
 def flat(nest: Any) -> list[Any]:
@@ -142,7 +86,7 @@ def flat(nest: Any) -> list[Any]:
     return [] if nest is None else [nest]
 
 
-def test_another_nest_or_class_is_another_call(by_python: Any) -> None:
+def test_another_nest_or_class_is_another_call() -> None:
     f = gradc.compile(lambda p: p["a"] * 2.0)
     for _ in range(3):
         same(f({"a": X}), X * 2)
@@ -165,12 +109,12 @@ def test_options_are_told_apart() -> None:
         same(f.jacobian(X, y, mode="reverse"), f.jacobian(X, y, mode="forward"))
 
 
-def test_static_arguments(by_python: Any) -> None:
+def test_static_arguments() -> None:
     f = gradc.compile(lambda x, n, flag=False: x**n + flag, static=("n", "flag"))
     for n in (2, 3):
         for flag in (True, False):
-            same(quick(by_python, f, X, n, flag=flag), X**n + flag)
-            same(quick(by_python, f, X, n, flag), X**n + flag)
+            same(quick(f, X, n, flag=flag), X**n + flag)
+            same(quick(f, X, n, flag), X**n + flag)
 
 
 def test_integers_outside_of_int32() -> None:
@@ -204,158 +148,6 @@ def test_subclasses_go_the_way_they_went() -> None:
         np.testing.assert_array_equal(np.asarray(f(X.view(Rows))), X * 2)
 
 
-# -- what is read from outside ---------------------------------------------------------------------
-
-W = np.array([1.0, 2.0, 3.0])
-FACTOR = 2.0
-LAYERS = {"a": [W, 3.0]}
-
-
-class Model:
-    def __init__(self) -> None:
-        self.w = np.array([1.0, 2.0, 3.0])
-        self.by = 2.0
-
-    @property
-    def scaled(self) -> Any:
-        return self.w * self.by
-
-    @gradc.compile
-    def loss(self, x: Any) -> Any:
-        return np.sum(self.scaled * x)
-
-
-def test_what_is_captured_is_read_at_every_call(by_python: Any, monkeypatch: Any) -> None:
-    f = gradc.compile(lambda x: np.sum(x * W) * FACTOR * LAYERS["a"][1] + np.sum(LAYERS["a"][0]))
-    module = sys.modules[__name__]
-
-    def check() -> None:
-        wanted = np.sum(X * W) * FACTOR * LAYERS["a"][1] + np.sum(LAYERS["a"][0])
-        for _ in range(4):
-            np.testing.assert_allclose(f(X), wanted, rtol=1e-15)
-
-    check()
-    quick(by_python, f, X)
-    monkeypatch.setattr(module, "W", W * 3)
-    check()
-    W[:] = 7.0
-    check()
-    monkeypatch.setattr(module, "FACTOR", 5)
-    check()
-    monkeypatch.setattr(module, "W", np.ones((2, 3)))
-    check()
-    monkeypatch.setattr(module, "W", 4.0)
-    check()
-    monkeypatch.setitem(LAYERS, "a", [np.ones(2), 9.0])
-    check()
-
-
-def test_methods_read_their_instance(by_python: Any) -> None:
-    model, other = Model(), Model()
-    other.w = np.ones(3)
-    for _ in range(4):
-        for one in (model, other):
-            same(one.loss(X), np.sum(one.scaled * X))
-            same(one.loss.grad(X), one.scaled * 1.0)
-            value, gradient = one.loss.value_and_grad(X)
-            same((value, gradient), (np.sum(one.scaled * X), one.scaled))
-        model.w[0] += 1.0
-    quick(by_python, model.loss, X)
-    model.by = 3.0
-    same(model.loss(X), np.sum(model.w * 3.0 * X))
-    other.w = np.ones(4)
-    with pytest.raises((gradc.GradcError, ValueError)):
-        other.loss(X)
-    assert inspect.signature(model.loss) == inspect.signature(lambda x: 0).replace(
-        parameters=list(inspect.signature(Model.loss).parameters.values())[1:],
-        return_annotation="Any",
-    )
-
-
-def test_a_variable_is_read_anew() -> None:
-    w = gradc.Variable(np.ones(3))
-    f = gradc.compile(lambda x: np.sum(x * w.value))
-    for k in range(5):
-        w.value = np.full(3, float(k))
-        same(f(X), np.sum(X * float(k)))
-
-
-def test_a_closure() -> None:
-    by = 2.0
-
-    def scaled(x: Any) -> Any:
-        return x * by
-
-    f = gradc.compile(scaled)
-    for new in (2.0, 2.0, 2.0, 3.0, 3.0, 3.0, np.ones(3), np.full(3, 2.0), 4):
-        by = new
-        same(f(X), X * new)
-
-
-# -- what is in force ------------------------------------------------------------------------------
-
-
-def test_overrides_are_seen_by_calls_that_go_by_plans() -> None:
-    f = gradc.compile(lambda x: np.sum(np.sin(x)))
-    rule = {np.sin: lambda upstream, x: upstream * 100.0}
-    for _ in range(4):
-        np.testing.assert_allclose(f.grad(X), np.cos(X))
-        with gradc.overrides(rule):
-            for _ in range(3):
-                same(f.grad(X), np.full(3, 100.0))
-            with gradc.overrides({np.sin: None}):
-                np.testing.assert_allclose(f.grad(X), np.cos(X))
-        np.testing.assert_allclose(f.grad(X), np.cos(X))
-
-
-def test_overrides_of_one_thread_are_not_those_of_another() -> None:
-    f = gradc.compile(lambda x: np.sum(np.sin(x)))
-    for _ in range(3):
-        np.testing.assert_allclose(f.grad(X), np.cos(X))
-    found: list[Any] = []
-    with gradc.overrides({np.sin: lambda upstream, x: upstream * 100.0}):
-        for _ in range(3):
-            same(f.grad(X), np.full(3, 100.0))
-        other = threading.Thread(target=lambda: found.append(f.grad(X)))
-        other.start()
-        other.join()
-    np.testing.assert_allclose(found, [np.cos(X)])
-
-
-def test_a_call_in_a_trace_is_traced() -> None:
-    f = gradc.compile(lambda x: np.sum(x * x))
-    for _ in range(3):
-        f(X)
-        f.grad(X)
-    g = gradc.compile(lambda x: f(x) + np.sum(f.grad(x)) + f(X))
-    for _ in range(3):
-        np.testing.assert_allclose(g(X), 2 * f(X) + 2 * np.sum(X), rtol=1e-15)
-        np.testing.assert_allclose(g.grad(X), 2 * X + 2, rtol=1e-15)
-
-
-def test_threads_while_another_traces() -> None:
-    f = gradc.compile(lambda x: np.sum(np.sort(x)) * 2.0)
-    wanted = [f(X * k) for k in range(4)]
-    wrong: list[Any] = []
-    over = threading.Event()
-
-    def call(k: int) -> None:
-        x = X * k
-        while not over.is_set():
-            if f(x) != wanted[k]:
-                wrong.append(k)
-
-    threads = [threading.Thread(target=call, args=(k,)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for k in range(5):
-        gradc.compile(lambda x, k=k: np.sum(np.cumsum(x) * k)).grad(X)
-    over.set()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-
-
 # -- results ---------------------------------------------------------------------------------------
 
 
@@ -365,8 +157,9 @@ def test_results_are_fresh_and_freed() -> None:
     arrays = [result["a"] for result in results]
     assert len({array.ctypes.data for array in arrays}) == 5
     assert results[-1]["b"][2] is np.False_
-    for result in results:
+    for result in results[1:]:
         same(result, results[0])
+    for result in results:
         assert sys.getrefcount(result["b"][0]) <= 3
         result["a"][:] = 0.0  # they may be written to
     same(f(X)["a"], X * 2)
@@ -402,7 +195,7 @@ def test_calls_do_not_grow(kind: str) -> None:
     assert resident() - before < 1000  # pages; one lost result a call would be 100 times that
 
 
-def test_an_error_has_the_users_line(by_python: Any) -> None:
+def test_an_error_has_the_users_line() -> None:
     f = gradc.compile(lambda x, i: x[i])
     for _ in range(3):
         same(f(X, 1), X[1])
@@ -443,10 +236,10 @@ def test_what_tools_ask_of_it() -> None:
     assert derivative.__doc__ == module_level.__doc__
 
 
-def test_it_lives_without_its_function(by_python: Any) -> None:
+def test_it_lives_without_its_function() -> None:
     grad = gradc.compile(lambda x: np.sum(x * x)).grad
     gc.collect()
-    same(quick(by_python, grad, X), 2 * X)
+    same(quick(grad, X), 2 * X)
     del grad
     gc.collect()
 
