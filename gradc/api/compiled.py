@@ -25,7 +25,7 @@ from gradc.calls.signature import (
     listed,
     names_variables,
 )
-from gradc.calls.tangents import as_tuple, like_argument, push_tangents
+from gradc.calls.tangents import as_tuple, hvp_arguments, like_argument, push_tangents
 from gradc.calls.variable import Variable
 from gradc.pipeline import Options
 from gradc.rules import as_rules
@@ -160,15 +160,19 @@ class Compiled(CalledByAttribute, Inspected):
         return answer.value(results), push
 
     @boundary
-    def hvp(self, args: Sequence[Any], vector: Any, wrt: Wrt = 0) -> Any:
-        """Return the Hessian of a scalar value times a vector of the nest of ``wrt``."""
+    def hvp(self, args: Any, vector: Any, *rest: Any, wrt: Wrt | None = None) -> Any:
+        """Return the Hessian of a scalar value times a vector of the nest of ``wrt``.
+
+        ``args`` is the tuple of arguments. ``f.hvp(x, vector, *rest)`` means
+        ``f.hvp((x, *rest), vector)``, so that ``hessp=f.hvp`` serves SciPy's minimize.
+        """
+        args, wrt = hvp_arguments("hvp", args, rest, wrt)
         asked = Derivation("hvp", wrt)
         if current() is not None:
             return nested_transforms.hvp(self, asked, args, vector)
-        args = as_tuple(args, "args")
         if names_variables(wrt):
             form, args, wrt = self._by_variables(args, wrt)
-            return form.hvp(args, vector, wrt)
+            return form.hvp(args, vector, wrt=wrt)
         bound, positions = self._bind(asked, args, {})
         given = as_tuple(vector, "vector") if asked.several else (vector,)
         if len(given) != len(positions):

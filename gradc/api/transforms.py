@@ -18,7 +18,7 @@ from gradc.calls.derivation import Derivation, array_classes
 from gradc.calls.policies import Policies, groups_of, summed_by_group
 from gradc.calls.preconditions import check_mode
 from gradc.calls.signature import Parameters, Wrt, choose_wrt, is_variable, listed
-from gradc.calls.tangents import as_tuple
+from gradc.calls.tangents import as_tuple, hvp_arguments
 from gradc.runtime.quick_call import CalledByAttribute, QuickCall
 from gradc.traceback import boundary
 from gradc.tracing import current
@@ -98,10 +98,14 @@ def _either(wrt: Wrt | None, argnums: Wrt | None) -> Wrt:
 
 
 @boundary
-def hvp(fn: Function_, args: Sequence[Any], vector: Any, wrt: Wrt = 0) -> Any:
-    """Return the Hessian of a scalar-valued function at ``args`` times ``vector``."""
+def hvp(fn: Function_, args: Any, vector: Any, *rest: Any, wrt: Wrt | None = None) -> Any:
+    """Return the Hessian of a scalar-valued function at ``args`` times ``vector``.
+
+    ``args`` is the tuple of arguments, or the first of them, and ``rest`` the others.
+    """
+    args, wrt = hvp_arguments("gradc.hvp", args, rest, wrt)
     if current() is None:
-        return compiled(fn).hvp(args, vector, wrt)
+        return compiled(fn).hvp(args, vector, wrt=wrt)
     return nested_transforms.hvp(fn, Derivation("hvp", wrt), args, vector)
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import threading
 
 import numpy as np
 
 from gradc_codegen.calls.steps import Cell
 from gradc_ir.core.types import Array
+from gradc_ir.forks import lock_across_forks
 
 CELLS: Array = np.zeros(len(Cell), np.int64)
 
-_counting = threading.Lock()
+_counting = lock_across_forks()
 
 # What is kept of scratch between calls, in bytes.
 _KEPT = 64 * 2**20
@@ -46,8 +46,6 @@ def keep_scratch(wanted: int) -> None:
 
 
 def _begin_child() -> None:
-    global _counting
-    _counting = threading.Lock()
     # calls of other threads do not go on in a child; one of this thread keeps what it has taken
     if CELLS[Cell.SCRATCH_TAKEN]:
         _scratch.append(np.empty(CELLS[Cell.SCRATCH_BYTES], np.uint8))
