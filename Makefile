@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint types golden bench bench-old measure accuracy rules-audit gate docs coefficients math-slow cross sanitize fuzz
+.PHONY: help demo test test-slow lint types golden bench bench-old bench-calls measure accuracy rules-audit gate docs coefficients math-slow cross sanitize fuzz
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ bench: $(VENV)-bench/.bench ## measure gradc beside other tools; benchmarks/READ
 
 bench-old: $(VENV)/.test ## measure kernels beside another checkout's, by turns: make bench-old OLD=path
 	$(BIN)/python benchmarks/old_and_new.py $(OLD) $(ARGS)
+
+bench-calls: $(VENV)/.test ## what one call of a small function costs, beside other tools
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m benchmarks.small_calls
 
 measure: $(VENV)/.test ## measure parts of gradc: calls, compile time, loops, tracing
 	@for name in calls compile_time import_time loops math_functions straight_line tracing; do \

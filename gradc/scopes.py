@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
+
+from gradc_codegen.calls import cells
 
 Key = Callable[[], tuple[Any, ...]]
 
 # The kinds of change that have ever been made here; calls look at no others.
 _used: tuple[Key, ...] = ()
+# What blocks change, of those kinds: each is one object as long as nothing changes.
+_variables: tuple[ContextVar[Any], ...] = ()
 
 
-def use(key: Key) -> None:
-    """Say that something of a kind is changed, which ``key`` tells: ``()`` where nothing is."""
-    global _used
-    if key not in _used:
-        _used = (*_used, key)
+def use(key: Key, variable: ContextVar[Any] | None = None) -> None:
+    """Say that something of a kind is changed, which ``key`` tells: ``()`` where nothing is.
+
+    ``variable`` is what a block changes, where that is no change to the whole process.
+    """
+    global _used, _variables
+    if variable is None or key not in _used or variable not in _variables:
+        if key not in _used:
+            _used = (*_used, key)
+        if variable is not None and variable not in _variables:
+            _variables = (*_variables, variable)
+        cells.change()
 
 
 def scopes_key() -> tuple[Any, ...]:
@@ -23,9 +35,6 @@ def scopes_key() -> tuple[Any, ...]:
     return tuple([(key, found) for key in _used if (found := key())])
 
 
-def under_scopes(request: Any) -> Any:
-    """Return what is asked of a function, together with what is changed if there is anything."""
-    if not _used:
-        return request
-    found = scopes_key()
-    return (request, found) if found else request
+def changed_by_blocks() -> list[tuple[ContextVar[Any], Any]]:
+    """Return the variables that blocks change, and what they are here."""
+    return [(variable, variable.get()) for variable in _variables]

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from gradc_codegen.abi import Order
+from gradc_codegen.abi import Order, Signature
 from gradc_codegen.arrays.fortran import routines_in
+from gradc_codegen.calls.uniform import uniform_text
 from gradc_codegen.interface.c_guard import guard_text, kernel_name
 from gradc_codegen.interface.python_kernel import Kernel
 from gradc_codegen.lower.lower import lower_nest
@@ -78,7 +79,8 @@ class Compilation:
 
     def kernel(self, level: int | None = None) -> Kernel:
         """Return the kernel in this process, whose CPU has the features of the target's."""
-        loaded = compile_module(self.llvm, self.cpu or "native", level)
+        text = self.llvm + "\n" + uniform_text(Signature.of(self.function), self.name)
+        loaded = compile_module(text, self.cpu or "native", level)
         return Kernel(self.function, loaded, self.name)
 
 

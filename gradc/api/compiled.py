@@ -4,51 +4,49 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import types
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from gradc.api import nested_transforms
+from gradc.api.asks import Asked, asks
 from gradc.api.inspected import Inspected, LastCall
+from gradc.api.method import Method
 from gradc.api.wrt_variables import ByVariables, split_variables, tangents_of_primals
 from gradc.calls.derivation import OF_FLOATS, VALUE, Derivation
 from gradc.calls.preconditions import check_floats, check_mode
 from gradc.calls.results import Answer
 from gradc.calls.signature import (
     Bound,
-    CallKey,
     Parameters,
     Wrt,
-    call_key,
     choose_wrt,
-    is_native,
     leaves_of,
     listed,
     names_variables,
 )
-from gradc.calls.tangents import as_tuple, like_argument, push_tangents
+from gradc.calls.tangents import as_tuple, hvp_arguments, like_argument, push_tangents
 from gradc.calls.variable import Variable
 from gradc.pipeline import Options
 from gradc.rules import as_rules
-from gradc.runtime.fast_path import KnownCall
 from gradc.runtime.pullback import Linearized, Pullback
+from gradc.runtime.quick_call import CalledByAttribute, QuickCall
 from gradc.runtime.specialize import Family, Signature, Specialization
-from gradc.scopes import scopes_key, under_scopes
-from gradc.traceback import boundary, cut
+from gradc.scopes import scopes_key
+from gradc.traceback import boundary
 from gradc.tracing import call, current
 from gradc.tracing.core.leaves import exact_key
+from gradc_codegen.calls import cells
 from gradc_ir.errors import ShapeError, TraceError
 
 Function_ = Callable[..., Any]
 # A function met with ever new sizes, static arguments or dtypes forgets the older ones.
-_MOST_KNOWN_CALLS = 1024
 _MOST_FAMILIES = 256
 _MOST_FORMS = 32
 _MOST_SIGNATURES = 1000
 
 
-class Compiled(Inspected):
+class Compiled(CalledByAttribute, Inspected):
     """A NumPy function with native value and derivatives; made by :func:`gradc.compile`.
 
     Calling it returns what the function would: NumPy arrays, NumPy scalars for 0-d results, in the
@@ -69,27 +67,24 @@ class Compiled(Inspected):
         self.__wrapped__ = function
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         self.options = Options(**options, rules=as_rules(rules))
+        self._quick = {"__call__": QuickCall(self._value, self, "__call__")}
+        self.__call__ = self._quick["__call__"].call
         self.spec = spec
         names = static if isinstance(static, (tuple, list)) else (static,)
         self._parameters = Parameters(function, names)
         self._families: dict[Any, Family] = {}
         self._signatures: deque[Signature] = deque(maxlen=_MOST_SIGNATURES)
         self._last: LastCall | None = None
-        self._known_calls: dict[CallKey | None, KnownCall] = {}
         self._forms_by_variables: dict[Any, tuple[Compiled, tuple[Variable, ...], Wrt]] = {}
 
     # -- calls ------------------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the function's value."""
-        try:
-            return self.derivative(VALUE, args, kwargs)
-        except Exception as error:
-            __tracebackhide__ = True
-            raise cut(error)  # noqa: B904 - it is the same error
+    def _value(self, args: Any, kwargs: dict[str, Any], learner: QuickCall) -> Any:
+        """Return the function's value, and tell how."""
+        return self.derivative(VALUE, args, kwargs, given=kwargs, learner=learner)
 
-    @boundary
-    def grad(self, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Any:
+    @asks
+    def grad(self, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Asked:
         """Return the gradient of a scalar value, in the nest of what it is with respect to.
 
         ``wrt`` is a position, a parameter's name, or a tuple of them; ``argnums`` is accepted for
@@ -97,24 +92,23 @@ class Compiled(Inspected):
         argument is not floating point.
         """
         self._parameters.refuse(("wrt", "argnums"), "grad")
-        return self.derivative(Derivation("grad", choose_wrt(wrt, kwargs)), args, kwargs)
+        return Derivation("grad", choose_wrt(wrt, kwargs)), args, kwargs
 
-    @boundary
+    @asks
     def value_and_grad(
         self, *args: Any, wrt: Wrt | None = None, has_aux: bool = False, **kwargs: Any
-    ) -> Any:
+    ) -> Asked:
         """Return ``(value, gradient)``, or with ``has_aux`` ``((value, aux), gradient)``.
 
         The function returns ``(value, aux)`` when ``has_aux`` is set; aux is any nest.
         """
         self._parameters.refuse(("wrt", "argnums", "has_aux"), "value_and_grad")
-        asked = Derivation("value_and_grad", choose_wrt(wrt, kwargs), "auto", has_aux)
-        return self.derivative(asked, args, kwargs)
+        return Derivation("value_and_grad", choose_wrt(wrt, kwargs), "auto", has_aux), args, kwargs
 
-    @boundary
+    @asks
     def jacobian(
         self, *args: Any, wrt: Wrt | None = None, mode: str = "auto", **kwargs: Any
-    ) -> Any:
+    ) -> Asked:
         """Return the Jacobian: shape of the value followed by the shape of the argument.
 
         ``mode`` is ``"forward"``, ``"reverse"`` or ``"auto"`` (the one with fewer seeds). What the
@@ -122,13 +116,13 @@ class Compiled(Inspected):
         """
         self._parameters.refuse(("wrt", "argnums", "mode"), "jacobian")
         check_mode(mode)
-        return self.derivative(Derivation("jacobian", choose_wrt(wrt, kwargs), mode), args, kwargs)
+        return Derivation("jacobian", choose_wrt(wrt, kwargs), mode), args, kwargs
 
-    @boundary
-    def hessian(self, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Any:
+    @asks
+    def hessian(self, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Asked:
         """Return the Hessian of a scalar value: the argument's shape twice."""
         self._parameters.refuse(("wrt", "argnums"), "hessian")
-        return self.derivative(Derivation("hessian", choose_wrt(wrt, kwargs)), args, kwargs)
+        return Derivation("hessian", choose_wrt(wrt, kwargs)), args, kwargs
 
     @boundary
     def jvp(
@@ -166,15 +160,19 @@ class Compiled(Inspected):
         return answer.value(results), push
 
     @boundary
-    def hvp(self, args: Sequence[Any], vector: Any, wrt: Wrt = 0) -> Any:
-        """Return the Hessian of a scalar value times a vector of the nest of ``wrt``."""
+    def hvp(self, args: Any, vector: Any, *rest: Any, wrt: Wrt | None = None) -> Any:
+        """Return the Hessian of a scalar value times a vector of the nest of ``wrt``.
+
+        ``args`` is the tuple of arguments. ``f.hvp(x, vector, *rest)`` means
+        ``f.hvp((x, *rest), vector)``, so that ``hessp=f.hvp`` serves SciPy's minimize.
+        """
+        args, wrt = hvp_arguments("hvp", args, rest, wrt)
         asked = Derivation("hvp", wrt)
         if current() is not None:
             return nested_transforms.hvp(self, asked, args, vector)
-        args = as_tuple(args, "args")
         if names_variables(wrt):
             form, args, wrt = self._by_variables(args, wrt)
-            return form.hvp(args, vector, wrt)
+            return form.hvp(args, vector, wrt=wrt)
         bound, positions = self._bind(asked, args, {})
         given = as_tuple(vector, "vector") if asked.several else (vector,)
         if len(given) != len(positions):
@@ -189,36 +187,40 @@ class Compiled(Inspected):
 
     # -- derivations ------------------------------------------------------------------------------
 
-    def derivative(self, asked: Derivation, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def answered(self, asked: Asked, given: dict[str, Any], learner: QuickCall | None) -> Any:
+        """Return the value, gradient, Jacobian or Hessian at the arguments of a call.
+
+        ``given`` is what the call passed by name, ``learner`` is told how it was answered.
+        """
+        return self.derivative(*asked, given=given, learner=learner)
+
+    def derivative(
+        self,
+        asked: Derivation,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        *,
+        given: dict[str, Any] | None = None,
+        learner: QuickCall | None = None,
+    ) -> Any:
         """Return the value, gradient, Jacobian or Hessian at these arguments.
 
-        Under policies it is in a pair with the number of elements that were not finite.
+        Under policies it is in a pair with the number of elements that were not finite. ``learner``
+        is told of a call that passed ``given`` by name.
         """
-        key = None if kwargs else call_key(args, under_scopes(asked))
-        known = self._known_calls.get(key)
-        if known is not None:
-            arrays = known.arrays(args)
-            if arrays is not None:
-                return known.unpack(known.run(arrays))
         if current() is not None:
             return nested_transforms.derivative(self, asked, args, kwargs)
         if asked.wrt is not None and names_variables(asked.wrt):
             form, args, wrt = self._by_variables(args, asked.wrt)
             return form.derivative(asked._replace(wrt=wrt), args, kwargs)
+        version = cells.version()
         bound, positions = self._bind(asked, args, kwargs)
         made, answer = self._made(asked, bound, positions)
-        arrays = made.arrays(bound.leaves)
-        plain = all(structure is None for structure in bound.structure) and not bound.static
-        plain = plain and made.traced.prints is None and not asked.casts_integers
-        count = len(bound.leaves)
-        if key is not None and plain and count == len(key) - 1 and is_native(key):
-            # the next call with such arguments goes straight to the kernel
-            if len(self._known_calls) >= _MOST_KNOWN_CALLS:
-                self._known_calls = {}
-            shapes = tuple(array.shape for array in arrays[count:])
-            known = KnownCall(made.executables[0].run, answer.nest, made.traced, shapes)
-            self._known_calls[key] = known
-        return answer.nest(made.executables[0](arrays))
+        found = answer.nest(made.run(bound.leaves))
+        if learner is not None and not asked.casts_integers:
+            names = self._parameters.positional(len(args))
+            learner.learn(names, args, given or {}, bound, made, answer, version)
+        return found
 
     def pushed(self, asked: Derivation, primals: Any, tangents: Any) -> tuple[Any, Any]:
         """Return ``(value, tangent)``; under policies a pair with a count, as :meth:`derivative`.
@@ -373,36 +375,3 @@ class Compiled(Inspected):
                 self._families.pop(next(iter(self._families)), None)
             family = self._families.setdefault(key, family)
         return family
-
-
-class Method:
-    """What ``model.loss`` is for a compiled ``loss``; it has the methods of that."""
-
-    def __init__(self, compiled: Compiled, instance: Any) -> None:
-        self.__wrapped__ = types.MethodType(compiled.__wrapped__, instance)
-        self.__self__ = instance
-        self._compiled = compiled
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the function's value."""
-        return self._compiled(self.__self__, *args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        if current() is not None and not name.startswith("_"):
-            return getattr(self._compiled.like(self.__wrapped__), name)
-        found = getattr(self._compiled, name)
-        if name in ("grad", "value_and_grad", "vjp", "jacobian", "hessian", "linearize"):
-            return functools.partial(found, self.__self__)
-        if name in ("jvp", "hvp"):
-            raise TraceError(
-                f".{name} of a method is not supported",
-                help=f"write gradc.{name}(lambda x: model.{self._compiled.__name__}(x), …)",
-            )
-        return found
-
-    def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
-        """Inline the method into the trace that calls it."""
-        return call(self.__wrapped__, *args, **kwargs)
-
-    def __repr__(self) -> str:
-        return f"<{self._compiled!r} of {self.__self__!r}>"

@@ -63,7 +63,7 @@ def linearize(fn: Function_, args: Sequence[Any]) -> tuple[Any, Function_]:
 
 def hvp(fn: Function_, asked: Derivation, args: Any, vector: Any) -> Any:
     """Return the Hessian times a vector."""
-    traced = _nested(fn, asked, as_tuple(args, "args"), {})
+    traced = _nested(fn, asked, tuple(args), {})
     given = as_tuple(vector, "vector") if asked.several else (vector,)
     return traced.answer.nest(traced.run(traced.tangents(given, "vector")))
 

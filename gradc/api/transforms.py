@@ -18,8 +18,9 @@ from gradc.calls.derivation import Derivation, array_classes
 from gradc.calls.policies import Policies, groups_of, summed_by_group
 from gradc.calls.preconditions import check_mode
 from gradc.calls.signature import Parameters, Wrt, choose_wrt, is_variable, listed
-from gradc.calls.tangents import as_tuple
-from gradc.traceback import boundary, cut
+from gradc.calls.tangents import as_tuple, hvp_arguments
+from gradc.runtime.quick_call import CalledByAttribute, QuickCall
+from gradc.traceback import boundary
 from gradc.tracing import current
 from gradc_ir.errors import NonFiniteError, TraceError
 from gradc_ir.forks import lock_across_forks
@@ -97,10 +98,14 @@ def _either(wrt: Wrt | None, argnums: Wrt | None) -> Wrt:
 
 
 @boundary
-def hvp(fn: Function_, args: Sequence[Any], vector: Any, wrt: Wrt = 0) -> Any:
-    """Return the Hessian of a scalar-valued function at ``args`` times ``vector``."""
+def hvp(fn: Function_, args: Any, vector: Any, *rest: Any, wrt: Wrt | None = None) -> Any:
+    """Return the Hessian of a scalar-valued function at ``args`` times ``vector``.
+
+    ``args`` is the tuple of arguments, or the first of them, and ``rest`` the others.
+    """
+    args, wrt = hvp_arguments("gradc.hvp", args, rest, wrt)
     if current() is None:
-        return compiled(fn).hvp(args, vector, wrt)
+        return compiled(fn).hvp(args, vector, wrt=wrt)
     return nested_transforms.hvp(fn, Derivation("hvp", wrt), args, vector)
 
 
@@ -174,7 +179,7 @@ def linearize(fn: Function_, *args: Any) -> tuple[Any, Function_]:
     return compiled(fn).linearize(*args)
 
 
-class _Derivative:
+class _Derivative(CalledByAttribute):
     """A derivative of a function as a function of the same parameters.
 
     Attributes
@@ -194,26 +199,23 @@ class _Derivative:
         self._asked = asked
         self._compiled: Compiled | None = None
         self._lock = lock_across_forks()
+        self.__call__ = QuickCall(self._answer, self, "__call__").call
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the derivative at these arguments."""
+    def _answer(self, args: Any, kwargs: dict[str, Any], learner: QuickCall) -> Any:
+        """Return the derivative at these arguments, and tell how."""
         if current() is not None:
             return self.__gradc_trace__(*args, **kwargs)
         if self._compiled is None:
             self._compiled = compiled(self.fn)
-        try:
-            if self._asked.policies is None:
-                return self._compiled.derivative(self._asked, args, kwargs)
-            asked = self._asked_of(args, kwargs)
-            found, replaced = _counted(
-                self._compiled, asked, lambda form: form.derivative(asked, args, dict(kwargs))
-            )
-            with self._lock:
-                self.replaced += replaced
-            return found
-        except Exception as error:
-            __tracebackhide__ = True
-            raise cut(error)  # noqa: B904 - it is the same error
+        if self._asked.policies is None:
+            return self._compiled.answered((self._asked, args, kwargs), kwargs, learner)
+        asked = self._asked_of(args, kwargs)
+        found, replaced = _counted(
+            self._compiled, asked, lambda form: form.derivative(asked, args, dict(kwargs))
+        )
+        with self._lock:
+            self.replaced += replaced
+        return found
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Build the derivative in the trace that calls it."""

@@ -51,6 +51,16 @@ def as_array(name: str, leaf: Any) -> Array:
     return found
 
 
+def as_direction(name: str, leaf: Any) -> Array:
+    """Return a tangent or cotangent as an array; integers may have any width.
+
+    SciPy asks a linear operator with a vector of int8 what its dtype is. Raises as
+    :func:`as_array`.
+    """
+    kind = getattr(getattr(leaf, "dtype", None), "kind", "")
+    return as_array(name, leaf.astype(np.float64) if kind in ("i", "u") else leaf)
+
+
 def _of_integer(name: str, number: int) -> Array:
     try:
         return np.asarray(number, dtype=np.int64)

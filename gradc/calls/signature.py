@@ -87,7 +87,6 @@ class Bound(NamedTuple):
         return self._replace(values=(), leaves=())
 
 
-CallKey: TypeAlias = tuple[Any, ...]
 NamedValues: TypeAlias = tuple[tuple[str, Any], ...]
 
 
@@ -102,27 +101,6 @@ class Pairs(NamedTuple):
     def names(self) -> tuple[str, ...]:
         """The names of the values."""
         return tuple([name for name, _ in self.dynamic])
-
-
-def call_key(args: Sequence[Any], request: Any) -> CallKey | None:
-    """Return what tells calls of one kernel apart, when all arguments are plain arrays or floats.
-
-    None stands for any other call, which is bound and flattened with all checks.
-    """
-    key = [request]
-    for arg in args:
-        if type(arg) is np.ndarray:
-            key.append((arg.dtype, arg.shape))
-        elif type(arg) is float:
-            key.append(float)
-        else:
-            return None
-    return tuple(key)
-
-
-def is_native(key: CallKey) -> bool:
-    """Whether a kernel takes the arrays of such calls as they are: not in another byte order."""
-    return all(entry is float or entry[0].isnative for entry in key[1:])
 
 
 def definition(function: Any) -> tuple[Any, ...]:
@@ -186,6 +164,16 @@ class Parameters:
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any], wrt: Wrt = ()) -> Bound:
         """Bind a call's arguments; raises TraceError if they do not fit, DTypeError for a leaf."""
         return flatten_arguments(*self.pairs(args, kwargs, wrt))
+
+    def positional(self, count: int) -> list[str]:
+        """Return what the first arguments of a call are called, as they are bound."""
+        found: list[str] = []
+        for name, parameter in self.signature.parameters.items():
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                found += [f"{name}[{i}]" for i in range(count - len(found))]
+            elif parameter.kind is not parameter.VAR_KEYWORD:
+                found.append(name)
+        return found[:count]
 
     def pairs(self, args: Sequence[Any], kwargs: Mapping[str, Any], wrt: Wrt = ()) -> Pairs:
         """Return a call's arguments with their names, in the order of parameters.

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradc.arguments import pytree
-from gradc.calls.signature import Bound, flatten_arguments
+from gradc.arguments.as_array import as_direction
+from gradc.calls.signature import Bound, Wrt, flatten_arguments
 from gradc_ir.core.types import Array
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
 
@@ -25,6 +26,26 @@ def as_tuple(values: Any, name: str) -> tuple[Any, ...]:
     if not isinstance(values, (tuple, list)):
         raise TraceError(f"{name} is a tuple, one entry per argument", help=f"write {name}=(x,)")
     return tuple(values)
+
+
+def hvp_arguments(
+    name: str, first: Any, rest: tuple[Any, ...], wrt: Wrt | None
+) -> tuple[tuple[Any, ...], Wrt]:
+    """Return the arguments of a function, and by which of them the Hessian is, in a call of an hvp.
+
+    ``first`` is the tuple of arguments, after the vector perhaps ``wrt``; or it is the first
+    argument, and all that comes after the vector are further ones, as SciPy has it. Raises
+    TraceError for more than that after a tuple.
+    """
+    if not isinstance(first, (tuple, list)):
+        return (first, *rest), 0 if wrt is None else wrt
+    if len(rest) > (wrt is None):
+        raise TraceError(
+            f"{name}: after a tuple of arguments and the vector comes wrt, and nothing else",
+            help=f"write {name}((x, *rest), vector), or {name}(x, vector, *rest)",
+        )
+    chosen = rest[0] if rest else wrt
+    return tuple(first), 0 if chosen is None else chosen
 
 
 def pad_tangents(names: tuple[str, ...], given: int, tangents: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -61,7 +82,7 @@ def like_argument(
     whole number.
     """
     name = bound.names[position]
-    part = flatten_arguments([(f"{what} of {name}", given)])
+    part = flatten_arguments([(f"{what} of {name}", given)], leaf=as_direction)
     wanted = [bound.leaves[leaf] for leaf in bound.spans[position]]
     if part.structure[0] != bound.structure[position]:
         raise ShapeError(f"the {what} of {name} has not the nest of {name}")

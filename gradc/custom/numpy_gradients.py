@@ -50,7 +50,7 @@ def overrides(rules: Mapping[AnyFunction, AnyFunction | None]) -> Iterator[None]
             f"gradc.overrides takes a dict, not a {type(rules).__name__}",
             help="write gradc.overrides({np.sqrt: rule})",
         )
-    made: dict[Any, stand_ins.StandIn | None] = dict(stand_ins.scoped.get({}))
+    made: dict[Any, stand_ins.StandIn | None] = dict(stand_ins.scoped.get())
     for function, rule in rules.items():
         key = _overridable(function)
         rule = getattr(rule, "__gradc_original__", rule)
@@ -62,7 +62,7 @@ def overrides(rules: Mapping[AnyFunction, AnyFunction | None]) -> Iterator[None]
             )
         made[key] = _known(key, rule)
     token = stand_ins.scoped.set(made)
-    scopes.use(stand_ins.overrides_key)
+    scopes.use(stand_ins.overrides_key, stand_ins.scoped)
     try:
         yield
     finally:

@@ -82,6 +82,7 @@ def remove(rule: Rule) -> None:
     global _registered
     with _registering:
         _registered = tuple(one for one in _registered if one is not rule)
+    scopes.use(rules_key)
     leave(rule)
 
 
@@ -93,7 +94,7 @@ def changed(added: Iterable[Rule] = (), without: Iterable[str] = ()) -> Iterator
     """
     outer = _block.get()
     token = _block.set(_Block((*added, *outer.added), outer.without.union(without)))
-    scopes.use(rules_key)
+    scopes.use(rules_key, _block)
     try:
         yield
     finally:
@@ -104,7 +105,7 @@ def enter(rule: Rule) -> None:
     """Put a rule in force from here to where the block it begins is left."""
     outer = _block.get()
     _block.set(_Block((rule, *outer.added), outer.without))
-    scopes.use(rules_key)
+    scopes.use(rules_key, _block)
 
 
 def leave(rule: Rule) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradc.arguments.as_array import as_array
+from gradc.arguments.as_array import as_direction
 from gradc.calls.results import Answer
 from gradc.calls.signature import Bound
 from gradc.calls.tangents import push_tangents
@@ -43,7 +43,7 @@ class Pullback:
         floats = [type_ for type_ in self._answer.types if type_.dtype.is_float]
         pulled = []
         for leaf, type_, shape in zip(self._answer.cotangents(cotangent), floats, self._shapes):
-            array = as_array("the cotangent", leaf)
+            array = as_direction("the cotangent", leaf)
             if array.shape != shape:
                 raise ShapeError(f"the cotangent has shape {array.shape}, the value {shape}")
             pulled.append(array.astype(type_.dtype.numpy, copy=False))

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc_codegen.interface.python_entry import entry_for
 from gradc_codegen.machine import jit
 
 # Bytes that malloc has given away, which no gap between them hides.
@@ -86,7 +85,8 @@ kept = gradc.compile(lambda x: np.sum(x * x))
 def shapes():
     kept.grad(np.ones((2,) * (1 + next(serial) % 5)))
     kept._families.clear()
-    kept._known_calls.clear()
+    for quick in kept._quick.values():
+        quick.forget()
 
 
 run, warm, count = globals()[sys.argv[1]], int(sys.argv[2]), int(sys.argv[3])
@@ -141,22 +141,3 @@ def test_a_function_lists_its_last_compilations() -> None:
     f(np.ones(3))
     assert f._signatures.maxlen == 1000
     assert [each.of for each in f.signatures] == ["value"]
-
-
-def test_kernels_of_one_signature_share_their_entry() -> None:
-    @gradc.compile
-    def f(x):  # type: ignore[no-untyped-def]
-        return np.sum(x)
-
-    @gradc.compile
-    def g(x):  # type: ignore[no-untyped-def]
-        return np.max(x)
-
-    signatures = []
-    for each in (f, g):
-        each(np.ones(3))
-        (family,) = each._families.values()
-        kernel = family._made[0].executables[0].kernel
-        assert kernel is not None
-        signatures.append(kernel.signature)
-    assert entry_for(signatures[0]) is entry_for(signatures[1])

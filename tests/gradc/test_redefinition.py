@@ -13,7 +13,8 @@ import pytest
 
 import gradc
 from gradc.api import compiled
-from gradc.runtime import specialize
+from gradc.runtime import quick_call, specialize
+from gradc_codegen.calls import door
 
 X = np.arange(3.0)
 Run = Callable[[str], dict[str, Any]]
@@ -142,7 +143,8 @@ def test_a_closure_cell_that_changes() -> None:
 def test_many_shapes_and_static_arguments_do_not_pile_up(monkeypatch: Any) -> None:
     monkeypatch.setattr(specialize, "_MOST_SHAPES", 8)
     monkeypatch.setattr(specialize, "_MOST_KERNELS", 4)
-    monkeypatch.setattr(compiled, "_MOST_KNOWN_CALLS", 8)
+    monkeypatch.setattr(door, "MOST_PLANS", 8)
+    monkeypatch.setattr(quick_call, "_MOST_KINDS", 8)
     monkeypatch.setattr(compiled, "_MOST_FAMILIES", 4)
     unrolled = gradc.compile(lambda x: sum(x[i] * i for i in range(len(x))))
     general = gradc.compile(lambda x: np.sum(x * x))
@@ -154,7 +156,9 @@ def test_many_shapes_and_static_arguments_do_not_pile_up(monkeypatch: Any) -> No
         np.testing.assert_array_equal(steered(X, n), X * n)
     assert len(general.signatures) == 2
     for function in (unrolled, general, steered):
-        assert len(function._known_calls) <= 8
+        quick = function._quick["__call__"]
+        assert quick.plans <= 8
+        assert len(quick._met) <= 8
         assert len(function._families) <= 4
         for family in function._families.values():
             assert len(family._made) <= 4

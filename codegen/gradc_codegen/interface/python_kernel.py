@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import ctypes
 import math
-import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradc_codegen.abi import STATUS_MEANING, Argument, Signature, Status
-from gradc_codegen.interface.python_entry import NOT_READY, entry_for, layout_is_known
+from gradc_codegen.calls import cells
+from gradc_codegen.calls.door import Door
+from gradc_codegen.calls.plan import CallLayout, NoPlan, Plan
+from gradc_codegen.calls.steps import Form
+from gradc_codegen.calls.uniform import uniform_name, uniform_text
 from gradc_codegen.interface.tape_growth import TapeTooLong, first_steps, most_bytes
 from gradc_codegen.machine.jit import LoadedModule, compile_module
 from gradc_ir.core import sizes
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.foreign import C_TYPES
 from gradc_ir.core.graph import Function
-from gradc_ir.core.types import Array, Type
-from gradc_ir.core.walk import nested
+from gradc_ir.core.types import Array, DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.interpreter import tape
 
@@ -30,8 +33,8 @@ Shape = tuple[int, ...]
 _RELEASE_BYTES = 16384
 # A kernel met with ever new shapes forgets the older plans.
 _MOST_PLANS = 256
-# Scratch is kept between calls, one piece a thread for all kernels, up to this many bytes.
-_KEPT_SCRATCH = 64 * 2**20
+# Of so many shapes it is known that there was a call with them.
+_MOST_MET = 256
 
 
 class KernelStatus(Exception):
@@ -50,7 +53,6 @@ class KernelStatus(Exception):
 class _Plan(NamedTuple):
     """What a call with arguments of certain shapes needs, worked out once."""
 
-    packed: Array  # as native.entry_text says
     shapes: tuple[Shape, ...]
     sizes: tuple[int, ...]
     scratch: int
@@ -60,15 +62,6 @@ class _Plan(NamedTuple):
 
 
 _NONE: Array = np.empty(0, np.uint8)
-
-
-class _Scratch(threading.local):
-    """This thread's arena; none while a call has it that may come back to Python."""
-
-    kept: Array = _NONE
-
-
-_scratch = _Scratch()
 
 
 class Kernel:
@@ -94,16 +87,26 @@ class Kernel:
         self.function = function
         self.name = function.name if name is None else name
         self.signature = Signature.of(function)
-        self.compiled = compile_module(code) if isinstance(code, str) else code
-        self._entry = entry_for(self.signature) if native and layout_is_known() else None
+        if isinstance(code, str):
+            code = compile_module(f"{code}\n{uniform_text(self.signature, self.name)}")
+        self.compiled = code
+        kernel = weakref.ref(self)  # which has the door
+
+        def run(_: Any, /, *arrays: Any) -> list[Array]:
+            called = kernel()
+            assert called is not None
+            return called._call_checked(arrays)
+
+        self._door = Door(run, None, self.name, quick=native)
+        self._in_c = ctypes.CFUNCTYPE(
+            ctypes.c_int32, *[_c_type(argument) for argument in self.signature.arguments]
+        )(self.address)
         self._worksize = ctypes.CFUNCTYPE(
             ctypes.c_int64, *(ctypes.c_int64 for _ in self.signature.sizes)
         )(self.compiled.address(f"{self.name}_worksize"))
         self._plans: dict[tuple[Shape, ...], _Plan] = {}
-        self._last: _Plan | None = None
-        self._last_out: _Plan | None = None  # the same, of a kernel that calls functions of C
+        self._met: set[tuple[Shape, ...]] = set()  # shapes that there was a call with
         self._most_steps = 0  # that a call needed room for
-        self._calls_out = any(node.op.family == "foreign" for _, node in nested(function))
 
     @property
     def address(self) -> int:
@@ -125,24 +128,22 @@ class Kernel:
         KernelStatus: the kernel returned another status than OK, such as INDEX.
         TapeTooLong: the tapes of its loops do not fit into memory.
         """
-        plan, entry = self._last, self._entry
-        if plan is not None and entry is not None:
-            scratch = _scratch_of(plan.scratch) if plan.scratch else plan.packed
-            outputs = entry.call(plan.packed, scratch, *arrays)
-            if type(outputs) is list:
-                return outputs
-        return self._call_out(arrays) if self._calls_out else self._call_checked(arrays)
+        found: list[Array] = self._door.call(*arrays)
+        return found
 
-    def _call_out(self, arrays: Sequence[Any]) -> list[Array]:
-        """Call a kernel that may come back to Python, like the last call if that will do."""
-        plan, entry = self._last_out, self._entry
-        if plan is not None and entry is not None:
-            scratch = _taken(plan.scratch)
-            outputs = entry.call(plan.packed, scratch, *arrays)
-            _give_back(scratch)
-            if type(outputs) is list:
-                return outputs
-        return self._call_checked(arrays)
+    def layout_of(self, shapes: tuple[Shape, ...]) -> CallLayout | None:
+        """Return how arguments of these shapes are passed; None for shapes it has not met."""
+        plan = self._plans.get(shapes)
+        uniform = uniform_name(self.name)
+        if plan is None or uniform not in self.compiled.names:
+            return None
+        return CallLayout(
+            self.compiled.address(uniform),
+            plan.sizes,
+            tuple(zip(self.function.result_types, (shape for shape, _ in plan.outputs))),
+            plan.scratch,
+            plan.bytes > _RELEASE_BYTES,
+        )
 
     def _call_checked(self, arrays: Sequence[Any]) -> list[Array]:
         """Make the arguments ready, whatever they are, find or make the plan, and call."""
@@ -162,20 +163,45 @@ class Kernel:
         if isinstance(result, int):
             raise KernelStatus(result, self.name)
         self._keep(plan)
+        self._learn(shapes)
         return result
 
     def _keep(self, plan: _Plan) -> None:
-        """Have the next call with arguments of these shapes go by this plan."""
+        """Have the next call with arguments of these shapes find this plan."""
         if self._plans.get(plan.shapes) is not plan:
             if len(self._plans) >= _MOST_PLANS:
                 self._plans = {}
             self._plans[plan.shapes] = plan
         if plan.steps is not None:
             self._most_steps = max(self._most_steps, plan.steps)
-        if self._calls_out:
-            self._last_out = plan
-        elif self._entry is not None:
-            self._last = plan
+
+    def _learn(self, shapes: tuple[Shape, ...]) -> None:
+        """Have calls with arguments of these shapes go by machine code, from the second one on."""
+        if not self._door.takes_plans:
+            return
+        if shapes not in self._met:
+            if len(self._met) >= _MOST_MET:
+                self._met.clear()
+            self._met.add(shapes)
+            return
+        layout = self.layout_of(shapes)
+        if layout is None:
+            return
+        try:
+            plan = Plan(len(shapes), (), cells.version())
+            for register, (shape, argument) in enumerate(zip(shapes, self.signature.inputs)):
+                assert argument.type is not None
+                if argument.by_value:
+                    plan.number(register, argument.type, _forms(argument.type))
+                else:
+                    plan.array(register, argument.type, shape)
+            plan.call(layout, self.compiled, numbers=False)
+            for output in range(len(layout.outputs)):
+                plan.push(output)
+            plan.make_list(len(layout.outputs))
+        except NoPlan:
+            return
+        self._door.add(plan)
 
     def _run_with_more_steps(
         self, steps: int, ready: Sequence[Array]
@@ -198,15 +224,15 @@ class Kernel:
 
     def _run(self, plan: _Plan, ready: Sequence[Array]) -> int | list[Array]:
         """Call the kernel and return its results, or its status."""
-        scratch = (_taken if self._calls_out else _scratch_of)(plan.scratch)
-        result: int | list[Array] = NOT_READY
-        if self._entry is not None:
-            result = self._entry.call(plan.packed, scratch, *ready)
-        if result == NOT_READY:  # a dtype that is equal but another object, or no native entry
-            result = self._call_through_ctypes(plan, ready, scratch)
-        if self._calls_out:
-            _give_back(scratch)
-        return result
+        outputs = [np.empty(shape, dtype) for shape, dtype in plan.outputs]
+        inputs = [
+            array[()].item() if argument.by_value else array.ctypes.data
+            for array, argument in zip(ready, self.signature.inputs, strict=True)
+        ]
+        pointers = [output.ctypes.data for output in outputs]
+        scratch = np.empty(plan.scratch, np.uint8)
+        status = self._in_c(*plan.sizes, *inputs, *pointers, scratch.ctypes.data)
+        return int(status) or outputs
 
     def _ready(self, array: Any, argument: Argument) -> Array:
         """Return an argument as a contiguous, aligned array of its dtype; numbers are weak."""
@@ -237,7 +263,6 @@ class Kernel:
             )
         outputs, scratch, made_bytes = self._layout(values)
         touched = made_bytes + _bytes(shapes, function.param_types)
-        checked = [size for shape in shapes for size in shape]
         made = [size for shape in outputs for size in shape]
         if any(size < 0 for size in made):
             raise ShapeError(
@@ -245,12 +270,9 @@ class Kernel:
                 found=[f"{name} = {value}" for name, value in values.items()],
             )
         order = tuple(values[name] for name in function.size_symbols)
-        packed = np.array(
-            [self.address, *order, int(touched > _RELEASE_BYTES), *checked, *made], np.int64
-        )
         dtypes = [type_.dtype.numpy for type_ in function.result_types]
         made_as = tuple(zip(outputs, dtypes, strict=True))
-        return _Plan(packed, shapes, order, scratch, made_as, touched, values.get(tape.NAME))
+        return _Plan(shapes, order, scratch, made_as, touched, values.get(tape.NAME))
 
     def _layout(self, values: Mapping[str, int]) -> tuple[tuple[Shape, ...], int, int]:
         """Return the shapes of the outputs, the bytes of scratch, and the bytes of both."""
@@ -260,20 +282,6 @@ class Kernel:
         )
         scratch = self._worksize(*(values[name] for name in self.function.size_symbols))
         return outputs, scratch, scratch + _bytes(outputs, types)
-
-    def _call_through_ctypes(
-        self, plan: _Plan, ready: Sequence[Array], scratch: Array
-    ) -> int | list[Array]:
-        outputs = [np.empty(shape, dtype) for shape, dtype in plan.outputs]
-        inputs = [
-            array[()].item() if argument.by_value else array.ctypes.data
-            for array, argument in zip(ready, self.signature.inputs, strict=True)
-        ]
-        pointers = [output.ctypes.data for output in outputs]
-        types = [_c_type(argument) for argument in self.signature.arguments]
-        kernel = ctypes.CFUNCTYPE(ctypes.c_int32, *types)(self.address)
-        status = int(kernel(*plan.sizes, *inputs, *pointers, scratch.ctypes.data))
-        return status or outputs
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}: {', '.join(a.c for a in self.signature.arguments)}>"
@@ -285,35 +293,10 @@ def _bytes(shapes: Sequence[Shape], types: Sequence[Type]) -> int:
     )
 
 
-def _scratch_of(size: int) -> Array:
-    """Return this thread's arena: no Python code runs in a thread while a kernel of it does."""
-    kept = _scratch.kept
-    if kept.size >= size:
-        return kept
-    made = np.empty(size, np.uint8)
-    if size <= _KEPT_SCRATCH:
-        _scratch.kept = made
-    return made
-
-
-def _taken(size: int) -> Array:
-    """Return an arena that is one call's until it gives it back.
-
-    It is for a kernel that calls functions of C: those may be Python behind ctypes, which calls
-    any kernel, or switches to a greenlet that does. Who comes meanwhile makes another. A call that
-    never gives its arena back, because it raised, has only lost it.
-    """
-    kept = _scratch.kept
-    if kept.size < size:
-        return np.empty(size, np.uint8)
-    _scratch.kept = _NONE
-    return kept
-
-
-def _give_back(arena: Array) -> None:
-    """Keep what a call took, unless a larger arena is there by now, or it is too large."""
-    if _scratch.kept.size < arena.size <= _KEPT_SCRATCH:
-        _scratch.kept = arena
+def _forms(type_: Type) -> Form:
+    """Return the forms of a number that need no cast."""
+    forms = Form.SCALAR | Form.ARRAY
+    return forms | Form.FLOAT if type_.dtype is DType.F64 else forms
 
 
 def _c_type(argument: Argument) -> type[Any]:

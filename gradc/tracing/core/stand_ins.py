@@ -19,14 +19,15 @@ class StandIn(Protocol):
 
 # function -> what stands for it from now on, and within a block; None restores the function
 registered: dict[Any, StandIn] = {}
-scoped: ContextVar[Mapping[Any, StandIn | None]] = ContextVar("gradc_overrides")
+_NO_BLOCK: Mapping[Any, StandIn | None] = {}
+scoped: ContextVar[Mapping[Any, StandIn | None]] = ContextVar("gradc_overrides", default=_NO_BLOCK)
 # those whose bodies are being traced: they may use the functions they stand for
 busy: ContextVar[tuple[StandIn, ...]] = ContextVar("gradc_overrides_busy", default=())
 
 
 def overrides_for(function: Any) -> StandIn | None:
     """Return what stands for a function in traced code now, None for the function itself."""
-    within = scoped.get({})
+    within = scoped.get()
     if not within and not registered:
         return None
     try:
@@ -38,4 +39,4 @@ def overrides_for(function: Any) -> StandIn | None:
 
 def overrides_key() -> tuple[Any, ...]:
     """Return the overrides in force, hashable: what is compiled under them depends on it."""
-    return (*registered.items(), *scoped.get({}).items())
+    return (*registered.items(), *scoped.get().items())

@@ -13,6 +13,7 @@ from gradc.tracing.core import source
 from gradc.tracing.core.leaves import exact_key
 from gradc.tracing.core.prints import Print
 from gradc.tracing.core.source import trace_error
+from gradc_codegen.calls.cells import count_traces
 from gradc_ir.build import Builder
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Value
@@ -77,9 +78,12 @@ class Guard:
     def holds(self) -> bool:
         """Whether the name still stands for the same value."""
         try:
-            now = self.fetch()
+            return self.accepts(self.fetch())
         except MISSING:
             return False
+
+    def accepts(self, now: Any) -> bool:
+        """Whether the graph serves where the name stands for this."""
         return now is self.value or exact_key(now) == self._key
 
 
@@ -89,12 +93,9 @@ class SameObject(Guard):
     def __post_init__(self) -> None:
         """Do without a key: nothing but identity counts."""
 
-    def holds(self) -> bool:
-        """Whether the name still stands for the same object."""
-        try:
-            return self.fetch() is self.value
-        except MISSING:
-            return False
+    def accepts(self, now: Any) -> bool:
+        """Whether it is the same object."""
+        return now is self.value
 
 
 class SameElements(Guard):
@@ -103,40 +104,9 @@ class SameElements(Guard):
     def __post_init__(self) -> None:
         """Do without a key: elements are compared."""
 
-    def holds(self) -> bool:
-        """Whether the name still stands for an array of the same elements."""
-        try:
-            now = self.fetch()
-        except MISSING:
-            return False
+    def accepts(self, now: Any) -> bool:
+        """Whether it is an array of the same elements."""
         return isinstance(now, np.ndarray) and np.array_equal(now, self.value)
-
-
-class Entry:
-    """Reads a name again: of a module's globals, or of a dict of defaults."""
-
-    __slots__ = ("holder", "key")
-
-    def __init__(self, holder: dict[str, Any], key: str) -> None:
-        self.holder = holder
-        self.key = key
-
-    def __call__(self) -> Any:
-        """Return what the name stands for now; raises KeyError when it is gone."""
-        return self.holder[self.key]
-
-
-class CodeOf:
-    """Reads the code of a function again."""
-
-    __slots__ = ("function",)
-
-    def __init__(self, function: Any) -> None:
-        self.function = function
-
-    def __call__(self) -> Any:
-        """Return the code the function has now."""
-        return self.function.__code__
 
 
 class Lens(Protocol):
@@ -188,12 +158,14 @@ class Trace:
     def __enter__(self) -> Trace:
         self._before = state.top
         state.top = self
+        count_traces(1)
         self.builder.__enter__()
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.builder.__exit__(*exception)
         state.top = self._before
+        count_traces(-1)
 
     def param(self, type: Type) -> Value:
         """Return a new parameter, after those there are."""

@@ -18,6 +18,7 @@ from typing import Any, Generic, Protocol
 from gradc.tracing.core import opaque, source
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Lens, SameObject
+from gradc.tracing.lens.reads import Attribute, Member
 
 # Containers that are seen as copies of the same kind, made by their own copy().
 _COPIED = (list, dict, collections.OrderedDict, collections.defaultdict, collections.deque)
@@ -231,7 +232,7 @@ def _special(function: Any) -> Any:
 
 def _read(self: Any, origin: Origin, own: dict[str, Any], name: str) -> Any:
     kind = type(origin.original)
-    found = member(kind, name)
+    found = Member(kind, name)()
     is_own = name in getattr(origin.original, "__dict__", ()) or type(found) is _Slot
     if isinstance(found, property) and found.fget is not None:
         guard_member(origin.lens, kind, name, found)
@@ -252,19 +253,14 @@ def _read(self: Any, origin: Origin, own: dict[str, Any], name: str) -> Any:
         if found is None and not hasattr(kind, name):
             return object.__getattribute__(self, name)
     value = getattr(origin.original, name)
-    fetch = functools.partial(getattr, origin.original, name)
+    fetch = Attribute(origin.original, name)
     return origin.lens.captured(value, (id(origin.original), name), f"{origin.name}.{name}", fetch)
-
-
-def member(kind: type, name: str) -> Any:
-    """Return what stands under a name in a class or one it is made from, None for nothing."""
-    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
 
 
 def guard_member(lens: Lens, kind: type, name: str, found: Any) -> None:
     """Have the function traced again when a method or property of a class is another one."""
-    fetch = functools.partial(member, kind, name)
-    lens.guard((id(kind), name), SameObject(f"{kind.__name__}.{name}", found, fetch))
+    path = f"{kind.__name__}.{name}"
+    lens.guard((id(kind), name), SameObject(path, found, Member(kind, name)))
 
 
 def _refuse_outside(seen: Any, name: str) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from gradc.arguments.as_array import computes_otherwise
 from gradc.tracing.core import source
-from gradc.tracing.core.state import Capture, CodeOf, Entry, Guard, SameElements, SameObject, Trace
+from gradc.tracing.core.state import Capture, Guard, SameElements, SameObject, Trace
 from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import Tracer, make_hidden
 from gradc.tracing.lens import captured_containers
@@ -34,6 +34,7 @@ from gradc.tracing.lens.modules import (
     see_module,
     see_numpy,
 )
+from gradc.tracing.lens.reads import Attribute, CodeOf, Entry, Member
 from gradc.tracing.lens.scipy_module import belongs_to_scipy, see_scipy
 from gradc.tracing.lens.unseen import Unseen, is_library_object, is_unseen
 from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class
@@ -103,7 +104,7 @@ class Lens:
             return types.MethodType(self.see(value.__func__), self._instance(value.__self__))
         if kind is types.ModuleType:
             return see_module(value, self)
-        if isinstance(value, functools.partial):
+        if isinstance(value, functools.partial) and not hasattr(kind, "__gradc_trace__"):
             if type(value.func) is types.MethodType and _is_ours(value.func):
                 return value  # made by gradc, of its own objects
             return functools.partial(
@@ -154,7 +155,7 @@ class Lens:
         for base in filter(captured_containers.is_written, kind.__mro__):
             for name, part in vars(base).items():
                 path = f"{kind.__name__}.{name}"
-                fetch = functools.partial(captured_containers.member, kind, name)
+                fetch = Member(kind, name)
                 if name.startswith("__"):
                     continue
                 if isinstance(part, _PLAIN):
@@ -212,7 +213,7 @@ class Lens:
 
     def _part(self, owner: Any, attribute: str, key: Any, name: str) -> Any:
         """Return what traced code sees of an entry of an object's own tuple or dict."""
-        parts = functools.partial(getattr, owner, attribute)
+        parts = Attribute(owner, attribute)
         read = functools.partial(captured_containers.entry, parts, key)
         return self.captured(read(), (id(owner), f"{attribute}[{key!r}]"), name, read)
 
@@ -385,7 +386,7 @@ class Lens:
             if name == "__class__":
                 copy.cell_contents = cell.cell_contents  # what super() begins at
             elif _is_empty(copy) and not _is_empty(cell):
-                read = functools.partial(getattr, cell, "cell_contents")
+                read = Attribute(cell, "cell_contents")
                 copy.cell_contents = self.captured(read(), (id(cell), name), name, read)
 
 

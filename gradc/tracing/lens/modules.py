@@ -16,6 +16,7 @@ from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Lens, running
 from gradc.tracing.core.table import TABLE, package_of
 from gradc.tracing.lens.math_module import math_module
+from gradc.tracing.lens.reads import Attribute
 from gradc.tracing.lens.scipy_module import scipy_module, see_scipy
 from gradc.tracing.lens.seen_module import SeenModule
 from gradc.tracing.registry.dispatch import not_recorded
@@ -145,7 +146,7 @@ def _user_module(module: types.ModuleType, lens: Lens) -> SeenModule:
         path = f"{module.__name__}.{name}"
         if name in module.__dict__:
             return lens.see_named(value, module.__dict__, name, path)
-        read = functools.partial(getattr, module, name)  # the module has a __getattr__
+        read = Attribute(module, name)  # the module has a __getattr__
         return lens.captured(value, (id(module), name), path, read)
 
     return SeenModule(module, see)

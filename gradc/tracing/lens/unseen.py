@@ -25,6 +25,7 @@ from gradc.tracing.core.table import TABLE, AnyFunction, package_of
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.lens import captured_containers
 from gradc.tracing.lens.code_names import refuse_stores
+from gradc.tracing.lens.reads import Member
 from gradc.tracing.lens.scipy_module import has_recording
 from gradc_ir.errors import TraceError
 
@@ -117,7 +118,7 @@ class Unseen:
 
     def __getattr__(self, name: str) -> Any:
         kind = type(self._original)
-        found = captured_containers.member(kind, name)
+        found = Member(kind, name)()
         if isinstance(found, property) and _may_be_seen(found.fget):
             return self._lens.see(found.fget)(self)
         value = getattr(self._original, name)

@@ -19,6 +19,7 @@ from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import state
 from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.lens import captured_containers
+from gradc.tracing.lens.reads import Attribute
 
 # Python's own business, or made by dataclass and the like for the class itself.
 _UNSEEN = {
@@ -206,7 +207,7 @@ class _ClassValue:
             value,
             (id(self._kind), self._name),
             f"{self._kind.__name__}.{self._name}",
-            functools.partial(getattr, self._kind, self._name),
+            Attribute(self._kind, self._name),
         )
 
 

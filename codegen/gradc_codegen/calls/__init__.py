@@ -1,0 +1,1 @@
+"""Calls from Python as machine code: arguments read, kernel called, results made, in one walk."""

@@ -1,0 +1,156 @@
+"""A callable that goes by plans: machine code finds the one for a call, Python takes the rest.
+
+A door is a function of C from the start, so that who has taken hold of it need not ask for it
+again. What it runs is CPython's own way of calling until there is a first plan, and from then on
+the walk of plans.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import types
+from collections import deque
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from gradc_codegen.calls import layout
+from gradc_codegen.calls.cells import CELLS
+from gradc_codegen.calls.plan import Plan
+from gradc_codegen.calls.steps import Head
+from gradc_ir.core.types import Array
+
+# Calls of more sizes and forms than this by turns go by plans that are made anew.
+MOST_PLANS = 16
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+_METH_FASTCALL_AND_KEYWORDS = 0x0080 | 0x0002
+
+
+class _State(tuple[Any, ...]):
+    """What the walk is given: the words, what must live as long as they do, and the owner."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> Any:
+        """Pickle as the owner: a function of C is pickled as an attribute of its self."""
+        return _Pickled, (self[2],)
+
+
+class _Pickled:
+    """Stands for a door's state in a pickle; ``run`` is what the door is an attribute of."""
+
+    def __init__(self, run: Any) -> None:
+        self.run = run
+
+
+class Door:
+    """A callable by plans.
+
+    Parameters
+    ----------
+    otherwise: a function called ``run``, which takes the calls that no plan is for. Their arguments
+        come after the door's state, which is none of its business.
+    owner: what the callable is an attribute of.
+    name, doc: of the callable; a doc may begin with its signature, as those of CPython's functions.
+    quick: whether to take plans where that is possible.
+
+    Attributes
+    ----------
+    call: the callable.
+    takes_plans: whether there may be any.
+    """
+
+    def __init__(
+        self,
+        otherwise: Callable[..., Any],
+        owner: Any,
+        name: str,
+        doc: str | None = None,
+        *,
+        quick: bool = True,
+    ) -> None:
+        self.call: Callable[..., Any] = functools.partial(otherwise, None)
+        self.takes_plans = quick and layout.is_known()
+        if not self.takes_plans:
+            return
+        self._words = np.array([0, layout.addresses().ctypes.data, CELLS.ctypes.data], np.int64)
+        self._plans: deque[tuple[Array, list[Any]]] = deque()
+        self._left: list[tuple[Array, list[Any]]] = []
+
+        state = _State((self._words, (self._plans, self._left), owner))
+        make = ctypes.pythonapi.PyCFunction_NewEx
+        make.restype = ctypes.py_object
+        make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+        definition = _definition(name, doc)
+        self.call = make(ctypes.addressof(definition), types.MethodType(otherwise, state), None)
+
+    def add(self, plan: Plan) -> None:
+        """Try a plan first, from now on."""
+        _walk()
+        words, kept = plan.words()
+        words[Head.NEXT] = self._words[0]
+        self._plans.appendleft((words, kept))
+        self._words[0] = words.ctypes.data
+        if len(self._plans) > MOST_PLANS:
+            oldest = self._plans.pop()
+            self._plans[-1][0][Head.NEXT] = 0
+            self._left.append(oldest)
+        self._forget_left()
+
+    @property
+    def plans(self) -> int:
+        """How many plans there are."""
+        return len(self._plans) if self.takes_plans else 0
+
+    def clear(self) -> None:
+        """Forget all plans."""
+        if self.takes_plans:
+            self._words[0] = 0
+            self._left += self._plans
+            self._plans.clear()
+            self._forget_left()
+
+    def _forget_left(self) -> None:
+        # a call may be in one: it runs Python, or lets other threads run
+        self._left[:] = [one for one in self._left if one[0][Head.RUNNING]]
+
+
+# Functions of C read their definition as long as they are there: each is made once.
+_definitions: dict[tuple[str, str | None], _MethodDef] = {}
+
+
+def _definition(name: str, doc: str | None) -> _MethodDef:
+    found = _definitions.get((name, doc))
+    if found is None:
+        found = _MethodDef(
+            name.encode(),
+            ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value,
+            _METH_FASTCALL_AND_KEYWORDS,
+            None if doc is None else doc.encode(),
+        )
+        if _walk.cache_info().currsize:
+            found.function = _walk()
+        found = _definitions.setdefault((name, doc), found)
+    return found
+
+
+@functools.cache
+def _walk() -> int:
+    """Return the address of the walk, by which all doors go from now on."""
+    address = int(import_module("gradc_codegen.calls.walk_code").address())  # which loads LLVM
+    for definition in list(_definitions.values()):
+        definition.function = address
+    return address

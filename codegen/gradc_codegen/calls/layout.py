@@ -1,0 +1,146 @@
+"""How objects of CPython and NumPy lie in memory, and the addresses of what a call needs of both.
+
+:func:`is_known` tries this on real objects; where it does not hold (another interpreter, a
+free-threaded build) callers use ctypes instead.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib
+import platform
+import sys
+import sysconfig
+import types
+from typing import Any
+
+import numpy as np
+
+from gradc_ir.core.types import Array, DType
+
+# Offsets in bytes: PyObject.ob_type; PyArrayObject_fields data, nd, dimensions, descr, flags.
+# A NumPy scalar and a Python float keep their number where an array keeps its data pointer.
+TYPE, DATA, RANK, SHAPE, DESCR, FLAGS = 8, 16, 24, 32, 56, 64
+NUMBER = 16
+# what a method is bound to, and the items of a tuple
+BOUND_TO, FIRST_ITEM = 24, 24
+CONTIGUOUS_AND_ALIGNED = 0x0001 | 0x0100
+
+# Positions in NumPy's table of C functions.
+_API_ARRAY_TYPE, _API_NEW = 2, 93
+
+_FUNCTIONS = (
+    "PyContextVar_Get",
+    "PyDict_GetItemWithError",
+    "PyDict_New",
+    "PyDict_SetItem",
+    "PyDict_Size",
+    "PyErr_Clear",
+    "PyErr_NoMemory",
+    "PyErr_Occurred",
+    "PyEval_RestoreThread",
+    "PyEval_SaveThread",
+    "PyFunction_GetCode",
+    "PyList_GetItem",
+    "PyList_New",
+    "PyList_SetItem",
+    "PyList_Size",
+    "PyLong_AsLong",
+    "PyLong_FromLong",
+    "PyMem_RawFree",
+    "PyMem_RawMalloc",
+    "PyObject_CallNoArgs",
+    "PyObject_CallOneArg",
+    "PyObject_GetAttr",
+    "PyObject_Vectorcall",
+    "PyTuple_GetItem",
+    "PyTuple_New",
+    "PyTuple_SetItem",
+    "PyTuple_Size",
+    "PyType_GenericAlloc",
+    "Py_DecRef",
+    "Py_IncRef",
+    "_PyType_Lookup",
+)
+_OBJECTS: dict[str, object] = {
+    "ndarray": np.ndarray,
+    "float": float,
+    "int": int,
+    "dict": dict,
+    "list": list,
+    "None": None,
+    "True": True,
+    "False": False,
+    "numpy.True": np.True_,
+    "numpy.False": np.False_,
+}
+_NEW_ARRAY = "PyArray_New"
+# Where each address stands in the table that the code is given.
+PLACES = {name: place for place, name in enumerate((*_FUNCTIONS, *_OBJECTS, _NEW_ARRAY))}
+
+
+@functools.cache
+def addresses() -> Array:
+    """Return the addresses of functions and objects, in the order of :data:`PLACES`."""
+    functions = [getattr(ctypes.pythonapi, name) for name in _FUNCTIONS]
+    found = [
+        *(ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions),
+        *map(id, _OBJECTS.values()),
+        _numpy_function(_API_NEW),
+    ]
+    return np.array(found, np.int64)
+
+
+def _numpy_function(position: int) -> int:
+    """Return an address in the table that NumPy gives to C extensions."""
+    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer_of.restype = ctypes.c_void_p
+    pointer_of.argtypes = (ctypes.py_object, ctypes.c_char_p)
+    numpy_in_c = importlib.import_module("numpy._core._multiarray_umath")
+    table = pointer_of(numpy_in_c._ARRAY_API, None)
+    return ctypes.c_int64.from_address(table + 8 * position).value
+
+
+@functools.cache
+def is_known() -> bool:
+    """Whether objects lie in memory as this file says, tried on real ones."""
+    if (
+        platform.python_implementation() != "CPython"
+        or sysconfig.get_config_var("Py_GIL_DISABLED")
+        or ctypes.sizeof(ctypes.c_void_p) != 8
+        or ctypes.sizeof(ctypes.c_long) != 8
+        or sys.byteorder != "little"
+        or not all(hasattr(ctypes.pythonapi, name) for name in _FUNCTIONS)
+    ):
+        return False
+    array = np.arange(6, dtype=np.float64).reshape(2, 3)
+    expected: tuple[tuple[int, Any, int], ...] = (
+        (TYPE, ctypes.c_int64, id(np.ndarray)),
+        (DATA, ctypes.c_int64, array.__array_interface__["data"][0]),
+        (RANK, ctypes.c_int32, 2),
+        (DESCR, ctypes.c_int64, id(array.dtype)),
+    )
+    if any(_peek(array, offset, kind) != value for offset, kind, value in expected):
+        return False
+    shape = _peek(array, SHAPE, ctypes.c_int64)
+    flags = [_peek(x, FLAGS, ctypes.c_int32) & CONTIGUOUS_AND_ALIGNED for x in (array, array.T)]
+    pair = (array, flags)
+    return (
+        _peek(types.MethodType(print, pair), BOUND_TO, ctypes.c_int64) == id(pair)
+        and _peek(pair, FIRST_ITEM, ctypes.c_int64) == id(array)
+        and [ctypes.c_int64.from_address(shape + 8 * axis).value for axis in range(2)] == [2, 3]
+        and flags == [CONTIGUOUS_AND_ALIGNED, CONTIGUOUS_AND_ALIGNED & ~1]
+        and _numpy_function(_API_ARRAY_TYPE) == id(np.ndarray)
+        and all(np.zeros((), dtype.numpy).dtype is dtype.numpy for dtype in DType)
+        and _peek(1.5, NUMBER, ctypes.c_double) == 1.5
+        and _peek(np.float64(1.5), NUMBER, ctypes.c_double) == 1.5
+        and _peek(np.float32(1.5), NUMBER, ctypes.c_float) == 1.5
+        and _peek(np.int64(-5), NUMBER, ctypes.c_int64) == -5
+        and _peek(np.int32(-5), NUMBER, ctypes.c_int32) == -5
+        and _peek(np.True_, NUMBER, ctypes.c_uint8) == 1
+    )
+
+
+def _peek(value: object, offset: int, kind: Any) -> Any:
+    return kind.from_address(id(value) + offset).value

@@ -1,0 +1,93 @@
+"""The steps of a call: what the walk of a plan does, one after the other, and their operands.
+
+A plan is a list of words of 64 bits: a head, then steps. Each step is its number and its operands.
+Values go by *registers*; the first registers are the arguments of the call, positional ones and
+then those given by name. Inputs and outputs of the kernel go by *slots*. A step that finds another
+thing than it expects ends the plan: the next one is tried.
+"""
+
+from __future__ import annotations
+
+import enum
+
+# A call that needs more of any of these has no plan.
+MOST_REGISTERS = 64
+MOST_SLOTS = 64
+MOST_HELD = 64
+
+
+class Head(enum.IntEnum):
+    """The words before a plan's steps; the names of keyword arguments follow."""
+
+    NEXT = 0  # the address of the plan that is tried after it, 0 for none
+    RUNNING = 1  # how many calls are in it
+    VERSION = 2  # of what is in force in the process, as the plan was made for
+    POSITIONAL = 3  # how many arguments there are
+    NAMED = 4
+    NAMES = 5
+
+
+class Step(enum.IntEnum):
+    """What a step does; the comment tells its operands."""
+
+    # conditions
+    SAME = 0  # register, object: the register is this very object
+    KIND = 1  # register, class: it is of this very class
+    ENTRY_IS = 2  # dict, key, object: the entry of a dict that outlives the plan
+    CODE_IS = 3  # function, code
+    ATTRIBUTE_IS = 4  # object, name, object
+    MEMBER_IS = 5  # class, name, object: as a class and those it is made from have it
+    VARIABLE_IS = 6  # context variable, object
+    IS_TRUE = 7  # callable: returns True
+    # parts of nests
+    LENGTH_OF_DICT = 8  # register, length: it is a dict of so many entries
+    LENGTH_OF_LIST = 9  # register, length
+    LENGTH_OF_TUPLE = 10  # register, length; of any class of tuples
+    KEY = 11  # register, key, register of the part
+    LIST_ITEM = 12  # register, position, register of the part
+    TUPLE_ITEM = 13  # register, position, register of the part
+    ATTRIBUTE = 14  # register, name, register of the part
+    # what is read from outside
+    READ_ENTRY = 15  # dict, key, register
+    READ_ATTRIBUTE = 16  # object, name, register
+    READ = 17  # callable, register of what it returns
+    # inputs
+    ARRAY = 18  # register, slot, dtype, rank, sizes…
+    NUMBER = 19  # register, slot, accepted forms, class of NumPy's scalars, dtype, bytes
+    # the call and its results
+    CALL = 20  # kernel, sizes, whether to let threads run, bytes of scratch, outputs; see Output
+    PUSH = 21  # slot of an output
+    NONE = 22
+    TUPLE = 23  # how many of the last results it takes
+    LIST = 24
+    DICT = 25  # how many, the keys
+    APPLY = 26  # callable: takes the last result
+    RETURN = 27
+
+
+class Form(enum.IntFlag):
+    """In which forms a number may be given."""
+
+    FLOAT = 1
+    SCALAR = 2  # of NumPy
+    ARRAY = 4  # without axes
+    INT = 8  # within the range of int32
+    BOOL = 16
+
+
+class Output(enum.IntEnum):
+    """What an output is to Python: four words, the kind and three operands."""
+
+    SCALAR = 0  # its class
+    ARRAY = 1  # number of the dtype, rank, address of the sizes
+    BOOL = 2
+
+
+class Cell(enum.IntEnum):
+    """The words that all plans of the process share."""
+
+    TRACING = 0  # how many functions are being traced: then nothing is called
+    VERSION = 1  # changes when something is in force that was not
+    SCRATCH = 2  # the address of the scratch that calls share
+    SCRATCH_BYTES = 3
+    SCRATCH_TAKEN = 4  # its address while a call has it

@@ -1,0 +1,45 @@
+"""The form of a kernel that all callers can call alike: its arguments in tables."""
+
+from __future__ import annotations
+
+from gradc_codegen.abi import Signature
+
+
+def uniform_name(kernel: str) -> str:
+    """Return the name of a kernel's uniform form."""
+    return f"{kernel}_call"
+
+
+def uniform_text(signature: Signature, kernel: str) -> str:
+    """Return the LLVM text of a kernel's uniform form, for the module that defines the kernel.
+
+    ``int32 NAME_call(const void *const *inputs, void *const *outputs, const int64 *sizes,
+    void *work)``: numbers, too, are passed by their addresses.
+    """
+    lines: list[str] = []
+    values: list[str] = []
+    count = len(signature.sizes)
+    for position in range(count):
+        values.append(_loaded(lines, "i64", "%sizes", position))
+    for position, argument in enumerate(signature.inputs):
+        place = _loaded(lines, "ptr", "%inputs", position)
+        if argument.by_value:
+            lines.append(f"  %n{position} = load {argument.llvm}, {place}")
+            place = f"{argument.llvm} %n{position}"
+        values.append(place)
+    values += [
+        _loaded(lines, "ptr", "%outputs", position) for position in range(len(signature.outputs))
+    ]
+    lines.append(f'  %status = call i32 @"{kernel}"({", ".join([*values, "ptr %work"])}) noinline')
+    body = "\n".join(lines)
+    return (
+        f'define i32 @"{uniform_name(kernel)}"'
+        f"(ptr %inputs, ptr %outputs, ptr %sizes, ptr %work) {{\n{body}\n  ret i32 %status\n}}\n"
+    )
+
+
+def _loaded(lines: list[str], type_: str, table: str, position: int) -> str:
+    name = f"{table}.{position}"
+    lines.append(f"  {name}.at = getelementptr i64, ptr {table}, i64 {position}")
+    lines.append(f"  {name} = load {type_}, ptr {name}.at")
+    return f"{type_} {name}"

@@ -1,0 +1,205 @@
+"""The steps that call the kernel and make what the call returns."""
+
+from __future__ import annotations
+
+from gradc_codegen.calls import layout
+from gradc_codegen.calls.steps import Cell, Output, Step
+from gradc_codegen.calls.walk_writer import Steps, Walker
+
+RESULTS = Steps()
+writes = RESULTS.writes
+
+
+@writes(Step.CALL)
+def _call(w: Walker) -> None:
+    count = w.operand(4)
+    w.emit("store i64 0, ptr %pushed")
+    with w.each(count) as i:
+        _new_output(w, i)
+    _with_scratch(w)
+    with w.when(w.differ(w.load("i32", "%status"), "0", "i32"), "failed"):
+        w.release_outputs(count)
+    with w.each(count) as i:
+        is_logical = w.equal(w.load("i64", _output(w, i)), str(Output.BOOL.value), "i64")
+        with w.when(is_logical):
+            byte = w.load("i8", w.load("ptr", w.place("outputs", i)))
+            true, false = w.known("numpy.True"), w.known("numpy.False")
+            is_set = w.differ(byte, "0", "i8")
+            result = w.value(f"select i1 {is_set}, ptr {true}, ptr {false}")
+            w.call("void", "Py_IncRef", f"ptr {result}")
+            w.emit(f"store ptr {result}, ptr {w.place('results', i)}")
+    w.next(6, w.value(f"mul i64 {count}, 4"))
+
+
+def _output(w: Walker, i: str) -> str:
+    """Return the address of the words of an output."""
+    at = w.value(f"add i64 {w.value(f'mul i64 {i}, 4')}, 6")
+    return w.value(f"getelementptr i64, ptr {w.pc}, i64 {at}")
+
+
+def _new_output(w: Walker, i: str) -> None:
+    """Make the object of an output, and tell where its numbers go."""
+    first = _output(w, i)
+    kind = w.load("i64", first)
+    result, output = w.place("results", i), w.place("outputs", i)
+    scalar, array, logical, made = map(w.fresh, ("scalar", "array", "logical", "made"))
+    cases = " ".join(
+        f"i64 {which.value}, label %{label}"
+        for which, label in ((Output.SCALAR, scalar), (Output.ARRAY, array))
+    )
+    w.emit(f"switch i64 {kind}, label %{logical} [{cases}]")
+    w.label(scalar)
+    number = w.made(w.call("ptr", "PyType_GenericAlloc", f"ptr {w.load('ptr', first, 8)}", "i64 0"))
+    inside = w.value(f"getelementptr i8, ptr {number}, i64 {layout.NUMBER}")
+    w.emit(f"store ptr {number}, ptr {result}")
+    w.emit(f"store ptr {inside}, ptr {output}")
+    w.go(made)
+    w.label(array)
+    dtype = w.value(f"trunc i64 {w.load('i64', first, 8)} to i32")
+    rank = w.value(f"trunc i64 {w.load('i64', first, 16)} to i32")
+    new = w.made(
+        w.call(
+            "ptr", "PyArray_New", f"ptr {w.known('ndarray')}", f"i32 {rank}",
+            f"ptr {w.load('ptr', first, 24)}", f"i32 {dtype}", "ptr null", "ptr null", "i32 0",
+            "i32 0", "ptr null",
+        )
+    )  # fmt: skip
+    w.emit(f"store ptr {new}, ptr {result}")
+    w.emit(f"store ptr {w.load('ptr', new, layout.DATA)}, ptr {output}")
+    w.go(made)
+    w.label(logical)
+    w.emit(f"store ptr null, ptr {result}")
+    byte = w.value(f"getelementptr i8, ptr %logicals, i64 {i}")
+    w.emit(f"store ptr {byte}, ptr {output}")
+    w.go(made)
+    w.label(made)
+    w.emit(f"store i64 {w.value(f'add i64 {i}, 1')}, ptr %pushed")
+
+
+def _with_scratch(w: Walker) -> None:
+    """Call the kernel with scratch of its own: the shared one, or a piece for this call."""
+    wanted = w.operand(3)
+    w.emit("store ptr null, ptr %work")
+    w.emit("store i64 0, ptr %owned")
+    taken = w.value(f"getelementptr i64, ptr %cells, i64 {Cell.SCRATCH_TAKEN.value}")
+    with w.when(w.differ(wanted, "0", "i64")):
+        is_free = w.equal(w.load("i64", taken), "0", "i64")
+        room = w.load("i64", "%cells", 8 * Cell.SCRATCH_BYTES)
+        fits = w.value(f"and i1 {is_free}, {w.value(f'icmp uge i64 {room}, {wanted}')}")
+        shared, own, ready = map(w.fresh, ("shared", "own", "ready"))
+        w.branch(fits, shared, own)
+        w.label(shared)
+        piece = w.load("ptr", "%cells", 8 * Cell.SCRATCH)
+        w.emit(f"store ptr {piece}, ptr {taken}")
+        w.emit(f"store ptr {piece}, ptr %work")
+        w.go(ready)
+        w.label(own)
+        piece = w.call("ptr", "PyMem_RawMalloc", f"i64 {wanted}")
+        with w.when(w.equal(piece, "null"), "raise"):
+            w.call("ptr", "PyErr_NoMemory")
+        w.emit(f"store ptr {piece}, ptr %work")
+        w.emit("store i64 1, ptr %owned")
+        w.go(ready)
+        w.label(ready)
+    call = (
+        f"call i32 {w.operand(0, 'ptr')}(ptr %inputs, ptr %outputs, ptr {w.operand(1, 'ptr')}, "
+        f"ptr {w.load('ptr', '%work')})"
+    )
+    long, short, after = map(w.fresh, ("long", "short", "after"))
+    w.branch(w.differ(w.operand(2), "0", "i64"), long, short)
+    w.label(long)
+    thread = w.call("ptr", "PyEval_SaveThread")
+    w.emit(f"store i32 {w.value(call)}, ptr %status")
+    w.call("void", "PyEval_RestoreThread", f"ptr {thread}")
+    w.go(after)
+    w.label(short)
+    w.emit(f"store i32 {w.value(call)}, ptr %status")
+    w.go(after)
+    w.label(after)
+    with w.when(w.differ(wanted, "0", "i64")):
+        owned = w.differ(w.load("i64", "%owned"), "0", "i64")
+        free, give, gone = map(w.fresh, ("free", "give", "gone"))
+        w.branch(owned, free, give)
+        w.label(free)
+        w.call("void", "PyMem_RawFree", f"ptr {w.load('ptr', '%work')}")
+        w.go(gone)
+        w.label(give)
+        # after a fork it may be another's
+        with w.when(w.equal(w.load("ptr", taken), w.load("ptr", "%work"))):
+            w.emit(f"store i64 0, ptr {taken}")
+        w.go(gone)
+        w.label(gone)
+
+
+@writes(Step.PUSH)
+def _push(w: Walker) -> None:
+    place = w.place("results", w.operand(0))
+    w.push(w.load("ptr", place))
+    w.emit(f"store ptr null, ptr {place}")
+    w.next(2)
+
+
+@writes(Step.NONE)
+def _none(w: Walker) -> None:
+    nothing = w.known("None")
+    w.call("void", "Py_IncRef", f"ptr {nothing}")
+    w.push(nothing)
+    w.next(1)
+
+
+@writes(Step.TUPLE)
+def _tuple(w: Walker) -> None:
+    _sequence(w, "PyTuple_New", "PyTuple_SetItem")
+
+
+@writes(Step.LIST)
+def _list(w: Walker) -> None:
+    _sequence(w, "PyList_New", "PyList_SetItem")
+
+
+def _sequence(w: Walker, new: str, put: str) -> None:
+    count = w.operand(0)
+    whole = w.made(w.call("ptr", new, f"i64 {count}"))
+    first = w.value(f"sub i64 {w.load('i64', '%top')}, {count}")
+    with w.each(count) as i:
+        item = w.load("ptr", w.place("stack", w.value(f"add i64 {first}, {i}")))
+        w.call("i32", put, f"ptr {whole}", f"i64 {i}", f"ptr {item}")  # takes the reference
+    w.emit(f"store i64 {first}, ptr %top")
+    w.push(whole)
+    w.next(2)
+
+
+@writes(Step.DICT)
+def _dict(w: Walker) -> None:
+    count = w.operand(0)
+    whole = w.made(w.call("ptr", "PyDict_New"))
+    first = w.value(f"sub i64 {w.load('i64', '%top')}, {count}")
+    keys = w.value(f"getelementptr i64, ptr {w.pc}, i64 2")
+    with w.each(count) as i:
+        item = w.load("ptr", w.place("stack", w.value(f"add i64 {first}, {i}")))
+        key = w.load("ptr", w.value(f"getelementptr ptr, ptr {keys}, i64 {i}"))
+        w.call("i32", "PyDict_SetItem", f"ptr {whole}", f"ptr {key}", f"ptr {item}")
+        w.call("void", "Py_DecRef", f"ptr {item}")
+    w.emit(f"store i64 {first}, ptr %top")
+    w.push(whole)
+    w.next(2, count)
+
+
+@writes(Step.APPLY)
+def _apply(w: Walker) -> None:
+    top = w.value(f"sub i64 {w.load('i64', '%top')}, 1")
+    place = w.place("stack", top)
+    given = w.load("ptr", place)
+    found = w.made(
+        w.call("ptr", "PyObject_CallOneArg", f"ptr {w.operand(0, 'ptr')}", f"ptr {given}")
+    )
+    w.emit(f"store ptr {found}, ptr {place}")
+    w.call("void", "Py_DecRef", f"ptr {given}")
+    w.next(2)
+
+
+@writes(Step.RETURN)
+def _return(w: Walker) -> None:
+    w.release("holding", "held")
+    w.count_running(-1)
+    w.emit(f"ret ptr {w.load('ptr', w.place('stack', '0'))}")

@@ -1,0 +1,56 @@
+"""The methods of a compiled function that ask for a derivative: each instance has quick ones."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from gradc.calls.derivation import Derivation
+from gradc.runtime.quick_call import QuickCall
+
+Asked = tuple[Derivation, tuple[Any, ...], dict[str, Any]]
+
+
+class Answering(Protocol):
+    """What answers what is asked of it.
+
+    ``_quick`` are its callables that go by plans, by their names.
+    """
+
+    _quick: dict[str, QuickCall]
+
+    def answered(self, asked: Asked, given: dict[str, Any], learner: QuickCall | None) -> Any:
+        """Return a derivative at arguments."""
+
+
+class asks:
+    """Decorate a method that returns what is asked: calling it returns the answer.
+
+    Each instance has a callable of its own, which goes by plans (:mod:`gradc.runtime.quick_call`).
+    """
+
+    def __init__(self, method: Callable[..., Asked]) -> None:
+        self.__doc__ = method.__doc__
+        self.__wrapped__ = method
+        self._method = method
+        signature = inspect.signature(method)
+        parameters = [
+            parameter.replace(annotation=parameter.empty)
+            for parameter in list(signature.parameters.values())[1:]
+        ]
+        shown = signature.replace(parameters=parameters, return_annotation=signature.empty)
+        self._name = method.__name__
+        self._doc = f"{self._name}{shown}\n--\n\n{inspect.getdoc(method)}"
+
+    def __get__(self, instance: Answering | None, owner: type | None = None) -> Any:
+        if instance is None:
+            return self._method
+
+        def answer(args: tuple[Any, ...], kwargs: dict[str, Any], learner: QuickCall) -> Any:
+            return instance.answered(self._method(instance, *args, **kwargs), kwargs, learner)
+
+        made = QuickCall(answer, instance, self._name, self._doc)
+        kept = instance._quick.setdefault(self._name, made)
+        # found first from now on: this is no data descriptor
+        return vars(instance).setdefault(self._name, kept.call)

@@ -1,0 +1,72 @@
+"""A compiled function as a method of an instance."""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any
+
+from gradc.tracing import call, current
+from gradc_ir.errors import TraceError
+
+
+class Method(functools.partial[Any]):
+    """What ``model.loss`` is for a compiled ``loss``; it has the methods of that."""
+
+    @property
+    def __self__(self) -> Any:
+        """The instance."""
+        return self.args[0]
+
+    @property
+    def __wrapped__(self) -> Any:
+        """The user's method."""
+        return types.MethodType(self._function.__wrapped__, self.args[0])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._seen, name)
+
+    @property
+    def _seen(self) -> Any:
+        """The compiled function, or in a trace that of the method as it is there."""
+        return self.func if current() is None else self._function.like(self.__wrapped__)
+
+    @property
+    def _function(self) -> Any:
+        return self.func
+
+    def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
+        """Inline the method into the trace that calls it."""
+        return call(self.__wrapped__, *args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<{self.func!r} of {self.__self__!r}>"
+
+
+def _of_instance(name: str) -> property:
+    """Return a method of the compiled function with the instance as its first argument."""
+
+    def get(method: Method) -> Any:
+        if current() is not None:
+            return getattr(method._seen, name)
+        return functools.partial(getattr(method.func, name), method.args[0])
+
+    return property(get)
+
+
+def _of_functions(name: str) -> property:
+    def get(method: Method) -> Any:
+        if current() is not None:
+            return getattr(method._seen, name)
+        raise TraceError(
+            f".{name} of a method is not supported",
+            help=f"write gradc.{name}(lambda x: model.{method.func.__name__}(x), …)",
+        )
+
+    return property(get)
+
+
+for _name in ("grad", "value_and_grad", "vjp", "jacobian", "hessian", "linearize"):
+    setattr(Method, _name, _of_instance(_name))
+for _name in ("jvp", "hvp"):
+    setattr(Method, _name, _of_functions(_name))
