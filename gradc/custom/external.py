@@ -38,8 +38,8 @@ def external(
     and its header says so. It is called as NumPy's are, with arguments by position or name. What it
     computes is to depend on its arguments alone, and to be defined for all numbers: kernels may
     call it more or less often than the code says. Give it derivatives with ``def_vjp``, ``def_jvp``
-    or ``def_partials``; without, NoGradientError is raised where one is needed. What is returned and
-    what calls it keep ``function``; when they are gone, its name is free again.
+    or ``def_partials``; without, NoGradientError is raised where one is needed. What is returned,
+    and all that calls it, keeps ``function``; when that is gone, its name is free again.
 
     Parameters
     ----------

@@ -49,6 +49,7 @@ class Symbol(str):
     functions: tuple[Foreign, ...]
 
     def __new__(cls, name: str, functions: Iterable[Foreign]) -> Self:
+        """Return the name with what it keeps."""
         made = super().__new__(cls, name)
         made.functions = tuple(functions)
         return made
