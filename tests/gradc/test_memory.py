@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import subprocess
 import sys
@@ -172,6 +173,30 @@ def test_machine_code_goes_with_its_function(
         use(gradc.compile(f))
         assert loaded
         assert [each() for each in loaded] == [None] * len(loaded)
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_arrays_a_function_reads_go_with_it(fails: bool) -> None:
+    def use() -> weakref.ref[np.ndarray]:
+        data = np.ones(3)
+
+        def helper(x):  # type: ignore[no-untyped-def]
+            return np.sum(x * data)
+
+        def f(x):  # type: ignore[no-untyped-def]
+            return np.unique(x * data) if fails else helper(x)
+
+        with contextlib.suppress(gradc.GradcError):
+            gradc.compile(f).value_and_grad(2.0)
+        return weakref.ref(data)
+
+    use()
+    gc.disable()  # which finds circles, at some time
+    try:
+        gone = use()
+        assert gone() is None
     finally:
         gc.enable()
 
