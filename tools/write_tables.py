@@ -185,6 +185,9 @@ another routine, whose signs may be others, and so may those of another LAPACK.
 
 `np.hypot` of nan and an infinity is inf, as in C; `np.sqrt(x * x + y * y)` is nan there.
 
+Sums and products of matrices begin with their first term, NumPy's with 0.0: where every term is
+-0.0 the result is -0.0 here, and 0.0 there. The smaller of -0.0 and 0.0 is -0.0, the larger 0.0.
+
 Ufuncs take `out=`, also as a last argument, `dtype=`, and `where=` together with `out=`, whose
 other elements stay; without `out=` nobody would know what they are, which is an error. Reductions
 take `axis=`, `keepdims=`, `dtype=`, `out=`, `initial=` and `where=` as in NumPy. `subok=`,

@@ -90,7 +90,13 @@ def _half(
     # a loop makes values and tangents at once: one that is asked for values alone needs no tangents
     every = tuple(dict.fromkeys((*params, *function.params)))
     lean = RemoveDeadNodes()(closed(function, f"{function.name}_{name}", every, results))
-    return closed(lean, lean.name, lean.params[: len(params)], lean.results)
+    return Function(
+        lean.name,
+        lean.params[: len(params)],
+        lean.results,
+        locations=lean.locations,
+        location=lean.location,
+    )
 
 
 def read_late(

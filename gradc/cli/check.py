@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from gradc.cli.numbers import BITS, whole_option
 from gradc.cli.table import lines_of
 from gradc.cli.target import load, spec_option, target_argument
 from gradc.testing import compare_bits, compare_grads, sample_arguments
@@ -22,12 +23,10 @@ no derivative was checked: the function takes or returns no floating-point numbe
 @click.command(short_help="Compare derivatives with numeric ones, and bits; or measure accuracy.")
 @target_argument
 @spec_option
-@click.option(
-    "--size", type=int, help="The number to take for symbolic sizes: 5, or 2 with --accuracy."
-)
-@click.option("--order", default=1, show_default=True, help="Up to which order of derivatives.")
-@click.option("--repeat", default=5, show_default=True, help="How many upstream gradients to draw.")
-@click.option("--seed", default=0, show_default=True, help="Of the random arguments.")
+@whole_option("--size", 0, help="The number to take for symbolic sizes: 5, or 2 with --accuracy.")
+@whole_option("--order", 1, default=1, help="Up to which order of derivatives.")
+@whole_option("--repeat", 1, default=5, help="How many upstream gradients to draw.")
+@whole_option("--seed", 0, default=0, help="Of the random arguments.")
 @click.option(
     "--accuracy",
     is_flag=True,
@@ -40,8 +39,8 @@ no derivative was checked: the function takes or returns no floating-point numbe
     metavar="NAME=LOW:HIGH",
     help="With --accuracy: where an argument comes from, x=-50:50; all floats when not given.",
 )
-@click.option("--points", default=200, show_default=True, help="With --accuracy: how many points.")
-@click.option("--max-bits", type=float, help="With --accuracy: exit 1 when a mean is above this.")
+@whole_option("--points", 1, default=200, help="With --accuracy: how many points.")
+@click.option("--max-bits", type=BITS, help="With --accuracy: exit 1 when a mean is above this.")
 @click.option("--json", "as_json", is_flag=True, help="With --accuracy: print all figures as JSON.")
 def check(
     target: str,
@@ -72,12 +71,12 @@ def check(
         from gradc.cli import accuracy as measured
 
         well = measured.check(
-            load(target), spec, ranges, points, size or 2, seed, max_bits, as_json
+            load(target), spec, ranges, points, 2 if size is None else size, seed, max_bits, as_json
         )
         sys.exit(0 if well else 1)
     if ranges or as_json or max_bits is not None:
         raise click.UsageError("--range, --max-bits and --json belong to --accuracy")
-    _check_derivatives(target, spec, size or 5, order, repeat, seed)
+    _check_derivatives(target, spec, 5 if size is None else size, order, repeat, seed)
 
 
 def _check_derivatives(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -84,13 +85,16 @@ of_option = click.option(
     "--of", type=click.Choice(KINDS), default="value", help="What to make of it."
 )
 
+# what int() would refuse, such as two signs or a thousand digits, is no parameter's name either
+_POSITION = re.compile("-?[0-9]{1,9}")
+
 
 def _parsed_wrt(text: str) -> Any:
     """Return the ``wrt`` of an option's text: names and positions; click shows whose it was."""
     entries = [part.strip() for part in text.split(",") if part.strip()]
     if not entries:
         raise click.BadParameter("it names no parameter")
-    parsed = [int(part) if part.lstrip("-").isdigit() else part for part in entries]
+    parsed = [int(part) if _POSITION.fullmatch(part) else part for part in entries]
     return parsed[0] if len(parsed) == 1 else tuple(parsed)
 
 

@@ -65,9 +65,12 @@ def _place(error: BaseException) -> Location | None:
 
 def _is_users(frame: FrameType) -> bool:
     name = frame.f_code.co_filename
+    # frames of Cython tell the file that the library was built from, which is nowhere here
+    module = str(frame.f_globals.get("__file__", ""))
     # __main__ is the command itself; frozen modules are Python's own
     return not (
         name.startswith(("<", *_LIBRARIES))
+        or module.startswith(_LIBRARIES)
         or frame.f_globals.get("__name__") == "__main__"
         or name == getattr(sys.modules.get("__main__"), "__file__", None)
     )

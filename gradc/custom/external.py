@@ -19,7 +19,7 @@ from gradc.tracing.building.elementwise import common_shape
 from gradc.tracing.core.source import dtype_error, shape_error
 from gradc_ir import build, ops
 from gradc_ir.core import foreign, sizes
-from gradc_ir.core.sizes import Size, symbol, symbols
+from gradc_ir.core.sizes import Size, symbols
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ParseError, TraceError
 from gradc_ir.text.spec import parse_spec
@@ -38,7 +38,8 @@ def external(
     and its header says so. It is called as NumPy's are, with arguments by position or name. What it
     computes is to depend on its arguments alone, and to be defined for all numbers: kernels may
     call it more or less often than the code says. Give it derivatives with ``def_vjp``, ``def_jvp``
-    or ``def_partials``; without, NoGradientError is raised where one is needed.
+    or ``def_partials``; without, NoGradientError is raised where one is needed. What is returned,
+    and all that calls it, keeps ``function``; when that is gone, its name is free again.
 
     Parameters
     ----------
@@ -84,10 +85,11 @@ def external(
             help="link the kernel into a shared library, whole, and pass a function of that",
         )
     _check_free(found, address)
-    foreign.register(found, address, function)
+    known = [foreign.register(found, address, function)]
     if sibling is not None:
-        foreign.register(foreign.worksize(found), sibling, function)
-    made = _External(found, inputs, results, several, kernel=sibling is not None)
+        known.append(foreign.register(foreign.worksize(found), sibling, function))
+    symbol = foreign.Symbol(found, known)
+    made = _External(symbol, inputs, results, several, kernel=sibling is not None)
     return CustomGradient(made, found, needs_rules=False)
 
 
@@ -96,7 +98,7 @@ class _External:
 
     def __init__(
         self,
-        name: str,
+        name: foreign.Symbol,
         inputs: Sequence[tuple[str, Type]],
         results: Sequence[Type],
         several: bool,
@@ -211,7 +213,7 @@ def _read(spec: str) -> tuple[list[tuple[str, Type]], list[Type], bool]:
                 raise ParseError(f"{spec!r}: no argument has the size {used}")
     for _, type_ in inputs:
         for size in type_.shape:  # type: ignore[union-attr]
-            if not isinstance(size, int) and size != symbol(str(size)):
+            if not isinstance(size, int) and size != sizes.symbol(str(size)):
                 raise ParseError(
                     f"{spec!r}: {size} is no name of a size",
                     found=f"it is made of {', '.join(symbols(size))}",

@@ -44,10 +44,11 @@ class Executable:
         self.function = function
         self.kernel: Kernel | None = None
         self.reason = ""
-        self.run: Callable[[Sequence[Array]], list[Array]] = self._run_kernel
+        # no method of its own: in a circle the kernel would stay until Python looks for those
+        self.run: Callable[[Sequence[Array]], list[Array]]
         if _is_set("GRADC_DISABLE_JIT"):
             self.reason = "interpreted: GRADC_DISABLE_JIT is set"
-            self.run = self._interpret
+            self.run = functools.partial(_interpret, function)
         if finite or _is_set("GRADC_DEBUG_NANS"):
             from gradc.runtime.find_nonfinite import interpret_finite  # few ever look
 
@@ -58,6 +59,7 @@ class Executable:
 
             with _lock:
                 self.kernel = compile_function(function, blas=blas)
+            self.run = functools.partial(_run_kernel, self.kernel)
 
     def __call__(self, arrays: Sequence[Array]) -> list[Array]:
         """Return the results for the arrays, one a parameter.
@@ -68,35 +70,38 @@ class Executable:
         """
         return self.run(arrays)
 
-    def _interpret(self, arrays: Sequence[Array]) -> list[Array]:
-        return list(interpret(self.function, arrays))
 
-    def _run_kernel(self, arrays: Sequence[Array]) -> list[Array]:
-        try:
-            return self.kernel(arrays)  # type: ignore[misc]  # it is built before the first call
-        except Exception as error:
-            return self._after(error, arrays)
+def _interpret(function: Function, arrays: Sequence[Array]) -> list[Array]:
+    return list(interpret(function, arrays))
 
-    def _after(self, error: Exception, arrays: Sequence[Array]) -> list[Array]:
-        """Return what the interpreter makes of the arrays, or raise what a kernel's error means."""
-        from gradc_codegen.abi import Status
-        from gradc_codegen.interface.python_kernel import KernelStatus
-        from gradc_codegen.interface.tape_growth import TapeTooLong
 
-        if isinstance(error, KernelStatus):
-            if error.status is Status.LIMIT:
-                shapes = [np.shape(array) for array in arrays]
-                loops = limited_loops(self.function, bind_sizes(self.function.param_types, shapes))
-                alone = len(loops) == 1 and not _calls_kernels(self.function)
-                if alone:  # the interpreter would take its time up to the limit
-                    raise too_many_steps(*loops[0]) from None
-            # the interpreter knows the user's line; it raises the same error, with it
-            return self._interpret(arrays)
-        if isinstance(error, TapeTooLong):
-            raise _too_many_steps(self.function, error.steps, error.bytes) from None
-        if isinstance(error, ValueError) and not isinstance(error, GradcError):
-            raise ShapeError(f"{self.function.name}: a result would be too big: {error}") from error
-        raise error
+def _run_kernel(kernel: Kernel, arrays: Sequence[Array]) -> list[Array]:
+    try:
+        return kernel(arrays)
+    except Exception as error:
+        return _after(error, kernel.function, arrays)
+
+
+def _after(error: Exception, function: Function, arrays: Sequence[Array]) -> list[Array]:
+    """Return what the interpreter makes of the arrays, or raise what a kernel's error means."""
+    from gradc_codegen.abi import Status
+    from gradc_codegen.interface.python_kernel import KernelStatus
+    from gradc_codegen.interface.tape_growth import TapeTooLong
+
+    if isinstance(error, KernelStatus):
+        if error.status is Status.LIMIT:
+            shapes = [np.shape(array) for array in arrays]
+            loops = limited_loops(function, bind_sizes(function.param_types, shapes))
+            alone = len(loops) == 1 and not _calls_kernels(function)
+            if alone:  # the interpreter would take its time up to the limit
+                raise too_many_steps(*loops[0]) from None
+        # the interpreter knows the user's line; it raises the same error, with it
+        return _interpret(function, arrays)
+    if isinstance(error, TapeTooLong):
+        raise _too_many_steps(function, error.steps, error.bytes) from None
+    if isinstance(error, ValueError) and not isinstance(error, GradcError):
+        raise ShapeError(f"{function.name}: a result would be too big: {error}") from error
+    raise error
 
 
 def _is_set(name: str) -> bool:

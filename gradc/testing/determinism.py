@@ -23,6 +23,7 @@ from gradc.pipeline import Options, Request, derive
 from gradc.runtime.executable import Executable
 from gradc.runtime.specialize import fits, generalize
 from gradc.testing.c_kernel import CKernel, NoKernel
+from gradc.testing.sampling import check_least
 from gradc.tracing import NeedsConcreteSize, Traced
 from gradc_codegen.arrays.fortran import routines_in
 from gradc_ir.core.types import Array
@@ -83,7 +84,8 @@ def check_determinism(
     another process, by kernels of static and of symbolic sizes, and by the exported C kernel, where
     there is a C compiler.
 
-    Raises AssertionError that names the first element that differs, the way and the seed. An
+    Raises AssertionError that names the first element that differs, the way and the seed, and
+    ValueError for ``repeat`` below 1 or ``seed`` below 0. An
     exported kernel is without BLAS: where a call leaves large matrix products to it, that kernel is
     compared with one that does not. Products by BLAS may differ between machines:
     ``gradc.compile(f, blas=False)``.
@@ -99,7 +101,10 @@ def compare_bits(
     """Yield what each way to compute values and gradients gives, compared with a call.
 
     The exported kernel is compared with a kernel without BLAS where a call has products by BLAS.
+    Raises ValueError for no repeat at all, and for a seed below 0.
     """
+    check_least(1, repeat=repeat)
+    check_least(0, seed=seed)
     injected = _Injected(f, args)
     seeds = range(seed, seed + repeat)
     upstream = [injected.draw(each) for each in seeds]

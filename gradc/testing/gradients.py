@@ -15,6 +15,7 @@ from gradc.autodiff.open_calls import OpenCalls
 from gradc.derivatives import jvp, vjp
 from gradc.pipeline import after, stabilise
 from gradc.rules.verify.arithmetic import NoMeaning
+from gradc.testing.sampling import check_least
 from gradc.testing.slopes import CENTRAL, REFERENCES, Reference, widen
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array, DType
@@ -121,6 +122,8 @@ def comparisons(
     ``finish`` makes a derivative ready to be run. Of a comparison that fails, the one element of
     the argument and the one of the result that differ most are compared instead.
     """
+    check_least(1, order=order)
+    check_least(0, seed=seed)
     random = np.random.default_rng(seed)
     for position in wrt:
         checked = _Argument(function, arrays, position, random, tolerance, finish, depth)

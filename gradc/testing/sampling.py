@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from gradc.arguments import pytree
 from gradc_ir.core import sizes
 from gradc_ir.core.types import Array, Type
-from gradc_ir.errors import TraceError
+from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.meaning.ulp_distance import uniform_patterns
 
 Ranges = Mapping[str, tuple[float, float]]
@@ -24,8 +25,10 @@ _SPOTS = (0.0, 0.25, 0.5, 0.6931471805599453, 1.0, 2.0, 10.0, 36.0, 100.0, 708.0
 def sample_arguments(types: Sequence[Any], size: int = 5, seed: int = 0) -> tuple[Any, ...]:
     """Return random arguments for nests of types, with ``size`` for every symbolic size.
 
-    Floats are normally distributed, integers and booleans are 0 or 1.
+    Floats are normally distributed, integers and booleans are 0 or 1. Raises ValueError for numbers
+    below 0, and ShapeError for arrays that memory has no room for.
     """
+    check_least(0, size=size, seed=seed)
     random = np.random.default_rng(seed)
 
     def sample(type_: Type) -> Array:
@@ -35,7 +38,9 @@ def sample_arguments(types: Sequence[Any], size: int = 5, seed: int = 0) -> tupl
         return np.asarray(random.integers(0, 3, size=shape) > 0, dtype=type_.dtype.numpy)
 
     leaves, structure = pytree.flatten(tuple(types))
-    arguments: tuple[Any, ...] = pytree.unflatten(structure, [sample(leaf) for leaf in leaves])
+    with _in_memory(size):
+        drawn = [sample(leaf) for leaf in leaves]
+    arguments: tuple[Any, ...] = pytree.unflatten(structure, drawn)
     return arguments
 
 
@@ -47,21 +52,43 @@ def points(
     Floats of a range, or of all, come from the bit patterns (every exponent is as likely as any
     other), uniformly from daily use (the whole range where one is given), and from the
     neighbourhoods of spots and of each other. Integers are from 0 to 4. Raises TraceError for a
-    range of no argument.
+    range of no argument, and the errors of :func:`sample_arguments`.
     """
+    check_least(1, points=count)
+    check_least(0, size=size, seed=seed)
     unknown = [name for name in ranges if name not in names]
     if unknown:
         raise TraceError(
             f"no argument is called {unknown[0]!r}", help=f"the arguments: {', '.join(names)}"
         )
     random = np.random.default_rng(seed)
-    return [
-        [
-            _array(random, _shape(type_, size), type_, i % 10, ranges.get(name))
-            for name, type_ in zip(names, types, strict=True)
+    with _in_memory(size):
+        return [
+            [
+                _array(random, _shape(type_, size), type_, i % 10, ranges.get(name))
+                for name, type_ in zip(names, types, strict=True)
+            ]
+            for i in range(count)
         ]
-        for i in range(count)
-    ]
+
+
+def check_least(least: int, **numbers: int) -> None:
+    """Raise ValueError for the first number that is below the least, by its name."""
+    for name, number in numbers.items():
+        if number < least:
+            raise ValueError(f"{name} is at least {least}, not {number}")
+
+
+@contextmanager
+def _in_memory(size: int) -> Iterator[None]:
+    try:
+        yield
+    except (MemoryError, ValueError) as error:  # what NumPy says of too large a shape
+        raise ShapeError(
+            f"arguments with {size} for every symbolic size are too large",
+            found=str(error),
+            help="take a smaller size",
+        ) from None
 
 
 def _shape(type_: Type, size: int) -> tuple[int, ...]:

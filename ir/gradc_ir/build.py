@@ -299,7 +299,13 @@ def _reduction(name: str) -> Callable[[Value, Iterable[int]], Value]:
 
 reduce_sum, reduce_prod = map(_reduction, ("reduce_sum", "reduce_prod"))
 reduce_max, reduce_min = map(_reduction, ("reduce_max", "reduce_min"))
-logsumexp, norm = map(_reduction, ("logsumexp", "norm"))
+logsumexp = _reduction("logsumexp")
+
+
+def norm(x: Value, axes: Iterable[int]) -> Value:
+    """Return norm of x over axes; for no axes that of each element, its absolute value."""
+    ordered = tuple(sorted(axes))
+    return apply("norm", x, axes=ordered) if ordered else abs(x)
 
 
 def contract(x: Value, y: Value, spec: str) -> Value:

@@ -7,10 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from gradc.cli import main as command_line
+from gradc.cli.main import group
 from gradc.pipeline import KINDS, Options, after, before
 from gradc.reports.dump import STAGES
 from gradc.rules import EXACT, FAST, STABLE
@@ -347,6 +349,7 @@ BROKEN = {
     "forever.py": "def f(x):\n    return f(x)\n",
     "inner.py": 'def f(x):\n    return {}["k"]\n',
     "stops.py": "raise KeyboardInterrupt\n",
+    "seeds.py": "import numpy\nnumpy.random.default_rng(-1)\n",
 }
 WRONG = [
     # arguments, exit code, a part of what is said
@@ -381,6 +384,22 @@ WRONG = [
     ("dump forever.py:f --spec x:f64", 2, "  forever.py:2 in f\n      return f(x)\n"),
     ("dump inner.py:f --spec x:f64", 2, "KeyError: 'k'\n  inner.py:2 in f\n"),
     ("dump stops.py:f", 130, ""),
+    ("dump seeds.py:f", 2, "non-negative integer\n  seeds.py:2\n"),
+    ("dump model.py:loss --spec {spec} --of grad --wrt ²", 2, "no parameter '²'"),
+    ("dump model.py:loss --spec {spec} --of grad --wrt --1", 2, "no parameter '--1'"),
+    ("export model.py:loss --spec {spec} --wrt " + 5000 * "9", 2, "no parameter '999"),
+    ("check model.py:loss --spec {spec} --size -1", 2, "'--size': -1 is not in the range x>=0."),
+    ("check model.py:loss --spec {spec} --size 1e3", 2, "'--size': '1e3' is not a valid integer"),
+    ("check model.py:loss --spec {spec} --size 99999999999999", 2, "every symbolic size are too"),
+    ("check model.py:loss --spec {spec} --size " + 30 * "9", 2, "every symbolic size are too"),
+    ("check model.py:loss --spec {spec} --order 0", 2, "'--order': 0 is not in the range x>=1."),
+    ("check model.py:loss --spec {spec} --repeat 0", 2, "'--repeat': 0 is not in the range x>=1."),
+    ("check model.py:loss --spec {spec} --seed -1", 2, "'--seed': -1 is not in the range x>=0."),
+    ("check model.py:loss --accuracy --points 0", 2, "'--points': 0 is not in the range x>=1."),
+    ("check model.py:loss --accuracy --max-bits -1", 2, "'--max-bits': -1.0 is not in the range"),
+    ("check model.py:loss --accuracy --max-bits nan", 2, "'--max-bits': nan is no bound"),
+    ("check model.py:loss --accuracy --range x=nan:1", 2, "'x=nan:1' is no range"),
+    ("check model.py:loss --accuracy --range x=1:nan", 2, "'x=1:nan' is no range"),
     ("rules show nothing", 2, "no rule is called 'nothing'"),
     ("rules verify nothing", 2, "no rule is called 'nothing'"),
     ("rules verify folder.py", 2, "cannot read folder.py: Is a directory"),
@@ -401,6 +420,19 @@ def test_a_wrong_use_is_told_in_a_message(line: str, code: int, said: str) -> No
     assert result.exit_code == code, (result.output, result.exception)
     assert said in result.output
     assert "Traceback" not in result.output
+
+
+def test_every_option_that_is_a_number_has_a_least_value() -> None:
+    types = [each.type for command in group.commands.values() for each in command.params]
+    numbers = [each for each in types if each.name.startswith(("integer", "float"))]
+    assert len(numbers) == 6
+    assert all(isinstance(each, click.IntRange | click.FloatRange) for each in numbers)
+
+
+def test_a_size_of_zero_is_taken_as_it_is() -> None:
+    result = run("check", "model.py:loss", "--spec", "w: f64[2], x: f64[n,2]", "--size", "0")
+    assert result.output.startswith("NOTHING PROVED model.py:loss")
+    assert result.exit_code == 1
 
 
 def test_a_defect_of_gradc_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import subprocess
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -220,3 +222,58 @@ def test_what_is_refused(library: ctypes.CDLL) -> None:
     outer = gradc.external(library.gt_outer, "x: f64[n], y: f32[n] -> f64[n,n]")
     with pytest.raises(gradc.ShapeError, match=r"y is f32\[2\], not f32\[n\]"):
         outer(X, np.ones(2, np.float32))
+
+
+# -- how long it is kept ---------------------------------------------------------------------------
+
+
+class Callback:
+    """A function of C made of one of Python's, gone when nothing calls it any more."""
+
+    def __init__(self, factor: float) -> None:
+        self.made = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: factor * x)
+        self.address = ctypes.cast(self.made, ctypes.c_void_p).value
+
+
+def scaled_by(factor: float):
+    """Return a function that calls one of C, and what tells whether that is still there."""
+    callback = Callback(factor)
+    scaled = gradc.external(callback, "x: f64 -> f64", name="gt_scaled")
+    scaled.def_partials(lambda x: (factor,))
+    return gradc.compile(lambda x: scaled(x) * x), weakref.ref(callback)
+
+
+@pytest.mark.parametrize("interpreted", [False, True])
+def test_what_calls_a_function_keeps_it(interpreted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADC_DISABLE_JIT", str(int(interpreted)))
+    f, callback = scaled_by(3.0)
+    graph = f.ir(2.0)
+    _, push = f.linearize(2.0)
+    del f
+    gc.collect()
+    assert push(1.0) == 12.0
+    with pytest.raises(gradc.TraceError, match="another external"):
+        scaled_by(5.0)
+    del push
+    gc.collect()
+    assert interpret(graph, [np.array(2.0)])[0] == 12.0
+    del graph
+    gc.collect()
+    assert callback() is None
+
+
+def test_a_name_is_free_when_its_function_is_gone() -> None:
+    for factor in (2.0, 7.0):
+        f, callback = scaled_by(factor)
+        assert f(3.0) == 9.0 * factor
+        del f
+        gc.collect()
+        assert callback() is None
+
+
+def test_a_function_made_in_traced_code_lives_with_its_graph() -> None:
+    callback = Callback(4.0)
+    f = gradc.compile(lambda x: gradc.external(callback, "x: f64 -> f64", name="gt_inner")(x))
+    for x in (1.0, np.ones(2), np.ones((2, 3))):
+        gc.collect()
+        np.testing.assert_array_equal(f(x), 4.0 * x)

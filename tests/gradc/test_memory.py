@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import subprocess
 import sys
 import textwrap
 import weakref
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 import gradc
 from gradc_codegen.machine import jit
+
+X = np.array([0.5, 1.5, 2.5])
 
 # Bytes that malloc has given away, which no gap between them hides.
 PROGRAM = """
@@ -134,6 +139,66 @@ def test_engines_go_with_the_last_of_their_libraries() -> None:
     alive = {id(each()) for each in engines if each() is not None}
     # the first may have been begun before, with libraries that live, and the last is being filled
     assert alive <= {id(engines[0]()), id(engines[-1]())}
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda f: f(X),
+        lambda f: f.value_and_grad(X),
+        lambda f: f.hessian(X),
+        lambda f: f.jvp((X,), (X,)),
+        lambda f: f.vjp(X)[1](1.0),
+        lambda f: f.linearize(X)[1](X),
+    ],
+)
+def test_machine_code_goes_with_its_function(
+    use: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = []
+    load = jit.load_object
+
+    def watched(*args: Any) -> jit.LoadedModule:
+        made = load(*args)
+        loaded.append(weakref.ref(made))
+        return made
+
+    def f(x):  # type: ignore[no-untyped-def]
+        return gradc.scan(lambda total, row: (total * 0.5 + row, total), x[0], np.tanh(x))[0]
+
+    use(gradc.compile(f))  # formulas, entries and the like stay
+    monkeypatch.setattr(jit, "load_object", watched)
+    gc.disable()  # which finds circles, some of them only after thousands of compilations
+    try:
+        use(gradc.compile(f))
+        assert loaded
+        assert [each() for each in loaded] == [None] * len(loaded)
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_arrays_a_function_reads_go_with_it(fails: bool) -> None:
+    def use() -> weakref.ref[np.ndarray]:
+        data = np.ones(3)
+
+        def helper(x):  # type: ignore[no-untyped-def]
+            return np.sum(x * data)
+
+        def f(x):  # type: ignore[no-untyped-def]
+            return np.unique(x * data) if fails else helper(x)
+
+        with contextlib.suppress(gradc.GradcError):
+            gradc.compile(f).value_and_grad(2.0)
+        return weakref.ref(data)
+
+    use()
+    gc.disable()  # which finds circles, at some time
+    try:
+        gone = use()
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_a_function_lists_its_last_compilations() -> None:

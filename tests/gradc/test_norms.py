@@ -8,6 +8,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+import scipy.linalg
 
 import gradc
 
@@ -150,3 +151,14 @@ def test_norms_along_axes_at_all_sizes(function: Function, scale: float) -> None
     value, gradient = gradc.compile(function).value_and_grad(x * scale)
     assert value == 5 * scale
     assert np.allclose(gradient, x / 5, rtol=1e-15)
+
+
+@pytest.mark.parametrize("x", [-2.0, 0.0, 3.0])
+@pytest.mark.parametrize(
+    "norm",
+    [np.linalg.norm, scipy.linalg.norm, np.linalg.vector_norm,
+     lambda x: np.linalg.norm(x, keepdims=True)],
+)  # fmt: skip
+def test_the_norm_of_a_number_is_its_absolute_value(norm: Function, x: float) -> None:
+    assert gradc.compile(lambda x: norm(x))(x) == abs(x)
+    assert gradc.grad(lambda x: norm(x))(x) == np.sign(x)

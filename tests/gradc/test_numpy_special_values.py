@@ -129,3 +129,13 @@ def test_the_length_of_nan_has_no_slope() -> None:
     length = gradc.compile(lambda x, y: np.hypot(x, y))
     assert np.isnan(length.grad(INF, NAN, wrt=(0, 1))).all()
     assert length.grad(3.0, 4.0, wrt=(0, 1)) == (0.6, 0.8)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (40,), (5000,), (2, 3), (0,)])
+def test_a_sum_begins_with_its_first_element(shape: tuple[int, ...]) -> None:
+    zeros = np.full(shape, -0.0)
+    for function in (lambda x: np.sum(x), lambda x: np.sum(x, keepdims=True) + -0.0):
+        (interpreted,) = interpret(trace(function, (zeros,)).function, [zeros])
+        for found in (interpreted, gradc.compile(function)(zeros)):
+            assert np.all(found == 0)
+            assert np.all(np.signbit(found)) == bool(zeros.size)

@@ -17,12 +17,7 @@ import gradc
 from gradc.calls import traceable
 from gradc.tracing import trace
 from gradc_ir.errors import TraceError
-
-X = np.array([0.5, 1.0, 1.5])
-
-
-class Meta(type):
-    pass
+from tests.gradc.what_lies_outside import Meta, X, check_followed, error_of
 
 
 class Odd(metaclass=Meta):
@@ -89,30 +84,15 @@ def _package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         del sys.modules[name]
 
 
-def error_of(function: Any, *args: Any) -> str:
-    with pytest.raises(TraceError) as caught:
-        gradc.compile(function)(*(args or (X,)))
-    return str(caught.value)
-
-
-def check(function: Any, *changes: Any) -> None:
-    """Check that a compiled function follows what changes outside of it."""
-    compiled = gradc.compile(function)
-    for change in (lambda: None, *changes):
-        change()
-        for _ in range(2):
-            np.testing.assert_array_equal(compiled(X), function(X))
-
-
 # -- opaque packages -------------------------------------------------------------------------------
 
 
 def test_what_an_opaque_function_returns_is_asked_for_again(package: Any) -> None:
     changes = [lambda: package.SCALE.fill(4.0), lambda: setattr(package, "GAIN", 7.0)]
     with gradc.opaque(package):
-        check(lambda x: package.scale() * x, *changes)
-        check(lambda x: package.gain() * x, lambda: setattr(package, "GAIN", 3.0))
-        check(
+        check_followed(lambda x: package.scale() * x, *changes)
+        check_followed(lambda x: package.gain() * x, lambda: setattr(package, "GAIN", 3.0))
+        check_followed(
             lambda x: package.pair()["scale"] * package.pair()["gain"] * x,
             lambda: package.SCALE.fill(0.5),
             lambda: setattr(package, "GAIN", 1.0),
@@ -121,7 +101,7 @@ def test_what_an_opaque_function_returns_is_asked_for_again(package: Any) -> Non
 
 def test_names_of_an_opaque_package_are_captured(package: Any) -> None:
     with gradc.opaque("tables"):
-        check(
+        check_followed(
             lambda x: package.SCALE * x * package.GAIN,
             lambda: package.SCALE.fill(4.0),
             lambda: setattr(package, "GAIN", 7.0),
@@ -137,9 +117,9 @@ def test_objects_of_an_opaque_package(package: Any) -> None:
         lambda: model.parts.__setitem__(1, 5.0),
     ]
     with gradc.opaque("tables"):
-        check(lambda x: model.w * x * model.k + model.parts[0] * model.parts[1], *changes)
-        check(lambda x: package.MODEL.weights() * x, *changes)
-        check(lambda x: package.Model(3.0).w * x, lambda: package.SCALE.fill(9.0))
+        check_followed(lambda x: model.w * x * model.k + model.parts[0] * model.parts[1], *changes)
+        check_followed(lambda x: package.MODEL.weights() * x, *changes)
+        check_followed(lambda x: package.Model(3.0).w * x, lambda: package.SCALE.fill(9.0))
         assert gradc.compile(lambda x: x * isinstance(model, package.Model))(X)[0] == 0.5
 
 
@@ -168,7 +148,7 @@ def test_what_an_opaque_function_does_to_its_argument_is_refused(package: Any) -
 
     with gradc.opaque("tables"):
         assert "changes an argument, which gradc does not see" in error_of(f)
-    check(f, lambda: setattr(package, "GAIN", 3.0))
+    check_followed(f, lambda: setattr(package, "GAIN", 3.0))
 
 
 def test_opaque_is_undone_and_nests(package: Any) -> None:
@@ -190,7 +170,7 @@ def test_a_module_of_a_package_alone(package: Any) -> None:
     part = importlib.import_module("tables.part")
     with gradc.opaque("tables.part"):
         assert "tables.part is opaque" in error_of(lambda x: part.twice(x))
-        check(lambda x: package.apply(x), lambda: setattr(package, "GAIN", 3.0))
+        check_followed(lambda x: package.apply(x), lambda: setattr(package, "GAIN", 3.0))
 
 
 def test_what_opaque_does_not_take() -> None:
@@ -221,7 +201,7 @@ def test_a_package_that_assigns_to_its_own_names(
     )
     monkeypatch.syspath_prepend(str(folder))
     cached = importlib.import_module("cached_tables")
-    check(lambda x: cached.table() * x, lambda: setattr(cached, "_cache", np.ones(3)))
+    check_followed(lambda x: cached.table() * x, lambda: setattr(cached, "_cache", np.ones(3)))
     assert "the function assigns to _cache, a name outside of it" in error_of(
         lambda x: cached.table(x)
     )
@@ -273,7 +253,7 @@ def test_helpers_of_contextlib_are_seen(package: Any) -> None:
         with scaled(x) as y:
             return y
 
-    check(f, lambda: setattr(package, "GAIN", 5.0))
+    check_followed(f, lambda: setattr(package, "GAIN", 5.0))
 
 
 def test_a_namespace_package_and_a_module_without_a_file(
@@ -285,7 +265,7 @@ def test_a_namespace_package_and_a_module_without_a_file(
     monkeypatch.syspath_prepend(str(folder.parent))
     inner = importlib.import_module("spaced.inner")
     spaced = importlib.import_module("spaced")
-    check(lambda x: spaced.inner.GAIN * x, lambda: setattr(inner, "GAIN", 3.0))
+    check_followed(lambda x: spaced.inner.GAIN * x, lambda: setattr(inner, "GAIN", 3.0))
     made = types.ModuleType("made_here")
     made.gain = 2.0  # type: ignore[attr-defined]
-    check(lambda x: made.gain * x, lambda: setattr(made, "gain", 3.0))
+    check_followed(lambda x: made.gain * x, lambda: setattr(made, "gain", 3.0))

@@ -354,3 +354,21 @@ def test_functions_are_checked_as_they_are_called() -> None:
         testing.check_determinism(f, args, repeat=1)
     arguments = {made.argument for made in testing.compare_grads(f, (X, 3.0, "exp"))}
     assert arguments == {"x", "by", "weights"}
+
+
+@pytest.mark.parametrize(
+    ("check", "message"),
+    [
+        (lambda: testing.check_grads(np.sin, (X,), order=0), "order is at least 1, not 0"),
+        (lambda: testing.check_grads(np.sin, (X,), seed=-1), "seed is at least 0, not -1"),
+        (lambda: testing.check_determinism(np.sin, (X,), 0), "repeat is at least 1, not 0"),
+        (lambda: testing.check_determinism(np.sin, (X,), seed=-1), "seed is at least 0, not -1"),
+        (lambda: testing.sample_arguments([], size=-1), "size is at least 0, not -1"),
+        (lambda: testing.check_accuracy(np.sin, "x: f64", points=0), "points is at least 1, not 0"),
+    ],
+)
+def test_a_check_that_would_check_nothing_is_refused(
+    check: Callable[[], None], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        check()

@@ -14,32 +14,10 @@ from secrets import randbelow
 from typing import Any, ClassVar
 
 import numpy as np
-import pytest
 import scipy.interpolate
 
 import gradc
-from gradc_ir.errors import TraceError
-
-X = np.array([0.5, 1.0, 1.5])
-
-
-def error_of(function: Any, *args: Any) -> str:
-    with pytest.raises(TraceError) as caught:
-        gradc.compile(function)(*(args or (X,)))
-    return str(caught.value)
-
-
-def check(function: Any, *changes: Any) -> None:
-    """Check that a compiled function follows what changes outside of it."""
-    compiled = gradc.compile(function)
-    for change in (lambda: None, *changes):
-        change()
-        for _ in range(2):
-            np.testing.assert_array_equal(compiled(X), function(X))
-
-
-class Meta(type):
-    pass
+from tests.gradc.what_lies_outside import Meta, X, check_followed, error_of
 
 
 class Odd(metaclass=Meta):
@@ -89,22 +67,22 @@ class Kind(enum.Enum):
 
 def test_objects_of_classes_that_cannot_be_derived_from() -> None:
     odd = Odd(np.array([1.0, 2.0, 3.0]))
-    check(
+    check_followed(
         lambda x: odd.predict(x) + odd(x) * odd.total,
         lambda: setattr(odd, "k", 3.0),
         lambda: odd.w.fill(0.5),
         lambda: setattr(odd, "w", np.array([3.0, 0.0, 1.0])),
     )
     odd.part = odd  # type: ignore[attr-defined]
-    check(
+    check_followed(
         lambda x: x if odd.part is None else x * odd.part.k,  # type: ignore[attr-defined]
         lambda: setattr(odd, "part", Odd(np.ones(3))),
         lambda: setattr(odd, "part", None),
     )
     registered = Registered()
-    check(lambda x: registered.k * x, lambda: setattr(registered, "k", 4.0))
+    check_followed(lambda x: registered.k * x, lambda: setattr(registered, "k", 4.0))
     assert Registered.kinds == []
-    check(lambda x: Kind.ONE.apply(x) + Kind.TWO.apply(x))
+    check_followed(lambda x: Kind.ONE.apply(x) + Kind.TWO.apply(x))
 
 
 class Parameters(dict):  # type: ignore[type-arg]
@@ -131,7 +109,7 @@ def test_dicts_of_a_class_of_the_user_s() -> None:
         return total + dict(**given)["w"] + len(given) + ("k" in given) * x
 
     assert isinstance(given, dict)
-    check(
+    check_followed(
         f,
         lambda: given.update(k=5.0),
         lambda: given["w"].fill(0.5),
@@ -142,7 +120,7 @@ def test_dicts_of_a_class_of_the_user_s() -> None:
 
 def test_members_of_an_enum_are_themselves() -> None:
     holder = types.SimpleNamespace(kind=Kind.ONE)
-    check(
+    check_followed(
         lambda x: x * (2.0 if holder.kind is Kind.ONE else 3.0),
         lambda: setattr(holder, "kind", Kind.TWO),
     )
@@ -152,9 +130,9 @@ def test_objects_of_pythons_library_whose_contents_change() -> None:
     numbers = array.array("d", [1.0, 2.0, 3.0])
     listed = collections.UserList([np.ones(3), 2.0])
     row = Row([5.0])
-    check(lambda x: numbers[1] * x, lambda: numbers.__setitem__(1, 7.0))
-    check(lambda x: listed[0] * listed[1] * x, lambda: listed[0].fill(3.0))
-    check(lambda x: row.scaled(x), lambda: row.__setitem__(0, 2.0))
+    check_followed(lambda x: numbers[1] * x, lambda: numbers.__setitem__(1, 7.0))
+    check_followed(lambda x: listed[0] * listed[1] * x, lambda: listed[0].fill(3.0))
+    check_followed(lambda x: row.scaled(x), lambda: row.__setitem__(0, 2.0))
     assert "numbers is a array.array, into which gradc cannot see" in error_of(
         lambda x: np.asarray(numbers) * x
     )
@@ -164,8 +142,8 @@ def test_objects_of_scipy_and_numpy() -> None:
     spline = scipy.interpolate.CubicSpline([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])
     points = [0.5, 1.0, 1.5]
     polynomial = np.poly1d([1.0, 2.0, 3.0])
-    check(lambda x: spline(points) * x, lambda: spline.c.fill(1.0))
-    check(lambda x: polynomial.coeffs * x, lambda: polynomial.coeffs.fill(1.0))
+    check_followed(lambda x: spline(points) * x, lambda: spline.c.fill(1.0))
+    check_followed(lambda x: polynomial.coeffs * x, lambda: polynomial.coeffs.fill(1.0))
     assert "is not supported for traced arrays" in error_of(lambda x: spline(x))
 
 
@@ -177,7 +155,7 @@ def test_iterators_outside_are_refused() -> None:
 
 
 def test_results_of_numpy_with_names_are_arrays() -> None:
-    check(lambda x: np.linalg.eigh(np.diag([1.0, 2.0, 3.0])).eigenvectors @ x)
+    check_followed(lambda x: np.linalg.eigh(np.diag([1.0, 2.0, 3.0])).eigenvectors @ x)
 
 
 class Shape(abc.ABC):
@@ -200,12 +178,12 @@ def test_an_abstract_class_asks_its_subclasses_to_an_end() -> None:
         found = [isinstance(one, Shape) for one in (square, 3, "text", x)]
         return square.area(x) * (found == [True, False, False, False])
 
-    check(f)
+    check_followed(f)
     found = gradc.compile(
         lambda x: x * sum(kind.name == "square" for kind in Shape.__subclasses__())
     )
     np.testing.assert_array_equal(found(X), X)
-    check(lambda x: x * issubclass(int, Shape) + issubclass(Square, Shape))
+    check_followed(lambda x: x * issubclass(int, Shape) + issubclass(Square, Shape))
 
 
 class Failure(Exception):
@@ -221,7 +199,7 @@ def test_what_classes_hold_that_stay_themselves() -> None:
         except Failure as error:
             return x * error.weight * error.table + Failure.limits[0]
 
-    check(
+    check_followed(
         f,
         lambda: setattr(Failure, "weight", 4.0),
         lambda: Failure.table.fill(2.0),
@@ -232,6 +210,6 @@ def test_what_classes_hold_that_stay_themselves() -> None:
 def test_weak_references_are_followed_and_secrets_refused() -> None:
     odd = Odd(np.ones(3))
     reference = weakref.ref(odd)
-    check(lambda x: reference().k * x, lambda: setattr(odd, "k", 5.0))
+    check_followed(lambda x: reference().k * x, lambda: setattr(odd, "k", 5.0))
     for draw in (lambda x: x * secrets.randbelow(9), lambda x: x * randbelow(9)):
         assert "the numbers would be drawn once, while tracing" in error_of(draw)

@@ -98,7 +98,19 @@ done:
   ret void
 }}
 
-define internal void @restore() {{
+define internal void @begin() {{
+  %now = call i32 {getter}()
+  store i32 %now, ptr @before
+  %other = icmp ne i32 %now, {found.threads}
+  br i1 %other, label %put, label %done
+put:
+  call void {setter}(i32 {found.threads})
+  br label %done
+done:
+  ret void
+}}
+
+define internal void @end() {{
   %before = load i32, ptr @before
   %now = call i32 {getter}()
   ; what another has set meanwhile stays
@@ -112,48 +124,14 @@ put:
 done:
   ret void
 }}
-
-define void @{HOLD}() {{
-  call void @acquire()
-  %count = load i32, ptr @held
-  %more = add i32 %count, 1
-  store i32 %more, ptr @held
-  %first = icmp eq i32 %count, 0
-  br i1 %first, label %look, label %done
-look:
-  %now = call i32 {getter}()
-  store i32 %now, ptr @before
-  %other = icmp ne i32 %now, {found.threads}
-  br i1 %other, label %put, label %done
-put:
-  call void {setter}(i32 {found.threads})
-  br label %done
-done:
-  store atomic i32 0, ptr @lock release, align 4
-  ret void
-}}
-
-define void @{RELEASE}() {{
-  call void @acquire()
-  %count = load i32, ptr @held
-  %less = sub i32 %count, 1
-  store i32 %less, ptr @held
-  %last = icmp eq i32 %less, 0
-  br i1 %last, label %put, label %done
-put:
-  call void @restore()
-  br label %done
-done:
-  store atomic i32 0, ptr @lock release, align 4
-  ret void
-}}
-
+{_counting(HOLD, "add", "%count", "@begin")}
+{_counting(RELEASE, "sub", "%counted", "@end")}
 define void @{RESET}() {{
   %count = load i32, ptr @held
   %any = icmp ne i32 %count, 0
   br i1 %any, label %put, label %done
 put:
-  call void @restore()
+  call void @end()
   br label %done
 done:
   store i32 0, ptr @held
@@ -161,6 +139,25 @@ done:
   ret void
 }}
 """
+
+
+def _counting(name: str, step: str, none: str, run: str) -> str:
+    """Return a function that counts calls under way, and runs another where ``none`` are."""
+    return f"""
+define void @{name}() {{
+  call void @acquire()
+  %count = load i32, ptr @held
+  %counted = {step} i32 %count, 1
+  store i32 %counted, ptr @held
+  %none = icmp eq i32 {none}, 0
+  br i1 %none, label %put, label %done
+put:
+  call void {run}()
+  br label %done
+done:
+  store atomic i32 0, ptr @lock release, align 4
+  ret void
+}}"""
 
 
 def around(symbol: str, name: str, hold: int, release: int) -> str:

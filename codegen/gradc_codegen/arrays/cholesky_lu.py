@@ -109,7 +109,7 @@ lu = WholeOp(_write_lu, _lu_scratch)
 
 def _lu(made: Stacked, which: str) -> None:
     writer = made.writer
-    steps = writer.minimum_at_entry("%rows", "%columns")
+    steps = writer.entry.minimum("%rows", "%columns")
 
     def small(a: str, packed: str, order: str) -> None:
         loops = small_factorisations.lu(writer.module, made.dtype)

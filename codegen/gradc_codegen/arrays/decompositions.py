@@ -59,7 +59,7 @@ qr = WholeOp(_write_qr, _qr_scratch)
 
 
 def _qr(made: Stacked) -> None:
-    writer, steps = made.writer, made.writer.minimum_at_entry("%rows", "%columns")
+    writer, steps = made.writer, made.writer.entry.minimum("%rows", "%columns")
     rows, columns, count, length = map(
         made.fortran.integer, ("%rows", "%columns", steps, "%length")
     )
@@ -215,7 +215,7 @@ svd = WholeOp(_write_svd, _svd_scratch)
 
 
 def _svd(made: Stacked) -> None:
-    writer, steps = made.writer, made.writer.minimum_at_entry("%rows", "%columns")
+    writer, steps = made.writer, made.writer.entry.minimum("%rows", "%columns")
     rows, columns, count, length = map(
         made.fortran.integer, ("%rows", "%columns", steps, "%length")
     )

@@ -96,7 +96,7 @@ class Fortran:
 
     def result(self) -> str:
         """Return the address of an integer that routines write."""
-        return self._writer.place("i32")
+        return self._writer.stack.own("i32")
 
     def call(self, routine: str, letters: Sequence[str], arguments: Sequence[str]) -> None:
         """Write a call: the letters first, then the other addresses.
@@ -111,6 +111,6 @@ class Fortran:
         writer.do(writer.module.call("void", symbol, *given))
 
     def _put(self, type_: str, value: str) -> str:
-        place = self._writer.place(type_)
-        self._writer.entry.append(f"  store {type_} {value}, ptr {place}")
+        place = self._writer.stack.own(type_)
+        self._writer.entry.lines.append(f"  store {type_} {value}, ptr {place}")
         return place

@@ -96,7 +96,7 @@ class Stacked:
 
     def flag(self) -> str:
         """Return a place for a condition."""
-        return self.writer.place("i1")
+        return self.writer.stack.own("i1")
 
     def clear(self, place: str) -> None:
         """Reset a flag."""

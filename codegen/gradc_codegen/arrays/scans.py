@@ -60,7 +60,7 @@ def _define_row(
     """Return the function for rows: the last element stays in a register."""
     writer = Writer(module, {})
     type_ = REGISTER[dtype]
-    running = writer.place(type_)
+    running = writer.stack.own(type_)
     last = writer.at_entry("sub i64 %length, 1")
 
     def put(register: str, place: str) -> None:

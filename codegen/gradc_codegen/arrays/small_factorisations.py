@@ -102,8 +102,8 @@ def lu(module: Module, dtype: DType) -> str:
 def _define_lu(module: Module, name: str, dtype: DType) -> str:
     writer, type_ = Writer(module, {}), REGISTER[dtype]
     rows, columns = "%rows", "%columns"
-    best, found = writer.place(type_), writer.place("i64")
-    steps = writer.minimum_at_entry(rows, columns)
+    best, found = writer.stack.own(type_), writer.stack.own("i64")
+    steps = writer.entry.minimum(rows, columns)
 
     def at(row: str, column: str) -> str:
         return writer.add(writer.multiply(row, columns), column)

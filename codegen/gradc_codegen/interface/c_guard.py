@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 from gradc_codegen.abi import LARGEST_SIZE, Order, Signature, Status
+from gradc_codegen.text.entry import Entry
 from gradc_codegen.text.module import Module
-from gradc_codegen.text.writer import Writer
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function
 
@@ -84,32 +86,32 @@ size:
 def _checks(function: Function) -> str:
     """Return lines that set ``%refused`` to whether the sizes fit no call of the function."""
     symbols = {name: f"%size{i}" for i, name in enumerate(function.size_symbols)}
-    writer = _Checks(Module(function.name), symbols)
+    checks = _Checks(Module(function.name), symbols, itertools.count(1))
     for symbol in symbols.values():
         # unsigned, so that negative sizes are above it too
-        writer.refuse(f"icmp ugt i64 {symbol}, {LARGEST_SIZE}")
+        checks.refuse(f"icmp ugt i64 {symbol}, {LARGEST_SIZE}")
     types = (*function.param_types, *function.result_types)
     for size in dict.fromkeys(size for type_ in types for size in type_.shape):
         if not sizes.at_least(size, 0):
-            writer.refuse(f"icmp slt i64 {writer.size(size)}, 0")
-    return "\n".join([*writer.entry, f"  %refused = or i1 {writer.refused}, false"]) + "\n"
+            checks.refuse(f"icmp slt i64 {checks.size(size)}, 0")
+    return "\n".join([*checks.lines, f"  %refused = or i1 {checks.refused}, false"]) + "\n"
 
 
-class _Checks(Writer):
+class _Checks(Entry):
     """Writes the arithmetic of sizes; ``refused`` is the disjunction of all conditions so far."""
 
     refused = "false"
 
     def refuse(self, condition: str) -> None:
-        found = self.at_entry(condition)
-        self.refused = self.at_entry(f"or i1 {self.refused}, {found}")
+        found = self.emit(condition)
+        self.refused = self.emit(f"or i1 {self.refused}, {found}")
 
     def quotient(self, numerator: str, denominator: str) -> str:
         """Divide rounding down; a denominator below 1 is refused, and 1 in what follows."""
         self.refuse(f"icmp slt i64 {denominator}, 1")
-        divisor = self.maximum_at_entry(denominator, "1")
-        toward_zero = self.at_entry(f"sdiv i64 {numerator}, {divisor}")
-        rest = self.at_entry(f"srem i64 {numerator}, {divisor}")
-        below = self.at_entry(f"icmp slt i64 {rest}, 0")
-        step = self.at_entry(f"sext i1 {below} to i64")
-        return self.at_entry(f"add i64 {toward_zero}, {step}")
+        divisor = self.maximum(denominator, "1")
+        toward_zero = self.emit(f"sdiv i64 {numerator}, {divisor}")
+        rest = self.emit(f"srem i64 {numerator}, {divisor}")
+        below = self.emit(f"icmp slt i64 {rest}, 0")
+        step = self.emit(f"sext i1 {below} to i64")
+        return self.emit(f"add i64 {toward_zero}, {step}")

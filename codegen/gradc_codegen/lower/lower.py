@@ -363,7 +363,7 @@ class FunctionLowering:
         type_ = MEMORY[dtype]
         sink = self._sink.get(type_)
         if sink is None:
-            sink = self._sink[type_] = self.writer.place(type_)
+            sink = self._sink[type_] = self.writer.stack.own(type_)
         flag = self.elements.wanted(output)
         return self.writer.at_entry(f"select i1 {flag}, ptr %out{output}, ptr {sink}")
 

@@ -16,7 +16,7 @@ def symbols_of(nest: LoopNest) -> dict[str, str]:
 
 def aligned_size(writer: Writer, plan: Plan, slot: int) -> str:
     """Return the bytes a symbolic slot takes, up to the next cache line."""
-    size = writer.maximum_at_entry(writer.size(plan.slots[slot]), "0")
+    size = writer.entry.maximum(writer.size(plan.slots[slot]), "0")
     rounded = writer.at_entry(f"add i64 {size}, {ALIGNMENT - 1}")
     return writer.at_entry(f"and i64 {rounded}, {-ALIGNMENT}")
 
@@ -58,8 +58,8 @@ def checks_of(writer: Writer, nest: LoopNest, made: Plan) -> list[str]:
         return lines
     if made.slots:
         total = total_bytes(writer, made)
-        lines += writer.entry
-        writer.entry.clear()
+        lines += writer.entry.lines
+        writer.entry.lines.clear()
         lines.append(f"  %work.needed = icmp ne i64 {total}, 0")
     else:
         lines.append("  %work.needed = icmp eq i1 true, true")

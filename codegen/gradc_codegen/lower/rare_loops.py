@@ -76,7 +76,7 @@ def _any_inside(
 ) -> str:
     """Write whether a flag holds for any index of dims whose loops are inside."""
     writer = elements.writer
-    found = writer.stack("i1")
+    found = writer.stack.take("i1")
     writer.do(f"store i1 false, ptr {found}")
 
     def each(own: list[str], left: list[int]) -> None:
@@ -94,7 +94,7 @@ def _any_inside(
 
     each(own, inside)
     needed = writer.emit(f"load i1, ptr {found}")
-    writer.release(found)
+    writer.stack.release(found)
     return needed
 
 

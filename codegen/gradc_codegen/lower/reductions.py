@@ -120,7 +120,7 @@ class Running:
     # -- places ------------------------------------------------------------------------------------
 
     def _reserve(self, name: str, type_: str, alignment: int | None = None) -> None:
-        self._stack[name] = _Cell(self.elements.writer.stack(type_, alignment), type_)
+        self._stack[name] = _Cell(self.elements.writer.stack.take(type_, alignment), type_)
 
     def _cell(self, name: str, own: list[str], buffer: Buffer | None) -> _Cell:
         found = self._stack.get(name)
@@ -316,7 +316,7 @@ class Running:
             self._join_into(self._total(own), self._reduced(row, self.state.along))
         total = self._load(self._stack["total"]) if self._register else None
         for cell in self._stack.values():
-            writer.release(cell.pointer)
+            writer.stack.release(cell.pointer)
         return total
 
     def narrowed(self, loop: Loop) -> triangular_bounds.Range | None:

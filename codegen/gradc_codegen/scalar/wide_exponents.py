@@ -278,7 +278,7 @@ def _call(
     stored = [(type_, operands), (type_, plain), (byte, [flags])]
     slots = []
     for one, registers in stored:
-        slot = writer.stack(f"[{len(registers)} x {one}]")
+        slot = writer.stack.take(f"[{len(registers)} x {one}]")
         slots.append(slot)
         for i, register in enumerate(registers):
             writer.store_at(one, register, slot, str(i))
@@ -290,7 +290,7 @@ def _call(
         at = writer.emit(f"getelementptr inbounds {type_}, ptr {places[3]}, i64 {i}")
         made.append(writer.write(vector, f"load {type_}, ptr {at}"))
     for slot in slots:
-        writer.release(slot)
+        writer.stack.release(slot)
     return made
 
 

@@ -1,14 +1,17 @@
-"""Writing one LLVM function: its lines, sizes, index arithmetic, lanes, loops and branches."""
+"""Writing one LLVM function: its lines, index arithmetic, lanes, loops and branches."""
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from gradc_codegen.text.entry import Entry
 from gradc_codegen.text.indices import Lane, is_number, is_vector, varies
 from gradc_codegen.text.module import Module
-from gradc_ir.core.sizes import Asked, Atom, BitLength, Expr, Maximum, Size, SquareRoot
+from gradc_codegen.text.stack import Stack
+from gradc_ir.core.sizes import Size
 
 # LLVM's names of what is done with two indices, also where both are known now.
 _ON_NUMBERS: dict[str, Callable[[int, int], int]] = {
@@ -38,19 +41,14 @@ class Writer:
 
     def __init__(self, module: Module, symbols: dict[str, str]) -> None:
         self.module = module
-        # places on the stack come before all else: LLVM has those in registers, no others
-        self._places: list[str] = []
+        self._numbers = itertools.count(1)  # of names
+        self.stack = Stack(self._numbers)
         self.checks: list[str] = []  # they come before the first block
-        self.entry: list[str] = []
-        self.lines = self.entry  # until the first block ends
+        self.entry = Entry(module, symbols, self._numbers)
+        self.lines = self.entry.lines  # until the first block ends
         self.block = "body"
-        self._count = 0
-        self._symbols = symbols
-        self._sizes: dict[Size, str] = {}
         # what is computed here, by key; one dict for each loop or branch around
         self._known: list[dict[object, str]] = [{}]
-        self._free_places: dict[str, list[str]] = {}
-        self._taken_places: dict[str, list[str]] = {}
         # how many elements were read under a condition of their index
         self.guarded_reads = 0
         self._open_loops = 0
@@ -63,8 +61,7 @@ class Writer:
 
     def fresh(self) -> str:
         """Return a new name."""
-        self._count += 1
-        return f"%t{self._count}"
+        return f"%t{next(self._numbers)}"
 
     def emit(self, instruction: str) -> str:
         """Write an instruction with a result; returns its name."""
@@ -78,8 +75,8 @@ class Writer:
 
     def start(self, block: str) -> None:
         """Begin a block; the one before must have ended."""
-        if self.lines is self.entry:
-            self.lines = [self.entry.pop()]
+        if self.lines is self.entry.lines:
+            self.lines = [self.lines.pop()]
         self.lines.append(f"{block}:")
         self.block = block
 
@@ -93,37 +90,16 @@ class Writer:
 
     def labels(self, *kinds: str) -> list[str]:
         """Return new block names with a number in common."""
-        self._count += 1
-        return [f"{kind}{self._count}" for kind in kinds]
+        number = next(self._numbers)
+        return [f"{kind}{number}" for kind in kinds]
 
     def at_entry(self, instruction: str) -> str:
         """Write an instruction into the first block, where it is computed once."""
-        name = self.fresh()
-        self.entry.append(f"  {name} = {instruction}")
-        return name
+        return self.entry.emit(instruction)
 
-    def place(self, type_: str) -> str:
-        """Return a place on the stack that the whole function has for itself."""
-        name = self.fresh()
-        self._places.append(f"  {name} = alloca {type_}")
-        return name
-
-    def stack(self, type_: str, alignment: int | None = None) -> str:
-        """Return a place on the stack; give it back with :meth:`release`.
-
-        Without an alignment it is one to a cache line for what is more than a number.
-        """
-        if alignment is None:
-            alignment = 64 if type_.startswith(("[", "<")) else 8
-        kind = f"{type_}, align {alignment}"
-        free = self._free_places.setdefault(kind, [])
-        place = free.pop() if free else self.place(kind)
-        self._taken_places[place] = free
-        return place
-
-    def release(self, place: str) -> None:
-        """Give back a place on the stack."""
-        self._taken_places.pop(place).append(place)
+    def size(self, size: Size) -> str:
+        """Return a size as an operand, computed at the entry."""
+        return self.entry.size(size)
 
     @property
     def in_loop(self) -> bool:
@@ -157,80 +133,6 @@ class Writer:
         """Leave a loop or a branch: what was computed in it is not known behind it."""
         self._known.pop()
 
-    # -- sizes -------------------------------------------------------------------------------------
-
-    def size(self, size: Size) -> str:
-        """Return a size as an operand, computed at the entry."""
-        if isinstance(size, int):
-            return str(size)
-        found = self._sizes.get(size)
-        if found is None:
-            found = self._sizes[size] = self._expression(size)
-        return found
-
-    def _expression(self, size: Expr) -> str:
-        total: str | None = None
-        for monomial, coefficient in size.terms:
-            factors = [self._atom(atom) for atom in monomial]
-            term = factors[0] if factors else str(coefficient)
-            for factor in factors[1:]:
-                term = self.at_entry(f"mul i64 {term}, {factor}")
-            if factors and coefficient != 1:
-                term = self.at_entry(f"mul i64 {term}, {coefficient}")
-            total = term if total is None else self.at_entry(f"add i64 {total}, {term}")
-        assert total is not None
-        return total
-
-    def _atom(self, atom: Atom) -> str:
-        if isinstance(atom, str):
-            return self._symbols[atom]
-        parts = [self.size(part) for part in atom.parts]
-        if isinstance(atom, Maximum):
-            return self.maximum_at_entry(*parts)
-        if isinstance(atom, SquareRoot):
-            return square_root(self.at_entry, *parts)
-        if isinstance(atom, BitLength):
-            return self._bit_length(*parts)
-        if isinstance(atom, Asked):
-            return self._asked(atom.function, parts)
-        return self.quotient(*parts)
-
-    def _asked(self, function: str, sizes: Sequence[str]) -> str:
-        """Return the ``size_t`` that a function of C makes of sizes."""
-        bits = self.module.machine.pointer_bits
-        given = [f"i64 {size}" for size in sizes]
-        found = self.at_entry(self.module.call(f"i{bits}", f"@{function}", *given))
-        return found if bits == 64 else self.at_entry(f"zext i{bits} {found} to i64")
-
-    def quotient(self, numerator: str, divisor: str) -> str:
-        """Return a quotient of sizes, rounded down; by 0 it is 0, so that a size never traps."""
-        if is_number(divisor) and int(divisor) > 0 and int(divisor).bit_count() == 1:
-            return self.at_entry(f"ashr i64 {numerator}, {int(divisor).bit_length() - 1}")
-        zero = self.at_entry(f"icmp eq i64 {divisor}, 0")
-        safe = self.at_entry(f"select i1 {zero}, i64 1, i64 {divisor}")
-        quotient = self.at_entry(f"sdiv i64 {numerator}, {safe}")
-        rest = self.at_entry(f"srem i64 {numerator}, {safe}")
-        signs = self.at_entry(f"xor i64 {rest}, {safe}")
-        differ = self.at_entry(f"icmp slt i64 {signs}, 0")
-        inexact = self.at_entry(f"icmp ne i64 {rest}, 0")
-        down = self.at_entry(f"and i1 {differ}, {inexact}")
-        step = self.at_entry(f"sext i1 {down} to i64")
-        floored = self.at_entry(f"add i64 {quotient}, {step}")
-        return self.at_entry(f"select i1 {zero}, i64 0, i64 {floored}")
-
-    def _bit_length(self, size: str) -> str:
-        positive = self.maximum_at_entry(size, "0")
-        call = self.module.call("i64", "@llvm.ctlz.i64", f"i64 {positive}", "i1 false")
-        return self.at_entry(f"sub i64 64, {self.at_entry(call)}")
-
-    def maximum_at_entry(self, a: str, b: str) -> str:
-        """Return the larger of two sizes."""
-        return self.at_entry(self.module.call("i64", "@llvm.smax.i64", f"i64 {a}", f"i64 {b}"))
-
-    def minimum_at_entry(self, a: str, b: str) -> str:
-        """Return the smaller of two sizes."""
-        return self.at_entry(self.module.call("i64", "@llvm.smin.i64", f"i64 {a}", f"i64 {b}"))
-
     # -- lanes -------------------------------------------------------------------------------------
 
     def type_of(self, type_: str, vector: bool) -> str:
@@ -239,8 +141,7 @@ class Writer:
 
     def emit_vector(self, instruction: str) -> str:
         """Write an instruction whose result has an element for each lane; returns its name."""
-        self._count += 1
-        name = f"%v{self._count}"
+        name = f"%v{next(self._numbers)}"
         self.lines.append(f"  {name} = {instruction}")
         return name
 
@@ -273,16 +174,16 @@ class Writer:
         def make() -> str:
             type_ = self.type_of("i64", True)
             if is_number(index.step):
-                moved = self._numbers(int(index.step))
+                moved = self._lanes(int(index.step))
             else:
                 step = self.spread(index.step, "i64")
-                moved = self.emit_vector(f"mul {type_} {step}, {self._numbers()}")
+                moved = self.emit_vector(f"mul {type_} {step}, {self._lanes()}")
             start = "zeroinitializer" if index.origin == "0" else self.spread(index.origin, "i64")
             return self.emit_vector(f"add {type_} {start}, {moved}")
 
         return self.once(("index", index, self.lanes), make)
 
-    def _numbers(self, step: int = 1) -> str:
+    def _lanes(self, step: int = 1) -> str:
         """Return the vector of the numbers of lanes, times a step."""
         return f"<{', '.join(f'i64 {step * lane}' for lane in range(self.lanes))}>"
 
@@ -290,7 +191,7 @@ class Writer:
         """Return the mask of as many lanes as are left."""
         type_ = self.type_of("i64", True)
         left = self.spread(count, "i64")
-        return self.emit_vector(f"icmp slt {type_} {self._numbers()}, {left}")
+        return self.emit_vector(f"icmp slt {type_} {self._lanes()}, {left}")
 
     @contextmanager
     def in_lanes(self, lanes: int, mask: str | None = None) -> Iterator[None]:
@@ -535,26 +436,10 @@ class Writer:
 
     def text(self, head: str) -> str:
         """Return the whole function; ``head`` is its first line without the brace."""
-        first = ["entry:", *self._places, *self.checks, "  br label %body", "body:", *self.entry]
-        rest = [] if self.lines is self.entry else self.lines
-        return "\n".join([f"{head} {{", *first, *rest, "}"])
+        first = ["entry:", *self.stack.lines, *self.checks, "  br label %body", "body:"]
+        rest = [] if self.lines is self.entry.lines else self.lines
+        return "\n".join([f"{head} {{", *first, *self.entry.lines, *rest, "}"])
 
 
 def _parts(index: str) -> tuple[str, str]:
     return (index.origin, index.step) if isinstance(index, Lane) else (index, "0")
-
-
-def square_root(emit: Callable[[str], str], size: str) -> str:
-    """Write the square root of a size, rounded down: that of the double is at most one off.
-
-    ``emit`` writes an instruction and returns its name.
-    """
-    negative = emit(f"icmp slt i64 {size}, 0")
-    positive = emit(f"select i1 {negative}, i64 0, i64 {size}")
-    number = emit(f"sitofp i64 {positive} to double")
-    found = emit(f"fptosi double {emit(f'call double @llvm.sqrt.f64(double {number})')} to i64")
-    too_large = emit(f"icmp sgt i64 {emit(f'mul i64 {found}, {found}')}, {positive}")
-    found = emit(f"add i64 {found}, {emit(f'sext i1 {too_large} to i64')}")
-    following = emit(f"add i64 {found}, 1")
-    too_small = emit(f"icmp sle i64 {emit(f'mul i64 {following}, {following}')}, {positive}")
-    return emit(f"add i64 {found}, {emit(f'zext i1 {too_small} to i64')}")

@@ -271,3 +271,20 @@ def _refuse_outside(seen: Any, name: str) -> None:
             f"the function assigns to {path}, an attribute of an object outside of it",
             help=f"return the new value of {name} from the function",
         )
+
+
+def contents_now(fetch: Any) -> bytes:
+    """Return the contents of what is read again."""
+    return contents(fetch())
+
+
+def keys_same(left: Any, right: Any) -> bool:
+    """Whether two dicts or lists hold the same objects, or one is still of these contents."""
+    if isinstance(right, bytes):
+        try:
+            return contents(left) == right
+        except ValueError:
+            return False  # it holds something that is not plain by now
+    if isinstance(left, dict):
+        return list(left) == list(right) and all(left[key] is right[key] for key in left)
+    return len(left) == len(right) and all(a is b for a, b in zip(left, right))

@@ -164,7 +164,7 @@ class Lens:
                     self.guard((id(kind), name), SameElements(path, part.copy(), fetch))
                 elif captured_containers.is_plain(part):
                     known = captured_containers.contents(part)
-                    now = functools.partial(_contents_of, fetch)
+                    now = functools.partial(captured_containers.contents_now, fetch)
                     self.guard((id(kind), name), Guard(path, known, now))
 
     def _unseen(self, value: Any, name: str, fetch: Callable[[], Any]) -> Any:
@@ -281,7 +281,11 @@ class Lens:
         The next call finds such a container changed, and is traced again: what the function does to
         it happens at every call.
         """
-        changed = [entry for entry in self._holders if not keys_same(entry[1], entry[2])]
+        changed = [
+            entry
+            for entry in self._holders
+            if not captured_containers.keys_same(entry[1], entry[2])
+        ]
         for name, copy, before in changed:
             if not isinstance(before, bytes) or not captured_containers.is_plain(copy):
                 raise TraceError(
@@ -291,6 +295,18 @@ class Lens:
         originals = {id(copy): original for original, copy in self._copies.values()}
         for _, copy, _ in changed:
             captured_containers.hand_on(copy, originals[id(copy)])
+
+    def close(self) -> None:
+        """Let go of the user's functions and arrays, when the trace is over.
+
+        All of this is a circle: what is seen refers to it through its builtins, and so does the
+        trace. They would stay until Python looks for circles, however large they are.
+        """
+        for held in (self._copies, self._globals, self._cells, self._arrays, self._holders):
+            held.clear()
+        if self.trace is not None:
+            self.trace.captures.clear()
+            self.trace.guards.clear()
 
     def _function(self, function: types.FunctionType) -> Any:
         found = self._copies.get(id(function))
@@ -409,10 +425,6 @@ def _is_ours(function: Any) -> bool:
     return code is not None and source.is_ours(code.co_filename)
 
 
-def _contents_of(fetch: Callable[[], Any]) -> bytes:
-    return captured_containers.contents(fetch())
-
-
 def _name_of(value: Any) -> str:
     return str(getattr(value, "__name__", type(value).__name__))
 
@@ -427,18 +439,6 @@ def _another_each_time(name: str, value: Any) -> TraceError:
         "taken once, while tracing",
         help=f"take what is needed of {name} outside and pass it as an argument",
     )
-
-
-def keys_same(left: Any, right: Any) -> bool:
-    """Whether two dicts or lists hold the same objects, or one is still of these contents."""
-    if isinstance(right, bytes):
-        try:
-            return captured_containers.contents(left) == right
-        except ValueError:
-            return False  # it holds something that is not plain by now
-    if isinstance(left, dict):
-        return list(left) == list(right) and all(left[key] is right[key] for key in left)
-    return len(left) == len(right) and all(a is b for a, b in zip(left, right))
 
 
 def _is_empty(cell: types.CellType) -> bool:

@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -152,8 +152,7 @@ def _trace_once(
 ) -> Traced:
     if state.top is not None:
         raise trace_error("trace() inside of a trace: use subtrace()")
-    lens = Lens()
-    with Trace(None, lens) as running_trace:
+    with closing(Lens()) as lens, Trace(None, lens) as running_trace:
         lens.trace = running_trace
         given, names = [], running_trace.names
         for leaf, path in zip(leaves, paths):
@@ -166,8 +165,8 @@ def _trace_once(
         result = lens.see(fn)(*args, **dict(zip(keywords, values)))
         results, out_tree = _results(result, name)
         lens.check_holders()
+        captures, guards = tuple(running_trace.captures), tuple(running_trace.guards.values())
     out_tree = pytree.normal(out_tree)
-    captures = tuple(running_trace.captures)
     names += _distinct([capture.name for capture in captures], names)
     function = running_trace.builder.function(
         name, running_trace.params, results, names=names, location=_location_of(fn)
@@ -177,7 +176,7 @@ def _trace_once(
         in_tree,
         out_tree,
         captures,
-        tuple(running_trace.guards.values()),
+        guards,
         dict(solved),
         (*_unrolled(function), *running_trace.log),
         debug_print.closed(running_trace, names),

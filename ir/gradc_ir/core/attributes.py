@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gradc_ir.core.constant import Constant
+from gradc_ir.core.foreign import Symbol
 from gradc_ir.core.graph import Function
 from gradc_ir.core.op import Attributes, Op
 from gradc_ir.core.sizes import Expr
@@ -76,7 +77,7 @@ KINDS: dict[str, Kind] = {
     "spec": _TEXT,
     "starts": _SIZES,
     "steps": _SIZES,
-    "symbol": _TEXT,
+    "symbol": _of("a text", str, Symbol),
     "then": _BODY,
     "transposed": _FLAG,
     "type": _of("a type", Type),

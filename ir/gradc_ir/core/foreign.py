@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -33,19 +35,33 @@ C_TYPES: dict[DType, Any] = {
 }
 
 
-class Foreign(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Foreign:
     """A function of C in this process; ``owner`` keeps its code loaded."""
 
     address: int
     owner: Any
 
 
-_known: dict[str, Foreign] = {}
+class Symbol(str):
+    """The name of a function, which keeps ``functions`` in this process: graphs that call it do."""
+
+    functions: tuple[Foreign, ...]
+
+    def __new__(cls, name: str, functions: Iterable[Foreign]) -> Self:
+        """Return the name with what it keeps."""
+        made = super().__new__(cls, name)
+        made.functions = tuple(functions)
+        return made
+
+
+# what neither a graph nor its user calls any more leaves it
+_known: WeakValueDictionary[str, Foreign] = WeakValueDictionary()
 _lock = lock_across_forks()
 
 
-def register(symbol: str, address: int, owner: Any) -> None:
-    """Have a symbol stand for a function in this process.
+def register(symbol: str, address: int, owner: Any) -> Foreign:
+    """Have a symbol stand for a function in this process, for as long as what is returned lives.
 
     Raises TraceError when it is no name in C, or stands for another function already.
     """
@@ -58,28 +74,30 @@ def register(symbol: str, address: int, owner: Any) -> None:
             f"{symbol} is the name of another external function already",
             help='give this one a name of its own: name="…", which is also what is linked',
         )
+    return known
 
 
 def address(symbol: str) -> int:
     """Return where a function is; raises TraceError for a symbol that nobody registered."""
-    if symbol not in _known:
+    known = _known.get(symbol)
+    if known is None:
         raise TraceError(
             f"the external function {symbol} is not in this process",
             help="make it known with gradc.external first",
         )
-    return _known[symbol].address
+    return known.address
 
 
 def symbols(code: bytes) -> dict[str, int]:
     """Return the registered symbols that an object file may name, with their addresses."""
     with _lock:
-        known = dict(_known)
+        known = list(_known.items())
     if not known:
         return {}
     words = set(re.findall(rb"[A-Za-z_][A-Za-z0-9_]*", code))
     return {
         symbol: found.address
-        for symbol, found in known.items()
+        for symbol, found in known
         if {symbol.encode(), f"_{symbol}".encode()} & words
     }
 

@@ -55,7 +55,7 @@ class _Few(Carry):
     def begin(self, init: Value) -> None:
         writer = self.site.writer
         self.array = f"[{self.type.count} x {MEMORY[self.type.dtype]}]"
-        self.now, self.then = writer.stack(self.array), writer.stack(self.array)
+        self.now, self.then = writer.stack.take(self.array), writer.stack.take(self.array)
         self.site.begin(init, self.position, self.now)
 
     def arguments(self) -> tuple[str, str]:
@@ -67,7 +67,7 @@ class _Few(Carry):
     def end(self) -> None:
         self.site.copy(self.type, self.now, self.place)
         for place in (self.now, self.then):
-            self.site.writer.release(place)
+            self.site.writer.stack.release(place)
 
 
 class _DoubleBuffered(Carry):
@@ -75,7 +75,7 @@ class _DoubleBuffered(Carry):
 
     def begin(self, init: Value) -> None:
         writer = self.site.writer
-        self.slots = [writer.stack("ptr"), writer.stack("ptr")]
+        self.slots = [writer.stack.take("ptr"), writer.stack.take("ptr")]
         for slot, place in zip(self.slots, (self.place, self.second)):
             writer.do(f"store ptr {place}, ptr {slot}")
         self.site.begin(init, self.position, self.place)
@@ -94,7 +94,7 @@ class _DoubleBuffered(Carry):
         elsewhere = writer.emit(f"icmp ne ptr {last}, {self.place}")
         writer.where(elsewhere, lambda: self.site.copy(self.type, last, self.place))
         for slot in self.slots:
-            writer.release(slot)
+            writer.stack.release(slot)
 
 
 CARRIES: dict[Way, type[Carry]] = {

@@ -159,7 +159,7 @@ class Control(ControlSite):
         asked = [self.argument(x) for x in operands[:split]]
         consts = [self.argument(x) for x in operands[split:first]]
         carries = self._begin(operands[first:])
-        count, holds = self.place(len(self.node.results) - 1), writer.stack("i8")
+        count, holds = self.place(len(self.node.results) - 1), writer.stack.take("i8")
         writer.store_at("i64", "0", count, "0")
         head, inside, done = writer.labels("while", "holds", "done")
         writer.jump(head)
@@ -179,7 +179,7 @@ class Control(ControlSite):
         writer.do(f"br label %{head}{writer.module.keep_scalar()}")
         writer.close()
         writer.start(done)
-        writer.release(holds)
+        writer.stack.release(holds)
         for carry in carries:
             carry.end()
         self._clear(len(carries), writer.load_at("i64", count, "0"))

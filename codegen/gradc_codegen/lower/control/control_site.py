@@ -60,7 +60,7 @@ class ControlSite:
             return self.elements.whole(value)
         found = self._slots.get(position)
         if found is None:
-            found = self._slots[position] = self.writer.stack(MEMORY[value.type.dtype])
+            found = self._slots[position] = self.writer.stack.take(MEMORY[value.type.dtype])
         return found
 
     def numbers(self) -> dict[Value, str]:
@@ -69,7 +69,7 @@ class ControlSite:
         for position, place in self._slots.items():
             value = self.node.results[position]
             found[value] = self.elements.load(Place(place, "0"), value.type.dtype)
-            self.writer.release(place)
+            self.writer.stack.release(place)
         return found
 
     def begin(self, init: Value, position: int, place: str) -> None:
