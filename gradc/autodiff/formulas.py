@@ -182,6 +182,6 @@ class Formulas:
 def _times(tangent: Cotangent, partial: Cotangent) -> Cotangent | None:
     """Return a tangent times a partial, which is zero outside its mask."""
     mask = partial.mask
-    if mask is not None:
+    if mask is not None and not partial.clean:  # a sum of zeros that stay zero is a plain zero
         tangent = tangent.under(mask.value(), by_value=mask.by_value)
     return tangent.times(partial.value)

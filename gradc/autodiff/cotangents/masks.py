@@ -150,10 +150,9 @@ class Cotangent:
         """Return the sum over axes; its mask holds where one of the summed elements' does."""
         if not axes:
             return self
-        before = self.source and self.source.unrepeated(axes)
-        if before is not None:
-            total = Cotangent(self.factor, self.own, clean=self.own is None).summed(axes)
-            return Cotangent(total.factor, total.own, False, before)
+        before = self.source and self.own is None and self.source.unrepeated(axes)
+        if before:
+            return Cotangent(build.reduce_sum(self.factor, axes), None, False, before)
         kept = self.mask and self.mask.lasting
         mask = kept and kept.moved(lambda bits: build.reduce_max(bits, axes))
         return Cotangent(build.reduce_sum(self.solid(), axes), mask)
@@ -261,3 +260,16 @@ def _cancelled(quotient: Value, others: list[Value]) -> Value | None:
 
 def _factors(value: Value) -> tuple[Value, ...]:
     return value.operands if value.op.name == "mul" else (value,)
+
+
+def has_quotient(value: Value) -> bool:
+    """Whether a quotient is a factor of a value, which a product with another may cancel."""
+    pending, seen = [value], {value}
+    while pending:
+        factor = pending.pop()
+        if factor.op.name == "div":
+            return True
+        if factor.op.name in ("mul", "neg"):
+            pending += [operand for operand in factor.operands if operand not in seen]
+            seen.update(factor.operands)
+    return False
