@@ -178,7 +178,10 @@ def _forks(function: Function, active: set[Value]) -> set[Node]:
 
 def _begun_anew(cotangent: Cotangent, operands: Sequence[Value]) -> Cotangent:
     """Return the cotangent of a fork as a source, where that is some product and no quotient."""
-    if scalar_constant(cotangent.factor) is not None:
+    factor = cotangent.factor
+    while factor.op.name == "neg":
+        (factor,) = factor.operands
+    if scalar_constant(factor) is not None:
         return cotangent  # what else is a multiple of this source can still be added as factors
     if any(map(has_quotient, (cotangent.factor, *operands))):
         return cotangent
