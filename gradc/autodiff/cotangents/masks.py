@@ -56,7 +56,7 @@ class Cotangent:
         self.factor = value
         self.source = source
         self.own = mask
-        within = source and source.mask
+        within = None if source is None else source.mask
         self.clean = clean or (mask is None and within is None)
         self._value = value if source is None else None
         self._mask = mask if within is None else within if mask is None else None
@@ -64,7 +64,7 @@ class Cotangent:
     @property
     def mask(self) -> Mask | None:
         """The mask: that of the source, and what partials have made of it."""
-        within = self.source and self.source.mask
+        within = None if self.source is None else self.source.mask
         if self._mask is None and self.own is not None and within is not None:
             self._mask = both(within, self.own)
         return self._mask

@@ -10,10 +10,10 @@ from gradc_ir.ranges import knowledge
 def plus_zero(value: Value) -> Value:
     """Return a value with 0 in place of -0, which no sum of different terms is.
 
-    It is an addition, left out where the value is never zero. Rules that are patterns write
+    It is an addition, left out where the value is never -0. Rules that are patterns write
     ``add(…, 0)``. What sees no sign drops it again: the exact rules of functions of ``x + 0``.
     """
-    if knowledge.is_nonzero(value) or _is_plus_zero(value):
+    if knowledge.is_unsigned(value) or _is_plus_zero(value):
         return value
     return value + 0.0
 
