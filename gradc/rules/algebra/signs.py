@@ -22,3 +22,17 @@ def _is_plus_zero(value: Value) -> bool:
     if value.op.name != "add":
         return False
     return any(scalar_constant(operand) == 0 for operand in value.operands)
+
+
+def without_sign(value: Value) -> Value:
+    """Return what a value is, or is minus that; a zero may have either sign."""
+    while True:
+        if value.op.name == "neg" or (
+            value.op.name == "sub" and scalar_constant(value.operands[0]) == 0
+        ):
+            value = value.operands[-1]
+        elif _is_plus_zero(value):
+            first, second = value.operands
+            value = second if scalar_constant(first) == 0 else first
+        else:
+            return value
