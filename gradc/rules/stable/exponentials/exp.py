@@ -26,8 +26,7 @@ def _is_float(m: Match) -> bool:
     "over-exp-times-exp",
     "mul(div(div(?a, exp(?x)), exp(?x)), exp(?x)) => div(?a, exp(?x))",
     stable,
-    "exp over- or underflows; differentiation makes such products; where it is left nowhere, nan and "
-    "infinities have to be",
+    "exp over- or underflows; differentiation makes such products; where it goes, nan has to stay",
     on="mul: exp",
     examples=[
         "mul(div(?a, exp(?x)), exp(?x)) => sub(?a, sub(?x, ?x))",
