@@ -1,15 +1,19 @@
-"""Forward mode of elementwise code: a formula's tangent is its partials times those of its leaves.
+"""Forward mode of formulas: the tangent of one is its partials times those of its leaves.
 
-The partials are made by reverse mode from the formula's end, as a gradient's are: what cancels or
-leaves the range between two steps does so in no tangent that is not one of the function itself.
+A formula is elementwise code, and sums along axes between its steps. The partials are made by
+reverse mode from the formula's end, as a gradient's are: what cancels or leaves the range between
+two steps does so in no tangent that is not one of the function itself.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, MutableMapping
+from typing import NamedTuple
 
 from gradc.autodiff.cotangents import masks
 from gradc.autodiff.cotangents.masks import Cotangent
+from gradc.autodiff.fibres import Fibre, end_of, fibre_read, summed_along
 from gradc.autodiff.table import Site, derivative_of
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Node, Value
@@ -18,6 +22,15 @@ from gradc_ir.core.graph import Function, Node, Value
 _MOST_LEAVES = 4
 # How often a node may be gone through, on an average: formulas may share what they are made of.
 _MOST_PASSES = 4
+# What rearranges elements, through which a formula may go as well as through sums.
+_MOVES = frozenset({"broadcast", "reshape", "concatenate"})
+
+
+class _Formula(NamedTuple):
+    """A value's formula: its steps, the last one first, and what it reads, with their fibres."""
+
+    steps: list[Node]
+    leaves: dict[Value, Fibre]
 
 
 class Formulas:
@@ -45,9 +58,7 @@ class Formulas:
 
     def takes(self, node: Node) -> bool:
         """Whether a node, built already, is a step of a formula; its tangent then waits."""
-        if not node.op.is_elementwise or self._passes < 0:
-            return False
-        if derivative_of(node, self._function).kind != "partials":
+        if self._passes < 0 or not self._may_be_step(node):
             return False
         leaves: frozenset[Value] = frozenset().union(
             *(
@@ -60,36 +71,84 @@ class Formulas:
         self._leaves[node.results[0]] = leaves
         return True
 
+    def _may_be_step(self, node: Node) -> bool:
+        if node.op.name in _MOVES or node.op.name == "reduce_sum":
+            return True
+        if not node.op.is_elementwise and node.op.family != "reduce":
+            return False
+        return derivative_of(node, self._function).kind == "partials"
+
     def waits(self, value: Value) -> bool:
         """Whether the tangent of a value is still to be made."""
         return value in self._leaves
 
     def settle(self, value: Value) -> None:
-        """Make the tangent of a value, if it waits."""
-        if self._leaves.pop(value, None) is None:
-            return
-        # some of its steps may have become leaves since it was taken
-        found = [(x, partial) for x, partial in self._partials(value) if x in self._tangents]
-        total: Cotangent | None = None
-        for leaf, partial in sorted(found, key=lambda pair: self._place[pair[0].node]):
-            total = masks.add(total, _times(self._tangents[leaf], partial))
-        if total is not None:
-            self._tangents[value] = total.apart()
+        """Make the tangent of a value, if it waits, and those it needs before."""
+        pending = [value]
+        while pending:
+            last = pending[-1]
+            if last not in self._leaves:
+                pending.pop()
+                continue
+            formula = self._formula(last)
+            missing = [leaf for leaf in formula.leaves if leaf in self._leaves]
+            if missing:
+                pending.extend(missing)
+                continue
+            pending.pop()
+            del self._leaves[last]
+            made = self._by_partials(last, formula) if formula.steps else self._pushed(last)
+            if made is not None:
+                self._tangents[last] = made.apart()
 
-    def _partials(self, value: Value) -> Iterable[tuple[Value, Cotangent]]:
+    def _formula(self, end: Value) -> _Formula:
+        """Return the formula of a value; it has no steps where a step of it repeats elements.
+
+        What it reads are values with a tangent, or ones that wait and that it cannot go through.
+        """
+        found = _Formula([], {})
+        fibres = {end: end_of(end)}
+        queue = [(-self._place[end.node], 0)]
+        reached = [end]
+        while queue:
+            value = reached[heapq.heappop(queue)[1]]
+            if value in self._leaves:
+                node = value.node
+                read = dict.fromkeys(
+                    x for x in node.operands if x in self._leaves or x in self._tangents
+                )
+                fibre = fibre_read(node, fibres[value])
+                if fibre is not None and all(fibres.get(x, fibre) == fibre for x in read):
+                    found.steps.append(node)
+                    for operand in read:
+                        if operand not in fibres:
+                            fibres[operand] = fibre
+                            heapq.heappush(queue, (-self._place[operand.node], len(reached)))
+                            reached.append(operand)
+                    continue
+                if value is end:
+                    return _Formula([], dict.fromkeys(read, fibres[end]))
+            found.leaves[value] = fibres[value]
+        return found
+
+    def _by_partials(self, end: Value, formula: _Formula) -> Cotangent | None:
+        """Return the tangent of a value, of the partials by all that its formula reads."""
+        total: Cotangent | None = None
+        partials = dict(self._partials(end, formula.steps))
+        for leaf, fibre in sorted(formula.leaves.items(), key=lambda x: self._place[x[0].node]):
+            partial = partials.get(leaf)
+            if partial is not None:
+                moved = _times(self._tangents[leaf], partial)
+                total = masks.add(total, moved and moved.summed(summed_along(fibre)))
+        return total
+
+    def _partials(self, end: Value, steps: list[Node]) -> Iterable[tuple[Value, Cotangent]]:
         """Return the partials of a formula by its steps and by what it reads."""
-        steps = {value.node}
-        stack = [value.node]
-        while stack:
-            for operand in stack.pop().operands:
-                if operand in self._leaves and operand.node not in steps:
-                    steps.add(operand.node)
-                    stack.append(operand.node)
         self._passes -= len(steps)
-        sums = {value: Cotangent(build.ones_like(self._new[value]))}
+        sums = {end: Cotangent(build.ones_like(self._new[end]))}
         builder = build.active()
         outer = builder.here
-        for node in sorted(steps, key=self._place.__getitem__, reverse=True):
+        for node in steps:
             total = sums.get(node.results[0])
             if total is None:
                 continue
@@ -102,6 +161,13 @@ class Formulas:
                     sums[operand] = both
         builder.here = outer
         return sums.items()
+
+    def _pushed(self, value: Value) -> Cotangent | None:
+        """Return the tangent of what moves elements about, from those of its operands."""
+        derivative = derivative_of(value.node, self._function)
+        assert derivative.forward is not None
+        site = self._site(value.node)
+        return derivative.forward(site, [self._tangents.get(x) for x in value.node.operands])[0]
 
     def _site(self, node: Node) -> Site:
         return Site(
@@ -116,6 +182,6 @@ class Formulas:
 def _times(tangent: Cotangent, partial: Cotangent) -> Cotangent | None:
     """Return a tangent times a partial, which is zero outside its mask."""
     mask = partial.mask
-    if mask is not None:
+    if mask is not None and not partial.clean:  # a sum of zeros that stay zero is a plain zero
         tangent = tangent.under(mask.value(), by_value=mask.by_value)
     return tangent.times(partial.value)

@@ -11,7 +11,7 @@ from gradc.autodiff import zeros
 from gradc.autodiff.active import active_values
 from gradc.autodiff.constants import check_constants
 from gradc.autodiff.cotangents.mask import Mask, everywhere, nowhere
-from gradc.autodiff.cotangents.masks import Cotangent, unit
+from gradc.autodiff.cotangents.masks import Cotangent, has_quotient, unit
 from gradc.autodiff.cotangents.sums import Sums
 from gradc.autodiff.open_calls import open_ruleless
 from gradc.autodiff.table import TABLE, Site, derivative_of
@@ -20,6 +20,7 @@ from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ShapeError
+from gradc_ir.graphs.rearrange import scalar_constant
 
 
 class Pulled(NamedTuple):
@@ -160,7 +161,8 @@ def _forks(function: Function, active: set[Value]) -> set[Node]:
     """Return products of two values that have no active parameter in common.
 
     What is known behind one has to do with what is known before it in no way but as a factor. So
-    it is multiplied with the cotangent there, once for both operands.
+    it is multiplied with the cotangent there, once for both operands, unless a factor may cancel
+    against a divisor.
     """
     bit = (1 << i for i in range(len(function.params)))
     behind = {param: next(bit) if param in active else 0 for param in function.params}
@@ -172,6 +174,18 @@ def _forks(function: Function, active: set[Value]) -> set[Node]:
         union = functools.reduce(operator.or_, of, 0)
         behind.update((result, union) for result in node.results)
     return found
+
+
+def _begun_anew(cotangent: Cotangent, operands: Sequence[Value]) -> Cotangent:
+    """Return the cotangent of a fork as a source, where that is some product and no quotient."""
+    factor = cotangent.factor
+    while factor.op.name == "neg":
+        (factor,) = factor.operands
+    if scalar_constant(factor) is not None:
+        return cotangent  # what else is a multiple of this source can still be added as factors
+    if any(map(has_quotient, (cotangent.factor, *operands))):
+        return cotangent
+    return cotangent.anew()
 
 
 class _Reverse:
@@ -226,9 +240,10 @@ class _Reverse:
         if all(cotangent is None for cotangent in cotangents):
             return
         if self.apart:
-            begins = node in self.forks
-            cotangents = [each and (each.anew() if begins else each.apart()) for each in cotangents]
+            cotangents = [each and each.apart() for each in cotangents]
         site = self._site(node)
+        if node in self.forks and cotangents[0] is not None:
+            cotangents = [_begun_anew(cotangents[0], site.operands)]
         if cotangents[0] is not None and self.sums.add_part(node, site.operands, cotangents[0]):
             return
         derivative = derivative_of(node, self.function)

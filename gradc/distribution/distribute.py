@@ -20,8 +20,8 @@ from gradc_ir.pipeline import PlainPass
 class DistributeLoops(PlainPass):
     """Changes no bit of any result, but for products that become large enough for BLAS.
 
-    Only loops over rows with carries are distributed; those that run a counted number of steps, or
-    that were told what to keep, stay as they are.
+    Loops that run a counted number of steps, or that were told what to keep, stay as they are; so
+    do those without carries, but for what is recovered outside of loops where it is not finite.
     """
 
     name = "distribute"

@@ -8,9 +8,10 @@ from gradc.autodiff.batching import batch
 from gradc.distribution.stages import Stages, is_product, is_worth_a_stage
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Node, Value, topological
-from gradc_ir.core.sizes import Size
+from gradc_ir.core.sizes import Shape, Size
 from gradc_ir.graphs import cost
 from gradc_ir.graphs.subgraph import closed
+from gradc_ir.passes.recover import lost_values
 from gradc_ir.passes.trips import Scan
 
 # A step on more elements than a vector has lanes fills them by itself; so does a product with a
@@ -27,26 +28,37 @@ def worthwhile_stages(node: Node, body: Function) -> Stages | None:
     """Return the stages of a loop, None where it is better left as it is."""
     given = node.attributes
     length = given["length"]
-    if given["counted"] or given["checkpoint"] is not None or not given["carries"]:
+    if given["counted"] or given["checkpoint"] is not None:
         return None
     if isinstance(length, int) and length < _FEWEST_STEPS:
         return None
+    lost = frozenset(value.node for value in lost_values(body))
+    if not given["carries"] and not lost:
+        return None
     # with a product of all rows go functions of all widths; without, only those of few numbers
     if any(map(is_product, body.body)):
-        found = _stages(node, body, _WIDEST)
+        found = _stages(node, body, _WIDEST, lost)
         if found is not None:
             return found
-    return _stages(node, body, _LANES)
+    return _stages(node, body, _LANES, lost)
 
 
-def _stages(node: Node, body: Function, widest: int) -> Stages | None:
-    """Return the stages of a loop in which functions of so many numbers leave it."""
+def _stages(node: Node, body: Function, widest: int, lost: frozenset[Node]) -> Stages | None:
+    """Return the stages of a loop in which functions of so many numbers leave it.
+
+    ``lost`` are the nodes whose results are recovered outside of loops.
+    """
     given = node.attributes
     consts, carries, length = given["consts"], given["carries"], given["length"]
-    if not any(is_worth_a_stage(each, widest) for each in body.body):
+
+    def is_worth(each: Node) -> bool:
+        is_lost = each in lost and cost.elements(each.results[0]) <= widest
+        return is_lost or is_worth_a_stage(each, widest)
+
+    if not any(map(is_worth, body.body)):
         return None
-    stages = Stages.find(body, consts, carries, widest)
-    moved = [n for n in body.body if stages.of.get(n, 1) % 2 == 0 and is_worth_a_stage(n, widest)]
+    stages = Stages.find(body, consts, carries, is_worth)
+    moved = [n for n in body.body if stages.of.get(n, 1) % 2 == 0 and is_worth(n)]
     if not moved or any(result.node not in stages.of for result in body.results[carries:]):
         return None
     if widest > _LANES and not any(map(is_product, moved)):
@@ -87,6 +99,8 @@ class SplitLoop:
         carries = len(self._carries)
         last: dict[int, Value] = {}
         for stage in sorted({*self._stages.of.values()}):
+            if stage % 2 == 0:
+                last.update(self._delays(stage))
             members = [n for n in self._body.body if self._stages.of.get(n) == stage]
             made = self._handed_on(stage)
             if stage % 2:
@@ -103,11 +117,41 @@ class SplitLoop:
         for node in self._body.body:
             if of.get(node, stage) > stage:
                 found.update((x, None) for x in node.operands if of.get(x.node) == stage)
-        ends = zip(self._body.results, self._stages.recurrences)
+        ends = zip(self._body.results, self._stages.carries)
         found.update((x, None) for x, when in ends if of.get(x.node) == stage and when > stage)
         rows = self._body.results[len(self._carries) :]
         found.update((x, None) for x in rows if of.get(x.node) == stage)
         return [value for value in found if value not in self._made]
+
+    def _delays(self, stage: int) -> dict[int, Value]:
+        """Make the rows of the delays of a stage, and return the last value of each."""
+        last = {}
+        left = [i for i, when in enumerate(self._stages.carries) if when == stage]
+        while left:
+            place = next(i for i in left if not self._waits(self._body.results[i], left))
+            left.remove(place)
+            end, init = self._body.results[place], self._loop.init[place]
+            shape = (self._length, *init.type.shape)
+            made = self._made.get(end)
+            if made is None:
+                made = build.broadcast(self._steady(end), shape, tuple(range(1, len(shape))))
+            first = build.reshape(init, (1, *init.type.shape))
+            parts = [made, first] if self._loop.reverse else [first, made]
+            whole = build.concatenate(parts, 0)
+            before, after = (1, 0) if self._loop.reverse else (0, self._length)
+            self._made[self._carries[place]] = _rows(whole, before, shape)
+            last[place] = build.reshape(_rows(whole, after, (1, *shape[1:])), shape[1:])
+        return last
+
+    def _waits(self, end: Value, left: Sequence[int]) -> bool:
+        """Whether what a delay hands on is one of those that are still to be made."""
+        return any(end is self._carries[i] for i in left)
+
+    def _steady(self, end: Value) -> Value:
+        """Return a result that is the same in every step."""
+        consts = [self._consts[const] for const in self._consts]
+        body = closed(self._body, self._body.name, list(self._consts), [end])
+        return build.active().inline(body, consts)[0]
 
     def _at_once(self, members: Sequence[Node], made: Sequence[Value]) -> None:
         consts, rows, body = self._closed((), members, made)
@@ -119,7 +163,7 @@ class SplitLoop:
     def _recurrence(
         self, stage: int, members: Sequence[Node], made: Sequence[Value]
     ) -> dict[int, Value]:
-        places = [i for i, when in enumerate(self._stages.recurrences) if when == stage]
+        places = [i for i, when in enumerate(self._stages.carries) if when == stage]
         params = [self._carries[i] for i in places]
         ends = [self._body.results[i] for i in places]
         consts, rows, body = self._closed(params, members, [*ends, *made])
@@ -144,3 +188,8 @@ class SplitLoop:
         consts = [const for const in self._consts if const.node in reached]
         name = self._body.name
         return consts, rows, closed(self._body, name, [*consts, *carries, *rows], results)
+
+
+def _rows(x: Value, start: Size, shape: Shape) -> Value:
+    """Return rows of an array, from one on."""
+    return build.slice(x, (start, *(0 for _ in shape[1:])), shape, (1,) * len(shape))

@@ -2,7 +2,8 @@
 
 The nodes of a body that lie on a circle through a carry wait for the step before; they are a
 *recurrence*. All others could run for every row at once. A body is cut into stages: the even ones
-hold no recurrence, the odd ones do. A stage reads what stages before it have made, of all rows.
+hold no recurrence, the odd ones do. A stage reads what stages before it have made, of all rows. A
+carry on no circle is a *delay*: what a stage before has made, one row later.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from gradc.autodiff.loops.recomputation import shared_part
@@ -26,25 +27,30 @@ _MANY_TERMS = 8
 class Stages:
     """Which stage each node is in; those that are the same in every step are in none.
 
-    ``recurrences``: for each carry the stage that holds it.
+    ``carries``: for each carry the stage that holds it; in an even one it is a delay.
     """
 
     of: dict[Node, int]
-    recurrences: Sequence[int]
+    carries: Sequence[int]
 
     @classmethod
-    def find(cls, body: Function, consts: int, carries: int, widest: int) -> Stages:
+    def find(
+        cls, body: Function, consts: int, carries: int, is_worth: Callable[[Node], bool]
+    ) -> Stages:
         """Return the stages of a body: consts, carries and rows to carries and rows.
 
-        Functions of more than ``widest`` numbers stay where they are.
+        ``is_worth`` says which nodes it pays to run for all rows at once.
         """
-        return _Finding(body, consts, carries, widest).stages()
+        return _Finding(body, consts, carries, is_worth).stages()
 
 
 class _Finding:
-    def __init__(self, body: Function, consts: int, carries: int, widest: int) -> None:
-        self.widest = widest
+    def __init__(
+        self, body: Function, consts: int, carries: int, is_worth: Callable[[Node], bool]
+    ) -> None:
+        self.is_worth = is_worth
         self.nodes = tuple(body.body)
+        self.inner = frozenset(self.nodes)
         self.results = body.results
         self.steady = body.params[:consts]
         self.carries = body.params[consts : consts + carries]
@@ -53,16 +59,22 @@ class _Finding:
         self.groups, self.group = self._recurrences()
 
     def stages(self) -> Stages:
-        # every recurrence is as early as what it reads lets it be
-        begin = {group: 1 for group in self.groups}
+        # every recurrence, and every delay, is as early as what it reads lets it be
+        begin = {group: 0 if group in self.delays else 1 for group in self.groups}
         while True:
             of = self._placed(begin)
             later = dict(begin)
             for node, stage in of.items():
-                if node in self.group:
+                if node in self.inner and node in self.group:
                     self._delay(later, self.group[node], stage)
             for carry, end in zip(self.carries, self.ends):
-                self._delay(later, self.group[carry.node], of.get(end.node, 0))
+                group, stage = self.group[carry.node], of.get(end.node, 0)
+                if group not in self.delays:
+                    self._delay(later, group, stage)
+                elif end.node in self.inner:
+                    later[group] = max(later[group], stage + 2 - stage % 2)
+                else:  # a row, or what another delay has made
+                    later[group] = max(later[group], stage)
             if later == begin:
                 break
             begin = later
@@ -100,6 +112,7 @@ class _Finding:
             for i in range(len(reach))
         ]
         groups = set(circles)
+        self.delays = {1 << i for i, sources in enumerate(reach) if not sources >> i & 1}
         group = {carry.node: circle for carry, circle in zip(self.carries, circles)}
         for node in self.nodes:
             for circle in groups:
@@ -127,7 +140,7 @@ class _Finding:
             stage = max(before)
             if node in self.group:
                 stage = max(stage, begin[self.group[node]])
-            elif is_worth_a_stage(node, self.widest):
+            elif self.is_worth(node):
                 # beside what it has its dearest part in common with, it costs next to nothing
                 part = shared_part(node)
                 stage = parts.get(part, stage + stage % 2) if part else stage + stage % 2
@@ -142,7 +155,7 @@ class _Finding:
         first: dict[Node, int] = {}
         kept: set[Node] = set(ends)
         carried = zip(self.carries, self.ends)
-        for node, stage in [(end.node, of[carry.node]) for carry, end in carried]:
+        for node, stage in [(end.node, self._latest(of, carry, end)) for carry, end in carried]:
             first[node] = min(first.get(node, stage), stage)
         readers: dict[Node, list[Node]] = defaultdict(list)
         for node in self.nodes:
@@ -156,7 +169,7 @@ class _Finding:
                 stages.append(first[node])
             stage = of[node]
             wanted = min(stages, default=stage)
-            is_bound = node in self.group or is_worth_a_stage(node, self.widest)
+            is_bound = node in self.group or self.is_worth(node)
             if wanted > stage and not is_bound and _runs_anywhere(node):
                 needed = {
                     operand
@@ -172,6 +185,12 @@ class _Finding:
             for operand in node.operands:
                 if of.get(operand.node, stage) < stage:
                     kept.add(operand.node)
+
+    @staticmethod
+    def _latest(of: dict[Node, int], carry: Value, end: Value) -> int:
+        """Return the last stage in which the end of a carry may be made."""
+        stage = of[carry.node]
+        return stage if stage % 2 else of.get(end.node, stage)
 
 
 def is_product(node: Node) -> bool:

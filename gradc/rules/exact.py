@@ -10,6 +10,7 @@ from gradc_ir.core.graph import Value
 from gradc_ir.core.op import TABLE
 from gradc_ir.core.types import DType
 from gradc_ir.matching.pattern import Match
+from gradc_ir.ranges.knowledge import is_unsigned
 
 
 def _in_place(m: Match) -> bool:
@@ -56,6 +57,9 @@ _OF_PLUS_ZERO = [
          "a sum with a number that is not -0 is never -0", when=_is_no_minus_zero,
          examples=["add(add(?x:float, 0), 3.5) => add(?x, 3.5)",
                    "add(add(?x:float, 0), 0) => add(?x, 0)"]),
+    rule("unsigned-plus-zero", "add(?x:float, 0) => ?x", exact, "what is never -0 stays as it is",
+         when=lambda m: is_unsigned(m["x"]),
+         examples=["add(exp(?x:float), 0) => exp(?x)", "add(abs(?x:float), 0) => abs(?x)"]),
     rule("square-plus-zero", "mul(add(?x:float, 0), add(?x, 0)) => mul(?x, ?x)", exact,
          "a square has no sign"),
 ]  # fmt: skip

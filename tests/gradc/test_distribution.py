@@ -100,6 +100,18 @@ def scored(p: Any, rows: Any) -> Any:
     return np.sum(gradc.scan(step, p[1:], rows)[1])
 
 
+def handed_on(p: Any, rows: Any) -> Any:
+    """No step computes with what another has made but two rows later, or with a number."""
+
+    def step(carry: Any, x: Any) -> Any:
+        last, before, steady = carry
+        y = np.exp(p[0] * x)
+        return (y, last, p[2]), before * np.sin(x) + last / np.sqrt(1 + before * before) + steady
+
+    ends, made = gradc.scan(step, (1.0, 2.0, 3.0), rows, reverse=True)
+    return np.sum(made) + p[1] * ends[1] - ends[0]
+
+
 PARAMETERS = np.array([0.3, 0.2, 0.4])
 # the function, its arguments, and which functions leave the loops of its value
 PROGRAMS: dict[str, tuple[Callable[..., Any], Sequence[Any], set[str]]] = {
@@ -108,6 +120,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Sequence[Any], set[str]]] = {
     "two layers": (two_layers, (PARAMETERS, NUMBERS), {"exp", "log"}),
     "delayed": (delayed, (PARAMETERS, NUMBERS), {"exp_product", "sin"}),
     "swapped": (swapped, (PARAMETERS, NUMBERS), {"exp_product", "cos"}),
+    "handed on": (handed_on, (PARAMETERS, NUMBERS), {"exp_product", "sin", "hypot"}),
     "backwards": (backwards, (PARAMETERS, NUMBERS), {"exp_product", "log"}),
     "scored": (
         scored,
@@ -183,6 +196,40 @@ def test_compiled_is_interpreted(function: Any, arguments: Any, leaves: set[str]
     wanted = interpret(whole, arguments)
     np.testing.assert_allclose(value, wanted[0], rtol=1e-15)
     np.testing.assert_allclose(slope, wanted[1], rtol=1e-13)
+
+
+@pytest.mark.parametrize("function", [delayed, handed_on])
+def test_a_loop_that_only_hands_on_is_none(function: Any) -> None:
+    assert not in_loops(DistributeLoops()(made(function, (PARAMETERS, NUMBERS))))
+
+
+@pytest.mark.parametrize("function", [delayed, handed_on])
+@pytest.mark.parametrize("rows", [0, 1, 2, 9])
+def test_delays_over_any_number_of_rows(function: Any, rows: int) -> None:
+    compiled = gradc.compile(gradc.value_and_grad(function), spec="p: f64[3], rows: f64[n]")
+    value, slope = compiled(PARAMETERS, NUMBERS[:rows])
+    assert value == pytest.approx(function(PARAMETERS, NUMBERS[:rows]), rel=1e-14)
+    for i, step in enumerate(np.eye(3) * 1e-6):
+        sides = [function(PARAMETERS + s * step, NUMBERS[:rows]) for s in (1, -1)]
+        assert slope[i] == pytest.approx((sides[0] - sides[1]) / 2e-6, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("with_carry", [False, True])
+def test_what_is_recovered_is_recovered_in_a_loop(with_carry: bool) -> None:
+    def side(a: Any, b: Any) -> Any:
+        return np.sqrt(a * a + b * b - a * b)
+
+    def total(a: Any, b: Any) -> Any:
+        def step(carry: Any, row: Any) -> Any:
+            return row, side(*(carry if with_carry else row))
+
+        return np.sum(gradc.scan(step, (a[0], b[0]), (a, b))[1])
+
+    a, b = np.full(10, 2e200), np.full(10, 1e-180)
+    value, slopes = gradc.compile(gradc.value_and_grad(total, (0, 1)))(a, b)
+    assert value == pytest.approx(2e201, rel=1e-15)
+    assert slopes[0][1:-1] == pytest.approx(np.ones(8), rel=1e-15)
+    assert slopes[1][1:-1] == pytest.approx(np.full(8, -0.5), rel=1e-15)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 9, 40])

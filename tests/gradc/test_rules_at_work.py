@@ -202,3 +202,15 @@ def test_a_mean_of_powers_has_each_weight_once() -> None:
         return (0.5 * x**p + 0.5) ** (1 / p)
 
     np.testing.assert_allclose(gradc.compile(mean)(3.0, 2.0), mean(3.0, 2.0), rtol=1e-15)
+
+
+@pytest.mark.parametrize("form", [float, lambda x: np.array([x])])
+def test_the_factor_of_fewer_terms_stays_in_a_difference_of_products(form: Any) -> None:
+    """Whatever the order of the terms, a small weight is not lost in one less it."""
+
+    def growth(f: Any, p: Any, b: Any) -> Any:
+        return np.sum(p * np.log(1 + b * f) + (1 - p) * np.log(1 - f))
+
+    f, p, b = 0.25, 1e-100, 2.0
+    slope = gradc.grad(growth, 2)(form(f), form(p), form(b))
+    assert float(np.sum(slope)) == pytest.approx(p * f / (1 + b * f), rel=1e-15)

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias, Union
 
 from gradc.autodiff import zeros
 from gradc.autodiff.cotangents.mask import Mask, Rearrange, both, either, everywhere
+from gradc.autodiff.cotangents.source import Source
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import Type
@@ -43,20 +44,19 @@ class Cotangent:
     derivative, and what is known of it can be computed before the cotangent is there.
     """
 
-    __slots__ = ("_mask", "_value", "clean", "factor", "own", "source", "within")
+    __slots__ = ("_mask", "_value", "clean", "factor", "own", "source")
 
     def __init__(
         self,
         value: Value,
         mask: Mask | None = None,
         clean: bool = True,
-        source: Value | None = None,
-        within: Mask | None = None,
+        source: Source | None = None,
     ) -> None:
         self.factor = value
         self.source = source
         self.own = mask
-        self.within = within  # the mask that the source came in with
+        within = None if source is None else source.mask
         self.clean = clean or (mask is None and within is None)
         self._value = value if source is None else None
         self._mask = mask if within is None else within if mask is None else None
@@ -64,8 +64,9 @@ class Cotangent:
     @property
     def mask(self) -> Mask | None:
         """The mask: that of the source, and what partials have made of it."""
-        if self._mask is None and self.own is not None and self.within is not None:
-            self._mask = both(self.within, self.own)
+        within = None if self.source is None else self.source.mask
+        if self._mask is None and self.own is not None and within is not None:
+            self._mask = both(within, self.own)
         return self._mask
 
     @property
@@ -73,7 +74,7 @@ class Cotangent:
         """The value, which means nothing outside the mask."""
         if self._value is None:
             assert self.source is not None
-            self._value = _product(self.source, self.factor)
+            self._value = _product(self.source.value, self.factor)
         return self._value
 
     def apart(self) -> Cotangent:
@@ -81,7 +82,7 @@ class Cotangent:
         if self.source is not None or scalar_constant(self.factor) is not None:
             return self
         ones = build.ones_like(self.factor)
-        return Cotangent(ones, None, self.clean, self.factor, self.own)
+        return Cotangent(ones, None, self.clean, Source(self.factor, self.own))
 
     def anew(self) -> Cotangent:
         """Return the cotangent as a source of its own, times one, whatever it was made of."""
@@ -96,7 +97,7 @@ class Cotangent:
     def under(self, condition: Value, holds: bool = True, by_value: bool = False) -> Cotangent:
         """Return the cotangent where a condition holds (or does not), zero elsewhere."""
         mask = Mask(outer=self.own, condition=condition, holds=holds, by_value=by_value)
-        return Cotangent(self.factor, mask, False, self.source, self.within)
+        return Cotangent(self.factor, mask, False, self.source)
 
     def times(self, partial: Partial) -> Cotangent | None:
         """Return the cotangent times a partial derivative of its shape, None for zero."""
@@ -116,42 +117,42 @@ class Cotangent:
                 return None
             else:
                 scaled = _scale(result.factor, partial)
-                return Cotangent(scaled, result.own, result.clean, result.source, result.within)
+                return Cotangent(scaled, result.own, result.clean, result.source)
         if zeros.is_number(partial, 0):
             return None
         multiplied = _multiply(result.factor, partial)
-        return Cotangent(multiplied, result.own, False, result.source, result.within)
+        return Cotangent(multiplied, result.own, False, result.source)
 
     def moved(self, rearrange: Rearrange) -> Cotangent:
         """Return the cotangent with its elements rearranged (perhaps repeated or left out)."""
-        return self._rearranged(
-            rearrange,
-            self.own and self.own.moved(rearrange),
-            self.within and self.within.moved(rearrange),
-        )
+        source = self.source and self.source.moved(rearrange)
+        return self._rearranged(rearrange, self.own and self.own.moved(rearrange), source)
 
     def spread(self, rearrange: Rearrange) -> Cotangent:
         """Return the cotangent with its elements put among zeros, which the mask then excludes."""
         if self.source is None:
             mask = (self.own or everywhere(self.factor)).moved(rearrange)
             return self._rearranged(rearrange, mask, None)
-        within = (self.within or everywhere(self.source)).moved(rearrange)
-        return self._rearranged(rearrange, self.own and self.own.moved(rearrange), within)
+        within = (self.source.mask or everywhere(self.source.value)).moved(rearrange)
+        source = Source(rearrange(self.source.value), within)
+        return self._rearranged(rearrange, self.own and self.own.moved(rearrange), source)
 
     def _rearranged(
-        self, rearrange: Rearrange, mask: Mask | None, within: Mask | None
+        self, rearrange: Rearrange, mask: Mask | None, source: Source | None
     ) -> Cotangent:
-        if self.source is None:
+        if source is None:
             return Cotangent(rearrange(self.factor), mask, self.clean)
-        source = rearrange(self.source)
         is_one = zeros.is_number(self.factor, 1)
-        factor = build.ones_like(source) if is_one else rearrange(self.factor)
-        return Cotangent(factor, mask, self.clean, source, within)
+        factor = build.ones_like(source.value) if is_one else rearrange(self.factor)
+        return Cotangent(factor, mask, self.clean, source)
 
     def summed(self, axes: Sequence[int]) -> Cotangent:
         """Return the sum over axes; its mask holds where one of the summed elements' does."""
         if not axes:
             return self
+        before = self.source and self.own is None and self.source.unrepeated(axes)
+        if before:
+            return Cotangent(build.reduce_sum(self.factor, axes), None, False, before)
         kept = self.mask and self.mask.lasting
         mask = kept and kept.moved(lambda bits: build.reduce_max(bits, axes))
         return Cotangent(build.reduce_sum(self.solid(), axes), mask)
@@ -182,15 +183,11 @@ def add(left: Cotangent | None, right: Cotangent | None) -> Cotangent | None:
     """Return the sum of two cotangents of one type; None is zero."""
     if left is None or right is None:
         return left or right
-    if (
-        left.source is not None
-        and left.source is right.source
-        and _is_same(left.within, right.within)
-    ):
+    if left.source is not None and left.source is right.source:
         factors = [Cotangent(x.factor, x.own, clean=x.own is None) for x in (left, right)]
         total = add(*factors)
         assert total is not None
-        return Cotangent(total.factor, total.own, False, left.source, left.within)
+        return Cotangent(total.factor, total.own, False, left.source)
     if left.mask is None and right.mask is None:
         return Cotangent(build.add(left.value, right.value))
     if left.mask is not None and right.mask is not None:
@@ -206,10 +203,6 @@ def add(left: Cotangent | None, right: Cotangent | None) -> Cotangent | None:
         mask = either(left.mask, right.mask)
         return Cotangent(build.add(left.solid(), right.solid()), mask)
     return Cotangent(build.add(left.solid(), right.solid()))
-
-
-def _is_same(left: Mask | None, right: Mask | None) -> bool:
-    return left is right or (left is not None and right is not None and left.equals(right))
 
 
 def _product(source: Value, factor: Value) -> Value:
@@ -267,3 +260,16 @@ def _cancelled(quotient: Value, others: list[Value]) -> Value | None:
 
 def _factors(value: Value) -> tuple[Value, ...]:
     return value.operands if value.op.name == "mul" else (value,)
+
+
+def has_quotient(value: Value) -> bool:
+    """Whether a quotient is a factor of a value, which a product with another may cancel."""
+    pending, seen = [value], {value}
+    while pending:
+        factor = pending.pop()
+        if factor.op.name == "div":
+            return True
+        if factor.op.name in ("mul", "neg"):
+            pending += [operand for operand in factor.operands if operand not in seen]
+            seen.update(factor.operands)
+    return False

@@ -224,7 +224,11 @@ def _without_roots(factors: tuple[Value, ...]) -> tuple[Value, ...]:
 
 
 def products_apart(first: Product, second: Product, names: Sequence[str]) -> Product | None:
-    """Return ``p * f(a) - q * f(b)`` as ``(p - q) * f(a) + q * (f(a) - f(b))``, both exact."""
+    """Return ``p * f(a) - q * f(b)`` as ``(p - q) * f(a) + q * (f(a) - f(b))``, both exact.
+
+    It is ``(p - q) * f(b) + p * (f(a) - f(b))``, too: the factor stays that has fewer terms, since
+    ``1 - p`` knows nothing of a small ``p``.
+    """
     shared, one, other = set_apart(first, second)
     if one.below or other.below:
         return None
@@ -245,6 +249,7 @@ def products_apart(first: Product, second: Product, names: Sequence[str]) -> Pro
             factor = polynomial_difference(left, right)
             if factor is None:
                 continue
-            made = (factor * whole(f)).value(f) + (q * moved).value(f)
+            kept, far = (p, g) if len(left.terms) < len(right.terms) else (q, f)
+            made = (factor * whole(far)).value(f) + (kept * moved).value(f)
             return whole(made) * shared
     return None

@@ -47,7 +47,7 @@ class RecoverFinite(PlainPass):
         """Return the function with formulas behind results that may be lost."""
         groups = [
             group
-            for group in grouped(function, _chosen(function), _is_step)
+            for group in grouped(function, lost_values(function), _is_step)
             if _weight(group) <= _MOST_WEIGHT
         ]
         if not groups:
@@ -190,7 +190,7 @@ class _Ways(NamedTuple):
     sources: frozenset[Value] | None = None
 
 
-def _chosen(function: Function) -> list[Value]:
+def lost_values(function: Function) -> list[Value]:
     """Return the values that are read as numbers of their own, and may be lost."""
     ways: dict[Value, _Ways] = {}
     wanted: dict[Value, None] = {}

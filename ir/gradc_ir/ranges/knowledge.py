@@ -38,6 +38,11 @@ def is_nonzero(value: Value) -> bool:
     return range_of(value).nonzero
 
 
+def is_unsigned(value: Value) -> bool:
+    """Whether no element is -0.0."""
+    return not range_of(value).signed
+
+
 def is_within(value: Value, low: float, high: float) -> bool:
     """Whether every element is between two numbers, ends included, or nan."""
     known = range_of(value)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import permutations
 
 from gradc.rules.algebra.factors import Product, product, whole
 from gradc.rules.algebra.parts import parts
+from gradc.rules.algebra.signs import without_sign
 from gradc.rules.engine import POSITIVE, procedure, stable
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import scalar_constant
@@ -22,14 +24,19 @@ from gradc_ir.graphs.rearrange import scalar_constant
     examples=[
         "mul(?y, div(div(?z, ?y), ?y)) => div(?z, ?y)",
         "mul(div(?z, mul(?y, ?y)), ?y) => div(?z, ?y)",
+        "mul(?y, div(div(?z, sub(0, ?y)), sub(0, ?y))) => div(?z, ?y)",
     ],
 )
 def cancel_repeated_divisor(value: Value) -> Product | None:
-    """Cancel a factor above the line against one of several below it."""
+    """Cancel a factor above the line against one of several below it, whatever their signs."""
     entire = product(value)
+    repeated = [below for below, times in Counter(entire.below).items() if times >= 2]
     for factor in dict.fromkeys(entire.above):
-        if entire.below.count(factor) >= 2:
-            return entire.without(whole(factor, below=(factor,)))
+        for below in repeated:
+            if without_sign(factor) is without_sign(below):
+                # the square has no sign, and what is left of it that of the factor
+                rest = entire.without(whole(factor, below=(below, below)))
+                return rest * whole(below=(factor,))
     return None
 
 

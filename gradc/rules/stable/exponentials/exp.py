@@ -26,10 +26,10 @@ def _is_float(m: Match) -> bool:
     "over-exp-times-exp",
     "mul(div(div(?a, exp(?x)), exp(?x)), exp(?x)) => div(?a, exp(?x))",
     stable,
-    "exp over- or underflows; differentiation makes such products, in which it is left once, and "
-    "with it nan",
+    "exp over- or underflows; differentiation makes such products; where it goes, nan has to stay",
     on="mul: exp",
     examples=[
+        "mul(div(?a, exp(?x)), exp(?x)) => sub(?a, sub(?x, ?x))",
         "mul(div(div(?a, exp(?x)), exp(?x)), exp(?x)) => div(?a, exp(?x))",
         "mul(mul(div(div(?a, exp(?x)), exp(?x)), ?b), exp(?x)) => mul(div(?a, exp(?x)), ?b)",
     ],
@@ -39,11 +39,14 @@ def over_exp_times_exp(value: Value) -> Value | None:
     made = join_factors(value, "exp", _cancelled)
     if made is None:
         return None
-    exponents = [operand_of(one, "exp") for one in value.operands]
+    sides = (operand_of(side, "exp") for side in value.operands)
+    exponent = next(x for x in sides if x is not None)
     left = product(made)
-    kept = [operand_of(factor, "exp") for factor in (*left.above, *left.below)]
-    # a product without it would not be nan where it is
-    return made if any(x is not None and x in kept for x in exponents) else None
+    if any(operand_of(factor, "exp") is exponent for factor in (*left.above, *left.below)):
+        return made
+    # nan where the exponent is no number, and else 0, which is subtracted to keep -0
+    lost = build.stop_gradient(exponent)
+    return made - (lost - lost)
 
 
 def _cancelled(exponent: Value, factor: Value) -> Value | None:

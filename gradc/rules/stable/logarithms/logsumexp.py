@@ -255,10 +255,9 @@ def _is_normaliser(value: Value) -> bool:
     if source.op.name == "log":
         found = sum_of_exponentials(source.operands[0])
         return found is not None and found.is_shifted
-    if source.op.name == "stop_gradient":
+    if source.op.name == "stop_gradient":  # which is dropped when nothing differentiates any more
         source, _ = peel(source.operands[0])
-        return source.op.name == "select" and peel(source.operands[1])[0].op.name == "reduce_max"
-    return False
+    return source.op.name == "select" and peel(source.operands[1])[0].op.name == "reduce_max"
 
 
 @procedure(
