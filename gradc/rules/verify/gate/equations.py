@@ -155,6 +155,8 @@ _MEANT: Sequence[tuple[tuple[str, ...], float, Callable[[], Any]]] = (
     (("erf",), -2 / math.sqrt(math.pi), lambda: -2 / arb.pi().sqrt()),
     (("ndtr",), 1 / math.sqrt(2 * math.pi), lambda: 1 / (2 * arb.pi()).sqrt()),
     (("ndtr",), math.sqrt(2 * math.pi), lambda: (2 * arb.pi()).sqrt()),
+    (("ndtr",), math.sqrt(2 / math.pi), lambda: (2 / arb.pi()).sqrt()),
+    (("ndtr",), -math.sqrt(0.5), lambda: -arb(0.5).sqrt()),
 )
 
 

@@ -17,7 +17,8 @@ class Instance:
     number of the dtype. ``is_from_side`` tells whether
     the new number is the limit from the sides of the signs of zero operands, ``is_kink`` whether
     the real number jumps to its opposite at a zero operand, ``is_outside`` whether there is no real
-    value at the point nor around it.
+    value at the point nor around it, ``is_rounded`` whether the new number is the real one up to
+    roundings of the partials that the naive form sums.
     """
 
     what: str
@@ -30,6 +31,7 @@ class Instance:
     is_from_side: Callable[[], bool]
     is_kink: Callable[[], bool]
     is_outside: Callable[[], bool]
+    is_rounded: Callable[[], bool]
 
     @property
     def is_slope(self) -> bool:
@@ -79,6 +81,13 @@ EXCUSES = (
         "it is a sum of partials, and the zeros among them have both signs in any form; a tiny one "
         "is zero, too",
         lambda one: one.is_slope and one.new == 0 and (one.naive == 0 or _is_tiny(one)),
+    ),
+    Excuse(
+        "rounded partials",
+        "a derivative that is a sum of partials may be off by roundings of the largest of them",
+        "partials that cancel leave their roundings, in any form; a form that has rounded both "
+        "alike is exact at this point, and at the next one it is not",
+        lambda one: one.is_slope and one.truth is not None and one.is_rounded(),
     ),
     Excuse(
         "side of a zero",

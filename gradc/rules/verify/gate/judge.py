@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradc.rules.verify.balls import Ball
 from gradc.rules.verify.gate.exact import (
     Assemble,
     Ends,
@@ -20,9 +21,11 @@ from gradc.rules.verify.gate.exact import (
     exact_by_new_form,
     is_limit,
     is_opposite,
+    with_huge_as_infinite,
 )
 from gradc.rules.verify.gate.excuses import Instance, excuse
 from gradc.rules.verify.gate.outside import is_outside
+from gradc.rules.verify.gate.partials import size_of_partials
 from gradc_ir.core.types import Array
 from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.meaning.ulp_distance import bits_between, same_bits
@@ -98,7 +101,7 @@ class Case:
         for i, (old, made) in enumerate(zip(olds, news, strict=True)):
             places = np.flatnonzero(~_agree(old, made, tolerance))
             differing += len(places)
-            # what a nan operand makes takes no truth
+            # what a nan operand makes is nearly always nan, without a truth
             plain = has_nan[places]
             asked = places[~plain]
             share = len(asked) if most is None else max(1, most // len(olds))
@@ -122,9 +125,12 @@ class Case:
         return RealFunction(self.graph, self.assemble, self.meant)
 
     def _exact(self, new: Graph, places: list[int]) -> dict[int, list[Exact | None]]:
-        """Return the exact results at points of finite numbers."""
-        finite: Any = np.isfinite(self.columns.astype(np.float64)).all(axis=0)
-        places = [place for place in places if finite[place]]
+        """Return the exact results at points without infinities.
+
+        One of nan has one where no result of nan is chosen, as by a comparison.
+        """
+        infinite: Any = np.isinf(self.columns.astype(np.float64)).any(axis=0)
+        places = [place for place in places if not infinite[place]]
         if not places:
             return {}
         made = self._real.values(self.columns[:, places])
@@ -154,8 +160,11 @@ class Case:
                 # a number other than zero that is known is no matter of sides
                 has_sides = bool(new == old == 0)
             else:
+                unknown = exact is not None and truth is None
                 truth, has_sides = None, True
-                right = self._is_limit(place, i, new)
+                right = self._is_limit(place, i, new) or (
+                    unknown and self._is_limit(place, i, new, far=True)
+                )
             if not right:
                 yield Instance(
                     self.labels[i],
@@ -168,6 +177,7 @@ class Case:
                     partial(self._is_limit, place, i, new, one_sided=True, asked=has_sides),
                     partial(self._is_kink, place, i),
                     partial(self._is_outside, place),
+                    partial(self._is_rounded, place, i, new, truth, tolerance),
                 )
 
     def _is_kink(self, place: int, result: int) -> bool:
@@ -182,10 +192,30 @@ class Case:
         has_nan = np.isnan(point.astype(np.float64)).any()
         return not has_nan and is_outside(self._real, point, 0)
 
+    def _is_rounded(
+        self, place: int, result: int, new: Any, truth: Exact | None, tolerance: float
+    ) -> bool:
+        """Whether a number is exact up to roundings of the partials that the naive one sums."""
+        if truth is None or not np.isfinite(new):
+            return False
+        size = size_of_partials(self._real, self.columns[:, place], result)
+        ulps = 2**tolerance * float(np.finfo(new.dtype).eps)
+        return size is not None and bool(abs(truth.ball - Ball(float(new))) <= size * ulps)
+
     def _is_limit(
-        self, place: int, result: int, new: Any, *, one_sided: bool = False, asked: bool = True
+        self,
+        place: int,
+        result: int,
+        new: Any,
+        *,
+        one_sided: bool = False,
+        asked: bool = True,
+        far: bool = False,
     ) -> bool:
         point = self.columns[:, place]
+        if far:
+            point = with_huge_as_infinite(point)
+            asked = asked and bool(np.isinf(point).any())
         if not asked or np.isnan(new) or np.isnan(point.astype(np.float64)).any():
             return False
         info = np.finfo(new.dtype)
