@@ -15,6 +15,7 @@ from itertools import permutations
 
 from gradc.rules.algebra.cancellation import exact_difference, polynomial_difference
 from gradc.rules.algebra.factors import Product, whole
+from gradc.rules.algebra.forms import negated
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.algebra.signs import plus_zero
@@ -307,6 +308,7 @@ _APART: dict[str, Callable[[Value, Value, Value, Value], Value]] = {
         "sub(exp(?x), exp(?y)) => mul(exp(?x), neg(expm1(sub(?y, ?x))))",
         "sub(sigmoid(?x), sigmoid(?y)) => "
         "mul(mul(sigmoid(?x), sigmoid(neg(?y))), neg(expm1(sub(?y, ?x))))",
+        "sub(sigmoid(?x), sigmoid(neg(?x))) => tanh(mul(0.5, ?x))",
     ],
 )
 def difference_of_close_functions(value: Value) -> Product | None:
@@ -319,6 +321,8 @@ def difference_of_close_functions(value: Value) -> Product | None:
         x, y = build.mul(*of_f), build.mul(*of_g)
     else:
         x, y = of_f[0], of_g[0]
+    if name == "sigmoid" and negated(x, y):
+        return whole(build.tanh(0.5 * x)) * scale  # whatever x is made of
     is_fit = _is_monomial if name in ("exp", "exp_product") else _is_given
     shares = name == "sigmoid" and polynomial_difference(polynomial(x), polynomial(y)) is not None
     if x is y or not (shares or (is_fit(x) and is_fit(y))):
