@@ -18,7 +18,8 @@ class Instance:
     the new number is the limit from the sides of the signs of zero operands, ``is_kink`` whether
     the real number jumps to its opposite at a zero operand, ``is_outside`` whether there is no real
     value at the point nor around it, ``is_rounded`` whether the new number is the real one up to
-    roundings of the partials that the naive form sums.
+    roundings of the partials that the naive form sums, ``is_chance`` whether the naive form is as
+    far off at the next float of an operand.
     """
 
     what: str
@@ -32,6 +33,7 @@ class Instance:
     is_kink: Callable[[], bool]
     is_outside: Callable[[], bool]
     is_rounded: Callable[[], bool]
+    is_chance: Callable[[], bool]
 
     @property
     def is_slope(self) -> bool:
@@ -88,6 +90,12 @@ EXCUSES = (
         "partials that cancel leave their roundings, in any form; a form that has rounded both "
         "alike is exact at this point, and at the next one it is not",
         lambda one: one.is_slope and one.truth is not None and one.is_rounded(),
+    ),
+    Excuse(
+        "chance",
+        "a number may be as far off as the naive one is at the next float of an operand",
+        "what has over- or underflowed on the way is right at a single point by chance",
+        lambda one: one.truth is not None and one.is_chance(),
     ),
     Excuse(
         "side of a zero",

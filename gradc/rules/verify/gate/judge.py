@@ -178,6 +178,7 @@ class Case:
                     partial(self._is_kink, place, i),
                     partial(self._is_outside, place),
                     partial(self._is_rounded, place, i, new, truth, tolerance),
+                    partial(self._is_chance, place, i, new, truth),
                 )
 
     def _is_kink(self, place: int, result: int) -> bool:
@@ -201,6 +202,34 @@ class Case:
         size = size_of_partials(self._real, self.columns[:, place], result)
         ulps = 2**tolerance * float(np.finfo(new.dtype).eps)
         return size is not None and bool(abs(truth.ball - Ball(float(new))) <= size * ulps)
+
+    def _is_chance(self, place: int, result: int, new: Any, truth: Exact | None) -> bool:
+        """Whether the naive number at the next float of an operand is as far off as the new one."""
+        point = self.columns[:, place]
+        if truth is None or not np.isfinite(new) or np.isnan(point).any():
+            return False
+        near = []
+        for i in np.flatnonzero(self.moving):
+            for end in (-np.inf, np.inf):
+                moved = point.copy()
+                moved[i] = np.nextafter(point[i], point.dtype.type(end))
+                if np.isfinite(moved[i]) and moved[i] != 0 and point[i] != 0:
+                    near.append(moved)
+        if not near:
+            return False
+        columns = np.stack(near, axis=1)
+        with np.errstate(all="ignore"):
+            made = interpret(self.graph(len(near)), self.assemble(columns))
+        numbers = _numbers(columns_of(made, len(near))[result])
+        exact = self._real.values(columns)[result]
+        off = float(bits_between(np.array([new]), _cast(truth.value, new.dtype))[0])
+        return any(
+            each is not None
+            and each.is_real
+            and np.isfinite(number)
+            and float(bits_between(np.array([number]), _cast(each.value, new.dtype))[0]) >= off
+            for number, each in zip(numbers, exact, strict=True)
+        )
 
     def _is_limit(
         self,

@@ -14,7 +14,8 @@ from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import Array
 from gradc_ir.interpreter.interpret import interpret, watched
 
-_PRECISIONS = (128, 1408)
+# Bits of a size that is known.
+_ENOUGH = 20
 # Ops that move or add: of sizes they make sizes.
 _MOVING = frozenset(
     "broadcast reshape transpose concatenate slice pad gather scatter_add reduce_sum select".split()
@@ -28,13 +29,13 @@ def size_of_partials(function: RealFunction, point: Array, result: int) -> Any |
     where a partial is no finite number.
     """
     graph, arrays = function.graph(1), function.assemble(point[:, np.newaxis])
-    for _ in growing(_PRECISIONS):
+    for _ in growing():
         try:
             sizes = _sizes(graph, arrays, function.arithmetic())
         except (Undecided, ArithmeticError, ValueError, NotImplementedError):
             continue
         found = columns_of(sizes, 1)[result][0]
-        if found.is_finite():
+        if found.is_finite() and found.rel_accuracy_bits() > _ENOUGH:
             return found
     return None
 
