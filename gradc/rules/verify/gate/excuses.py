@@ -92,12 +92,6 @@ EXCUSES = (
         lambda one: one.is_slope and one.truth is not None and one.is_rounded(),
     ),
     Excuse(
-        "chance",
-        "a number may be as far off as the naive one is at the next float of an operand",
-        "what has over- or underflowed on the way is right at a single point by chance",
-        lambda one: one.truth is not None and one.is_chance(),
-    ),
-    Excuse(
         "side of a zero",
         "at an operand that is a zero, the new form may have the limit from the side of its sign",
         "-0 stands for what is below zero: log1p(-0) is -0 where log(1 + -0) is 0",
@@ -120,6 +114,12 @@ EXCUSES = (
         "where there is no real value all around a point, the new form may be nan",
         "a naive form may round to the border: log1p(-exp(1e-17)) is -inf, as the exponential is 1",
         lambda one: bool(np.isnan(one.values[1])) and np.isnan(one.new) and one.is_outside(),
+    ),
+    Excuse(
+        "chance",
+        "a number may be as far off as the naive one is at the next float of an operand",
+        "what has over- or underflowed on the way is right at a single point by chance",
+        lambda one: one.truth is not None and one.is_chance(),
     ),
 )
 

@@ -178,7 +178,7 @@ class Case:
                     partial(self._is_kink, place, i),
                     partial(self._is_outside, place),
                     partial(self._is_rounded, place, i, new, truth, tolerance),
-                    partial(self._is_chance, place, i, new, truth),
+                    partial(self._is_chance, place, i, new, truth, tolerance),
                 )
 
     def _is_kink(self, place: int, result: int) -> bool:
@@ -203,10 +203,15 @@ class Case:
         ulps = 2**tolerance * float(np.finfo(new.dtype).eps)
         return size is not None and bool(abs(truth.ball - Ball(float(new))) <= size * ulps)
 
-    def _is_chance(self, place: int, result: int, new: Any, truth: Exact | None) -> bool:
+    def _is_chance(
+        self, place: int, result: int, new: Any, truth: Exact | None, tolerance: float
+    ) -> bool:
         """Whether the naive number at the next float of an operand is as far off as the new one."""
         point = self.columns[:, place]
         if truth is None or not np.isfinite(new) or np.isnan(point).any():
+            return False
+        off = _off(new, truth)
+        if off <= tolerance:
             return False
         near = []
         for i in np.flatnonzero(self.moving):
@@ -222,12 +227,8 @@ class Case:
             made = interpret(self.graph(len(near)), self.assemble(columns))
         numbers = _numbers(columns_of(made, len(near))[result])
         exact = self._real.values(columns)[result]
-        off = float(bits_between(np.array([new]), _cast(truth.value, new.dtype))[0])
         return any(
-            each is not None
-            and each.is_real
-            and np.isfinite(number)
-            and float(bits_between(np.array([number]), _cast(each.value, new.dtype))[0]) >= off
+            each is not None and each.is_real and np.isfinite(number) and _off(number, each) >= off
             for number, each in zip(numbers, exact, strict=True)
         )
 
@@ -270,8 +271,7 @@ def _is_right(old: Any, new: Any, truth: Exact, tolerance: float) -> bool:
     """Whether a number is as near to the exact one as the old one, and of the right sign."""
     if np.isnan(new):
         return False
-    exact = _cast(truth.value, new.dtype)
-    was, now = (float(bits_between(np.array([x]), exact)[0]) for x in (old, new))
+    was, now = _off(old, truth), _off(new, truth)
     if now > was + tolerance:
         return False
     negative = bool(np.signbit(new))
@@ -284,6 +284,11 @@ def _is_right(old: Any, new: Any, truth: Exact, tolerance: float) -> bool:
         return True  # whatever its sign is, it rounds to zero
     # an exact zero has no sign: that of the old form stands, where it is zero at all
     return bool(new != 0 or old != 0 or negative == bool(np.signbit(old)))
+
+
+def _off(number: Any, truth: Exact) -> float:
+    """Return how many bits a number is off the exact one."""
+    return float(bits_between(np.array([number]), _cast(truth.value, number.dtype))[0])
 
 
 def _cast(number: float, dtype: Any) -> Array:
