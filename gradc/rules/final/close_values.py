@@ -293,6 +293,21 @@ _APART: dict[str, Callable[[Value, Value, Value, Value], Value]] = {
 
 
 @procedure(
+    "difference-of-opposite-sigmoids",
+    "sub(sigmoid(?x), sigmoid(neg(?x))) => tanh(mul(0.5, ?x))",
+    stable,
+    "both are 1/2 near zero; whatever the argument is made of, as those of a derivative",
+    on="add sub: sigmoid",
+)
+def difference_of_opposite_sigmoids(value: Value) -> Product | None:
+    """Take the sigmoids of a value and of minus that as a hyperbolic tangent."""
+    found = difference_of_functions(value)
+    if found is None or found.name != "sigmoid" or not negated(found.of_f[0], found.of_g[0]):
+        return None
+    return whole(build.tanh(0.5 * found.of_f[0])) * found.scale
+
+
+@procedure(
     "difference-of-close-functions",
     "sub(sqrt(?x), sqrt(?y)) => div(sub(?x, ?y), add(sqrt(?x), sqrt(?y)))",
     stable,
@@ -308,7 +323,6 @@ _APART: dict[str, Callable[[Value, Value, Value, Value], Value]] = {
         "sub(exp(?x), exp(?y)) => mul(exp(?x), neg(expm1(sub(?y, ?x))))",
         "sub(sigmoid(?x), sigmoid(?y)) => "
         "mul(mul(sigmoid(?x), sigmoid(neg(?y))), neg(expm1(sub(?y, ?x))))",
-        "sub(sigmoid(?x), sigmoid(neg(?x))) => tanh(mul(0.5, ?x))",
     ],
 )
 def difference_of_close_functions(value: Value) -> Product | None:
@@ -321,8 +335,6 @@ def difference_of_close_functions(value: Value) -> Product | None:
         x, y = build.mul(*of_f), build.mul(*of_g)
     else:
         x, y = of_f[0], of_g[0]
-    if name == "sigmoid" and negated(x, y):
-        return whole(build.tanh(0.5 * x)) * scale  # whatever x is made of
     is_fit = _is_monomial if name in ("exp", "exp_product") else _is_given
     shares = name == "sigmoid" and polynomial_difference(polynomial(x), polynomial(y)) is not None
     if x is y or not (shares or (is_fit(x) and is_fit(y))):
@@ -340,5 +352,6 @@ RULES: list[Rule] = [
     quotient_less_one,
     difference_of_reciprocals,
     log_of_close_quotient,
+    difference_of_opposite_sigmoids,
     difference_of_close_functions,
 ]

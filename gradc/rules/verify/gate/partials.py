@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradc.rules.verify.arithmetic import Wide
-from gradc.rules.verify.balls import Ball, Undecided, growing
+from gradc.rules.verify.balls import Undecided, growing
 from gradc.rules.verify.gate.exact import RealFunction, columns_of
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import Array
@@ -17,9 +17,8 @@ from gradc_ir.interpreter.interpret import interpret, watched
 # Bits of a size that is known.
 _ENOUGH = 20
 # Ops that move or add: of sizes they make sizes.
-_MOVING = frozenset(
-    "broadcast reshape transpose concatenate slice pad gather scatter_add reduce_sum select".split()
-)
+_MOVING = frozenset({"broadcast", "reshape", "transpose", "concatenate", "slice", "pad", "gather",
+                     "scatter_add", "reduce_sum", "select"})  # fmt: skip
 
 
 def size_of_partials(function: RealFunction, point: Array, result: int) -> Any | None:
@@ -67,7 +66,7 @@ def _size(node: Node, sizes: list[Any], made: Array, arithmetic: Wide) -> Array:
         case "mul":
             found = abs(sizes[0]) * abs(sizes[1])
         case "div":
-            found = abs(sizes[0] / np.where(sizes[1] == 0, Ball("nan"), sizes[1]))
+            found = abs(sizes[0] / sizes[1])
         case name if name in _MOVING:
             (found,) = arithmetic.evaluate(node, sizes, {})
         case _:
