@@ -15,7 +15,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,8 @@ def judged_as_used(
     def final(count: int) -> Function:
         return derive(left.graph(count), Request(of="vjp", wrt=left.wrt))
 
-    return left.pulled(left.points(points)).judge(final, tolerance, most)
+    case = replace(left.pulled(left.points(points)), graph=left.folded_graph)
+    return case.judge(final, tolerance, most)
 
 
 @dataclass(frozen=True)

@@ -106,3 +106,19 @@ def test_log_odds_have_no_normaliser() -> None:
         return (a - z) - (b - z)
 
     assert gradc.compile(scalars)(*scores) == scores[0] - scores[1]
+
+
+@pytest.mark.parametrize("x", [np.inf, -np.inf])
+def test_scaled_mixture_of_equal_infinities(x: float) -> None:
+    """It is what both are, and each has the slope of its weight."""
+
+    def mixture(a: Any, b: Any) -> Any:
+        return 2.0 * np.log(0.25 * np.exp(a / 2.0) + 0.75 * np.exp(b / 2.0))
+
+    def scaled(k: Any, a: Any, b: Any) -> Any:
+        return k * np.log(0.25 * np.exp(a / k) + 0.75 * np.exp(b / k))
+
+    value, slopes = gradc.compile(gradc.value_and_grad(scaled, (0, 1, 2)))(2.0, x, x)
+    assert value == x == gradc.compile(mixture)(x, x)
+    assert np.isnan(slopes[0])
+    assert tuple(slopes[1:]) == (0.25, 0.75)

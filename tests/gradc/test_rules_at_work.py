@@ -40,6 +40,9 @@ def forms(equation: str) -> tuple[Function, Function]:
 
 # Written with sigmoid spelled out, since inner forms are rewritten first.
 BECOMES = [
+    # differences, which rules of softmax and of cancellation look for
+    "log(div(exp(?x), gamma(add(1, exp(?y))))) => sub(add(?x, 0), lgamma(add(1, exp(?y))))",
+    "log(div(?x, exp(?z))) => sub(log(?x), ?z)",
     "log(div(1, add(1, exp(neg(?x))))) => neg(softplus(neg(?x)))",
     "neg(log(div(1, add(exp(neg(?x)), 1)))) => softplus(neg(?x))",
     "log(add(exp(mul(2, ?x)), 1)) => softplus(mul(2, ?x))",

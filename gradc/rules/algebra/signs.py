@@ -19,6 +19,8 @@ def plus_zero(value: Value) -> Value:
 
 
 def _is_plus_zero(value: Value) -> bool:
+    if value.op.name == "log":
+        return True  # of one it is 0
     if value.op.name != "add":
         return False
     return any(scalar_constant(operand) == 0 for operand in value.operands)

@@ -15,6 +15,7 @@ from itertools import permutations
 
 from gradc.rules.algebra.cancellation import exact_difference, polynomial_difference
 from gradc.rules.algebra.factors import Product, whole
+from gradc.rules.algebra.forms import negated
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.algebra.signs import plus_zero
@@ -292,6 +293,21 @@ _APART: dict[str, Callable[[Value, Value, Value, Value], Value]] = {
 
 
 @procedure(
+    "difference-of-opposite-sigmoids",
+    "sub(sigmoid(?x), sigmoid(neg(?x))) => tanh(mul(0.5, ?x))",
+    stable,
+    "both are 1/2 near zero; whatever the argument is made of, as those of a derivative",
+    on="add sub: sigmoid",
+)
+def difference_of_opposite_sigmoids(value: Value) -> Product | None:
+    """Take the sigmoids of a value and of minus that as a hyperbolic tangent."""
+    found = difference_of_functions(value)
+    if found is None or found.name != "sigmoid" or not negated(found.of_f[0], found.of_g[0]):
+        return None
+    return whole(build.tanh(0.5 * found.of_f[0])) * found.scale
+
+
+@procedure(
     "difference-of-close-functions",
     "sub(sqrt(?x), sqrt(?y)) => div(sub(?x, ?y), add(sqrt(?x), sqrt(?y)))",
     stable,
@@ -336,5 +352,6 @@ RULES: list[Rule] = [
     quotient_less_one,
     difference_of_reciprocals,
     log_of_close_quotient,
+    difference_of_opposite_sigmoids,
     difference_of_close_functions,
 ]

@@ -7,6 +7,7 @@ that of the whole.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from gradc.rules.algebra.factors import Product, product, whole
@@ -173,12 +174,16 @@ def weight_minus_share(value: Value) -> Value | None:
         rest = (_rest_of if value.op.name == "sub" else _rest_of_opposite)(total, weight)
         if rest is None:
             continue
-        below = rearrange(share.softmax.spread(share.softmax.total), share.moves)
-        others = share.softmax.complement(share.moves)
+        softmax, power = share.softmax, share.power
+        below = rearrange(softmax.spread(softmax.total), share.moves)
+        others = softmax.complement(share.moves)
         if scalar_constant(rest) == 0:
             made = weight * (others / below)
         else:
-            made = (weight * others - rest * share.power) / below
+            made = (weight * others - rest * power) / below
+        # beside an infinite one a finite one has no share, and an infinite one none that is known
+        is_infinite = rearrange(softmax.spread(build.eq(softmax.total, math.inf)), share.moves)
+        made = build.select(is_infinite, weight + (power - power), made)
         if condition is not None:
             made = build.select(condition, made, weight)
         return made if sign > 0 else -made

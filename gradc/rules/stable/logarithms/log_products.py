@@ -61,7 +61,7 @@ def log_of_product(value: Value) -> Value | None:
         return None
     if len(factors) == 1 and sum_of_exponentials(factors[0].value) is not None:
         return None  # which has rules of its own
-    total: Value | None = None
+    terms: list[Factor] = []
     rest: list[Factor] = []
     signs: list[Factor] = []
     squares: list[Value] = []
@@ -76,16 +76,16 @@ def log_of_product(value: Value) -> Value | None:
             signs.append(Factor(part.sign))
         if part.square is not None:
             squares.append(part.square)
-        total = _with_term(total, part.logarithm, each.above)
-    assert total is not None
+        terms.append(Factor(part.logarithm, each.above))
     product = product_of([*rest, *signs])
     if product is None:
-        return total
+        return _sum(terms)
     if rest:
         if squares and not is_nonnegative(product):
             for square in squares:
                 product = product * square
-        return total + build.log(product)
+        return _sum([*terms, Factor(build.log(product))])
+    total = _sum(terms)
     # added, so that what is nan has no derivative of 0
     none = build.select(build.le(0, product), -0.0, build.full_like(total, float("nan")))
     return total + build.stop_gradient(none)
@@ -95,11 +95,20 @@ def _is_wide(value: Value) -> bool:
     return parts(value)[0] in _WIDE or sum_of_exponentials(value) is not None
 
 
-def _with_term(total: Value | None, term: Value, above: bool) -> Value:
-    if total is None:
-        # the logarithm of one is never -0
-        return term if above else 0 - term
-    return total + term if above else total - term
+def _sum(terms: list[Factor]) -> Value:
+    """Return the sum of logarithms, less those below the line, in their order.
+
+    The first two are a difference where they can be, whose parts other rules look for. The
+    logarithm of one is never -0.
+    """
+    (first, is_above), *others = terms
+    if not is_above and others and others[0].above:
+        total = plus_zero(others.pop(0).value) - first
+    else:
+        total = first if is_above else 0 - first
+    for term, is_above in others:
+        total = total + term if is_above else total - term
+    return total
 
 
 def _part(factor: Factor) -> Part | None:

@@ -326,7 +326,11 @@ def _scaled_mixture(inner: str, scale: Value, logarithm: Value) -> Value | None:
     else:
         # each of the two is a function of t alone where the weight is a number
         rest = build.select(is_less, _rest(t, weight), _rest(t, 1 - weight))
-    return most + scaled_again(rest, inner, scale)
+    # equal infinities have no distance: their mixture is what both are
+    is_infinite = build.logical_and(build.eq(a, b), build.eq(build.abs(a), float("inf")))
+    both = build.apply(inner, weight * a + (1 - weight) * b, first.spread)
+    both = scaled_again(both, inner, scale)
+    return build.select(is_infinite, both, most + scaled_again(rest, inner, scale))
 
 
 def scaled_again(value: Value, inner: str, scale: Value) -> Value:

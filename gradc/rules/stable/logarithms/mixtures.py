@@ -164,11 +164,15 @@ def _counted(term: Term) -> Value:
 
 def _shifted(term: Term, shift: Value) -> Value:
     """Return a term less a shift in its exponent; a weight of 0 or infinity is what it is alone."""
-    power, takes_all = build.exp(_exponent_of(term) - shift), _takes_all(term)
+    exponent, takes_all = _exponent_of(term), _takes_all(term)
+    power = build.exp(exponent - shift)
     if takes_all is not None:
         info = np.finfo(power.type.dtype.numpy.name)
         least, most = float(info.smallest_subnormal), float(info.max)
-        power = build.select(takes_all, build.minimum(build.maximum(power, least), most), power)
+        bounded = build.stop_gradient(build.minimum(build.maximum(power, least), most))
+        # the derivative of an exponential is that, bounded or not
+        bounded = bounded * (1.0 + (exponent - build.stop_gradient(exponent)))
+        power = build.select(takes_all, bounded, power)
     return power if term.weight is None else term.weight * power
 
 

@@ -19,6 +19,7 @@ from gradc.rules.verify.gate.values import grid, special_values
 from gradc.rules.verify.meaning import LENGTH, array_variables, bool_variables, sides, variables
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array, DType
+from gradc_ir.passes import FoldConstants
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,14 @@ class Left:
         """Return the case of the value at points."""
         return self._case(self.graph, self.arrays, columns, self._labels(columns))
 
+    def folded_graph(self, count: int) -> Function:
+        """Return that graph with numbers in place of what depends on constants only.
+
+        So a user's function has them: ``np.log(2)`` is a double before anything is traced, and an
+        exact value is one of that double.
+        """
+        return _folded_graph(self, count)
+
     def pulled(self, columns: Array) -> Case:
         """Return the case of value and derivatives at points, pulled back from ones.
 
@@ -144,6 +153,11 @@ def _pulled_graph(left: Left, count: int) -> Function:
     return vjp(left.graph(count), left.wrt)
 
 
+@lru_cache(maxsize=64)
+def _folded_graph(left: Left, count: int) -> Function:
+    return FoldConstants()(left.pulled_graph(count))
+
+
 # The numbers that rules have names for, and those in derivatives of functions: as doubles they
 # stand in code for what they round.
 _MEANT: Sequence[tuple[tuple[str, ...], float, Callable[[], Any]]] = (
@@ -155,6 +169,8 @@ _MEANT: Sequence[tuple[tuple[str, ...], float, Callable[[], Any]]] = (
     (("erf",), -2 / math.sqrt(math.pi), lambda: -2 / arb.pi().sqrt()),
     (("ndtr",), 1 / math.sqrt(2 * math.pi), lambda: 1 / (2 * arb.pi()).sqrt()),
     (("ndtr",), math.sqrt(2 * math.pi), lambda: (2 * arb.pi()).sqrt()),
+    (("ndtr",), math.sqrt(2 / math.pi), lambda: (2 / arb.pi()).sqrt()),
+    (("ndtr",), -math.sqrt(0.5), lambda: -arb(0.5).sqrt()),
 )
 
 

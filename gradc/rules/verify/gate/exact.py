@@ -44,16 +44,16 @@ _PRECISIONS = (128, 1408, 9216)
 _DIGITS = 60
 # Bits of a number that is known well, though not what it rounds to.
 _ENOUGH = 100
-# Numbers whose exponentials take too many digits, squares of some or themselves, and how far equal
-# numbers are apart.
-_HUGE = (1e5, 1e2)
+# Numbers whose exponentials take too many digits, themselves or of their squares, and how far equal
+# numbers are apart: constants of new forms are rounded.
+_HUGE = (1e5, 50.0)
 _MODERATE = 24.0
-_EQUAL = 2.0**-45
+_EQUAL_ULPS = 2.0**7
 # A limit other than zero is met to this, or each step is so much nearer, as of 1/log(x).
 _CLOSE = 2.0**-20
 _NEARER = 0.75
 _AS_MUCH = 0.95
-# Numbers beyond whose exponentials infinity can be.
+# Numbers below one over whose exponentials zero can be.
 _BEYOND = 1000.0
 # What keeps large numbers from being whole.
 _NO_POLE = 1.07
@@ -130,12 +130,9 @@ class RealFunction:
         """Yield places and their results; None where comparisons are not decided."""
         if not places:
             return
-        numbers = balls()
-        if self.meant:
-            numbers = Wide(object, self._number, numbers.meanings)
         arrays = [balls().wide(array) for array in self.assemble(columns[:, places])]
         try:
-            results = interpret(self.graph(len(places)), arrays, numbers)
+            results = interpret(self.graph(len(places)), arrays, self.arithmetic())
             yield places, [column.tolist() for column in columns_of(results, len(places))]
         except (Undecided, ArithmeticError, ValueError, NotImplementedError):
             if len(places) == 1:
@@ -144,6 +141,11 @@ class RealFunction:
             part = -(-len(places) // 8)
             for start in range(0, len(places), part):
                 yield from self._pieces(columns, places[start : start + part])
+
+    def arithmetic(self) -> Wide:
+        """Return the arithmetic of balls in which doubles are what they are meant to be."""
+        numbers = balls()
+        return Wide(object, self._number, numbers.meanings) if self.meant else numbers
 
     def _number(self, x: Any) -> Any:
         """Return the ball of a number that stands in the graph."""
@@ -200,13 +202,22 @@ def is_opposite(function: RealFunction, point: Array, result: int, i: int) -> bo
         return False
     columns = np.empty((len(point), 2), dtype=object)
     columns[:] = [[Ball(float(x))] * 2 for x in point]
-    step = _scales(point)[0].near * 2.0**-40
+    step = _sizes(point)[1] * 2.0**-40
     columns[i] = [columns[i][0] + step, columns[i][0] - step]
     values = function.values(columns, _PRECISIONS)
     if not values or None in values[result]:
         return False
     left, right = (number.ball for number in values[result] if number is not None)
     return bool(abs(left + right) <= _CLOSE * abs(left))
+
+
+def with_huge_as_infinite(point: Array) -> Array:
+    """Return a point with infinities in place of numbers whose exponentials take too many digits.
+
+    What is not known there for the digits it takes is known as a limit.
+    """
+    huge: Any = np.abs(point) > _HUGE[0]
+    return np.where(huge, np.copysign(np.inf, point), point).astype(point.dtype)
 
 
 class Ends(NamedTuple):
@@ -226,24 +237,33 @@ class _Scale(NamedTuple):
     """Beyond what infinite coordinates are, and below what zeros are."""
 
     far: Any
-    near: float
+    near: Any
 
 
 def _scales(point: Array) -> list[_Scale]:
     """Return scales of paths: the next one is for where the digits do not suffice.
 
     Infinity is beyond all that is finite, best beyond its exponentials, and zero below all that is
-    not; next best is that it is beyond their logarithms.
+    not, best below one over them; next best is that it is beyond their logarithms.
     """
-    sizes = [abs(float(x)) for x in point if np.isfinite(x) and x != 0]
-    far = max([1.0, *sizes])
-    near = min([1.0 / far, *sizes])
+    far, near = _sizes(point)
     found = [_Scale(far, near), _Scale(far, 1.0), _Scale(1.0 + 4 * math.log2(far), 1.0)]
-    if np.isinf(point).any() and 1 < far < _BEYOND:
-        found.insert(0, _Scale(Ball(2) ** math.ceil(3 * far), near))
+    if far > 1:
+        with digits(1000):
+            beyond = Ball(2) ** (3 * math.ceil(far))
+        below = 1 / beyond if far < _BEYOND and (point == 0).any() else near
+        if np.isinf(point).any() or below is not near:
+            found.insert(0, _Scale(beyond, below))
     if far <= 1:
         found.append(_Scale(0.0625, 1.0))  # exponentials of squares take many digits
     return found
+
+
+def _sizes(point: Array) -> tuple[float, float]:
+    """Return the largest of all numbers of a point that are finite, and the smallest but zero."""
+    sizes = [abs(float(x)) for x in point if np.isfinite(x) and x != 0]
+    far = max([1.0, *sizes])
+    return far, min([1.0 / far, *sizes])
 
 
 def _is_limit(
@@ -320,20 +340,21 @@ def _by_smaller(
     ones, others = naive.values(near), new.values(near)
     if not at or not ones or not others:
         return []
+    close = _EQUAL_ULPS * float(np.finfo(point.dtype).eps)
     return [
-        here[0] if all(map(_same, one, two)) else None
+        here[0] if all(_same(*pair, close) for pair in zip(one, two)) else None
         for here, one, two in zip(at, ones, others, strict=True)
     ]
 
 
-def _same(one: Exact | None, other: Exact | None) -> bool:
+def _same(one: Exact | None, other: Exact | None, close: float) -> bool:
     if one is None or other is None:
         return False
     if not one.is_real or not other.is_real:
         return one.is_real == other.is_real
     with digits(_DIGITS):
         off = abs(one.ball - other.ball)
-        return bool(off <= _EQUAL * abs(one.ball) + Ball(2.0**-1074))
+        return bool(off <= close * abs(one.ball) + Ball(2.0**-1074))
 
 
 # How a coordinate moves: sign, rate and factor; None where it stays.

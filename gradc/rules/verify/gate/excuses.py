@@ -17,7 +17,9 @@ class Instance:
     number of the dtype. ``is_from_side`` tells whether
     the new number is the limit from the sides of the signs of zero operands, ``is_kink`` whether
     the real number jumps to its opposite at a zero operand, ``is_outside`` whether there is no real
-    value at the point nor around it.
+    value at the point nor around it, ``is_rounded`` whether the new number is the real one up to
+    roundings of the partials that the naive form sums, ``is_chance`` whether the naive form is as
+    far off at the next float of an operand.
     """
 
     what: str
@@ -30,6 +32,8 @@ class Instance:
     is_from_side: Callable[[], bool]
     is_kink: Callable[[], bool]
     is_outside: Callable[[], bool]
+    is_rounded: Callable[[], bool]
+    is_chance: Callable[[], bool]
 
     @property
     def is_slope(self) -> bool:
@@ -81,6 +85,13 @@ EXCUSES = (
         lambda one: one.is_slope and one.new == 0 and (one.naive == 0 or _is_tiny(one)),
     ),
     Excuse(
+        "rounded partials",
+        "a derivative that is a sum of partials may be off by roundings of the largest of them",
+        "partials that cancel leave their roundings, in any form; a form that has rounded both "
+        "alike is exact at this point, and at the next one it is not",
+        lambda one: one.is_slope and one.truth is not None and one.is_rounded(),
+    ),
+    Excuse(
         "side of a zero",
         "at an operand that is a zero, the new form may have the limit from the side of its sign",
         "-0 stands for what is below zero: log1p(-0) is -0 where log(1 + -0) is 0",
@@ -103,6 +114,12 @@ EXCUSES = (
         "where there is no real value all around a point, the new form may be nan",
         "a naive form may round to the border: log1p(-exp(1e-17)) is -inf, as the exponential is 1",
         lambda one: bool(np.isnan(one.values[1])) and np.isnan(one.new) and one.is_outside(),
+    ),
+    Excuse(
+        "chance",
+        "a number may be as far off as the naive one is at the next float of an operand",
+        "what has over- or underflowed on the way is right at a single point by chance",
+        lambda one: one.truth is not None and one.is_chance(),
     ),
 )
 

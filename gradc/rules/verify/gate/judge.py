@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradc.rules.verify.balls import Ball
 from gradc.rules.verify.gate.exact import (
     Assemble,
     Ends,
@@ -20,9 +21,11 @@ from gradc.rules.verify.gate.exact import (
     exact_by_new_form,
     is_limit,
     is_opposite,
+    with_huge_as_infinite,
 )
 from gradc.rules.verify.gate.excuses import Instance, excuse
 from gradc.rules.verify.gate.outside import is_outside
+from gradc.rules.verify.gate.partials import size_of_partials
 from gradc_ir.core.types import Array
 from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.meaning.ulp_distance import bits_between, same_bits
@@ -98,7 +101,7 @@ class Case:
         for i, (old, made) in enumerate(zip(olds, news, strict=True)):
             places = np.flatnonzero(~_agree(old, made, tolerance))
             differing += len(places)
-            # what a nan operand makes takes no truth
+            # what a nan operand makes is nearly always nan, without a truth
             plain = has_nan[places]
             asked = places[~plain]
             share = len(asked) if most is None else max(1, most // len(olds))
@@ -122,9 +125,12 @@ class Case:
         return RealFunction(self.graph, self.assemble, self.meant)
 
     def _exact(self, new: Graph, places: list[int]) -> dict[int, list[Exact | None]]:
-        """Return the exact results at points of finite numbers."""
-        finite: Any = np.isfinite(self.columns.astype(np.float64)).all(axis=0)
-        places = [place for place in places if finite[place]]
+        """Return the exact results at points without infinities.
+
+        One of nan has one where no result of nan is chosen, as by a comparison.
+        """
+        infinite: Any = np.isinf(self.columns.astype(np.float64)).any(axis=0)
+        places = [place for place in places if not infinite[place]]
         if not places:
             return {}
         made = self._real.values(self.columns[:, places])
@@ -154,8 +160,11 @@ class Case:
                 # a number other than zero that is known is no matter of sides
                 has_sides = bool(new == old == 0)
             else:
+                unknown = exact is not None and truth is None
                 truth, has_sides = None, True
-                right = self._is_limit(place, i, new)
+                right = self._is_limit(place, i, new) or (
+                    unknown and self._is_limit(place, i, new, far=True)
+                )
             if not right:
                 yield Instance(
                     self.labels[i],
@@ -168,6 +177,8 @@ class Case:
                     partial(self._is_limit, place, i, new, one_sided=True, asked=has_sides),
                     partial(self._is_kink, place, i),
                     partial(self._is_outside, place),
+                    partial(self._is_rounded, place, i, new, truth, tolerance),
+                    partial(self._is_chance, place, i, new, truth, tolerance),
                 )
 
     def _is_kink(self, place: int, result: int) -> bool:
@@ -182,10 +193,59 @@ class Case:
         has_nan = np.isnan(point.astype(np.float64)).any()
         return not has_nan and is_outside(self._real, point, 0)
 
+    def _is_rounded(
+        self, place: int, result: int, new: Any, truth: Exact | None, tolerance: float
+    ) -> bool:
+        """Whether a number is exact up to roundings of the partials that the naive one sums."""
+        if truth is None or not np.isfinite(new):
+            return False
+        size = size_of_partials(self._real, self.columns[:, place], result)
+        ulps = 2**tolerance * float(np.finfo(new.dtype).eps)
+        return size is not None and bool(abs(truth.ball - Ball(float(new))) <= size * ulps)
+
+    def _is_chance(
+        self, place: int, result: int, new: Any, truth: Exact | None, tolerance: float
+    ) -> bool:
+        """Whether the naive number at the next float of an operand is as far off as the new one."""
+        point = self.columns[:, place]
+        if truth is None or not np.isfinite(new) or np.isnan(point).any():
+            return False
+        off = _off(new, truth)
+        if off <= tolerance:
+            return False
+        near = []
+        for i in np.flatnonzero(self.moving):
+            for end in (-np.inf, np.inf):
+                moved = point.copy()
+                moved[i] = np.nextafter(point[i], point.dtype.type(end))
+                if np.isfinite(moved[i]) and moved[i] != 0 and point[i] != 0:
+                    near.append(moved)
+        if not near:
+            return False
+        columns = np.stack(near, axis=1)
+        with np.errstate(all="ignore"):
+            made = interpret(self.graph(len(near)), self.assemble(columns))
+        numbers = _numbers(columns_of(made, len(near))[result])
+        exact = self._real.values(columns)[result]
+        return any(
+            each is not None and each.is_real and np.isfinite(number) and _off(number, each) >= off
+            for number, each in zip(numbers, exact, strict=True)
+        )
+
     def _is_limit(
-        self, place: int, result: int, new: Any, *, one_sided: bool = False, asked: bool = True
+        self,
+        place: int,
+        result: int,
+        new: Any,
+        *,
+        one_sided: bool = False,
+        asked: bool = True,
+        far: bool = False,
     ) -> bool:
         point = self.columns[:, place]
+        if far:
+            point = with_huge_as_infinite(point)
+            asked = asked and bool(np.isinf(point).any())
         if not asked or np.isnan(new) or np.isnan(point.astype(np.float64)).any():
             return False
         info = np.finfo(new.dtype)
@@ -211,8 +271,7 @@ def _is_right(old: Any, new: Any, truth: Exact, tolerance: float) -> bool:
     """Whether a number is as near to the exact one as the old one, and of the right sign."""
     if np.isnan(new):
         return False
-    exact = _cast(truth.value, new.dtype)
-    was, now = (float(bits_between(np.array([x]), exact)[0]) for x in (old, new))
+    was, now = _off(old, truth), _off(new, truth)
     if now > was + tolerance:
         return False
     negative = bool(np.signbit(new))
@@ -225,6 +284,11 @@ def _is_right(old: Any, new: Any, truth: Exact, tolerance: float) -> bool:
         return True  # whatever its sign is, it rounds to zero
     # an exact zero has no sign: that of the old form stands, where it is zero at all
     return bool(new != 0 or old != 0 or negative == bool(np.signbit(old)))
+
+
+def _off(number: Any, truth: Exact) -> float:
+    """Return how many bits a number is off the exact one."""
+    return float(bits_between(np.array([number]), _cast(truth.value, number.dtype))[0])
 
 
 def _cast(number: float, dtype: Any) -> Array:
