@@ -37,7 +37,7 @@ def quick(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Return what a call returns Python's way, and see that the third one goes by a plan."""
     wanted = call(*args, **kwargs)
     same(call(*args, **kwargs), wanted)
-    with mock.patch.object(quick_call.QuickCall, "learn") as learn:
+    with mock.patch.object(quick_call.Learner, "learn") as learn:
         same(call(*args, **kwargs), wanted)
     assert not learn.called
     return wanted

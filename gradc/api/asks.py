@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from gradc.calls.derivation import Derivation
-from gradc.runtime.quick_call import QuickCall
+from gradc.runtime.quick_call import Learner, quick_call
 
 Asked = tuple[Derivation, tuple[Any, ...], dict[str, Any]]
 
@@ -15,13 +15,16 @@ Asked = tuple[Derivation, tuple[Any, ...], dict[str, Any]]
 class Answering(Protocol):
     """What answers what is asked of it.
 
-    ``_quick`` are its callables that go by plans, by their names.
+    ``_learners`` are those of its callables, by their names.
     """
 
-    _quick: dict[str, QuickCall]
+    _learners: dict[str, Learner]
 
-    def answered(self, asked: Asked, given: dict[str, Any], learner: QuickCall | None) -> Any:
+    def answered(self, asked: Asked, given: dict[str, Any], learner: Learner | None) -> Any:
         """Return a derivative at arguments."""
+
+    def made_again(self) -> Callable[[], Any]:
+        """Return what makes an equal one, and does not refer to this one."""
 
 
 class asks:
@@ -47,10 +50,14 @@ class asks:
         if instance is None:
             return self._method
 
-        def answer(args: tuple[Any, ...], kwargs: dict[str, Any], learner: QuickCall) -> Any:
-            return instance.answered(self._method(instance, *args, **kwargs), kwargs, learner)
-
-        made = QuickCall(answer, instance, self._name, self._doc)
-        kept = instance._quick.setdefault(self._name, made)
+        call, learner = quick_call(
+            instance, self._answer, instance.made_again(), self._name, self._doc
+        )
+        instance._learners[self._name] = learner
         # found first from now on: this is no data descriptor
-        return vars(instance).setdefault(self._name, kept.call)
+        return vars(instance).setdefault(self._name, call)
+
+    def _answer(
+        self, instance: Answering, args: tuple[Any, ...], kwargs: dict[str, Any], learner: Learner
+    ) -> Any:
+        return instance.answered(self._method(instance, *args, **kwargs), kwargs, learner)

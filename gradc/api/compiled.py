@@ -30,7 +30,7 @@ from gradc.calls.variable import Variable
 from gradc.pipeline import Options
 from gradc.rules import as_rules
 from gradc.runtime.pullback import Linearized, Pullback
-from gradc.runtime.quick_call import CalledByAttribute, QuickCall
+from gradc.runtime.quick_call import CalledByAttribute, Learner, quick_call
 from gradc.runtime.specialize import Family, Signature, Specialization
 from gradc.scopes import scopes_key
 from gradc.traceback import boundary
@@ -67,8 +67,10 @@ class Compiled(CalledByAttribute, Inspected):
         self.__wrapped__ = function
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         self.options = Options(**options, rules=as_rules(rules))
-        self._quick = {"__call__": QuickCall(self._value, self, "__call__")}
-        self.__call__ = self._quick["__call__"].call
+        self._learners: dict[str, Learner] = {}
+        self.__call__, self._learners["__call__"] = quick_call(
+            self, Compiled._value, self.made_again(), "__call__"
+        )
         self.spec = spec
         names = static if isinstance(static, (tuple, list)) else (static,)
         self._parameters = Parameters(function, names)
@@ -79,7 +81,7 @@ class Compiled(CalledByAttribute, Inspected):
 
     # -- calls ------------------------------------------------------------------------------------
 
-    def _value(self, args: Any, kwargs: dict[str, Any], learner: QuickCall) -> Any:
+    def _value(self, args: Any, kwargs: dict[str, Any], learner: Learner) -> Any:
         """Return the function's value, and tell how."""
         return self.derivative(VALUE, args, kwargs, given=kwargs, learner=learner)
 
@@ -187,7 +189,7 @@ class Compiled(CalledByAttribute, Inspected):
 
     # -- derivations ------------------------------------------------------------------------------
 
-    def answered(self, asked: Asked, given: dict[str, Any], learner: QuickCall | None) -> Any:
+    def answered(self, asked: Asked, given: dict[str, Any], learner: Learner | None) -> Any:
         """Return the value, gradient, Jacobian or Hessian at the arguments of a call.
 
         ``given`` is what the call passed by name, ``learner`` is told how it was answered.
@@ -201,7 +203,7 @@ class Compiled(CalledByAttribute, Inspected):
         kwargs: dict[str, Any],
         *,
         given: dict[str, Any] | None = None,
-        learner: QuickCall | None = None,
+        learner: Learner | None = None,
     ) -> Any:
         """Return the value, gradient, Jacobian or Hessian at these arguments.
 
@@ -259,6 +261,13 @@ class Compiled(CalledByAttribute, Inspected):
     def finite(self) -> Compiled:
         """The same function with ``debug_nans``, which names where what is not finite began."""
         return self.like(self.__wrapped__, self._parameters.static, debug_nans=True)
+
+    def made_again(self) -> Callable[[], Compiled]:
+        """Return what makes an equal one, and does not refer to this one."""
+        static, options = sorted(self._parameters.static), dict(vars(self.options))
+        return functools.partial(
+            Compiled, self.__wrapped__, spec=self.spec, static=static, **options
+        )
 
     def like(self, function: Function_, static: Iterable[str] = (), **options: bool) -> Compiled:
         """Return another function compiled with the options of this one, but for those given."""

@@ -19,7 +19,7 @@ from gradc.calls.policies import Policies, groups_of, summed_by_group
 from gradc.calls.preconditions import check_mode
 from gradc.calls.signature import Parameters, Wrt, choose_wrt, is_variable, listed
 from gradc.calls.tangents import as_tuple, hvp_arguments
-from gradc.runtime.quick_call import CalledByAttribute, QuickCall
+from gradc.runtime.quick_call import CalledByAttribute, Learner, quick_call
 from gradc.traceback import boundary
 from gradc.tracing import current
 from gradc_ir.errors import NonFiniteError, TraceError
@@ -199,9 +199,10 @@ class _Derivative(CalledByAttribute):
         self._asked = asked
         self._compiled: Compiled | None = None
         self._lock = lock_across_forks()
-        self.__call__ = QuickCall(self._answer, self, "__call__").call
+        again = functools.partial(_Derivative, fn, asked)
+        self.__call__, self._learner = quick_call(self, _Derivative._answer, again, "__call__")
 
-    def _answer(self, args: Any, kwargs: dict[str, Any], learner: QuickCall) -> Any:
+    def _answer(self, args: Any, kwargs: dict[str, Any], learner: Learner) -> Any:
         """Return the derivative at these arguments, and tell how."""
         if current() is not None:
             return self.__gradc_trace__(*args, **kwargs)

@@ -11,7 +11,7 @@ import pytest
 
 from gradc_codegen.abi import Status
 from gradc_codegen.calls import layout
-from gradc_codegen.calls.door import Door
+from gradc_codegen.calls.door import Plans, door
 from gradc_codegen.interface.python_kernel import Kernel, KernelStatus
 from gradc_ir import build
 from gradc_ir.build import Builder
@@ -282,10 +282,10 @@ define i64 @f_worksize(i64 %n) {
         kernel([np.ones(1)])
 
 
-def test_the_callable_may_outlive_its_door() -> None:
-    door = Door(lambda _, x: x, None, "outliving", "Text that goes with it.")
-    call = door.call
-    del door
+def test_the_callable_may_outlive_its_plans() -> None:
+    plans = Plans()
+    call = door(plans, lambda _, x: x, lambda: None, "outliving", "Text that goes with it.")
+    del plans
     # what was freed is written over: the callable still reads its definition when it goes
     rubbish = [(ctypes.c_uint8 * 32)(*[255] * 32) for _ in range(1000)]
     assert call(7) == 7

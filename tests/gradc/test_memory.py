@@ -90,8 +90,8 @@ kept = gradc.compile(lambda x: np.sum(x * x))
 def shapes():
     kept.grad(np.ones((2,) * (1 + next(serial) % 5)))
     kept._families.clear()
-    for quick in kept._quick.values():
-        quick.forget()
+    for learner in kept._learners.values():
+        learner.forget()
 
 
 run, warm, count = globals()[sys.argv[1]], int(sys.argv[2]), int(sys.argv[3])

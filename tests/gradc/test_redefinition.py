@@ -156,9 +156,9 @@ def test_many_shapes_and_static_arguments_do_not_pile_up(monkeypatch: Any) -> No
         np.testing.assert_array_equal(steered(X, n), X * n)
     assert len(general.signatures) == 2
     for function in (unrolled, general, steered):
-        quick = function._quick["__call__"]
-        assert quick.plans <= 8
-        assert len(quick._met) <= 8
+        learner = function._learners["__call__"]
+        assert len(learner.plans) <= 8
+        assert len(learner._met) <= 8
         assert len(function._families) <= 4
         for family in function._families.values():
             assert len(family._made) <= 4

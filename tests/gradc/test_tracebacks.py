@@ -55,7 +55,7 @@ CALLS: list[Callable[[], Any]] = [
     lambda: gradc.grad(calls_a_helper.__wrapped__)(V),
     lambda: gradc.hvp(calls_a_helper.__wrapped__, (V,), V),
 ]
-BOUNDARIES = {"traceback.py", "compiled.py", "transforms.py"}
+BOUNDARIES = {"traceback.py", "compiled.py", "quick_call.py", "transforms.py"}
 
 
 @pytest.mark.parametrize("position", range(len(CALLS)))

@@ -39,93 +39,94 @@ class _MethodDef(ctypes.Structure):
 _METH_FASTCALL_AND_KEYWORDS = 0x0080 | 0x0002
 
 
-class _State(tuple[Any, ...]):
-    """What the walk is given: the words, what must live as long as they do, and the owner."""
+class Plans:
+    """The plans of a callable, the latest first.
 
-    __slots__ = ()
-
-    def __reduce__(self) -> Any:
-        """Pickle as the owner: a function of C is pickled as an attribute of its self."""
-        return _Pickled, (self[2],)
-
-
-class _Pickled:
-    """Stands for a door's state in a pickle; ``run`` is what the door is an attribute of."""
-
-    def __init__(self, run: Any) -> None:
-        self.run = run
-
-
-class Door:
-    """A callable by plans.
-
-    Parameters
-    ----------
-    otherwise: a function called ``run``, which takes the calls that no plan is for. Their arguments
-        come after the door's state, which is none of its business.
-    owner: what the callable is an attribute of.
-    name, doc: of the callable; a doc may begin with its signature, as those of CPython's functions.
-    quick: whether to take plans where that is possible.
+    It does not refer to the callable, so that neither keeps the other.
 
     Attributes
     ----------
-    call: the callable.
-    takes_plans: whether there may be any.
+    are_taken: whether there may be any.
     """
 
-    def __init__(
-        self,
-        otherwise: Callable[..., Any],
-        owner: Any,
-        name: str,
-        doc: str | None = None,
-        *,
-        quick: bool = True,
-    ) -> None:
-        self.call: Callable[..., Any] = functools.partial(otherwise, None)
-        self.takes_plans = quick and layout.is_known()
-        if not self.takes_plans:
-            return
-        self._words = np.array([0, layout.addresses().ctypes.data, CELLS.ctypes.data], np.int64)
+    def __init__(self, *, quick: bool = True) -> None:
+        self.are_taken = quick and layout.is_known()
         self._plans: deque[tuple[Array, list[Any]]] = deque()
         self._left: list[tuple[Array, list[Any]]] = []
+        if self.are_taken:
+            tables = layout.addresses().ctypes.data, CELLS.ctypes.data
+            self.words: Array = np.array([0, *tables], np.int64)
 
-        state = _State((self._words, (self._plans, self._left), owner))
-        make = ctypes.pythonapi.PyCFunction_NewEx
-        make.restype = ctypes.py_object
-        make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-        definition = _definition(name, doc)
-        self.call = make(ctypes.addressof(definition), types.MethodType(otherwise, state), None)
+    def __len__(self) -> int:
+        return len(self._plans)
 
     def add(self, plan: Plan) -> None:
         """Try a plan first, from now on."""
         _walk()
         words, kept = plan.words()
-        words[Head.NEXT] = self._words[0]
+        words[Head.NEXT] = self.words[0]
         self._plans.appendleft((words, kept))
-        self._words[0] = words.ctypes.data
+        self.words[0] = words.ctypes.data
         if len(self._plans) > MOST_PLANS:
             oldest = self._plans.pop()
             self._plans[-1][0][Head.NEXT] = 0
             self._left.append(oldest)
         self._forget_left()
 
-    @property
-    def plans(self) -> int:
-        """How many plans there are."""
-        return len(self._plans) if self.takes_plans else 0
-
     def clear(self) -> None:
         """Forget all plans."""
-        if self.takes_plans:
-            self._words[0] = 0
-            self._left += self._plans
-            self._plans.clear()
-            self._forget_left()
+        if self.are_taken:
+            self.words[0] = 0
+        self._left += self._plans
+        self._plans.clear()
+        self._forget_left()
 
     def _forget_left(self) -> None:
         # a call may be in one: it runs Python, or lets other threads run
         self._left[:] = [one for one in self._left if one[0][Head.RUNNING]]
+
+
+class _State(tuple[Any, ...]):
+    """What the walk is given: the words, the plans, and what tells whose the callable is."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> Any:
+        """Pickle as the owner: a function of C is pickled as an attribute of its self."""
+        return _Pickled, (self[2](),)
+
+
+class _Pickled:
+    """Stands for a callable's state in a pickle; ``run`` is what it is an attribute of."""
+
+    def __init__(self, run: Any) -> None:
+        self.run = run
+
+
+def door(
+    plans: Plans,
+    run: Callable[..., Any],
+    owner: Callable[[], Any],
+    name: str,
+    doc: str | None = None,
+) -> Callable[..., Any]:
+    """Return a callable that goes by plans, where it takes any.
+
+    Parameters
+    ----------
+    run: a function of this name, which takes the calls that no plan is for. Their arguments come
+        after the callable's state, which is none of its business.
+    owner: returns what the callable is an attribute of, for pickles.
+    name, doc: of the callable; a doc may begin with its signature, as those of CPython's functions.
+    """
+    if not plans.are_taken:
+        return functools.partial(run, None)
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype = ctypes.py_object
+    make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    bound = types.MethodType(run, _State((plans.words, plans, owner)))
+    made: Callable[..., Any] = make(ctypes.addressof(_definition(name, doc)), bound, None)
+    return made
 
 
 # Functions of C read their definition as long as they are there: each is made once.

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradc_codegen.abi import STATUS_MEANING, Argument, Signature, Status
 from gradc_codegen.calls import cells
-from gradc_codegen.calls.door import Door
+from gradc_codegen.calls import door as calls
 from gradc_codegen.calls.plan import CallLayout, NoPlan, Plan
 from gradc_codegen.calls.steps import Form
 from gradc_codegen.calls.uniform import uniform_name, uniform_text
@@ -97,7 +97,8 @@ class Kernel:
             assert called is not None
             return called._call_checked(arrays)
 
-        self._door = Door(run, None, self.name, quick=native)
+        self._plans_of_calls = calls.Plans(quick=native)
+        self._call = calls.door(self._plans_of_calls, run, kernel, self.name)
         self._in_c = ctypes.CFUNCTYPE(
             ctypes.c_int32, *[_c_type(argument) for argument in self.signature.arguments]
         )(self.address)
@@ -128,7 +129,7 @@ class Kernel:
         KernelStatus: the kernel returned another status than OK, such as INDEX.
         TapeTooLong: the tapes of its loops do not fit into memory.
         """
-        found: list[Array] = self._door.call(*arrays)
+        found: list[Array] = self._call(*arrays)
         return found
 
     def layout_of(self, shapes: tuple[Shape, ...]) -> CallLayout | None:
@@ -177,7 +178,7 @@ class Kernel:
 
     def _learn(self, shapes: tuple[Shape, ...]) -> None:
         """Have calls with arguments of these shapes go by machine code, from the second one on."""
-        if not self._door.takes_plans:
+        if not self._plans_of_calls.are_taken:
             return
         if shapes not in self._met:
             if len(self._met) >= _MOST_MET:
@@ -201,7 +202,7 @@ class Kernel:
             plan.make_list(len(layout.outputs))
         except NoPlan:
             return
-        self._door.add(plan)
+        self._plans_of_calls.add(plan)
 
     def _run_with_more_steps(
         self, steps: int, ready: Sequence[Array]
