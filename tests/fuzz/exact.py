@@ -215,6 +215,7 @@ def _numbers(has_nan: bool) -> Wide:
     meanings |= {
         "reduce_max": _over_axes(largest),
         "reduce_min": _over_axes(smallest),
+        "argsort": _compared(lambda x, axis: np.argsort(x, axis=axis, kind="stable")),
         "norm": lambda x, axes: length(_over_axes(length)(x, axes), 0),
     }
     comparisons = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal}
