@@ -154,13 +154,21 @@ def _arctan2(y: Any, x: Any) -> Any:
     return mpf(float(np.arctan2(float(y), float(x)))) if both else mp.atan2(y, x)
 
 
+def _argsort(x: Array, axis: int) -> Array:
+    """Return the order of numbers along an axis, nan last."""
+    missing = np.asarray(x != x, bool)
+    order = np.argsort(np.where(missing, 0, x), axis=axis, kind="stable")
+    last = np.argsort(np.take_along_axis(missing, order, axis), axis=axis, kind="stable")
+    return np.take_along_axis(order, last, axis)
+
+
 def _compared(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a comparison of numbers: what has no real value has no order either."""
 
-    def compared(*operands: Any) -> Any:
+    def compared(*operands: Any, **attributes: Any) -> Any:
         if any((x != x).any() for x in map(np.asarray, operands)):
             raise ArithmeticError("no real value")
-        return function(*operands)
+        return function(*operands, **attributes)
 
     return compared
 
@@ -215,15 +223,13 @@ def _numbers(has_nan: bool) -> Wide:
     meanings |= {
         "reduce_max": _over_axes(largest),
         "reduce_min": _over_axes(smallest),
-        "argsort": _compared(lambda x, axis: np.argsort(x, axis=axis, kind="stable")),
         "norm": lambda x, axes: length(_over_axes(length)(x, axes), 0),
     }
     comparisons = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal}
+    ordering = {**comparisons, "argsort": _argsort}
     if not has_nan:
-        comparisons = {name: _compared(each) for name, each in comparisons.items()}
-    return Wide(
-        object, lambda x: x if isinstance(x, mpf) else mpf(float(x)), meanings | comparisons
-    )
+        ordering = {name: _compared(each) for name, each in ordering.items()}
+    return Wide(object, lambda x: x if isinstance(x, mpf) else mpf(float(x)), meanings | ordering)
 
 
 def function_operands(name: str) -> int:
