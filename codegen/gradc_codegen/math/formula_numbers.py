@@ -56,7 +56,12 @@ define internal void @gradc.put.{F}(ptr %to, {T} %x, double %e, double %p, doubl
   %limited = call double @gradc.limited.{F}(double %sum, double {LARGEST})
   %size = call double @llvm.fabs.f64(double %limited)
   %far = fcmp ogt double %size, {KNOWN}
-  %power = call double @gradc.limited.{F}(double %p, double {POWERS})
+  %is.top = fcmp oeq double %q, {TOP}
+  %is.power = fcmp une double %p, 0.0
+  %is.most = and i1 %is.top, %is.power
+  %most = call double @llvm.copysign.f64(double {POWERS}, double %p)
+  %any.power = select i1 %is.most, double %most, double %p
+  %power = call double @gradc.limited.{F}(double %any.power, double {POWERS})
   %power.size = call double @llvm.fabs.f64(double %power)
   %beyond = fcmp oeq double %power.size, {POWERS}
   %rounded = or i1 %far, %beyond

@@ -12,7 +12,7 @@ import math
 from gradc_codegen.math.formula_numbers import NUMBERS
 from gradc_codegen.text.module import REGISTER, literal, suffix
 from gradc_ir.core.types import DType
-from gradc_ir.wide_exponents.arithmetic import MODERATE
+from gradc_ir.wide_exponents.arithmetic import MODERATE, TOP
 
 POINTERS = ("program", "constants", "operands", "results", "flags")
 
@@ -35,6 +35,7 @@ def text(dtype: DType, define: str, name: str) -> str:
         "LARGEST": literal(2.0**1000, DType.F64),
         "POWERS": literal(2.0**1002, DType.F64),
         "PER_RANK": literal(2.0**1003, DType.F64),
+        "TOP": literal(TOP, DType.F64),
         "KNOWN": literal(2.0**52, DType.F64),
         "INFINITE": literal(math.inf, DType.F64),
         "NOTHING": literal(-(2.0**40), DType.F64),
@@ -289,6 +290,10 @@ powers:
   %exact = and i1 %exact.x, %exact.y
   %inexact = xor i1 %exact, true
   %factor.u = or i1 %unknown, %inexact
+  %both.top = fcmp oeq double %factor.q, {TOP}
+  %no.factor.p = fcmp oeq double %factor.p, 0.0
+  %nothing.known = and i1 %both.top, %no.factor.p
+  %factor.v = select i1 %nothing.known, {T} {NAN}, {T} %factor.m
   br label %made
 minus:
   %minus.m = fneg {T} %xm
@@ -351,14 +356,16 @@ grown:
   %full = call double @llvm.floor.f64(double %ranks)
   %up = fcmp ogt double %full, 0.0
   %ranked = and i1 %up, %is.known
-  %grown.q = select i1 %ranked, double %full, double 0.0
-  %less = fmul double %grown.q, 1000.0
+  %known.q = select i1 %ranked, double %full, double 0.0
+  %less = fmul double %known.q, 1000.0
   %rest.e = fsub double %xe, %less
   %x.double = {SIGNIFICAND}
   %known.p = call double @gradc.raised.{F}(double %x.double, double %rest.e)
   %is.tiny = fcmp olt double %x.size, 0.0
   %infinite = call double @llvm.copysign.f64(double {INFINITE}, double %x.double)
   %no.p = select i1 %is.tiny, double 0.0, double %infinite
+  %no.q = select i1 %is.tiny, double 0.0, double {TOP}
+  %grown.q = select i1 %is.known, double %known.q, double %no.q
   %any.p = select i1 %is.known, double %known.p, double %no.p
   %grown.size = call {T} @llvm.fabs.{F}({T} %xm)
   %is.number = fcmp one {T} %grown.size, {INFINITY}
@@ -382,7 +389,7 @@ choice:
   %chosen.unknown = call i1 @gradc.unknown.{F}({T} %chosen.m)
   br label %made
 made:
-  %m = phi {T} [ %sum.m, %sum ], [ %factor.m, %powers ], [ %minus.m, %minus ],
+  %m = phi {T} [ %sum.m, %sum ], [ %factor.v, %powers ], [ %minus.m, %minus ],
     [ %size.m, %size ], [ %root.m, %root ], [ %equal.m, %equal ], [ %floor.m, %floor ],
     [ %scale.m, %scale ], [ %exponent.m, %exponent ], [ %significand.m, %significand ],
     [ %grown.m, %grown ], [ %chosen.m, %choice ]

@@ -35,6 +35,8 @@ _NOTHING = 2.0**40
 _PER_POWER = 1 / math.log(2)
 # Powers of a rank are as many times this; within one they are below the bound.
 _PER_RANK, _POWERS = 1000.0, 2.0**1002
+# Of this rank are exponentials of what is known only by its size: above all others, and alike.
+TOP = 2.0**60
 
 
 class Wide(NamedTuple):
@@ -162,7 +164,8 @@ def _normal(significand: Array, exponent: Array, power: Array, rank: Array, unkn
     inner = _entered(significand)
     special = ~np.isfinite(significand) | (significand == 0)
     wide = np.clip(inner.exponent + exponent, -_LARGEST, _LARGEST)
-    grown = np.clip(power, -_POWERS, _POWERS)
+    most = np.where((rank == TOP) & (power != 0), np.copysign(_POWERS, power), power)
+    grown = np.clip(most, -_POWERS, _POWERS)
     unknown = (unknown | (np.abs(wide) > _KNOWN) | (np.abs(grown) == _POWERS)) & ~special
     one = np.copysign(np.ones_like(significand), significand)
     return Wide(
@@ -199,6 +202,9 @@ def _product(significand: Array, x: Wide, y: Wide, sign: int) -> Wide:
     exact = (power - first == second) & (power - second == first)
     exact &= ((x.rank == rank) | (x.power == 0)) & ((y.rank == rank) | (y.power == 0))
     unknown = _is_unknown(x) | _is_unknown(y) | ~exact
+    # of a quotient of two that are above all, nothing is known
+    nothing = (rank == TOP) & (power == 0)
+    significand = np.where(nothing, significand.dtype.type(np.nan), significand)
     return _normal(significand, x.exponent + sign * y.exponent, power, rank, unknown)
 
 
@@ -257,6 +263,7 @@ def _grown(x: Wide) -> Wide:
     """Return the exponential of a large number: a power of e."""
     known = (x.power == 0) & (x.exponent < _KNOWN) & ~_is_unknown(x)
     rank = np.where(known, np.maximum(np.floor(x.exponent / _PER_RANK), 0.0), 0.0)
+    above = np.where(known | (x.size < 0), rank, TOP)
     within = np.clip(x.exponent - rank * _PER_RANK, -_PER_RANK, _PER_RANK)
     power = np.ldexp(x.significand.astype(np.float64), within.astype(np.int32))
     power = np.where(known, power, np.where(x.size < 0, 0.0, np.copysign(np.inf, x.significand)))
@@ -264,7 +271,7 @@ def _grown(x: Wide) -> Wide:
     special = ~np.isfinite(x.significand)
     exact = np.where(x.significand < 0, np.zeros_like(x.significand), x.significand)
     one = np.where(special, exact, np.ones_like(x.significand))
-    return _normal(one, np.zeros_like(power), np.where(special, 0.0, power), rank, special)
+    return _normal(one, np.zeros_like(power), np.where(special, 0.0, power), above, special)
 
 
 def _exponent(x: Wide) -> Wide:
