@@ -326,9 +326,8 @@ class Result:
             return mine == wanted
         with np.errstate(all="ignore"):
             close = np.abs(mine - wanted) <= self._free(self.compiled, wanted)
-        return np.where(
-            np.isfinite(mine) & np.isfinite(wanted), close, _sort(mine) == _sort(wanted)
-        )
+        is_sort = ~np.isfinite(mine) | ~np.isfinite(wanted) | ((mine == 0) & (wanted == 0))
+        return np.where(is_sort, _sort(mine) == _sort(wanted), close)
 
     def _shaken(self, function: Function, result: Array) -> list[Array]:
         made = [np.asarray(quietly(function, shake(self.point, i))[self.place]) for i in range(3)]
