@@ -16,6 +16,7 @@ from gradc.tracing.core.source import trace_error
 from gradc_ir.build import Builder
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Array, Type
 from gradc_ir.errors import TraceError
 
@@ -183,6 +184,8 @@ class Trace:
         self.guards: dict[tuple[int, str], Guard] = {}
         self.log: dict[str, None] = {}
         self.prints: list[Print] = []
+        # what symbolic sizes are at least, where smaller ones are recorded as other ops
+        self.least: dict[Size, int] = {}
         self.wide_integers: set[Value] = set()
 
     def __enter__(self) -> Trace:
