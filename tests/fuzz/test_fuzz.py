@@ -138,6 +138,12 @@ def test_what_follows_from_right_operands_is_right() -> None:
         ("v0 = np.exp(a0, a1)", "", ["a0", "a1"], "return np.exp(a0, a1),"),
         ("v1 = -a0\n    v0 = a1 < v1", "    v1 = -a0\n", ["a1", "v1"], "return a1 < v1,"),
         (
+            "v1 = {'p': a0}\n    v0 = v1['p'] + a1",
+            "    v1 = {'p': a0}\n",
+            ["a0", "a1"],
+            "return a0 + a1,",
+        ),
+        (
             "v0 = +a0\n    v0[1:] = a1",
             "",
             ["a0", "a1"],
