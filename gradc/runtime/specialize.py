@@ -312,9 +312,7 @@ def least_sizes(traced: Traced) -> Least:
     )
 
 
-def _fits(
-    function: Function, shapes: Sequence[tuple[int, ...]], least: Least = ()
-) -> bool:
+def _fits(function: Function, shapes: Sequence[tuple[int, ...]], least: Least = ()) -> bool:
     try:
         values = bind_sizes(function.param_types, shapes)
     except ShapeError:

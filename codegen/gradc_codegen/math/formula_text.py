@@ -249,8 +249,7 @@ sum:
   %below = fcmp olt {T} %sum.value, {ZERO}
   %less.x = fneg {T} %zm
   %same.x = fcmp oeq {T} %xm, %less.x
-  %x.size.m = call {T} @llvm.fabs.{F}({T} %xm)
-  %x.infinite = fcmp oeq {T} %x.size.m, {INFINITY}
+  %x.infinite = call i1 @gradc.infinite.{F}({T} %xm)
   %same.infinite = and i1 %same.x, %x.infinite
   %sum.nan = fcmp uno {T} %sum.value, {ZERO}
   %other.number = xor i1 %same.infinite, true
@@ -290,10 +289,7 @@ powers:
   %exact = and i1 %exact.x, %exact.y
   %inexact = xor i1 %exact, true
   %factor.u = or i1 %unknown, %inexact
-  %both.top = fcmp oeq double %factor.q, {TOP}
-  %no.factor.p = fcmp oeq double %factor.p, 0.0
-  %nothing.known = and i1 %both.top, %no.factor.p
-  %factor.v = select i1 %nothing.known, {T} {NAN}, {T} %factor.m
+  %factor.v = call {T} @gradc.beside.{F}({T} %factor.m, double %factor.p, double %factor.q)
   br label %made
 minus:
   %minus.m = fneg {T} %xm
@@ -336,8 +332,7 @@ exponent:
   %no.rank = fcmp oeq double %xq, 0.0
   %of.two.only = select i1 %no.rank, double %xe, double 0.0
   %found.level = call double @gradc.level.{F}(double %of.two.only, double %xp)
-  %found.p = call double @llvm.fabs.f64(double %xp)
-  %no.power = fcmp oeq double %found.p, {POWERS}
+  %no.power = call i1 @gradc.most.{F}(double %xp)
   %short.m = {SHORT}
   %exponent.m = select i1 %no.power, {T} {NAN}, {T} %short.m
   %exponent.e = fmul double %xq, 1000.0
@@ -356,16 +351,14 @@ grown:
   %full = call double @llvm.floor.f64(double %ranks)
   %up = fcmp ogt double %full, 0.0
   %ranked = and i1 %up, %is.known
-  %known.q = select i1 %ranked, double %full, double 0.0
-  %less = fmul double %known.q, 1000.0
+  %grown.q = select i1 %ranked, double %full, double 0.0
+  %less = fmul double %grown.q, 1000.0
   %rest.e = fsub double %xe, %less
   %x.double = {SIGNIFICAND}
   %known.p = call double @gradc.raised.{F}(double %x.double, double %rest.e)
   %is.tiny = fcmp olt double %x.size, 0.0
   %infinite = call double @llvm.copysign.f64(double {INFINITE}, double %x.double)
   %no.p = select i1 %is.tiny, double 0.0, double %infinite
-  %no.q = select i1 %is.tiny, double 0.0, double {TOP}
-  %grown.q = select i1 %is.known, double %known.q, double %no.q
   %any.p = select i1 %is.known, double %known.p, double %no.p
   %grown.size = call {T} @llvm.fabs.{F}({T} %xm)
   %is.number = fcmp one {T} %grown.size, {INFINITY}

@@ -160,10 +160,14 @@ def _is_unknown(x: Wide) -> Array:
 
 
 def _normal(significand: Array, exponent: Array, power: Array, rank: Array, unknown: Array) -> Wide:
-    """Return a number of any significand, of which the digits may be unknown."""
+    """Return a number of any significand, of which the digits may be unknown.
+
+    Of an infinite power it is above all others.
+    """
     inner = _entered(significand)
     special = ~np.isfinite(significand) | (significand == 0)
     wide = np.clip(inner.exponent + exponent, -_LARGEST, _LARGEST)
+    rank = np.where(np.isinf(power), TOP, rank)
     most = np.where((rank == TOP) & (power != 0), np.copysign(_POWERS, power), power)
     grown = np.clip(most, -_POWERS, _POWERS)
     unknown = (unknown | (np.abs(wide) > _KNOWN) | (np.abs(grown) == _POWERS)) & ~special
@@ -263,7 +267,6 @@ def _grown(x: Wide) -> Wide:
     """Return the exponential of a large number: a power of e."""
     known = (x.power == 0) & (x.exponent < _KNOWN) & ~_is_unknown(x)
     rank = np.where(known, np.maximum(np.floor(x.exponent / _PER_RANK), 0.0), 0.0)
-    above = np.where(known | (x.size < 0), rank, TOP)
     within = np.clip(x.exponent - rank * _PER_RANK, -_PER_RANK, _PER_RANK)
     power = np.ldexp(x.significand.astype(np.float64), within.astype(np.int32))
     power = np.where(known, power, np.where(x.size < 0, 0.0, np.copysign(np.inf, x.significand)))
@@ -271,7 +274,7 @@ def _grown(x: Wide) -> Wide:
     special = ~np.isfinite(x.significand)
     exact = np.where(x.significand < 0, np.zeros_like(x.significand), x.significand)
     one = np.where(special, exact, np.ones_like(x.significand))
-    return _normal(one, np.zeros_like(power), np.where(special, 0.0, power), above, special)
+    return _normal(one, np.zeros_like(power), np.where(special, 0.0, power), rank, special)
 
 
 def _exponent(x: Wide) -> Wide:
