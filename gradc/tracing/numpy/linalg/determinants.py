@@ -23,7 +23,6 @@ from gradc_ir.graphs.matrices import (
     transposed,
 )
 
-
 # Of up to so many rows the determinant is a polynomial of the elements.
 _POLYNOMIAL = 3
 
