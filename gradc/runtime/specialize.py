@@ -27,7 +27,7 @@ from gradc.tracing import NeedsConcreteSize, Traced
 from gradc_ir import ops
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.graph import Function
-from gradc_ir.core.sizes import Shape, Size, evaluate, symbol, symbols
+from gradc_ir.core.sizes import Size, evaluate, symbol, symbols
 from gradc_ir.core.types import Array, DType, Type, dtype_of
 from gradc_ir.core.walk import nested
 from gradc_ir.errors import ShapeError, TraceError
@@ -49,6 +49,7 @@ _MOST_SHAPES = 1024
 _MOST_KERNELS = 128
 
 Shapes = tuple[tuple[int, ...], ...]
+Least = tuple[tuple[Size, int], ...]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -100,13 +101,13 @@ class Specialization:
     traced: the function.
     request: what was made of it.
     executables: one, or the two halves of a pullback.
-    nonempty: sizes that must not be 0, see :func:`nonempty_sizes`.
+    least: what sizes must be at least, see :func:`least_sizes`.
     """
 
     traced: Traced
     request: Request
     executables: tuple[Executable, ...]
-    nonempty: Shape = ()
+    least: Least = ()
     _pushes: dict[tuple[int, ...], Executable] = field(default_factory=dict)
 
     def arrays(self, leaves: Sequence[Array]) -> list[Array]:
@@ -199,7 +200,7 @@ class Family:
         if not captured and shapes in self._by_shapes and self._by_shapes[shapes] is made:
             return True
         every = [*shapes, *(array.shape for array in captured)]
-        return _fits(made.traced.function, every, made.nonempty)
+        return _fits(made.traced.function, every, made.least)
 
     def _specialize(self, leaves: Sequence[Array], shapes: Shapes) -> Specialization:
         with collector_paused():
@@ -223,12 +224,13 @@ class Family:
             if general != concrete:
                 try:
                     traced = self._source.trace(general, is_last=is_last)
-                    reason = "a second size: sizes that changed are symbols"
                 except NeedsConcreteSize as why:
                     self._per_size = str(why) or "a size is needed as a number"
                 except ShapeError:
                     traced = None  # the trace with numbers decides, and shows them in its message
-                if traced is not None and not fits(traced, shapes):
+                if traced is not None and fits(traced, shapes):
+                    reason = "a second size: sizes that changed are symbols"
+                else:
                     traced = None
         if traced is None:
             traced = self._source.trace(concrete, is_last=is_last)
@@ -240,8 +242,7 @@ class Family:
             Executable(function, options.debug_nans, options.blas)
             for function in final_functions(traced.function, request)
         )
-        nonempty = nonempty_sizes(traced.function)
-        made = Specialization(traced, request, executables, nonempty)
+        made = Specialization(traced, request, executables, least_sizes(traced))
         if len(self._made) >= _MOST_KERNELS:
             oldest = self._made[0]
             kept = {key: one for key, one in self._by_shapes.items() if one is not oldest}
@@ -289,38 +290,40 @@ def _symbol_names() -> Iterator[str]:
         number += 1
 
 
-def nonempty_sizes(function: Function) -> Shape:
-    """Return the symbolic sizes of the axes of which a largest or smallest element is taken.
+def least_sizes(traced: Traced) -> Least:
+    """Return symbolic sizes that must be so large, since a smaller one is traced by itself.
 
-    It does not exist when they are 0: such a call is traced by itself, and refused with its line.
+    A largest or smallest element does not exist along an axis of size 0, which is refused with its
+    line; of some functions the trace has other ops for small sizes.
     """
-    found = (
-        node.operands[0].type.shape[axis]
+    function = traced.function
+    found = {
+        node.operands[0].type.shape[axis]: 1
         for _, node in nested(function)
         if node.op in (ops.reduce_max, ops.reduce_min)
         and node.operands[0].type.dtype is not DType.BOOL  # any and all have a value
         for axis in node.attributes["axes"]
-    )
+    } | dict(traced.least)
     told = {name for type_ in function.param_types for name in type_.symbols}
     return tuple(
-        size for size in dict.fromkeys(found) if (names := symbols(size)) and told.issuperset(names)
+        (size, least)
+        for size, least in found.items()
+        if (names := symbols(size)) and told.issuperset(names)
     )
 
 
-def _fits(
-    function: Function, shapes: Sequence[tuple[int, ...]], nonempty: Sequence[Size] = ()
-) -> bool:
+def _fits(function: Function, shapes: Sequence[tuple[int, ...]], least: Least = ()) -> bool:
     try:
         values = bind_sizes(function.param_types, shapes)
     except ShapeError:
         return False
-    return all(evaluate(size, values) > 0 for size in nonempty)
+    return all(evaluate(size, values) >= number for size, number in least)
 
 
 def fits(traced: Traced, shapes: Shapes) -> bool:
     """Whether a function that was traced for symbolic sizes serves arguments of these shapes."""
     captured = [capture.read().shape for capture in traced.captures]
-    return _fits(traced.function, [*shapes, *captured], nonempty_sizes(traced.function))
+    return _fits(traced.function, [*shapes, *captured], least_sizes(traced))
 
 
 @contextmanager

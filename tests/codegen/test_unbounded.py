@@ -187,11 +187,33 @@ def test_functions_are_what_they_are_called(
         ("mul %0 %0; exp %1; mul %2 %2; log %3; sqrt %4; div %5 %0 -> %6", 1e100, np.sqrt(2)),
         ("log %0; add %0 %1 -> %2", -1.0, np.nan),
         ("sub %0 %0; log %1 -> %2", 3.0, -np.inf),
+        # of the exponential of an exponential only the size is known, which is above the latter
+        ("exp %0; exp %1; sub %2 %1 -> %3", 1e300, np.inf),
+        ("exp %0; exp %1; sqrt %2; sub %3 %1 -> %4", 1e300, np.inf),
+        ("exp %0; exp %1; div %1 %2; add %3 1.0 -> %4", 1e300, 1.0),
+        ("exp %0; exp %1; sqrt %2; div %2 %3; add %4 1.0 -> %5", 1e300, np.nan),
     ],
 )
 def test_exponentials_of_large_numbers(text: str, x: float, wanted: float) -> None:
     found = compute(np.array([x]), body=formula(text, 1), result=0)
     np.testing.assert_allclose(found, [wanted], rtol=1e-12)
+
+
+def test_exponentials_of_exponentials_have_the_bits_of_the_interpreter() -> None:
+    text = "mul %0 %0; exp %1; exp %2; sqrt %3; sub %4 %2; div %2 %3; div %3 %4; mul %7 %6"
+    body = formula(f"{text}; sub %6 1.0; lt %2 %4; add %10 %3 -> %5 %6 %7 %8 %9 %10 %11", 1)
+    count, x = len(body.results), np.array([1e154, -1e100, 800.0, -27.0, 3.0, 0.5, 1e5])
+    with Builder() as builder:
+        given = [builder.param(i, Type(DType.F64, x.shape)) for i in range(2)]
+        results = [
+            build.apply("recover", *[given[0]] * count, given[1], body=body, result=i, guards=0)
+            for i in range(count)
+        ]
+        function = builder.function("f", given, results)
+    arrays = [np.full(x.shape, np.nan), x]
+    wanted = interpret(function, arrays)
+    for found, each in zip(Executable(function, False, False)(arrays), wanted, strict=True):
+        np.testing.assert_array_equal(np.asarray(found), each)
 
 
 def test_few_values_are_watched() -> None:

@@ -86,7 +86,8 @@ def _run(text: str, point: Sequence[Any], number: Callable[[float], Any]) -> lis
             else:
                 arrays.append(each)
         try:
-            found = interpret(trace(function_of(text), types).function, arrays, _numbers())
+            graph = trace(function_of(text), types).function
+            found = interpret(graph, arrays, _numbers(any(map(_has_nan, point))))
         except Exception:  # an op has no meaning in these numbers, or its operands have none
             return None
         return [_rounded(each) for each in map(np.asarray, found)]
@@ -97,6 +98,11 @@ def _type(each: Any) -> Any:
         return PythonNumber(dtype_of(np.asarray(each).dtype))
     array = np.asarray(each)
     return Type(dtype_of(array.dtype), array.shape)
+
+
+def _has_nan(x: Any) -> bool:
+    array = np.asarray(x)
+    return array.dtype.kind == "f" and bool(np.isnan(array).any())
 
 
 def _rounded(x: Array) -> Array:
@@ -112,6 +118,8 @@ def _real(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of real numbers, nan where it has no real value or no value at all."""
 
     def real(*operands: Any) -> Any:
+        # NumPy hands a function an array without axes where there is one
+        operands = tuple(x.item() if isinstance(x, np.ndarray) else x for x in operands)
         if any(mpmath.isnan(x) for x in operands):
             return mp.nan
         try:
@@ -140,8 +148,45 @@ def _power(x: Any, y: Any) -> Any:
     return _exp(y * mp.log(x))
 
 
+def _arctan2(y: Any, x: Any) -> Any:
+    # of two infinities it is what IEEE 754 says
+    both = mpmath.isinf(x) and mpmath.isinf(y)
+    return mpf(float(np.arctan2(float(y), float(x)))) if both else mp.atan2(y, x)
+
+
+def _argsort(x: Array, axis: int) -> Array:
+    """Return the order of numbers along an axis, nan last."""
+    missing = np.asarray(x != x, bool)
+    order = np.argsort(np.where(missing, 0, x), axis=axis, kind="stable")
+    last = np.argsort(np.take_along_axis(missing, order, axis), axis=axis, kind="stable")
+    return np.take_along_axis(order, last, axis)
+
+
+def _compared(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a comparison of numbers: what has no real value has no order either."""
+
+    def compared(*operands: Any, **attributes: Any) -> Any:
+        if any((x != x).any() for x in map(np.asarray, operands)):
+            raise ArithmeticError("no real value")
+        return function(*operands, **attributes)
+
+    return compared
+
+
+def _over_axes(function: Any) -> Callable[..., Any]:
+    """Return the reduction by a function of two numbers."""
+
+    def over(x: Array, axes: Sequence[int]) -> Array:
+        for axis in sorted(axes, reverse=True):
+            x = function.reduce(x, axis=axis)
+        return x
+
+    return over
+
+
 @cache
-def _numbers() -> Wide:
+def _numbers(has_nan: bool) -> Wide:
+    """Return the arithmetic; ``has_nan``: arguments are nan, so that comparisons see such."""
     names = {"atan": "arctan", "asinh": "arcsinh", "acos": "arccos", "asin": "arcsin"}
     names |= {"atanh": "arctanh", "acosh": "arccosh"}
     names |= {name: name for name in ("log", "sin", "cos", "tan", "sqrt", "floor")}
@@ -163,7 +208,7 @@ def _numbers() -> Wide:
         "abs": abs,
         "sign": mp.sign,
         "hypot": lambda x, y: mp.sqrt(x * x + y * y),
-        "arctan2": mp.atan2,
+        "arctan2": _arctan2,
         "logaddexp": lambda x, y: max(x, y) + mp.log(1 + _exp(min(x, y) - max(x, y))),
         "maximum": max,
         "minimum": min,
@@ -174,10 +219,17 @@ def _numbers() -> Wide:
         name: np.frompyfunc(_real(function), function_operands(name), 1)
         for name, function in functions.items()
     }
+    largest, smallest, length = (meanings[name] for name in ("maximum", "minimum", "hypot"))
+    meanings |= {
+        "reduce_max": _over_axes(largest),
+        "reduce_min": _over_axes(smallest),
+        "norm": lambda x, axes: length(_over_axes(length)(x, axes), 0),
+    }
     comparisons = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal}
-    return Wide(
-        object, lambda x: x if isinstance(x, mpf) else mpf(float(x)), meanings | comparisons
-    )
+    ordering = {**comparisons, "argsort": _argsort}
+    if not has_nan:
+        ordering = {name: _compared(each) for name, each in ordering.items()}
+    return Wide(object, lambda x: x if isinstance(x, mpf) else mpf(float(x)), meanings | ordering)
 
 
 def function_operands(name: str) -> int:

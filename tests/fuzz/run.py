@@ -14,7 +14,8 @@ import traceback
 from collections.abc import Iterator
 
 from tests.fuzz.grammar import Program, Writer
-from tests.fuzz.judge import OPEN, differences, shown
+from tests.fuzz.judge import differences
+from tests.fuzz.running import OPEN, shown
 from tests.fuzz.shrink import shrunk
 from tests.fuzz.ways import disagreements
 

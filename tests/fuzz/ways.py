@@ -21,7 +21,7 @@ from gradc_ir.errors import GradcError
 from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.meaning.ulp_distance import same_bits
 from tests.fuzz.grammar import Program, function_of
-from tests.fuzz.judge import quietly, shown
+from tests.fuzz.running import quietly, shown
 
 # What has one meaning to the last bit: the rest calls functions of mathematics.
 _FAMILIES = {"elementwise", "shape", "index", "reduce", "order"}

@@ -98,6 +98,26 @@ def test_special_values_are_those_of_the_plain_difference(body: str) -> None:
             np.testing.assert_allclose(compiled(x, y), expected, rtol=1e-13)
 
 
+def test_what_is_gathered_is_given_if_its_source_is() -> None:
+    x, places = np.array([1.0, 1.0 + 1e-9]), np.array([1, 0])
+    found = gradc.compile(lambda x, y: np.log(x[places] / y))(x, x)
+    np.testing.assert_allclose(found, np.log1p([1e-9, -1e-9 / (1 + 1e-9)]), rtol=1e-7)
+    np.testing.assert_allclose(found, np.log1p((x[places] - x) / x), rtol=1e-15)
+
+
+@pytest.mark.parametrize("size", [3, 4, 5])
+def test_rounded_quotients_have_the_same_bits_whether_sizes_are_known(size: int) -> None:
+    def function(x, y):
+        # an index at the end of an axis of unknown size is a gather
+        return np.log((x / y)[..., 0] / y)
+
+    x = np.random.default_rng(0).uniform(1.0, 1.1, (size, 3))
+    several = gradc.compile(function)
+    for more in (1, 2):
+        several(np.ones((size + more, 3 + more)), 1.05)
+    np.testing.assert_array_equal(several(x, 1.05), gradc.compile(function)(x, 1.05))
+
+
 def test_sigmoids_whose_arguments_share_a_term() -> None:
     def between(a, width):
         return 1 / (1 + np.exp(-(a + width))) - 1 / (1 + np.exp(-a))

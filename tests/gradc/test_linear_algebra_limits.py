@@ -55,6 +55,16 @@ def test_second_derivatives_of_small_singular_determinants() -> None:
     check_grads(lambda a: LA.det(a), (np.ones((2, 2)),), order=2)
 
 
+def test_determinants_have_the_same_bits_whatever_size_came_first() -> None:
+    matrices = [np.random.default_rng(size).normal(size=(size, size)) for size in (5, 4, 3, 2)]
+    several = gradc.compile(lambda a: np.linalg.det(a))
+    for a in matrices:
+        assert several(a) == gradc.compile(lambda a: np.linalg.det(a))(a)
+    specs = [signature.spec for signature in several.signatures]
+    assert specs == ["a: f64[5,5]", "a: f64[n,n]", "a: f64[3,3]", "a: f64[2,2]"]
+    assert several.signatures[2].reason == "a new size"
+
+
 def test_a_determinant_whose_product_of_pivots_leaves_the_range() -> None:
     a = np.diag([1e200, 1e200, 1e-200, 1e-200, 3.0])
     np.testing.assert_allclose(gradc.compile(lambda a: LA.det(a))(a), 3, rtol=1e-12)

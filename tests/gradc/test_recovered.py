@@ -105,6 +105,20 @@ def test_formulas_are_for_what_may_come_back(function: Function, count: int, fir
     assert any(node.op.name == "recover" for node in made.nodes) == fires
 
 
+def test_what_is_computed_before_it_is_spread_is_in_the_formula() -> None:
+    function = gradc.compile(lambda x, y: y / np.sqrt(y * y + y * x))
+    np.testing.assert_allclose(function(np.array([3e200, -0.75e200]), 1e200), [0.5, 2.0])
+
+
+def test_what_is_in_no_formula_reads_what_is_recovered() -> None:
+    # a mean is a sum, behind which there are no formulas
+    x = np.array([1e-200, 1e200])
+    found = gradc.compile(lambda x: np.var(np.log(x * x)))(x)
+    np.testing.assert_allclose(found, np.var(2 * np.log(x)))
+    found = gradc.compile(lambda x: np.where(np.sum(x) > 0, np.sqrt(x * x * x * x), 1.0))(x)
+    np.testing.assert_allclose(found, x * x)
+
+
 def test_plain_functions_have_none() -> None:
     function = gradc.compile(lambda x, y, z: x * y * z, stable=False)
     assert not np.isfinite(function(1e200, 1e200, 1e-250))

@@ -27,6 +27,26 @@ define internal double @gradc.size.{F}(double %e, double %p, double %q) {
   ret double %r
 }
 
+define internal i1 @gradc.infinite.{F}({T} %m) {
+  %size = call {T} @llvm.fabs.{F}({T} %m)
+  %r = fcmp oeq {T} %size, {INFINITY}
+  ret i1 %r
+}
+
+define internal i1 @gradc.most.{F}(double %p) {
+  %size = call double @llvm.fabs.f64(double %p)
+  %r = fcmp oeq double %size, {POWERS}
+  ret i1 %r
+}
+
+define internal {T} @gradc.beside.{F}({T} %m, double %p, double %q) {
+  %both.top = fcmp oeq double %q, {TOP}
+  %no.power = fcmp oeq double %p, 0.0
+  %none = and i1 %both.top, %no.power
+  %r = select i1 %none, {T} {NAN}, {T} %m
+  ret {T} %r
+}
+
 define internal double @gradc.limited.{F}(double %x, double %most) {
   %least = fneg double %most
   %low = fcmp olt double %x, %least
@@ -56,9 +76,16 @@ define internal void @gradc.put.{F}(ptr %to, {T} %x, double %e, double %p, doubl
   %limited = call double @gradc.limited.{F}(double %sum, double {LARGEST})
   %size = call double @llvm.fabs.f64(double %limited)
   %far = fcmp ogt double %size, {KNOWN}
-  %power = call double @gradc.limited.{F}(double %p, double {POWERS})
-  %power.size = call double @llvm.fabs.f64(double %power)
-  %beyond = fcmp oeq double %power.size, {POWERS}
+  %p.size = call double @llvm.fabs.f64(double %p)
+  %p.infinite = fcmp oeq double %p.size, {INFINITE}
+  %rank = select i1 %p.infinite, double {TOP}, double %q
+  %is.top = fcmp oeq double %rank, {TOP}
+  %is.power = fcmp une double %p, 0.0
+  %is.most = and i1 %is.top, %is.power
+  %most = call double @llvm.copysign.f64(double {POWERS}, double %p)
+  %any.power = select i1 %is.most, double %most, double %p
+  %power = call double @gradc.limited.{F}(double %any.power, double {POWERS})
+  %beyond = call i1 @gradc.most.{F}(double %power)
   %rounded = or i1 %far, %beyond
   %lost = or i1 %rounded, %unknown
   %one = call {T} @llvm.copysign.{F}({T} {ONE}, {T} %x)
@@ -68,7 +95,7 @@ define internal void @gradc.put.{F}(ptr %to, {T} %x, double %e, double %p, doubl
   store {T} %m, ptr %to
   %new.p = select i1 %kept, double 0.0, double %power
   %no.power = fcmp oeq double %new.p, 0.0
-  %new.q = select i1 %no.power, double 0.0, double %q
+  %new.q = select i1 %no.power, double 0.0, double %rank
   %behind = getelementptr inbounds i8, ptr %to, i64 8
   store double %n, ptr %behind
   %last = getelementptr inbounds i8, ptr %to, i64 16

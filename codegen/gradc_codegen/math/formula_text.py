@@ -12,7 +12,7 @@ import math
 from gradc_codegen.math.formula_numbers import NUMBERS
 from gradc_codegen.text.module import REGISTER, literal, suffix
 from gradc_ir.core.types import DType
-from gradc_ir.wide_exponents.arithmetic import MODERATE
+from gradc_ir.wide_exponents.arithmetic import MODERATE, TOP
 
 POINTERS = ("program", "constants", "operands", "results", "flags")
 
@@ -35,6 +35,7 @@ def text(dtype: DType, define: str, name: str) -> str:
         "LARGEST": literal(2.0**1000, DType.F64),
         "POWERS": literal(2.0**1002, DType.F64),
         "PER_RANK": literal(2.0**1003, DType.F64),
+        "TOP": literal(TOP, DType.F64),
         "KNOWN": literal(2.0**52, DType.F64),
         "INFINITE": literal(math.inf, DType.F64),
         "NOTHING": literal(-(2.0**40), DType.F64),
@@ -248,8 +249,7 @@ sum:
   %below = fcmp olt {T} %sum.value, {ZERO}
   %less.x = fneg {T} %zm
   %same.x = fcmp oeq {T} %xm, %less.x
-  %x.size.m = call {T} @llvm.fabs.{F}({T} %xm)
-  %x.infinite = fcmp oeq {T} %x.size.m, {INFINITY}
+  %x.infinite = call i1 @gradc.infinite.{F}({T} %xm)
   %same.infinite = and i1 %same.x, %x.infinite
   %sum.nan = fcmp uno {T} %sum.value, {ZERO}
   %other.number = xor i1 %same.infinite, true
@@ -289,6 +289,7 @@ powers:
   %exact = and i1 %exact.x, %exact.y
   %inexact = xor i1 %exact, true
   %factor.u = or i1 %unknown, %inexact
+  %factor.v = call {T} @gradc.beside.{F}({T} %factor.m, double %factor.p, double %factor.q)
   br label %made
 minus:
   %minus.m = fneg {T} %xm
@@ -331,8 +332,7 @@ exponent:
   %no.rank = fcmp oeq double %xq, 0.0
   %of.two.only = select i1 %no.rank, double %xe, double 0.0
   %found.level = call double @gradc.level.{F}(double %of.two.only, double %xp)
-  %found.p = call double @llvm.fabs.f64(double %xp)
-  %no.power = fcmp oeq double %found.p, {POWERS}
+  %no.power = call i1 @gradc.most.{F}(double %xp)
   %short.m = {SHORT}
   %exponent.m = select i1 %no.power, {T} {NAN}, {T} %short.m
   %exponent.e = fmul double %xq, 1000.0
@@ -382,7 +382,7 @@ choice:
   %chosen.unknown = call i1 @gradc.unknown.{F}({T} %chosen.m)
   br label %made
 made:
-  %m = phi {T} [ %sum.m, %sum ], [ %factor.m, %powers ], [ %minus.m, %minus ],
+  %m = phi {T} [ %sum.m, %sum ], [ %factor.v, %powers ], [ %minus.m, %minus ],
     [ %size.m, %size ], [ %root.m, %root ], [ %equal.m, %equal ], [ %floor.m, %floor ],
     [ %scale.m, %scale ], [ %exponent.m, %exponent ], [ %significand.m, %significand ],
     [ %grown.m, %grown ], [ %chosen.m, %choice ]

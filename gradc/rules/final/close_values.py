@@ -24,9 +24,10 @@ from gradc.rules.engine import INF, POSITIVE, Rule, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
+from gradc_ir.graphs.rearrange import peel
 
 # What nothing was rounded for.
-_GIVEN = frozenset({"param", "constant", "slice", "gather", "stop_gradient", "fence", "element"})
+_GIVEN = frozenset({"param", "constant", "stop_gradient", "fence"})
 _OF_GIVEN = frozenset({"neg", "abs", "maximum", "minimum", "select"})
 _DEPTH = 3
 
@@ -36,6 +37,8 @@ def _is_given(value: Value, depth: int = _DEPTH) -> bool:
     name, operands = parts(value)
     if name in _GIVEN:
         return True
+    if name == "gather":
+        return depth > 0 and _is_given(peel(value)[0].operands[0], depth - 1)
     if name not in _OF_GIVEN or not depth:
         return False
     return all(_is_given(one, depth - 1) for one in operands if one.type.dtype.is_float)

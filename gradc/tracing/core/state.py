@@ -17,6 +17,7 @@ from gradc_codegen.calls.cells import count_traces
 from gradc_ir.build import Builder
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Array, Type
 from gradc_ir.errors import TraceError
 
@@ -153,6 +154,8 @@ class Trace:
         self.guards: dict[tuple[int, str], Guard] = {}
         self.log: dict[str, None] = {}
         self.prints: list[Print] = []
+        # what symbolic sizes are at least, where smaller ones are recorded as other ops
+        self.least: dict[Size, int] = {}
         self.wide_integers: set[Value] = set()
 
     def __enter__(self) -> Trace:

@@ -51,6 +51,7 @@ class Traced:
     specialised: symbols that an op forced to be a number or another symbol.
     log: what was decided on the way, one line each.
     prints: what ``debug_print`` prints at every call.
+    least: what symbolic sizes must be at least, since the graph of smaller ones is another one.
     """
 
     function: Function
@@ -61,6 +62,7 @@ class Traced:
     specialised: Mapping[str, Size] = field(default_factory=dict)
     log: tuple[str, ...] = ()
     prints: debug_print.Prints | None = None
+    least: Mapping[Size, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +182,7 @@ def _trace_once(
         dict(solved),
         (*_unrolled(function), *running_trace.log),
         debug_print.closed(running_trace, names),
+        dict(running_trace.least),
     )
 
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from gradc_ir import build
 from gradc_ir.core.builder import Builder
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import Type
-from gradc_ir.graphs.rearrange import REARRANGEMENTS, scalar_constant
+from gradc_ir.graphs.rearrange import REARRANGEMENTS, rearrange, scalar_constant
 
 IsStep = Callable[[Node], bool]
+# A value, and what spreads it over the elements of a formula, the outermost first.
+Place: TypeAlias = tuple[Value, tuple[Node, ...]]
 
 _MOST_STEPS = 400
+# What is computed before it is spread has overflown by then; these have a value everywhere.
+_SPREADING = frozenset({"broadcast", "reshape", "transpose"})
+_BEFORE = frozenset({"neg", "abs", "add", "sub", "mul", "div", "exp"})
 # Their results are there at another time, but no sums.
 _BARRIERS = frozenset({"scan", "while", "concatenate"})
 # Constants that move no product out of the range by themselves.
@@ -21,11 +26,24 @@ _TAME = (2.0**-30, 2.0**30)
 
 
 class Group(NamedTuple):
-    """Values that formulas are made for, what these start from, and the formulas."""
+    """Values that formulas are made for, what these start from, and the formulas.
+
+    ``steps`` are the values that the formulas compute anew.
+    """
 
     values: tuple[Value, ...]
-    leaves: tuple[Value, ...]
+    places: tuple[Place, ...]
     body: Function
+    steps: frozenset[Value]
+
+    @property
+    def leaves(self) -> tuple[Value, ...]:
+        """What is spread, or read as it is."""
+        return tuple(value for value, _ in self.places)
+
+    def starts(self, leaves: Sequence[Value]) -> list[Value]:
+        """Return what the formulas start from, of what stands for the leaves."""
+        return [rearrange(x, list(moves)) for x, (_, moves) in zip(leaves, self.places)]
 
 
 def is_tame(value: Value) -> bool:
@@ -42,7 +60,8 @@ def grouped(function: Function, chosen: Sequence[Value], is_step: IsStep) -> lis
     """
     if not chosen:
         return []
-    cones = {value: _cone(value, is_step) for value in chosen}
+    is_computed = _computed(function, is_step)
+    cones = {value: _cone(value, is_computed) for value in chosen}
     level: dict[Value, tuple[int, int]] = {}
     summed: set[Value] = set()  # and what comes after that
     groups: dict[object, list[Value]] = {}
@@ -66,50 +85,88 @@ def grouped(function: Function, chosen: Sequence[Value], is_step: IsStep) -> lis
                 level[value] = (stage + 1, waits)
     found = []
     order = {value: i for i, node in enumerate(function.nodes) for value in node.results}
+
+    def at(place: Place) -> tuple[int, ...]:
+        value, moves = place
+        return (order[value], *(order[move.results[0]] for move in moves))
+
     for values in groups.values():
         whole = {each for value in values for each in cones[value]}
         parts = [values] if len(whole) <= _MOST_STEPS else [[value] for value in values]
         for part in parts:
             members = {each for value in part for each in cones[value]}
             if len(members) <= _MOST_STEPS:
-                found.append(_group(part, sorted(members, key=order.__getitem__), is_step))
+                found.append(_group(part, sorted(members, key=at), is_computed))
     return found
 
 
-def _group(values: Sequence[Value], members: Sequence[Value], is_step: IsStep) -> Group:
+IsComputed = Callable[[Place], bool]
+
+
+def _computed(function: Function, is_step: IsStep) -> IsComputed:
+    """Return what tells whether a formula computes a value, or reads it, where it is spread."""
+    movable: set[Value] = set()
+
+    def is_computed(place: Place) -> bool:
+        value, moves = place
+        return value in movable or (not moves and is_step(value.node))
+
+    for node in function.nodes:
+        if is_step(node) and node.op.name in _BEFORE:
+            sources = [_source(x, ()) for x in node.operands]
+            if all([x in movable or not is_step(x.node) for x, _ in sources]):
+                movable.update(node.results)
+    return is_computed
+
+
+def _source(value: Value, moves: tuple[Node, ...]) -> Place:
+    while value.op.name in _SPREADING:
+        value, moves = value.operands[0], (*moves, value.node)
+    return value, moves
+
+
+def _place(value: Value, moves: tuple[Node, ...], is_computed: IsComputed) -> Place:
+    """Return where an operand comes from: what is spread, if it is computed after that."""
+    source = _source(value, moves)
+    return source if moves or is_computed(source) else (value, moves)
+
+
+def _group(values: Sequence[Value], members: Sequence[Place], is_computed: IsComputed) -> Group:
     """Return the formulas of values that are made of members, which are in order."""
-    steps = [value for value in members if is_step(value.node)]
-    leaves = [value for value in members if not is_step(value.node)]
+    steps = [place for place in members if is_computed(place)]
+    leaves = [place for place in members if not is_computed(place)]
     with Builder() as builder:
-        params = [builder.param(i, Type(leaf.type.dtype)) for i, leaf in enumerate(leaves)]
+        params = [builder.param(i, Type(leaf.type.dtype)) for i, (leaf, _) in enumerate(leaves)]
         made = dict(zip(leaves, params))
 
-        def operand(each: Value) -> Value:
+        def operand(each: Value, moves: tuple[Node, ...]) -> Value:
             number = scalar_constant(each)
-            return made[each] if number is None else build.full((), number, each.type.dtype)
+            if number is not None:
+                return build.full((), number, each.type.dtype)
+            return made[_place(each, moves, is_computed)]
 
-        for step in steps:
-            made[step] = build.apply(
-                step.op.name, *map(operand, step.operands), **step.node.attributes
-            )
-        body = builder.function("formula", params, [made[value] for value in values])
-    return Group(tuple(values), tuple(leaves), body)
+        for value, moves in steps:
+            operands = [operand(each, moves) for each in value.operands]
+            made[value, moves] = build.apply(value.op.name, *operands, **value.node.attributes)
+        body = builder.function("formula", params, [made[value, ()] for value in values])
+    return Group(tuple(values), tuple(leaves), body, frozenset(value for value, _ in steps))
 
 
-def _cone(value: Value, is_step: IsStep) -> set[Value]:
+def _cone(value: Value, is_computed: IsComputed) -> set[Place]:
     """Return the steps that make a value and what they start from; constants are neither.
 
     Of more than a formula may have there are some.
     """
-    seen: set[Value] = set()
-    stack = [value]
+    seen: set[Place] = set()
+    stack: list[Place] = [(value, ())]
     while stack and len(seen) <= _MOST_STEPS:
-        top = stack.pop()
-        if top in seen or scalar_constant(top) is not None:
+        place = stack.pop()
+        top, moves = place
+        if place in seen or scalar_constant(top) is not None:
             continue
-        seen.add(top)
-        if is_step(top.node):
-            stack += top.operands
+        seen.add(place)
+        if is_computed(place):
+            stack += [_place(each, moves, is_computed) for each in top.operands]
     return seen
 
 
@@ -126,17 +183,22 @@ def rebuilt(
     Parameters
     ----------
     bodies: changed attributes of nodes.
-    keeps: which nodes go on to read what they read.
+    keeps: which nodes go on to read what they read, beside the steps of the formulas.
     needed: what has to be built before a value of a group can be read.
     made: builds what is read of a group, by its place, from what is needed.
     """
+    steps = {value for group in groups for value in group.steps}
+
+    def is_plain(node: Node) -> bool:
+        return keeps(node) or not steps.isdisjoint(node.results)
+
     found = {value: (group, i) for group in groups for i, value in enumerate(group.values)}
     mapping: dict[Value, Value] = {}
     replaced: dict[Value, Value] = {}
 
     def waits_for(node: Node) -> Iterator[Value]:
         for operand in node.operands:
-            if keeps(node) or operand not in found:
+            if is_plain(node) or operand not in found:
                 yield operand
             else:
                 yield from needed(found[operand][0])
@@ -152,7 +214,7 @@ def rebuilt(
 
     def make(node: Node) -> None:
         lines = function.locations.get(node, ())
-        operands = tuple([mapping[x] if keeps(node) else read(x) for x in node.operands])
+        operands = tuple([mapping[x] if is_plain(node) else read(x) for x in node.operands])
         if node not in bodies and all(mapping.get(x) is y for x, y in zip(node.operands, operands)):
             builder.copy(node, mapping, lines)
             return

@@ -61,7 +61,11 @@ class RecoverFinite(PlainPass):
         def made(group: Group, place: int, given: list[Value]) -> Value:
             return _recovered(group, place, given, guards[group.values])
 
-        return rebuilt(function, groups, {}, _is_step, needed, made)
+        return rebuilt(function, groups, {}, _keeps, needed, made)
+
+
+def _keeps(node: Node) -> bool:
+    return False
 
 
 def _weight(group: Group) -> int:
@@ -76,7 +80,7 @@ def _recovered(group: Group, place: int, given: list[Value], guards: list[_Guard
     dtype = group.values[0].type.dtype
     reads = iter(given[end:])
     sides = [_side(guard, [next(reads) for _ in guard.reads], dtype) for guard in guards]
-    starts = [build.cast(x, dtype) for x in (*given[count:end], *sides)]
+    starts = [build.cast(x, dtype) for x in (*group.starts(given[count:end]), *sides)]
     return build.apply(
         "recover",
         *given[:count],

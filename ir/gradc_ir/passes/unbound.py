@@ -37,7 +37,7 @@ class UnboundExponents(PlainPass):
 
 
 def _keeps(node: Node) -> bool:
-    return is_arithmetic(node) or node.op.name in _INDIFFERENT
+    return node.op.name in _INDIFFERENT
 
 
 def _leaves(group: Group) -> Sequence[Value]:
@@ -45,7 +45,7 @@ def _leaves(group: Group) -> Sequence[Value]:
 
 
 def _made(group: Group, place: int, leaves: list[Value]) -> Value:
-    return build.apply("unbounded", *leaves, body=group.body, result=place)
+    return build.apply("unbounded", *group.starts(leaves), body=group.body, result=place)
 
 
 def is_arithmetic(node: Node) -> bool:

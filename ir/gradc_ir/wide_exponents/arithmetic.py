@@ -35,6 +35,8 @@ _NOTHING = 2.0**40
 _PER_POWER = 1 / math.log(2)
 # Powers of a rank are as many times this; within one they are below the bound.
 _PER_RANK, _POWERS = 1000.0, 2.0**1002
+# Of this rank are exponentials of what is known only by its size: above all others, and alike.
+TOP = 2.0**60
 
 
 class Wide(NamedTuple):
@@ -158,11 +160,16 @@ def _is_unknown(x: Wide) -> Array:
 
 
 def _normal(significand: Array, exponent: Array, power: Array, rank: Array, unknown: Array) -> Wide:
-    """Return a number of any significand, of which the digits may be unknown."""
+    """Return a number of any significand, of which the digits may be unknown.
+
+    Of an infinite power it is above all others.
+    """
     inner = _entered(significand)
     special = ~np.isfinite(significand) | (significand == 0)
     wide = np.clip(inner.exponent + exponent, -_LARGEST, _LARGEST)
-    grown = np.clip(power, -_POWERS, _POWERS)
+    rank = np.where(np.isinf(power), TOP, rank)
+    most = np.where((rank == TOP) & (power != 0), np.copysign(_POWERS, power), power)
+    grown = np.clip(most, -_POWERS, _POWERS)
     unknown = (unknown | (np.abs(wide) > _KNOWN) | (np.abs(grown) == _POWERS)) & ~special
     one = np.copysign(np.ones_like(significand), significand)
     return Wide(
@@ -199,6 +206,9 @@ def _product(significand: Array, x: Wide, y: Wide, sign: int) -> Wide:
     exact = (power - first == second) & (power - second == first)
     exact &= ((x.rank == rank) | (x.power == 0)) & ((y.rank == rank) | (y.power == 0))
     unknown = _is_unknown(x) | _is_unknown(y) | ~exact
+    # of a quotient of two that are above all, nothing is known
+    nothing = (rank == TOP) & (power == 0)
+    significand = np.where(nothing, significand.dtype.type(np.nan), significand)
     return _normal(significand, x.exponent + sign * y.exponent, power, rank, unknown)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from gradc.tracing.building.axes import index_along
 from gradc.tracing.building.call_node import unless_not_asked, with_rules
+from gradc.tracing.core.state import running
 from gradc.tracing.numpy.linalg.factorisations import named
 from gradc.tracing.numpy.linalg.stacks import one_stack
 from gradc.tracing.registry.numpy_function import numpy_function
@@ -21,6 +22,9 @@ from gradc_ir.graphs.matrices import (
     scale_rows,
     transposed,
 )
+
+# Of up to so many rows the determinant is a polynomial of the elements.
+_POLYNOMIAL = 3
 
 
 @numpy_function("linalg.det")
@@ -45,8 +49,10 @@ def determinant(x: Value) -> Value:
     for regular ones with more.
     """
     size = x.type.shape[-1]
-    if isinstance(size, int) and size <= 3:
+    if isinstance(size, int) and size <= _POLYNOMIAL:
         return _polynomial(x, size)
+    if not isinstance(size, int):
+        running().root.least[size] = _POLYNOMIAL + 1
 
     def value(a: Value) -> list[Value]:
         factors, order = build.lu(a)
