@@ -40,7 +40,10 @@ def tiny(like: Value) -> float:
 
 
 def _direction_cosine(x: Value, y: Value) -> Value:
-    return build.div(x, build.hypot(x, y))
+    """``x / hypot(x, y)``; beside what is finite, an infinite x is the whole length."""
+    infinity = float("inf")
+    alone = build.logical_and(build.eq(build.abs(x), infinity), build.lt(build.abs(y), infinity))
+    return build.select(alone, build.sign(x), build.div(x, build.hypot(x, y)))
 
 
 class Mixture(NamedTuple):

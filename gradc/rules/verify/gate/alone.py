@@ -14,7 +14,7 @@ from gradc.rules.verify.gate.judge import TOLERANCE, Judged
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType
 from gradc_ir.errors import NoGradientError
-from gradc_ir.passes import RecoverFinite, UnboundExponents
+from gradc_ir.passes import Canonicalize, RecoverFinite, UnboundExponents
 
 # Points of an equation, and differing ones of a result that are looked into.
 MOST_POINTS, MOST_LOOKED_INTO = 6000, 60
@@ -61,8 +61,11 @@ def judged_alone(
 
 
 def _closed(function: Function) -> Function:
-    """Return a function behind the last passes: removable quotients, exponents without bound."""
-    return UnboundExponents()(RecoverFinite()(Finish()(function)))
+    """Return a function behind the last passes: removable quotients, exponents without bound.
+
+    What is made of numbers alone has become a number before, as everywhere.
+    """
+    return UnboundExponents()(RecoverFinite()(Finish()(Canonicalize()(function))))
 
 
 def _has_slopes(left: Left) -> bool:
