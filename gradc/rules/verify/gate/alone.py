@@ -33,7 +33,7 @@ def judged_alone(
     derivatives have values alone, and nothing is differentiated behind one of the last rules.
     Equations of integers are left out.
     """
-    simplify = Simplify([rule, *exact.RULES])
+    simplify, others = Simplify([rule, *exact.RULES]), Simplify(exact.RULES)
     is_last = any(rule in family.rules() for family in FAMILIES)
     for equation in rule.equations:
         if ":integer" in equation:
@@ -50,14 +50,24 @@ def judged_alone(
         def value(count: int, left: Left = left) -> Function:
             return _closed(simplify(left.graph(count)))
 
+        def naive(count: int, left: Left = left) -> Function:
+            return _closed(others(left.pulled_graph(count)))
+
+        def naive_value(count: int, left: Left = left) -> Function:
+            return _closed(others(left.graph(count)))
+
         tolerance = TOLERANCE + rule.loss
         if not _has_slopes(left):
-            yield f"{equation}", left.value(columns).judge(value, tolerance, most)
+            yield f"{equation}", left.value(columns).judge(
+                value, tolerance, most, without=naive_value
+            )
             continue
         case = left.pulled(columns)
         if not is_last:
-            yield f"{equation}", case.judge(before, tolerance, most)
-        yield f"{equation}, after", case.judge(after, tolerance, most)
+            yield f"{equation}", case.judge(before, tolerance, most, without=naive)
+        yield f"{equation}, after", case.judge(
+            after, tolerance, most, without=naive, patched=True
+        )
 
 
 def _closed(function: Function) -> Function:
