@@ -89,7 +89,9 @@ def _through_argument(factor: Value, rest: Product) -> _Quotient | None:
         size = build.fence(far)
         is_small = build.lt(build.abs(operands[0]), 1.0)
         near = (whole(_expm1_over(size)) * others).value(factor)
-        return _Quotient(is_small, near, build.expm1(far), line)
+        # flat there, however large what the exponent is made of
+        flat = build.eq(far, -INF)
+        return _Quotient(is_small, near, build.select(flat, -1.0, build.expm1(far)), line)
     return None
 
 
