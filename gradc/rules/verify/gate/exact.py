@@ -184,14 +184,22 @@ def is_limit(
 
     Paths come from both sides, at different rates; those on which the result is not real lie
     outside of its domain. Coordinates that are not ``moving`` stay. ``ends`` are those of the
-    range. ``one_sided``: zeros are met from the sides of their signs alone.
+    range. ``one_sided``: zeros are met from the sides of their signs alone. Where no path is real,
+    as for powers of negative numbers, infinity is met through whole numbers, even and odd ones.
     """
+    wanted = _Wanted(limit, ends, one_sided)
     paths = _paths(point, moving, one_sided)
+    tried = []
     for scale in _scales(point):
-        found = _is_limit(function, point, paths, scale, result, _Wanted(limit, ends, one_sided))
-        if found is not None:
-            return found
-    return False
+        found = _is_limit(function, point, paths, scale, result, wanted)
+        if found.is_limit is not None:
+            return found.is_limit
+        tried.append(found)
+    is_nowhere = any(not (found.met or found.unknown) for found in tried)
+    if any(found.met for found in tried) or not is_nowhere or not np.isinf(point).any():
+        return False
+    whole = _whole_paths(point)
+    return bool(_is_limit(function, point, whole, _scales(point)[0], result, wanted).is_limit)
 
 
 def is_opposite(function: RealFunction, point: Array, result: int, i: int) -> bool:
@@ -220,6 +228,14 @@ class _Wanted(NamedTuple):
     limit: float
     ends: Ends
     one_sided: bool
+
+
+class _Found(NamedTuple):
+    """Whether a limit is met, None where that is not known; on how many paths, and what may be."""
+
+    is_limit: bool | None
+    met: int
+    unknown: int
 
 
 class _Scale(NamedTuple):
@@ -253,8 +269,8 @@ def _is_limit(
     scale: _Scale,
     result: int,
     wanted: _Wanted,
-) -> bool | None:
-    """Whether a result tends to a limit along paths of a scale, None where it is not known."""
+) -> _Found:
+    """Tell whether a result tends to a limit along paths of a scale."""
     met = unknown = 0
     # the first few paths settle most questions
     for some in (paths[:_FIRST_PATHS], paths[_FIRST_PATHS:]):
@@ -270,8 +286,8 @@ def _is_limit(
                 met += 1
                 with digits(_DIGITS):
                     if not _tends(known, wanted):
-                        return False
-    return True if met > unknown else None
+                        return _Found(False, met, unknown)
+    return _Found(True if met > unknown else None, met, unknown)
 
 
 def _along(
@@ -315,7 +331,15 @@ def _by_smaller(
     size = np.abs(point.astype(np.float64))
     logs = np.log2(np.where(huge, size, 2))
     smaller = np.sign(point) * np.where(logs > _MODERATE, _MODERATE - _MODERATE / logs, logs)
-    near = np.stack([np.where(huge, smaller * scale, point) for scale in (0.125, 0.5, 1)], axis=1)
+    # a power of a negative number is one of a whole exponent, even or odd
+    odd, is_whole = np.fmod(point, 2.0), huge & (np.floor(point) == point)
+
+    def shrunk(scale: float) -> Array:
+        plain = smaller * scale
+        whole = np.rint((plain - odd) / 2) * 2 + odd
+        return np.where(huge, np.where(is_whole, whole, plain), point)
+
+    near = np.stack([shrunk(scale) for scale in (0.125, 0.5, 1)], axis=1)
     at = new.values(point[:, np.newaxis])
     ones, others = naive.values(near), new.values(near)
     if not at or not ones or not others:
@@ -336,8 +360,14 @@ def _same(one: Exact | None, other: Exact | None) -> bool:
         return bool(off <= _EQUAL * abs(one.ball) + Ball(2.0**-1074))
 
 
-# How a coordinate moves: sign, rate and factor; None where it stays.
-Move = tuple[int, float, int] | None
+class Whole(NamedTuple):
+    """A way to infinity through whole numbers, even or odd ones."""
+
+    is_odd: bool
+
+
+# How a coordinate moves: sign, rate and factor, or through whole numbers; None where it stays.
+Move = tuple[int, float, int] | Whole | None
 Path = tuple[Move, ...]
 
 
@@ -366,6 +396,13 @@ def _paths(point: Array, moving: Sequence[bool], one_sided: bool) -> list[Path]:
     return list(found)[:_MOST_PATHS]
 
 
+def _whole_paths(point: Array) -> list[Path]:
+    """Return paths on which infinite coordinates are whole and finite ones stay."""
+    infinite = np.isinf(point).tolist()
+    ways = [[Whole(False), Whole(True)] if here else [None] for here in infinite]
+    return list(itertools.product(*ways))[:_MOST_PATHS]
+
+
 def _rate(point: Array, i: int) -> float:
     """Return how fast a coordinate goes: a zero as fast as others go to infinity."""
     if np.isinf(point[i]) or (point[i] == 0 and np.isinf(point).any()):
@@ -384,6 +421,9 @@ def _signs(x: float, one_sided: bool) -> tuple[int, ...]:
 def _moved(x: float, by: Move, step: float, scale: _Scale) -> Any:
     if by is None:
         return Ball(float(x))
+    if isinstance(by, Whole):
+        far = 2 * math.ceil(float(scale.far)) * 2 ** math.ceil(step) + by.is_odd
+        return Ball(far if x > 0 else -far)
     sign, rate, factor = by
     # a number of few bits: its logarithm, not itself, is what matters
     small = Ball(sign * factor * 2.0 ** -(step * rate))
