@@ -8,7 +8,9 @@ from gradc.derivatives import vjp
 from gradc.rules import exact
 from gradc.rules.engine import Rule
 from gradc.rules.final.finish import FAMILIES, Finish
+from gradc.rules.series import ExpandSeries, SettleGuards
 from gradc.rules.simplify import Simplify
+from gradc.rules.skip_zeros import SkipZeros
 from gradc.rules.verify.gate.equations import Left
 from gradc.rules.verify.gate.judge import TOLERANCE, Judged
 from gradc_ir.core.graph import Function
@@ -18,6 +20,17 @@ from gradc_ir.passes import Canonicalize, RecoverFinite, UnboundExponents
 
 # Points of an equation, and differing ones of a result that are looked into.
 MOST_POINTS, MOST_LOOKED_INTO = 6000, 60
+
+# What comes behind all rules: series of what cancels, removable quotients, exponents without bound.
+_LAST = (
+    Canonicalize(),
+    SkipZeros(),
+    SettleGuards(),
+    ExpandSeries(),
+    Finish(),
+    RecoverFinite(),
+    UnboundExponents(),
+)
 
 
 def judged_alone(
@@ -58,24 +71,22 @@ def judged_alone(
 
         tolerance = TOLERANCE + rule.loss
         if not _has_slopes(left):
-            yield f"{equation}", left.value(columns).judge(
-                value, tolerance, most, without=naive_value
+            yield (
+                f"{equation}",
+                left.value(columns).judge(value, tolerance, most, without=naive_value),
             )
             continue
         case = left.pulled(columns)
         if not is_last:
             yield f"{equation}", case.judge(before, tolerance, most, without=naive)
-        yield f"{equation}, after", case.judge(
-            after, tolerance, most, without=naive, patched=True
-        )
+        yield f"{equation}, after", case.judge(after, tolerance, most, without=naive, patched=True)
 
 
 def _closed(function: Function) -> Function:
-    """Return a function behind the last passes: removable quotients, exponents without bound.
-
-    What is made of numbers alone has become a number before, as everywhere.
-    """
-    return UnboundExponents()(RecoverFinite()(Finish()(Canonicalize()(function))))
+    """Return a function behind the last passes, of which the first fold what is made of numbers."""
+    for each in _LAST:
+        function = each(function)
+    return function
 
 
 def _has_slopes(left: Left) -> bool:

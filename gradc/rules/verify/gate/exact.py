@@ -195,11 +195,12 @@ def is_limit(
         if found.is_limit is not None:
             return found.is_limit
         tried.append(found)
-    is_nowhere = any(not (found.met or found.unknown) for found in tried)
-    if any(found.met for found in tried) or not is_nowhere or not np.isinf(point).any():
+    is_real = any(found.met for found in tried) or not any(found.is_nowhere for found in tried)
+    if is_real or not np.isinf(point).any():
         return False
     whole = _whole_paths(point)
-    return bool(_is_limit(function, point, whole, _scales(point)[0], result, wanted).is_limit)
+    made = (_is_limit(function, point, whole, s, result, wanted) for s in _scales(point))
+    return next((found.is_limit for found in made if found.is_limit is not None), False)
 
 
 def is_opposite(function: RealFunction, point: Array, result: int, i: int) -> bool:
@@ -231,11 +232,11 @@ class _Wanted(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """Whether a limit is met, None where that is not known; on how many paths, and what may be."""
+    """Whether a limit is met, None where that is not known; on how many paths; on none, surely."""
 
     is_limit: bool | None
     met: int
-    unknown: int
+    is_nowhere: bool = False
 
 
 class _Scale(NamedTuple):
@@ -286,8 +287,8 @@ def _is_limit(
                 met += 1
                 with digits(_DIGITS):
                     if not _tends(known, wanted):
-                        return _Found(False, met, unknown)
-    return _Found(True if met > unknown else None, met, unknown)
+                        return _Found(False, met)
+    return _Found(True if met > unknown else None, met, len(paths) > met + 2 * unknown)
 
 
 def _along(
@@ -331,15 +332,7 @@ def _by_smaller(
     size = np.abs(point.astype(np.float64))
     logs = np.log2(np.where(huge, size, 2))
     smaller = np.sign(point) * np.where(logs > _MODERATE, _MODERATE - _MODERATE / logs, logs)
-    # a power of a negative number is one of a whole exponent, even or odd
-    odd, is_whole = np.fmod(point, 2.0), huge & (np.floor(point) == point)
-
-    def shrunk(scale: float) -> Array:
-        plain = smaller * scale
-        whole = np.rint((plain - odd) / 2) * 2 + odd
-        return np.where(huge, np.where(is_whole, whole, plain), point)
-
-    near = np.stack([shrunk(scale) for scale in (0.125, 0.5, 1)], axis=1)
+    near = np.stack([np.where(huge, smaller * scale, point) for scale in (0.125, 0.5, 1)], axis=1)
     at = new.values(point[:, np.newaxis])
     ones, others = naive.values(near), new.values(near)
     if not at or not ones or not others:
@@ -398,9 +391,8 @@ def _paths(point: Array, moving: Sequence[bool], one_sided: bool) -> list[Path]:
 
 def _whole_paths(point: Array) -> list[Path]:
     """Return paths on which infinite coordinates are whole and finite ones stay."""
-    infinite = np.isinf(point).tolist()
-    ways = [[Whole(False), Whole(True)] if here else [None] for here in infinite]
-    return list(itertools.product(*ways))[:_MOST_PATHS]
+    both: list[Move] = [Whole(False), Whole(True)]
+    return list(itertools.product(*(both if np.isinf(x) else [None] for x in point)))
 
 
 def _rate(point: Array, i: int) -> float:
@@ -422,7 +414,7 @@ def _moved(x: float, by: Move, step: float, scale: _Scale) -> Any:
     if by is None:
         return Ball(float(x))
     if isinstance(by, Whole):
-        far = 2 * math.ceil(float(scale.far)) * 2 ** math.ceil(step) + by.is_odd
+        far = 2 * math.ceil(min(float(scale.far), _HUGE[0])) * 2 ** math.ceil(step) + by.is_odd
         return Ball(far if x > 0 else -far)
     sign, rate, factor = by
     # a number of few bits: its logarithm, not itself, is what matters
