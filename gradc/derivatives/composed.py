@@ -146,8 +146,17 @@ def power_mean(
     found = composed.power_mean(*operands, build.fence)
     powers = composed.plain_powers(*operands, build.fence)
     negative = composed.is_no_mean(x, y, weight)
-    whole = (1 - found.least) + found.least * found.power
-    small, large = found.least * found.power / whole, (1 - found.least) / whole
+    # a root of infinite degree is flat
+    plain_sum = build.select(
+        build.lt(build.abs(exponent), math.inf), powers[0] + powers[1], math.inf
+    )
+
+    def within(power: Value) -> Value:
+        # of one that has left the range nothing is known: the mean has left it, too
+        return build.select(build.lt(build.abs(power), math.inf), power, math.nan)
+
+    whole = found.most + found.least * found.power
+    small, large = found.least * found.power / whole, found.most / whole
     growth, apart = build.exp(found.logarithm), build.abs(found.apart)
     # the larger number over the other may overflow where the power of it does not
     steep = found.power * (found.top / build.select(found.is_first, y, x))
@@ -163,7 +172,13 @@ def power_mean(
         at_zero = build.select(build.eq(exponent, 1), own, steep)
         is_flat = build.logical_and(build.eq(base, 0), build.logical_not(is_top))
         made = build.select(is_flat, at_zero, made)
-        return build.select(negative, out * (power / (powers[0] + powers[1])) / base, made)
+        share = within(power) / plain_sum
+        # a power of exponent 0 is 1, and one that has vanished is flat
+        is_lost = build.logical_and(build.eq(share, 0), build.lt(1, build.abs(exponent)))
+        plain = build.select(
+            build.logical_or(build.eq(exponent, 0), is_lost), 0, out * share / base
+        )
+        return build.select(negative, plain, made)
 
     def by_exponent() -> Value:
         # what the shares diverge from the weights
@@ -171,13 +186,14 @@ def power_mean(
         divergence = (moment - found.log_sum) / exponent / exponent
         factors = [(k + 1) / math.factorial(k + 2) for k in range(composed.CUMULANTS)]
         t = exponent * found.apart
-        series = composed.cumulant_series(t, 1 - weight, factors)
+        series = composed.cumulant_series(t, 1 - weight, weight, factors)
         close = build.select(found.is_close, found.apart * found.apart * series, divergence)
         if scalar_constant(total) != 1:
             lost = build.log(total) / exponent / exponent
             close = close - build.select(found.is_near, lost, 0)
         # a mean of nothing is flat, however steep its logarithm is
-        return build.select(build.eq(out, 0), out, out * close)
+        is_flat = build.logical_and(build.eq(out, 0), build.logical_not(negative))
+        return build.select(is_flat, out, out * close)
 
     def by_weight() -> Value:
         tiny = build.lt(-(2.0**-60), found.size)
@@ -185,7 +201,7 @@ def power_mean(
         lost = build.select(found.is_first, -lost, lost) / exponent
         made = out * build.select(tiny, -found.apart, lost) / whole
         one, other = (build.fence(build.power(build.fence(base), exponent)) for base in (x, y))
-        plain = out / exponent * (total * (one - other) / (powers[0] + powers[1]))
+        plain = out / exponent * (total * within(one - other) / plain_sum)
         return build.select(negative, plain, made)
 
     return [

@@ -15,7 +15,7 @@ from gradc.rules import EXACT, Rule, find
 from gradc.rules.exact import STRUCTURE
 from gradc.rules.verify.gate.alone import judged_alone
 from gradc.rules.verify.gate.equations import Left
-from gradc.rules.verify.gate.excuses import EXCUSES, Excuse
+from gradc.rules.verify.gate.excuses import EXCUSES, Excuse, Instance, excuse
 from gradc.rules.verify.gate.judge import TOLERANCE, Judged
 from gradc.rules.verify.gate.values import grid, special_values
 from gradc.rules.verify.meaning import bool_variables
@@ -88,6 +88,10 @@ def test_what_is_nearer_to_the_truth_passes(left: str, right: str) -> None:
         ("sub(?x, ?y)", "select(eq(?x, ?y), 0, sub(?x, ?y))", (math.inf, math.inf), math.nan, 0.0),
         # no chance: at the next floats the naive one is right as well
         ("mul(?x, 1.5)", "select(eq(?x, 1), 2, mul(?x, 1.5))", (1.0,), 1.5, 2.0),
+        # even and odd exponents have different limits
+        ("div(power(?x, ?y), power(abs(?x), ?y))",
+         "select(lt(800, ?y), 1, div(power(?x, ?y), power(abs(?x), ?y)))",
+         (-1.5, math.inf), math.nan, 1.0),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_found(
@@ -114,10 +118,42 @@ def test_slopes_are_as_exact_as_their_partials() -> None:
     assert wrong("4e-15") == {"value", "d/dx"}
 
 
+def test_powers_of_negative_numbers_have_limits_through_whole_exponents() -> None:
+    left = "div(sub(power(?x, ?y), 1), power(?x, ?y))"
+    case = Left(f"{left} => sub(1, power(?x, neg(?y)))", DType.F64)
+    found = case.value(np.array([[-1.5, -2.5], [math.inf] * 2])).judge(case.right)
+    assert found.differing == 2
+    assert not found.failures, failures(found)
+
+
 def test_sides_are_asked_only_at_zeros() -> None:
     """1/arccos(cos(x)) is inf on both sides of 0: no zero excuses -inf."""
     found = judge("div(1, arccos(cos(?x)))", "div(1, neg(arccos(cos(?x))))")
     assert any(failure.point["x"] == 0 for failure in found.failures)
+
+
+@pytest.mark.parametrize(
+    ("was_lost", "new", "excused"),
+    [(True, math.nan, True), (True, math.inf, True), (True, 1.5, False), (False, math.nan, False)],
+)
+def test_only_lost_slopes_may_stay_lost(was_lost: bool, new: float, excused: bool) -> None:
+    """A number in place of a lost slope has to be right, and what was right has to stay."""
+    never = (lambda: False,) * 3
+    one = Instance("d/dx", {"x": 2.0}, math.inf, new, 1.0, (0.5, 0.5), 1e-308, was_lost, *never)
+    assert (excuse(one) is not None) is excused
+
+
+def test_what_the_passes_do_without_a_rule_is_not_judged() -> None:
+    """The rule that adds 0 does nothing; the same pass in both forms takes nan for 0."""
+    case = Left("div(?x, ?x) => 0", DType.F64)
+    at = case.value(case.points())
+    right = [
+        Left(f"{text} => 0", DType.F64)
+        for text in ("select(eq(?x, ?x), 0, ?x)", "add(0, select(eq(?x, ?x), 0, ?x))")
+    ]
+    alone = at.judge(right[1].graph)
+    assert any(failure.new == 0 for failure in alone.failures)
+    assert not at.judge(right[1].graph, without=right[0].graph).failures
 
 
 def test_special_values_are_all_there() -> None:
@@ -223,15 +259,16 @@ NEEDED = {
     "chance": "scaled-logaddexp",
     "underflow": "growing-factor-times-quotient",
     "outside of the domain": "log1p-neg-exp",
+    "lost slope": "log1p-times-correction",
     "kink": "angle-from-direction-cosine",
 }
 
 
-@pytest.mark.parametrize("excuse", EXCUSES, ids=lambda excuse: excuse.name)
-def test_every_excuse_is_needed(excuse: Excuse) -> None:
+@pytest.mark.parametrize("row", EXCUSES, ids=lambda row: row.name)
+def test_every_excuse_is_needed(row: Excuse) -> None:
     """A row that excuses nothing has no place in the table."""
-    found = judged_alone(find(NEEDED[excuse.name]), DType.F64, MANY)
-    assert any(excuse.name in judged.excused for _, judged in found)
+    found = judged_alone(find(NEEDED[row.name]), DType.F64, MANY)
+    assert any(row.name in judged.excused for _, judged in found)
 
 
 # -- rules that meet -------------------------------------------------------------------------------

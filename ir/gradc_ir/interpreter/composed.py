@@ -40,7 +40,10 @@ def tiny(like: Value) -> float:
 
 
 def _direction_cosine(x: Value, y: Value) -> Value:
-    return build.div(x, build.hypot(x, y))
+    """``x / hypot(x, y)``; beside what is finite, an infinite x is the whole length."""
+    infinity = float("inf")
+    alone = build.logical_and(build.eq(build.abs(x), infinity), build.lt(build.abs(y), infinity))
+    return build.select(alone, build.sign(x), build.div(x, build.hypot(x, y)))
 
 
 class Mixture(NamedTuple):
@@ -226,11 +229,17 @@ _CUMULANTS = (
 CUMULANTS = len(_CUMULANTS)
 
 
-def cumulant_series(t: Value, p: Value, factors: Sequence[float]) -> Value:
-    """Return the sum of ``factors[k] * cumulant[k + 2] * t**k`` of 0 and 1, the latter of p."""
-    number = scalar_constant(p)
-    share: Value | float = p if number is None else float(number)
-    rest = 1 - share
+def _as_number(x: Value) -> Value | float:
+    number = scalar_constant(x)
+    return x if number is None else float(number)
+
+
+def cumulant_series(t: Value, p: Value, q: Value, factors: Sequence[float]) -> Value:
+    """Return the sum of ``factors[k] * cumulant[k + 2] * t**k`` of 1 and 0.
+
+    Their probabilities are p and q, which is 1 - p as it is known before that is rounded.
+    """
+    share, rest = _as_number(p), _as_number(q)
     v, skew = share * rest, rest - share
     terms = []
     for k, (row, factor) in enumerate(zip(_CUMULANTS, factors)):
@@ -251,6 +260,7 @@ class PowerMean(NamedTuple):
     is_close: Value  # whether the series of cumulants is there
     top: Value
     least: Value  # the weight of the smaller power
+    most: Value  # that of the larger one; of 1 - least little may be left
     power: Value  # the smaller power
     log_sum: Value  # of the weighted powers; where they are near, without the factor of the sum
     logarithm: Value  # of the mean over the top or, where they are near, over the geometric one
@@ -282,7 +292,7 @@ def power_mean(
     factors = [1 / math.factorial(k + 2) for k in range(CUMULANTS)]
     # the logarithm less the mean exponent, over t
     beyond = build.select(
-        is_close, t * cumulant_series(t, rest, factors), (log_sum - least * size) / t
+        is_close, t * cumulant_series(t, rest, weight, factors), (log_sum - least * size) / t
     )
     near = apart * beyond
     if scalar_constant(total) != 1:
@@ -293,7 +303,7 @@ def power_mean(
     top = build.select(is_first, x, y)
     return PowerMean(
         *(apart, size, is_first, is_near, is_close, top),
-        *(least, power, log_sum, logarithm, geometric),
+        *(least, most, power, log_sum, logarithm, geometric),
     )
 
 
@@ -315,7 +325,7 @@ def is_no_mean(x: Value, y: Value, weight: Value) -> Value:
     """Return whether there is no mean: a number or a weight is negative, or none."""
     positive = build.le(0, build.minimum(x, y))
     if scalar_constant(weight) is None:
-        positive = build.logical_and(positive, build.le(build.abs(weight - 0.5), 0.5))
+        positive = build.logical_and(positive, build.le(0, build.minimum(weight, 1 - weight)))
     return build.logical_not(positive)
 
 

@@ -274,7 +274,7 @@ elementwise(
 )
 elementwise(
     "direction_cosine", operands=2, domain=(REALS, POSITIVE),
-    summary="x / hypot(x, y), the cosine of the direction of (x, y).",
+    summary="x / hypot(x, y), the cosine of the direction of (x, y); 1 or -1 for an infinite x.",
 )
 
 # -- comparisons and logic -------------------------------------------------------------------------

@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import combinations
 from typing import NamedTuple
 
-from gradc.rules.algebra.factors import Product, common_factors, either_way, product, whole
+from gradc.rules.algebra.factors import Product, common_factors, product, whole
 from gradc.rules.algebra.parts import made_by, parts
 from gradc.rules.algebra.polynomial import polynomial
-from gradc.rules.engine import procedure, stable
+from gradc.rules.engine import INF, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.interpreter.composed import horner
+from gradc_ir.interpreter.composed import horner, tiny
 
 # Up to here seven terms of a series are enough for a second derivative.
 _START = 2.0**-10
@@ -89,7 +89,9 @@ def _through_argument(factor: Value, rest: Product) -> _Quotient | None:
         size = build.fence(far)
         is_small = build.lt(build.abs(operands[0]), 1.0)
         near = (whole(_expm1_over(size)) * others).value(factor)
-        return _Quotient(is_small, near, build.expm1(far), line)
+        # flat there, however large what the exponent is made of
+        flat = build.eq(far, -INF)
+        return _Quotient(is_small, near, build.select(flat, -1.0, build.expm1(far)), line)
     return None
 
 
@@ -146,10 +148,22 @@ def expm1_over_expm1(value: Value) -> Product | None:
 )
 def expm1_of_sum_over_both(value: Value) -> Product | None:
     """Take the quotient of expm1 of a sum and of expm1 of both terms as one function."""
-    return either_way(value, lambda entire: _coth_sum(entire, value))
+    entire = product(value)
+    if not entire.coefficient:
+        return None
+    found = _sum_over_both(entire, value)
+    if found is not None:
+        rest, operands = found
+        return rest * whole(build.coth_sum(*operands))
+    found = _sum_over_both(entire.reciprocal, value)
+    if found is None:
+        return None
+    rest, operands = found
+    return rest.reciprocal * whole(_over_coth_sum(*operands))
 
 
-def _coth_sum(entire: Product, like: Value) -> Product | None:
+def _sum_over_both(entire: Product, like: Value) -> tuple[Product, tuple[Value, ...]] | None:
+    """Return what stands beside a quotient of expm1 of a sum and of both terms; x, y and t."""
     below = [factor for factor in entire.below if parts(factor)[0] == "expm1"]
     for above in made_by("expm1", entire.above):
         total = polynomial(parts(above)[1][0])
@@ -160,8 +174,21 @@ def _coth_sum(entire: Product, like: Value) -> Product | None:
             rest = entire.without(whole(above, below=(first, second)))
             t = common_factors(rest, common_factors(product(p), product(q)))
             x, y = (product(one).without(t).value(like) for one in (p, q))
-            return rest.without(t) * whole(build.coth_sum(x, y, t.value(like)))
+            return rest.without(t), (x, y, t.value(like))
     return None
+
+
+def _over_coth_sum(x: Value, y: Value, t: Value) -> Value:
+    """Return one over the function; where that has its pole at 0, by the one term that has none."""
+    made = build.coth_sum(x, y, t)
+    is_first = build.lt(build.abs(x), build.abs(y))
+    low, high = build.select(is_first, x, y), build.select(is_first, y, x)
+    # beside what is next to nothing, too, it is none of them alone
+    at_pole = build.logical_and(
+        build.eq(build.abs(made), INF), build.lt(tiny(made), build.abs(high))
+    )
+    other = 0.5 * t / build.tanh(0.5 * t * high)
+    return build.select(at_pole, low / (low * other + 1.0), 1.0 / made)
 
 
 RULES = [expm1_of_sum_over_both, expm1_over_argument, expm1_over_expm1]

@@ -10,6 +10,7 @@ from itertools import permutations
 from gradc.rules.algebra.cancellation import polynomial_difference
 from gradc.rules.algebra.difference_formulas import over
 from gradc.rules.algebra.factors import Product, cancelled, product, set_apart, whole
+from gradc.rules.algebra.nan_carriers import rules_out_nan, with_nan_of
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import Polynomial, polynomial
 from gradc.rules.algebra.signs import plus_zero
@@ -134,8 +135,24 @@ def quotient_of_cases(value: Value) -> Value | None:
         joined = [rest * case for case in cases]
         shorter = [cancelled(case) for case in joined]
         if any(len(one.above) < len(other.above) for one, other in zip(shorter, joined)):
-            return build.select(operands[0], *(case.value(value) for case in shorter))
+            made = [
+                _with_nans(short.value(value), case, operands[0], holds=holds)
+                for short, case, holds in zip(shorter, joined, (True, False))
+            ]
+            return build.select(operands[0], *made)
     return None
+
+
+def _with_nans(made: Value, case: Product, condition: Value, *, holds: bool) -> Value:
+    """Return a case, nan where a factor is that has cancelled, unless it is not chosen there."""
+    for factor in _shared_factors(case):
+        if not rules_out_nan(condition, factor, holds=holds):
+            made = with_nan_of(made, factor)
+    return made
+
+
+def _shared_factors(case: Product) -> tuple[Value, ...]:
+    return tuple(dict.fromkeys(factor for factor in case.above if factor in case.below))
 
 
 @procedure(

@@ -8,16 +8,29 @@ from gradc.derivatives import vjp
 from gradc.rules import exact
 from gradc.rules.engine import Rule
 from gradc.rules.final.finish import FAMILIES, Finish
+from gradc.rules.series import ExpandSeries, SettleGuards
 from gradc.rules.simplify import Simplify
+from gradc.rules.skip_zeros import SkipZeros
 from gradc.rules.verify.gate.equations import Left
 from gradc.rules.verify.gate.judge import TOLERANCE, Judged
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType
 from gradc_ir.errors import NoGradientError
-from gradc_ir.passes import RecoverFinite, UnboundExponents
+from gradc_ir.passes import Canonicalize, RecoverFinite, UnboundExponents
 
 # Points of an equation, and differing ones of a result that are looked into.
 MOST_POINTS, MOST_LOOKED_INTO = 6000, 60
+
+# What comes behind all rules: series of what cancels, removable quotients, exponents without bound.
+_LAST = (
+    Canonicalize(),
+    SkipZeros(),
+    SettleGuards(),
+    ExpandSeries(),
+    Finish(),
+    RecoverFinite(),
+    UnboundExponents(),
+)
 
 
 def judged_alone(
@@ -33,7 +46,7 @@ def judged_alone(
     derivatives have values alone, and nothing is differentiated behind one of the last rules.
     Equations of integers are left out.
     """
-    simplify = Simplify([rule, *exact.RULES])
+    simplify, others = Simplify([rule, *exact.RULES]), Simplify(exact.RULES)
     is_last = any(rule in family.rules() for family in FAMILIES)
     for equation in rule.equations:
         if ":integer" in equation:
@@ -45,24 +58,37 @@ def judged_alone(
             return _closed(vjp(simplify(left.graph(count)), left.wrt))
 
         def after(count: int, left: Left = left) -> Function:
-            return _closed(simplify(left.pulled_graph(count)))
+            # series are of what the rule leaves, not of what is naive beside it
+            return _closed(simplify(left.pulled_graph(count)), series=False)
 
         def value(count: int, left: Left = left) -> Function:
             return _closed(simplify(left.graph(count)))
 
+        def naive(count: int, left: Left = left) -> Function:
+            return _closed(others(left.pulled_graph(count)))
+
+        def naive_value(count: int, left: Left = left) -> Function:
+            return _closed(others(left.graph(count)))
+
         tolerance = TOLERANCE + rule.loss
         if not _has_slopes(left):
-            yield f"{equation}", left.value(columns).judge(value, tolerance, most)
+            yield (
+                f"{equation}",
+                left.value(columns).judge(value, tolerance, most, without=naive_value),
+            )
             continue
         case = left.pulled(columns)
         if not is_last:
-            yield f"{equation}", case.judge(before, tolerance, most)
-        yield f"{equation}, after", case.judge(after, tolerance, most)
+            yield f"{equation}", case.judge(before, tolerance, most, without=naive)
+        yield f"{equation}, after", case.judge(after, tolerance, most, without=naive, patched=True)
 
 
-def _closed(function: Function) -> Function:
-    """Return a function behind the last passes: removable quotients, exponents without bound."""
-    return UnboundExponents()(RecoverFinite()(Finish()(function)))
+def _closed(function: Function, *, series: bool = True) -> Function:
+    """Return a function behind the last passes, of which the first fold what is made of numbers."""
+    for each in _LAST:
+        if series or not isinstance(each, ExpandSeries):
+            function = each(function)
+    return function
 
 
 def _has_slopes(left: Left) -> bool:

@@ -186,14 +186,23 @@ def is_limit(
 
     Paths come from both sides, at different rates; those on which the result is not real lie
     outside of its domain. Coordinates that are not ``moving`` stay. ``ends`` are those of the
-    range. ``one_sided``: zeros are met from the sides of their signs alone.
+    range. ``one_sided``: zeros are met from the sides of their signs alone. Where no path is real,
+    as for powers of negative numbers, infinity is met through whole numbers, even and odd ones.
     """
+    wanted = _Wanted(limit, ends, one_sided)
     paths = _paths(point, moving, one_sided)
+    tried = []
     for scale in _scales(point):
-        found = _is_limit(function, point, paths, scale, result, _Wanted(limit, ends, one_sided))
-        if found is not None:
-            return found
-    return False
+        found = _is_limit(function, point, paths, scale, result, wanted)
+        if found.is_limit is not None:
+            return found.is_limit
+        tried.append(found)
+    is_real = any(found.met for found in tried) or not any(found.is_nowhere for found in tried)
+    if is_real or not np.isinf(point).any():
+        return False
+    whole = _whole_paths(point)
+    made = (_is_limit(function, point, whole, s, result, wanted) for s in _scales(point))
+    return next((found.is_limit for found in made if found.is_limit is not None), False)
 
 
 def is_opposite(function: RealFunction, point: Array, result: int, i: int) -> bool:
@@ -231,6 +240,14 @@ class _Wanted(NamedTuple):
     limit: float
     ends: Ends
     one_sided: bool
+
+
+class _Found(NamedTuple):
+    """Whether a limit is met, None where that is not known; on how many paths; on none, surely."""
+
+    is_limit: bool | None
+    met: int
+    is_nowhere: bool = False
 
 
 class _Scale(NamedTuple):
@@ -273,8 +290,8 @@ def _is_limit(
     scale: _Scale,
     result: int,
     wanted: _Wanted,
-) -> bool | None:
-    """Whether a result tends to a limit along paths of a scale, None where it is not known."""
+) -> _Found:
+    """Tell whether a result tends to a limit along paths of a scale."""
     met = unknown = 0
     # the first few paths settle most questions
     for some in (paths[:_FIRST_PATHS], paths[_FIRST_PATHS:]):
@@ -290,8 +307,8 @@ def _is_limit(
                 met += 1
                 with digits(_DIGITS):
                     if not _tends(known, wanted):
-                        return False
-    return True if met > unknown else None
+                        return _Found(False, met)
+    return _Found(True if met > unknown else None, met, len(paths) > met + 2 * unknown)
 
 
 def _along(
@@ -357,8 +374,14 @@ def _same(one: Exact | None, other: Exact | None, close: float) -> bool:
         return bool(off <= close * abs(one.ball) + Ball(2.0**-1074))
 
 
-# How a coordinate moves: sign, rate and factor; None where it stays.
-Move = tuple[int, float, int] | None
+class Whole(NamedTuple):
+    """A way to infinity through whole numbers, even or odd ones."""
+
+    is_odd: bool
+
+
+# How a coordinate moves: sign, rate and factor, or through whole numbers; None where it stays.
+Move = tuple[int, float, int] | Whole | None
 Path = tuple[Move, ...]
 
 
@@ -387,6 +410,12 @@ def _paths(point: Array, moving: Sequence[bool], one_sided: bool) -> list[Path]:
     return list(found)[:_MOST_PATHS]
 
 
+def _whole_paths(point: Array) -> list[Path]:
+    """Return paths on which infinite coordinates are whole and finite ones stay."""
+    both: list[Move] = [Whole(False), Whole(True)]
+    return list(itertools.product(*(both if np.isinf(x) else [None] for x in point)))
+
+
 def _rate(point: Array, i: int) -> float:
     """Return how fast a coordinate goes: a zero as fast as others go to infinity."""
     if np.isinf(point[i]) or (point[i] == 0 and np.isinf(point).any()):
@@ -405,6 +434,9 @@ def _signs(x: float, one_sided: bool) -> tuple[int, ...]:
 def _moved(x: float, by: Move, step: float, scale: _Scale) -> Any:
     if by is None:
         return Ball(float(x))
+    if isinstance(by, Whole):
+        far = 2 * math.ceil(min(float(scale.far), _HUGE[0])) * 2 ** math.ceil(step) + by.is_odd
+        return Ball(far if x > 0 else -far)
     sign, rate, factor = by
     # a number of few bits: its logarithm, not itself, is what matters
     small = Ball(sign * factor * 2.0 ** -(step * rate))

@@ -14,7 +14,8 @@ class Instance:
 
     ``values`` are what the two forms have for the value where ``what`` is a derivative of it.
     ``truth`` is the exact value rounded, None where there is none. ``tiny`` is the smallest normal
-    number of the dtype. ``is_from_side`` tells whether
+    number of the dtype. ``was_lost`` tells whether it is part of a naive derivative that has no
+    digit of the true one, or whose value has none. ``is_from_side`` tells whether
     the new number is the limit from the sides of the signs of zero operands, ``is_kink`` whether
     the real number jumps to its opposite at a zero operand, ``is_outside`` whether there is no real
     value at the point nor around it, ``is_rounded`` whether the new number is the real one up to
@@ -29,6 +30,7 @@ class Instance:
     truth: float | None
     values: tuple[float, float]
     tiny: float
+    was_lost: bool
     is_from_side: Callable[[], bool]
     is_kink: Callable[[], bool]
     is_outside: Callable[[], bool]
@@ -108,6 +110,14 @@ EXCUSES = (
         "where the value of both forms is nan, their derivatives may differ",
         "there is no derivative, and the value tells: at nan, a form that has become x has slope 1",
         lambda one: one.is_slope and _are_nan(one),
+    ),
+    Excuse(
+        "lost slope",
+        "behind naive differentiation, where value or derivative have no digit of the true ones, "
+        "the derivative with new parts may be infinite or nan",
+        "the other parts of it are as lost as before: log1p(x) * x / ((1 + x) - 1) divides by 0 "
+        "where 1 + x is 1, and so does its derivative; differentiated behind the rule it is right",
+        lambda one: one.is_slope and one.was_lost and not np.isfinite(one.new),
     ),
     Excuse(
         "outside of the domain",

@@ -83,10 +83,21 @@ class Case:
     coordinates: Sequence[str]
     meant: Mapping[float, Callable[[], Any]] = field(default_factory=dict)
 
-    def judge(self, new: Graph, tolerance: float = TOLERANCE, most: int | None = None) -> Judged:
+    def judge(
+        self,
+        new: Graph,
+        tolerance: float = TOLERANCE,
+        most: int | None = None,
+        *,
+        without: Graph | None = None,
+        patched: bool = False,
+    ) -> Judged:
         """Judge graphs of the same parameters and results as the naive ones.
 
         Of differing points, ``most`` are looked into, as many in each column of the results.
+        ``without`` makes the naive graphs behind the passes that new ones are behind: what these
+        do by themselves is not judged. ``patched``: the new graphs are naive derivatives of which
+        only some parts are new.
         """
         count = self.columns.shape[1]
         arrays = self.assemble(self.columns)
@@ -112,13 +123,23 @@ class Case:
         excused: Counter[str] = Counter()
         failures = []
         for place, results in wanted.items():
-            for one in self._wrong(place, results, olds, news, exact.get(place), tolerance):
+            for one in self._wrong(
+                place, results, olds, news, exact.get(place), tolerance, patched=patched
+            ):
                 found = excuse(one)
-                if found is None:
-                    failures.append(_failure(one, news[0].dtype))
-                else:
+                if found is not None:
                     excused[found.name] += 1
+                elif without is None or not self._is_from(without, place, one, tolerance):
+                    failures.append(_failure(one, news[0].dtype))
         return Judged(sum(map(len, olds)), differing, tuple(failures), excused)
+
+    def _is_from(self, without: Graph, place: int, one: Instance, tolerance: float) -> bool:
+        """Whether graphs of the same passes have the new number at a point."""
+        arrays = self.assemble(self.columns[:, [place]])
+        with np.errstate(all="ignore"):
+            found = columns_of(interpret(without(1), arrays), 1)
+        column = _numbers(found[self.labels.index(one.what)])
+        return bool(_agree(column, np.array([one.new], column.dtype), tolerance)[0])
 
     @property
     def _real(self) -> RealFunction:
@@ -150,6 +171,8 @@ class Case:
         news: list[Array],
         exact: list[Exact | None] | None,
         tolerance: float,
+        *,
+        patched: bool,
     ) -> Iterator[Instance]:
         """Yield the results at a point that are neither near the truth nor the unique limit."""
         for i in results:
@@ -174,6 +197,7 @@ class Case:
                     None if truth is None else truth.value,
                     (float(olds[0][place]), float(news[0][place])),
                     float(np.finfo(new.dtype).tiny),
+                    patched and any(_is_lost(olds[j][place], exact, j) for j in (0, i)),
                     partial(self._is_limit, place, i, new, one_sided=True, asked=has_sides),
                     partial(self._is_kink, place, i),
                     partial(self._is_outside, place),
@@ -289,6 +313,14 @@ def _is_right(old: Any, new: Any, truth: Exact, tolerance: float) -> bool:
 def _off(number: Any, truth: Exact) -> float:
     """Return how many bits a number is off the exact one."""
     return float(bits_between(np.array([number]), _cast(truth.value, number.dtype))[0])
+
+
+def _is_lost(old: Any, exact: list[Exact | None] | None, i: int) -> bool:
+    """Whether a number has no digit of the exact one."""
+    truth = exact[i] if exact else None
+    if truth is None or not truth.is_real:
+        return False
+    return _off(old, truth) > np.finfo(old.dtype).nmant + 1
 
 
 def _cast(number: float, dtype: Any) -> Array:
