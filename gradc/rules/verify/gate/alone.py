@@ -8,6 +8,7 @@ from gradc.derivatives import vjp
 from gradc.rules import exact
 from gradc.rules.engine import Rule
 from gradc.rules.final.finish import FAMILIES, Finish
+from gradc.rules.series import ExpandSeries
 from gradc.rules.simplify import Simplify
 from gradc.rules.verify.gate.equations import Left
 from gradc.rules.verify.gate.judge import TOLERANCE, Judged
@@ -29,9 +30,9 @@ def judged_alone(
     """Yield of each equation of a rule what it is, and what the gate says.
 
     The rule works with the exact ones, through which it meets what others make, before
-    differentiation and after it; then come the last passes, as behind all rules. Those without
-    derivatives have values alone, and nothing is differentiated behind one of the last rules.
-    Equations of integers are left out.
+    differentiation and after it; then come the last passes, as behind all rules. A right side may
+    be one whose derivatives have series. Rules without derivatives have values alone, and nothing
+    is differentiated behind one of the last rules. Equations of integers are left out.
     """
     simplify = Simplify([rule, *exact.RULES])
     is_last = any(rule in family.rules() for family in FAMILIES)
@@ -42,7 +43,7 @@ def judged_alone(
         columns = left.points(points)
 
         def before(count: int, left: Left = left) -> Function:
-            return _closed(vjp(simplify(left.graph(count)), left.wrt))
+            return _closed(ExpandSeries()(vjp(simplify(left.graph(count)), left.wrt)))
 
         def after(count: int, left: Left = left) -> Function:
             return _closed(simplify(left.pulled_graph(count)))
