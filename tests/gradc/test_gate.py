@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 import gradc
+from gradc.derivatives import vjp
 from gradc.rules import EXACT, Rule, find
 from gradc.rules.exact import STRUCTURE
 from gradc.rules.verify.gate.alone import judged_alone
 from gradc.rules.verify.gate.equations import Left
-from gradc.rules.verify.gate.excuses import EXCUSES, Excuse
+from gradc.rules.verify.gate.excuses import EXCUSES, Excuse, Instance
+from gradc.rules.verify.gate.excuses import excuse as find_excuse
 from gradc.rules.verify.gate.judge import TOLERANCE, Judged
 from gradc.rules.verify.gate.values import grid, special_values
 from gradc.rules.verify.meaning import bool_variables
@@ -92,6 +94,65 @@ def test_what_is_wrong_is_found(
     }
     texts = {tuple(map(repr, point)): tuple(map(repr, pair)) for point, pair in found.items()}
     assert texts[tuple(map(repr, at))] == (repr(naive), repr(new))
+
+
+def never() -> bool:
+    return False
+
+
+def judge_slopes(left: str, right: str) -> dict[tuple[str, ...], tuple[float, float]]:
+    """Return the derivatives of a right side that fail, by what they are of and the point."""
+    case = Left(f"{left} => {right}", DType.F64)
+    found = case.pulled(case.points(6000)).judge(
+        lambda count: vjp(case.right(count), case.wrt), most=None
+    )
+    return {
+        (each.what, *map(repr, each.point.values())): (each.naive, each.new)
+        for each in found.failures
+        if each.what != "value"
+    }
+
+
+def test_a_derivative_may_round_as_the_naive_one_may() -> None:
+    """cos(x + y) is right next to its zeros only where x + y happens to be exact."""
+    apart = "add(mul(sin(?x), cos(?y)), mul(cos(?x), sin(?y)))"
+    at = ("d/dy", repr(0.0), repr(np.pi / 2))
+    assert at not in judge_slopes("sin(add(?x, ?y))", apart)
+    wrong = f"mul({apart}, 1.0000000001)"
+    assert ("d/dy", repr(0.0), repr(3.0)) in judge_slopes("sin(add(?x, ?y))", wrong)
+
+
+def test_a_derivative_that_cancels_is_found_where_the_naive_one_does_not() -> None:
+    """2 (x + 1) is right to a rounding next to its zero, x + (x + 2) is not."""
+    found = judge_slopes("sub(mul(add(?x, 1), add(?x, 1)), 1)", "mul(?x, add(?x, 2))")
+    assert ("d/dx", "-0.9999999999999999") in found
+
+
+@pytest.mark.parametrize(
+    ("new", "values", "at", "name"),
+    [
+        (math.nan, (math.inf, math.inf), 0.0, "slope of a pole"),
+        (-math.inf, (math.inf, math.inf), 0.0, "slope of a pole"),
+        (0.0, (math.inf, math.inf), 0.0, None),
+        (math.nan, (math.inf, -math.inf), 0.0, None),
+        (math.nan, (math.inf, math.inf), math.inf, None),
+        (math.nan, (1.0, 1.0), 0.0, None),
+    ],
+)
+def test_only_infinite_values_at_finite_points_are_poles(
+    new: float, values: tuple[float, float], at: float, name: str | None
+) -> None:
+    one = Instance("d/dx", {"x": at}, math.inf, new, None, values, 1e-300, never, never, never)
+    found = find_excuse(one)
+    assert (found and found.name) == name
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_no_number_is_no_underflow(sign: float) -> None:
+    new = math.copysign(math.nan, sign)
+    for naive in (0.0, -0.0):
+        one = Instance("value", {}, naive, new, 0.0, (naive, new), 1e-300, never, never, never)
+        assert find_excuse(one) is None
 
 
 def test_sides_are_asked_only_at_zeros() -> None:
@@ -198,10 +259,11 @@ def test_known_rows_name_rules() -> None:
 NEEDED = {
     "side of a zero": "log-one-plus",
     "slope of nan": "softplus-difference",
-    "zero slope": "exp-times-sigmoid",
+    "zero slope": "difference-of-powers",
     "underflow": "exp-times-over-two-exps",
     "outside of the domain": "log1p-neg-exp",
     "kink": "angle-from-direction-cosine",
+    "slope of a pole": "difference-of-quotients",
 }
 
 

@@ -130,9 +130,7 @@ class RealFunction:
         """Yield places and their results; None where comparisons are not decided."""
         if not places:
             return
-        numbers = balls()
-        if self.meant:
-            numbers = Wide(object, self._number, numbers.meanings)
+        numbers = self._numbers()
         arrays = [balls().wide(array) for array in self.assemble(columns[:, places])]
         try:
             results = interpret(self.graph(len(places)), arrays, numbers)
@@ -144,6 +142,10 @@ class RealFunction:
             part = -(-len(places) // 8)
             for start in range(0, len(places), part):
                 yield from self._pieces(columns, places[start : start + part])
+
+    def _numbers(self) -> Wide:
+        numbers = balls()
+        return Wide(object, self._number, numbers.meanings) if self.meant else numbers
 
     def _number(self, x: Any) -> Any:
         """Return the ball of a number that stands in the graph."""
