@@ -294,3 +294,30 @@ def test_roots_of_a_quadratic_at_the_ends_of_the_range(size: float) -> None:
 
     value = gradc.compile(function)(size, 3 * size, 2 * size)
     assert abs(value + 1) < 1e-15
+
+
+def test_a_power_of_zero_less_one_is_the_power_s() -> None:
+    """0 * log(0) is no number where 0 ** 0 is 1; at 0 the plain power has the derivatives."""
+    values = gradc.compile(lambda x, n: (1 + x) ** n - 1)(np.full(3, -1.0), np.array([0.0, 2, -1]))
+    assert values.tolist() == [0.0, -1.0, np.inf]
+    slope = gradc.grad(lambda x, n: (1 + x) ** n - 1)
+    assert slope(-1.0, 1e-17) == np.inf
+
+
+def test_a_difference_of_exponentials_that_is_infinite_has_its_derivative() -> None:
+    slope = gradc.grad(lambda y, x: np.exp(x + y) - np.exp(x))
+    assert slope(np.inf, 3.0) == np.inf
+    assert slope(-800.0, 800.0) == 1.0
+
+
+def test_a_square_less_one_has_the_derivative_of_the_square() -> None:
+    """That of x (x + 2) cancels where x is about -1, by which 2 (x + 1) is exact."""
+    slope = gradc.grad(lambda x: (x + 1) * (x + 1) - 1)
+    assert slope(np.nextafter(-1.0, 0)) == 2.0**-52
+    value = gradc.compile(lambda x: (x + 1) * (x + 1) - 1)
+    assert value(1e-20) == 2e-20
+
+
+def test_a_divided_difference_at_the_smallest_distance() -> None:
+    slope = gradc.grad(lambda x, y: (np.exp(x) - np.exp(y)) / (x - y))
+    assert slope(np.float32(1.02e-43), np.float32(-0.0)) == 0.5

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import gradc
+from gradc.derivatives import vjp
 from gradc.rules import EXACT, Rule, find
 from gradc.rules.exact import STRUCTURE
 from gradc.rules.verify.gate.alone import judged_alone
@@ -124,6 +125,46 @@ def test_powers_of_negative_numbers_have_limits_through_whole_exponents() -> Non
     found = case.value(np.array([[-1.5, -2.5], [math.inf] * 2])).judge(case.right)
     assert found.differing == 2
     assert not found.failures, failures(found)
+
+
+def never() -> bool:
+    return False
+
+
+def judge_slopes(left: str, right: str) -> dict[tuple[str, ...], tuple[float, float]]:
+    """Return the derivatives of a right side that fail, by what they are of and the point."""
+    case = Left(f"{left} => {right}", DType.F64)
+    found = case.pulled(case.points(6000)).judge(
+        lambda count: vjp(case.right(count), case.wrt), most=None
+    )
+    return {
+        (each.what, *map(repr, each.point.values())): (each.naive, each.new)
+        for each in found.failures
+        if each.what != "value"
+    }
+
+
+def test_a_derivative_may_round_as_the_naive_one_may() -> None:
+    """cos(x + y) is right next to its zeros only where x + y happens to be exact."""
+    apart = "add(mul(sin(?x), cos(?y)), mul(cos(?x), sin(?y)))"
+    at = ("d/dy", repr(0.0), repr(np.pi / 2))
+    assert at not in judge_slopes("sin(add(?x, ?y))", apart)
+    wrong = f"mul({apart}, 1.0000000001)"
+    assert ("d/dy", repr(0.0), repr(3.0)) in judge_slopes("sin(add(?x, ?y))", wrong)
+
+
+def test_a_derivative_that_cancels_is_found_where_the_naive_one_does_not() -> None:
+    """2 (x + 1) is right to a rounding next to its zero, x + (x + 2) is not."""
+    found = judge_slopes("sub(mul(add(?x, 1), add(?x, 1)), 1)", "mul(?x, add(?x, 2))")
+    assert ("d/dx", "-0.9999999999999999") in found
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_no_number_is_no_underflow(sign: float) -> None:
+    new = math.copysign(math.nan, sign)
+    for naive in (0.0, -0.0):
+        one = Instance("value", {}, naive, new, 0.0, (naive, new), 1e-300, False, *[never] * 5)
+        assert excuse(one) is None
 
 
 def test_sides_are_asked_only_at_zeros() -> None:

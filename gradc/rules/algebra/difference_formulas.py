@@ -21,6 +21,8 @@ from gradc_ir.ranges import knowledge
 _MOST_FACTORS = 8
 # By what the smallest numbers are scaled up: 1 beside a quotient of them stays next to nothing.
 _SCALE = 64
+# An exponential of less than minus this is nothing beside one.
+_FAR = 64.0
 
 
 class Side(NamedTuple):
@@ -64,13 +66,16 @@ def powers(a: Side, b: Side, delta: Product) -> Product | None:
         return delta * whole(_power_sum(a.operands[0], b.operands[0], int(count)))
     ratio = over(delta, b.operands[0]).value(a.value)
     size = exponent * build.log1p(ratio)
-    # elsewhere one power is at least e times the other, or the base is negative
-    near = build.logical_or(build.le(build.abs(ratio), 1.0), build.le(size, 1.0))
+    # elsewhere one power is at least e times the other, or the base is not positive
+    near = build.logical_or(build.le(ratio, 1.0), build.le(size, 1.0))
+    near = build.logical_and(build.lt(-1.0, ratio), near)
     made = build.expm1(size)
     if b.polynomial.constant == 1:
         name, cases = parts(a.value)
         # far from one, the case of a power of one plus little is not met
         far = cases[2] if name == "select" else a.value
+        # one to the power of what is no number is one
+        near = build.logical_and(near, build.eq(exponent, exponent))
         return whole(build.select(near, made, build.fence(far) + -1.0))
     plain = build.fence(a.value) - build.fence(b.value)
     made = b.value * made
@@ -156,12 +161,11 @@ def logarithm_of_quotient(a: Side, b: Side, delta: Product) -> Product:
     made = _over_sum(a, b, delta)
     if made is not None:
         return made
-    upper = a.operands[0]
     ratio = over(delta, b.operands[0]).value(a.value)
-    # below -1 the quotient is negative, which has no logarithm; where a is 0 it is -inf
+    # below -1 the quotient is negative, which has no logarithm; where a is 0, whatever its sign, it
+    # is -inf
     falls = build.logical_and(build.le(-1.0, ratio), build.lt(ratio, 0.0))
-    other = over(delta.times(-1), upper).value(a.value)
-    other = build.select(build.eq(upper, 0.0), math.inf, other)
+    other = build.abs(over(delta, a.operands[0]).value(a.value))
     size = build.log1p(build.select(falls, other, ratio))
     return whole(build.select(falls, -size, size))
 
@@ -171,7 +175,11 @@ def exponentials(a: Side, b: Side, delta: Product) -> Product | None:
     moved = delta.value(a.value)
     near = build.le(moved, 1.0)
     base = build.select(near, b.value, -a.value)
-    return whole(base * build.expm1(build.select(near, moved, -moved)))
+    made = base * build.expm1(build.select(near, moved, -moved))
+    # where one is nothing beside the other, each has its own derivative: there is 0 * inf in that
+    # of the product
+    plain = build.fence(a.value) - build.fence(b.value)
+    return whole(build.select(build.lt(build.abs(moved), _FAR), made, plain))
 
 
 # -- angles ----------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
+from gradc.rules.algebra.cancellation import polynomial_difference
 from gradc.rules.algebra.factors import Product, set_apart, whole
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import polynomial
@@ -49,6 +50,7 @@ class _Power(NamedTuple):
     examples=[
         "sub(mul(?x, ?x), mul(?y, ?y)) => mul(sub(?x, ?y), add(?x, ?y))",
         "sub(4, mul(?x, ?x)) => mul(sub(2, ?x), add(?x, 2))",
+        "add(mul(add(?x, 1), add(?x, 1)), -1) => mul(?x, add(add(?x, 1), 1))",
         "sub(1, mul(div(?x, ?y), div(?x, ?y))) => mul(sub(1, div(abs(?x), abs(?y))), "
         "add(1, div(abs(?x), abs(?y))))",
         "sub(mul(3, mul(?x, ?x)), mul(mul(3, ?y), ?y)) => mul(mul(sub(?x, ?y), add(?x, ?y)), 3)",
@@ -133,15 +135,21 @@ def _root(
 
 def _factors(a: Value, b: Value, count: int) -> tuple[Value, ...]:
     """Return factors of ``a**count - b**count``, of which the first is the difference."""
-    less, more = a - b, a + b
+    less, more = _less(a, b), a + b
     if count == 2:
         return less, more
     return less, more, a * a + b * b
 
 
+def _less(a: Value, b: Value) -> Value:
+    """Return a - b, exactly where terms of both cancel."""
+    delta = polynomial_difference(polynomial(a), polynomial(b))
+    return a - b if delta is None else delta.value(a)
+
+
 def _cubes(a: Value, b: Value) -> Value:
     """Return the difference of two cubes, the plain one where they are not close."""
-    less = a - b
+    less = _less(a, b)
     is_close = build.lt(build.abs(less), build.abs(b) * 0.5)
     squares = a * (a + b) + b * b
     plain = build.sub(*(build.fence(one * one * one) for one in (a, b)))

@@ -33,6 +33,7 @@ from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.types import Array, DType, Type
 from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.meaning.ulp_distance import bits_between, uniform_patterns
+from gradc_ir.passes import RecoverFinite, UnboundExponents
 
 # Enough to hold 1 + t for the smallest number t of a dtype, and then some.
 _PRECISION = {DType.F64: 1400, DType.F32: 500}
@@ -150,16 +151,21 @@ def measure(
     count: int = 30,
     points: Mapping[str, Array] | None = None,
 ) -> list[Errors]:
-    """Return the errors of value and first derivatives of both sides, at points or sampled ones."""
+    """Return the errors of value and first derivatives of both sides, at points or sampled ones.
+
+    The left side is computed as written, the right one as behind all rules: where a step leaves
+    the range, with exponents without bound.
+    """
     given = points is not None
     points = sample(equation, domain, condition, count) if points is None else points
     if dtype is DType.F32:
         points = _in_single_precision(points, keep_zeros=not given)
     truths, labels = truth(equation, points, dtype)
-    computed = [
-        _computed(graph_of(text, equation, points, dtype), points, dtype)
-        for text in sides(equation)
-    ]
+    left_side, right_side = (
+        _with_slopes(graph_of(text, equation, points, dtype)) for text in sides(equation)
+    )
+    right_side = UnboundExponents()(RecoverFinite()(right_side))
+    computed = [_computed(side, points, dtype) for side in (left_side, right_side)]
     columns = np.column_stack(list(points.values())).T
     found = []
     for label, expected, *made in zip(labels, truths, *computed, strict=True):
@@ -183,13 +189,17 @@ def _in_single_precision(points: Mapping[str, Array], keep_zeros: bool) -> dict[
     return {name: values[kept].astype(np.float64) for name, values in rounded.items()}
 
 
-def _computed(function: Function, points: Mapping[str, Array], dtype: DType) -> list[Array]:
-    """Return the value and the derivatives by each column, all for the first element of a row."""
+def _with_slopes(side: Function) -> Function:
+    """Return the graph of value and derivatives."""
     from gradc.derivatives import vjp
 
+    return vjp(side, range(len(side.params)))
+
+
+def _computed(pulled: Function, points: Mapping[str, Array], dtype: DType) -> list[Array]:
+    """Return the value and the derivatives by each column, all for the first element of a row."""
     arrays = [values.astype(dtype.numpy) for values in points.values()]
-    shape = function.result_types[0].shape
-    pulled = vjp(function, range(len(arrays)))
+    shape = pulled.result_types[0].shape
     first = np.ones([len(arrays[0]), LENGTH][: len(shape)], dtype=dtype.numpy)
     if len(shape) > 1:
         first[:, 1:] = 0

@@ -42,9 +42,9 @@ def judged_alone(
     """Yield of each equation of a rule what it is, and what the gate says.
 
     The rule works with the exact ones, through which it meets what others make, before
-    differentiation and after it; then come the last passes, as behind all rules. Those without
-    derivatives have values alone, and nothing is differentiated behind one of the last rules.
-    Equations of integers are left out.
+    differentiation and after it; then come the last passes, as behind all rules. A right side may
+    be one whose derivatives have series. Rules without derivatives have values alone, and nothing
+    is differentiated behind one of the last rules. Equations of integers are left out.
     """
     simplify, others = Simplify([rule, *exact.RULES]), Simplify(exact.RULES)
     is_last = any(rule in family.rules() for family in FAMILIES)
@@ -55,7 +55,7 @@ def judged_alone(
         columns = left.points(points)
 
         def before(count: int, left: Left = left) -> Function:
-            return _closed(vjp(simplify(left.graph(count)), left.wrt))
+            return _closed(ExpandSeries()(vjp(simplify(left.graph(count)), left.wrt)))
 
         def after(count: int, left: Left = left) -> Function:
             # series are of what the rule leaves, not of what is naive beside it

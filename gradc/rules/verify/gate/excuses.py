@@ -63,7 +63,7 @@ def _is_tiny(one: Instance) -> bool:
 
 def _underflows(one: Instance) -> bool:
     right = one.naive if one.truth is None else one.truth
-    if not max(abs(right), abs(one.new)) < one.tiny:
+    if not (abs(right) < one.tiny and abs(one.new) < one.tiny):
         return False
     return bool(np.signbit(one.new) == np.signbit(right))
 

@@ -71,7 +71,7 @@ class Case:
 
     ``graph`` makes it for so many points; ``columns`` has a row a coordinate and a column a point;
     ``assemble`` makes the arrays of the graph of it. ``labels`` name the columns of the results,
-    which have a row a point; as many as ``values`` are no derivatives. Coordinates that are not
+    which have a row a point; those of derivatives begin with ``d/``. Coordinates that are not
     ``moving`` are the same in limits. ``meant``: see :class:`RealFunction`.
     """
 
