@@ -55,7 +55,7 @@ def judged_alone(
         columns = left.points(points)
 
         def before(count: int, left: Left = left) -> Function:
-            return _closed(ExpandSeries()(vjp(simplify(left.graph(count)), left.wrt)))
+            return _closed(vjp(simplify(left.graph(count)), left.wrt))
 
         def after(count: int, left: Left = left) -> Function:
             # series are of what the rule leaves, not of what is naive beside it
