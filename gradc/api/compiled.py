@@ -67,10 +67,6 @@ class Compiled(CalledByAttribute, Inspected):
         self.__wrapped__ = function
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         self.options = Options(**options, rules=as_rules(rules))
-        self._learners: dict[str, Learner] = {}
-        self.__call__, self._learners["__call__"] = quick_call(
-            self, Compiled._value, self.made_again(), "__call__"
-        )
         self.spec = spec
         names = static if isinstance(static, (tuple, list)) else (static,)
         self._parameters = Parameters(function, names)
@@ -78,6 +74,10 @@ class Compiled(CalledByAttribute, Inspected):
         self._signatures: deque[Signature] = deque(maxlen=_MOST_SIGNATURES)
         self._last: LastCall | None = None
         self._forms_by_variables: dict[Any, tuple[Compiled, tuple[Variable, ...], Wrt]] = {}
+        self._learners: dict[str, Learner] = {}
+        self.__call__, self._learners["__call__"] = quick_call(
+            self, Compiled._value, self.made_again(), "__call__"
+        )
 
     # -- calls ------------------------------------------------------------------------------------
 
