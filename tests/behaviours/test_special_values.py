@@ -130,7 +130,7 @@ CASES: dict[str, tuple[Function, list[Point]]] = {
     "sqrt(x * x + x) - x": (lambda x: np.sqrt(x * x + x) - x,
         [(-INF,), (NAN,), (0.0,), ((INF,), 0.5)]),
     "1 - x / sqrt(1 + x * x)": (lambda x: 1 - x / np.sqrt(1 + x * x),
-        [((INF,), 0.0), (-INF,), (NAN,)]),
+        [((INF,), 0.0), ((-INF,), 2.0), (NAN,)]),
     "arctan(x + y) - arctan(x)": (lambda x, y: np.arctan(x + y) - np.arctan(x),
         [(2.0, INF), (2.0, -INF), (-2.0, INF), (0.5, INF), (0.0, INF), (INF, 1.0), (INF, INF),
          (INF, -INF), (NAN, 1.0)]),

@@ -179,8 +179,8 @@ def test_sides_are_asked_only_at_zeros() -> None:
 )
 def test_only_lost_slopes_may_stay_lost(was_lost: bool, new: float, excused: bool) -> None:
     """A number in place of a lost slope has to be right, and what was right has to stay."""
-    never = (lambda: False,) * 3
-    one = Instance("d/dx", {"x": 2.0}, math.inf, new, 1.0, (0.5, 0.5), 1e-308, was_lost, *never)
+    at, values = {"x": 2.0}, (0.5, 0.5)
+    one = Instance("d/dx", at, math.inf, new, 1.0, values, 1e-308, was_lost, *[never] * 5)
     assert (excuse(one) is not None) is excused
 
 

@@ -13,17 +13,14 @@ def plus_zero(value: Value) -> Value:
     It is an addition, left out where the value is never -0. Rules that are patterns write
     ``add(…, 0)``. What sees no sign drops it again: the exact rules of functions of ``x + 0``.
     """
-    if knowledge.is_unsigned(value) or _is_plus_zero(value):
+    # a logarithm of one is 0
+    if knowledge.is_unsigned(value) or value.op.name == "log" or _adds_zero(value):
         return value
     return value + 0.0
 
 
-def _is_plus_zero(value: Value) -> bool:
-    if value.op.name == "log":
-        return True  # of one it is 0
-    if value.op.name != "add":
-        return False
-    return any(scalar_constant(operand) == 0 for operand in value.operands)
+def _adds_zero(value: Value) -> bool:
+    return value.op.name == "add" and any(scalar_constant(part) == 0 for part in value.operands)
 
 
 def without_sign(value: Value) -> Value:
@@ -33,7 +30,7 @@ def without_sign(value: Value) -> Value:
             value.op.name == "sub" and scalar_constant(value.operands[0]) == 0
         ):
             value = value.operands[-1]
-        elif _is_plus_zero(value):
+        elif _adds_zero(value):
             first, second = value.operands
             value = second if scalar_constant(first) == 0 else first
         else:
