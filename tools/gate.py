@@ -29,7 +29,6 @@ from gradc.rules.verify.gate.alone import judged_alone
 from gradc.rules.verify.gate.equations import Left
 from gradc.rules.verify.gate.judge import TOLERANCE, Judged
 from gradc.rules.verify.meaning import array_variables, bool_variables
-from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType
 from gradc_ir.errors import GradcError
 
@@ -54,10 +53,7 @@ def judged_as_used(
 ) -> Judged:
     """Judge what a user gets for a left side: through all passes, value and derivatives."""
     left = Left(equation, dtype)
-
-    def final(count: int) -> Function:
-        return derive(left.graph(count), Request(of="vjp", wrt=left.wrt))
-
+    final = derive(left.graph, Request(of="vjp", wrt=left.wrt))
     return left.pulled(left.points(points)).judge(final, tolerance, most)
 
 
@@ -134,7 +130,7 @@ def _fired(equation: str) -> Counter[str]:
     left = Left(equation, DType.F64)
     fired: Counter[str] = Counter()
     with watch_firings(lambda _, firing: fired.update([firing.rule])):
-        derive(left.graph(2), Request(of="vjp", wrt=left.wrt))
+        derive(left.graph, Request(of="vjp", wrt=left.wrt))
     return fired
 
 

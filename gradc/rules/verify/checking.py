@@ -223,9 +223,7 @@ def _check_special_values(rule: Rule, equation: str) -> None:
     if not columns.size:
         return
 
-    def right(count: int) -> Function:
-        return vjp(left.right(count), left.wrt)
-
+    right = vjp(left.right, left.wrt)
     failures = left.pulled(columns).judge(right, _LOST, _LOOKED_INTO).failures
     if failures:
         worst = failures[0]

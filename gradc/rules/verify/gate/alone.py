@@ -40,23 +40,16 @@ def judged_alone(
             continue
         left = Left(equation, dtype)
         columns = left.points(points)
-
-        def before(count: int, left: Left = left) -> Function:
-            return _closed(vjp(simplify(left.graph(count)), left.wrt))
-
-        def after(count: int, left: Left = left) -> Function:
-            return _closed(simplify(left.pulled_graph(count)))
-
-        def value(count: int, left: Left = left) -> Function:
-            return _closed(simplify(left.graph(count)))
-
         tolerance = TOLERANCE + rule.loss
         if not _has_slopes(left):
+            value = _closed(simplify(left.graph))
             yield f"{equation}", left.value(columns).judge(value, tolerance, most)
             continue
         case = left.pulled(columns)
         if not is_last:
+            before = _closed(vjp(simplify(left.graph), left.wrt))
             yield f"{equation}", case.judge(before, tolerance, most)
+        after = _closed(simplify(left.pulled_graph))
         yield f"{equation}, after", case.judge(after, tolerance, most)
 
 
@@ -66,10 +59,10 @@ def _closed(function: Function) -> Function:
 
 
 def _has_slopes(left: Left) -> bool:
-    if len(left.wrt) < len(left.names) or not left.graph(1).result_types[0].dtype.is_float:
+    if len(left.wrt) < len(left.names) or not left.graph.result_types[0].dtype.is_float:
         return False
     try:
-        left.pulled_graph(1)
+        left.pulled_graph  # noqa: B018, which is made here
     except NoGradientError:  # of floor
         return False
     return True

@@ -25,8 +25,6 @@ from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array
 from gradc_ir.interpreter.interpret import interpret
 
-# What makes a graph for so many points.
-Graph = Callable[[int], Function]
 # What makes the arrays of a graph from columns, a row a coordinate.
 Assemble = Callable[[Array], list[Array]]
 
@@ -82,12 +80,12 @@ class Exact:
 class RealFunction:
     """A graph as a function of real numbers, computed in balls.
 
-    ``graph`` makes it for so many points and ``assemble`` its arrays from columns of coordinates.
+    The graph is for any number of points; ``assemble`` makes its arrays from columns of coordinates.
     ``meant`` are doubles in it that stand for other numbers, such as e, with what makes their
     balls.
     """
 
-    graph: Graph
+    graph: Function
     assemble: Assemble
     meant: Mapping[float, Callable[[], Any]] = field(default_factory=dict)
 
@@ -135,7 +133,7 @@ class RealFunction:
             numbers = Wide(object, self._number, numbers.meanings)
         arrays = [balls().wide(array) for array in self.assemble(columns[:, places])]
         try:
-            results = interpret(self.graph(len(places)), arrays, numbers)
+            results = interpret(self.graph, arrays, numbers)
             yield places, [column.tolist() for column in columns_of(results, len(places))]
         except (Undecided, ArithmeticError, ValueError, NotImplementedError):
             if len(places) == 1:

@@ -14,7 +14,6 @@ from gradc.rules.verify.gate.exact import (
     Assemble,
     Ends,
     Exact,
-    Graph,
     RealFunction,
     columns_of,
     exact_by_new_form,
@@ -23,6 +22,7 @@ from gradc.rules.verify.gate.exact import (
 )
 from gradc.rules.verify.gate.excuses import Instance, excuse
 from gradc.rules.verify.gate.outside import is_outside
+from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array
 from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.meaning.ulp_distance import bits_between, same_bits
@@ -66,13 +66,13 @@ class Judged:
 class Case:
     """A naive graph, points, and how results are called.
 
-    ``graph`` makes it for so many points; ``columns`` has a row a coordinate and a column a point;
-    ``assemble`` makes the arrays of the graph of it. ``labels`` name the columns of the results,
+    The ``graph`` is for any number of points; ``columns`` has a row a coordinate and a column a
+    point; ``assemble`` makes the arrays of the graph of it. ``labels`` name the columns of the results,
     which have a row a point; as many as ``values`` are no derivatives. Coordinates that are not
     ``moving`` are the same in limits. ``meant``: see :class:`RealFunction`.
     """
 
-    graph: Graph
+    graph: Function
     assemble: Assemble
     columns: Array
     labels: Sequence[str]
@@ -80,8 +80,8 @@ class Case:
     coordinates: Sequence[str]
     meant: Mapping[float, Callable[[], Any]] = field(default_factory=dict)
 
-    def judge(self, new: Graph, tolerance: float = TOLERANCE, most: int | None = None) -> Judged:
-        """Judge graphs of the same parameters and results as the naive ones.
+    def judge(self, new: Function, tolerance: float = TOLERANCE, most: int | None = None) -> Judged:
+        """Judge a graph of the same parameters and results as the naive one.
 
         Of differing points, ``most`` are looked into, as many in each column of the results.
         """
@@ -90,7 +90,7 @@ class Case:
         with np.errstate(all="ignore"):
             olds, news = (
                 [_numbers(column) for column in columns_of(interpret(graph, arrays), count)]
-                for graph in (self.graph(count), new(count))
+                for graph in (self.graph, new)
             )
         has_nan: Any = np.isnan(self.columns.astype(np.float64)).any(axis=0)
         wanted: dict[int, list[int]] = {}
@@ -121,7 +121,7 @@ class Case:
     def _real(self) -> RealFunction:
         return RealFunction(self.graph, self.assemble, self.meant)
 
-    def _exact(self, new: Graph, places: list[int]) -> dict[int, list[Exact | None]]:
+    def _exact(self, new: Function, places: list[int]) -> dict[int, list[Exact | None]]:
         """Return the exact results at points of finite numbers."""
         finite: Any = np.isfinite(self.columns.astype(np.float64)).all(axis=0)
         places = [place for place in places if finite[place]]
