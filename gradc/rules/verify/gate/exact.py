@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from gradc.rules.verify.balls import (
 )
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array
+from gradc_ir.graphs.subgraph import closed
 from gradc_ir.interpreter.interpret import interpret
 
 # What makes the arrays of a graph from columns, a row a coordinate.
@@ -88,6 +90,19 @@ class RealFunction:
     graph: Function
     assemble: Assemble
     meant: Mapping[float, Callable[[], Any]] = field(default_factory=dict)
+
+    def column(
+        self, result: int, columns: Array, precisions: Sequence[int] = PRECISIONS
+    ) -> list[Exact | None]:
+        """Return one exact column of the results at points, by no more of the graph than it takes."""
+        for i, type_ in enumerate(self.graph.result_types):
+            width = math.prod(map(int, type_.shape[1:]))
+            if result < width:
+                alone = replace(self, graph=_only(self.graph, i))
+                found = alone.values(columns, precisions)
+                return found[result] if found else [None] * columns.shape[1]
+            result -= width
+        raise IndexError("there are not so many columns")
 
     def values(
         self, columns: Array, precisions: Sequence[int] = PRECISIONS
@@ -160,6 +175,11 @@ def _exact(number: Any) -> Exact | None:
     return Exact(number, value, 1 if number > 0 else -1 if number < 0 else 0)
 
 
+@lru_cache(maxsize=64)
+def _only(function: Function, result: int) -> Function:
+    return closed(function, function.name, function.params, [function.results[result]])
+
+
 def columns_of(results: Sequence[Array], count: int) -> list[Array]:
     """Return vectors, one a column of each result, which has a row a point."""
     return [column for result in results for column in result.reshape(count, -1).T]
@@ -200,10 +220,10 @@ def is_opposite(function: RealFunction, point: Array, result: int, i: int) -> bo
     columns[:] = [[Ball(float(x))] * 2 for x in point]
     step = _scales(point)[0].near * 2.0**-40
     columns[i] = [columns[i][0] + step, columns[i][0] - step]
-    values = function.values(columns, _PRECISIONS)
-    if not values or None in values[result]:
+    values = function.column(result, columns, _PRECISIONS)
+    if None in values:
         return False
-    left, right = (number.ball for number in values[result] if number is not None)
+    left, right = (number.ball for number in values if number is not None)
     return bool(abs(left + right) <= _CLOSE * abs(left))
 
 
@@ -253,39 +273,53 @@ def _is_limit(
     wanted: _Wanted,
 ) -> bool | None:
     """Whether a result tends to a limit along paths of a scale, None where it is not known."""
-    met = unknown = 0
-    # the first few paths settle most questions
+    met = 0
+    unknown: list[Path] = []
+    # the first few paths settle most questions, and few digits most paths
     for some in (paths[:_FIRST_PATHS], paths[_FIRST_PATHS:]):
-        if not some:
-            break
-        values = _along(function, point, some, scale)
-        for i in range(len(some)):
-            on_path = values[result][i * len(_STEPS) : (i + 1) * len(_STEPS)] if values else [None]
-            known = [number.ball for number in on_path if number is not None]
-            if len(known) < len(on_path):
-                unknown += 1  # what is zero on it cannot be told from what is tiny
-            elif not any(map(is_nan, known)):
-                met += 1
-                with digits(_DIGITS):
-                    if not _tends(known, wanted):
-                        return False
-    return True if met > unknown else None
+        todo: Sequence[Path] = some
+        for precision in _PRECISIONS:
+            undecided = []
+            for path, known in _along(function, point, todo, scale, result, precision):
+                if known is None:
+                    undecided.append(path)  # what is zero cannot be told from what is tiny
+                elif not any(map(is_nan, known)):
+                    met += 1
+                    with digits(_DIGITS):
+                        if not _tends(known, wanted):
+                            return False
+            todo = undecided
+        unknown += todo
+    return True if met > len(unknown) else None
 
 
 def _along(
-    function: RealFunction, point: Array, paths: Sequence[Path], scale: _Scale
-) -> list[list[Exact | None]]:
-    """Return the results at each step of each path."""
-    with digits(1000):
-        columns = np.empty((len(point), len(paths) * len(_STEPS)), dtype=object)
-        columns[:] = np.transpose(
-            [
-                [_moved(x, by, step, scale) for x, by in zip(point, path)]
-                for path in paths
-                for step in _STEPS
-            ]
-        )
-    return function.values(columns, _PRECISIONS)
+    function: RealFunction,
+    point: Array,
+    paths: Sequence[Path],
+    scale: _Scale,
+    result: int,
+    precision: int,
+) -> Iterator[tuple[Path, list[Any] | None]]:
+    """Yield each path with a result at each step of it, None where one is not known."""
+    # what few digits leave open, more of them often do too: then each path is alone
+    together = max(1, len(paths)) if precision == _PRECISIONS[0] else 1
+    for start in range(0, len(paths), together):
+        some = paths[start : start + together]
+        with digits(1000):
+            columns = np.empty((len(point), len(some) * len(_STEPS)), dtype=object)
+            columns[:] = np.transpose(
+                [
+                    [_moved(x, by, step, scale) for x, by in zip(point, path)]
+                    for path in some
+                    for step in _STEPS
+                ]
+            )
+        values = function.column(result, columns, [precision])
+        for i, path in enumerate(some):
+            on_path = values[i * len(_STEPS) : (i + 1) * len(_STEPS)]
+            known = [number.ball for number in on_path if number is not None]
+            yield path, known if len(known) == len(on_path) else None
 
 
 def exact_by_new_form(naive: RealFunction, new: RealFunction, point: Array) -> list[Exact | None]:
