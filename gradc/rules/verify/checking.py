@@ -13,7 +13,6 @@ from gradc.rules.verify.accuracy import graph_of, measure, sample, special_point
 from gradc.rules.verify.meaning import bool_variables, evaluate, graph_functions, sides, variables
 from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array, DType
 from gradc_ir.errors import RuleError, VerifyError
 from gradc_ir.interpreter.interpret import interpret

@@ -82,7 +82,7 @@ class Exact:
 class RealFunction:
     """A graph as a function of real numbers, computed in balls.
 
-    The graph is for any number of points; ``assemble`` makes its arrays from columns of coordinates.
+    The graph is for any number of points; ``assemble`` makes its arrays of columns of coordinates.
     ``meant`` are doubles in it that stand for other numbers, such as e, with what makes their
     balls.
     """
@@ -94,7 +94,7 @@ class RealFunction:
     def column(
         self, result: int, columns: Array, precisions: Sequence[int] = PRECISIONS
     ) -> list[Exact | None]:
-        """Return one exact column of the results at points, by no more of the graph than it takes."""
+        """Return one exact column of the results at points, by no more than it takes."""
         for i, type_ in enumerate(self.graph.result_types):
             width = math.prod(map(int, type_.shape[1:]))
             if result < width:

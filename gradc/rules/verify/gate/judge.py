@@ -67,7 +67,7 @@ class Case:
     """A naive graph, points, and how results are called.
 
     The ``graph`` is for any number of points; ``columns`` has a row a coordinate and a column a
-    point; ``assemble`` makes the arrays of the graph of it. ``labels`` name the columns of the results,
+    point; ``assemble`` makes the arrays of the graph of it. ``labels`` name columns of the results,
     which have a row a point; as many as ``values`` are no derivatives. Coordinates that are not
     ``moving`` are the same in limits. ``meant``: see :class:`RealFunction`.
     """
