@@ -96,7 +96,7 @@ class Case:
         wanted: dict[int, list[int]] = {}
         differing = 0
         for i, (old, made) in enumerate(zip(olds, news, strict=True)):
-            places = np.flatnonzero(~_agree(old, made, tolerance))
+            places = np.flatnonzero(~agree(old, made, tolerance))
             differing += len(places)
             # what a nan operand makes takes no truth
             plain = has_nan[places]
@@ -199,8 +199,8 @@ def _numbers(column: Array) -> Array:
     return column if column.dtype.kind == "f" else column.astype(np.float64)
 
 
-def _agree(old: Array, new: Array, tolerance: float) -> Array:
-    """Tell where the new number is the old one within tolerance, its sign and kind included."""
+def agree(old: Array, new: Array, tolerance: float) -> Array:
+    """Tell where new numbers are the old ones within tolerance, their signs and kinds included."""
     usual: Any = np.isfinite(old) & np.isfinite(new) & (old != 0) & (new != 0)
     usual &= np.signbit(old) == np.signbit(new)
     close = bits_between(np.where(usual, new, 1), np.where(usual, old, 1)) <= tolerance
@@ -240,4 +240,4 @@ def _failure(one: Instance, dtype: Any) -> Failure:
     return Failure(one.what, one.point, one.naive, one.new, truth, bits)
 
 
-__all__ = ["TOLERANCE", "Case", "Failure", "Judged"]
+__all__ = ["TOLERANCE", "Case", "Failure", "Judged", "agree"]
