@@ -284,13 +284,21 @@ def _is_limit(
                 if known is None:
                     undecided.append(path)  # what is zero cannot be told from what is tiny
                 elif not any(map(is_nan, known)):
-                    met += 1
                     with digits(_DIGITS):
-                        if not _tends(known, wanted):
-                            return False
+                        tends = _tends(known, wanted)
+                    if tends:
+                        met += 1
+                    elif result == 0 or _has_value(function, point, path, scale):
+                        return False
             todo = undecided
         unknown += todo
     return True if met > len(unknown) else None
+
+
+def _has_value(function: RealFunction, point: Array, path: Path, scale: _Scale) -> bool:
+    """Whether the value may be real on a path: where it is not, a derivative is but a guard's."""
+    ((_, known),) = _along(function, point, [path], scale, 0, _PRECISIONS[-1])
+    return known is None or all(number.is_finite() for number in known)
 
 
 def _along(

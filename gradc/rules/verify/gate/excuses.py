@@ -66,6 +66,10 @@ def _are_nan(one: Instance) -> bool:
     return all(map(np.isnan, one.values))
 
 
+def _is_nan_outside(one: Instance) -> bool:
+    return bool(np.isnan(one.values[1])) and one.is_outside()
+
+
 EXCUSES = (
     Excuse(
         "underflow",
@@ -94,15 +98,15 @@ EXCUSES = (
     ),
     Excuse(
         "slope of nan",
-        "where the value of both forms is nan, their derivatives may differ",
+        "where the value of both forms is nan, or may be that of the new one, derivatives may differ",
         "there is no derivative, and the value tells: at nan, a form that has become x has slope 1",
-        lambda one: one.is_slope and _are_nan(one),
+        lambda one: one.is_slope and (_are_nan(one) or _is_nan_outside(one)),
     ),
     Excuse(
         "outside of the domain",
         "where there is no real value all around a point, the new form may be nan",
         "a naive form may round to the border: log1p(-exp(1e-17)) is -inf, as the exponential is 1",
-        lambda one: bool(np.isnan(one.values[1])) and np.isnan(one.new) and one.is_outside(),
+        lambda one: bool(np.isnan(one.new)) and _is_nan_outside(one),
     ),
 )
 
