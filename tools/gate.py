@@ -155,13 +155,13 @@ def judged_pair(pair: Pair, dtype: DType, points: int = 400, most: int | None = 
     what it loses, holds in a pair.
     """
     found = judged_as_used(pair.equation, dtype, points, most, _PAIR_TOLERANCE)
-    failures = tuple(each for each in found.failures if not _is_of_sides(pair, dtype, each))
+    failures = tuple(each for each in found.failures if not is_of_sides(pair, dtype, each))
     return replace(found, failures=failures)
 
 
-def _is_of_sides(pair: Pair, dtype: DType, failure: Failure) -> bool:
+def is_of_sides(pair: Pair, dtype: DType, failure: Failure) -> bool:
     """Whether a number of a pair is what its sides make of the point, and both are right there."""
-    one, other = (_Side(side, dtype, name) for side, name in zip(pair.sides, pair.rules))
+    one, other = (Side(side, dtype, name) for side, name in zip(pair.sides, pair.rules))
     with np.errstate(all="ignore"):
         made, points = _one_after_the_other(pair.place, one, other, failure.point)
     new, wanted = (np.array([x], dtype.numpy) for x in (failure.new, made[failure.what]))
@@ -173,12 +173,12 @@ def _is_of_sides(pair: Pair, dtype: DType, failure: Failure) -> bool:
 
 
 def _one_after_the_other(
-    place: str, one: _Side, other: _Side, point: Mapping[str, float]
+    place: str, one: Side, other: Side, point: Mapping[str, float]
 ) -> tuple[dict[str, float], tuple[Mapping[str, float], Mapping[str, float]]]:
     """Return value and slopes of two sides that stand to each other as a pair does, and where."""
     inner, _ = other.pulled(point)
     if place in BESIDE:
-        op = _Side(f"{place}(?one, ?other)", one.dtype, "")
+        op = Side(f"{place}(?one, ?other)", one.dtype, "")
         value, slopes = op.pulled({"one": one.pulled(point)[0], "other": inner})
         outer, of_inner = one.pulled(point, slopes["one"])[1], slopes["other"]
         where = point
@@ -191,7 +191,7 @@ def _one_after_the_other(
 
 
 @dataclass(frozen=True)
-class _Side:
+class Side:
     """A left side by itself, as it is used."""
 
     side: str
@@ -222,7 +222,7 @@ def _losses() -> dict[str, float]:
 
 
 @lru_cache(maxsize=64)
-def _side(side: _Side) -> tuple[Left, Function]:
+def _side(side: Side) -> tuple[Left, Function]:
     left = Left(f"{side.side} => 0", side.dtype)
     return left, _used(left)
 

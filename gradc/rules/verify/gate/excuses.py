@@ -66,6 +66,12 @@ def _are_nan(one: Instance) -> bool:
     return all(map(np.isnan, one.values))
 
 
+def _is_at_nan(one: Instance) -> bool:
+    """Whether an operand is nan, and the derivative is by it, or nan in the naive form."""
+    has_nan = any(map(np.isnan, one.point.values()))
+    return has_nan and bool(np.isnan([one.naive, one.point.get(one.what[3:], 0.0)]).any())
+
+
 def _is_nan_outside(one: Instance) -> bool:
     return bool(np.isnan(one.values[1])) and one.is_outside()
 
@@ -98,9 +104,16 @@ EXCUSES = (
     ),
     Excuse(
         "slope of nan",
-        "where the value of both forms is nan, or may be that of the new one, derivatives may differ",
+        "where both values are nan, or the new one is and may be, their derivatives may differ",
         "there is no derivative, and the value tells: at nan, a form that has become x has slope 1",
         lambda one: one.is_slope and (_are_nan(one) or _is_nan_outside(one)),
+    ),
+    Excuse(
+        "slope at nan",
+        "at an operand that is nan, where the value is a number, a derivative by it may differ, "
+        "and one that is nan in the naive form may be a number",
+        "nan**0 is 1, as any number's is: there is no derivative by nan, and the others are right",
+        lambda one: one.is_slope and not np.isnan(one.values).any() and _is_at_nan(one),
     ),
     Excuse(
         "outside of the domain",
