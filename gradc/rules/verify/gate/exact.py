@@ -96,7 +96,7 @@ class RealFunction:
     ) -> list[Exact | None]:
         """Return one exact column of the results at points, by no more than it takes."""
         for i, type_ in enumerate(self.graph.result_types):
-            width = math.prod(map(int, type_.shape[1:]))
+            width = math.prod(size for size in type_.shape[1:] if isinstance(size, int))
             if result < width:
                 alone = replace(self, graph=_only(self.graph, i))
                 found = alone.values(columns, precisions)

@@ -150,9 +150,7 @@ class Case:
             old, new = olds[i][place], news[i][place]
             truth = exact[i] if exact else None
             if self.labels[i].startswith("d/") and exact and exact[0] and not exact[0].is_real:
-                truth = (
-                    None  # what has no real value has no derivative: that of a graph is a guard's
-                )
+                truth = None  # without a value there is no derivative: it is a guard's
             if truth is not None and truth.is_real:
                 right = _is_right(old, new, truth, tolerance)
                 # a number other than zero that is known is no matter of sides
