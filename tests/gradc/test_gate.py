@@ -212,7 +212,7 @@ NEEDED = {
     "zero slope": "exp-times-sigmoid",
     "underflow": "exp-times-over-two-exps",
     "outside of the domain": "log1p-neg-exp",
-    "slope at nan": "power-of-one-plus",
+    "slope at nan": "log-of-product",
     "kink": "angle-from-direction-cosine",
 }
 
