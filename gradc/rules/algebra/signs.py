@@ -13,14 +13,13 @@ def plus_zero(value: Value) -> Value:
     It is an addition, left out where the value is never -0. Rules that are patterns write
     ``add(…, 0)``. What sees no sign drops it again: the exact rules of functions of ``x + 0``.
     """
-    if knowledge.is_unsigned(value) or _is_plus_zero(value):
+    # a logarithm is 0 of one alone
+    if value.op.name == "log" or knowledge.is_unsigned(value) or _is_plus_zero(value):
         return value
     return value + 0.0
 
 
 def _is_plus_zero(value: Value) -> bool:
-    if value.op.name == "log":
-        return True  # of one it is 0
     if value.op.name != "add":
         return False
     return any(scalar_constant(operand) == 0 for operand in value.operands)
