@@ -30,6 +30,7 @@ from gradc.rules.verify.meaning import (
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.sizes import Shape
 from gradc_ir.core.types import Array, DType, Type
 from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.meaning.ulp_distance import bits_between, uniform_patterns
@@ -127,11 +128,18 @@ def graph_of(
 
     Variables that stand for conditions are bool, all others are of ``dtype``.
     """
-    length = len(next(iter(points.values())))
+    return graph_of_shapes(side, equation, {x: array.shape for x, array in points.items()}, dtype)
+
+
+def graph_of_shapes(
+    side: str, equation: str, shapes: Mapping[str, Shape], dtype: DType = DType.F64
+) -> Function:
+    """Return the graph of one side, as :func:`graph_of` does, for arrays of given shapes."""
+    length = next(iter(shapes.values()))[0]
     conditions = bool_variables(equation)
     with Builder() as builder:
         params = [
-            builder.param(i, Type(DType.BOOL if name in conditions else dtype, points[name].shape))
+            builder.param(i, Type(DType.BOOL if name in conditions else dtype, shapes[name]))
             for i, name in enumerate(variables(equation))
         ]
         names = dict(zip(variables(equation), params, strict=True))

@@ -97,6 +97,11 @@ def power(x: Any, y: Any) -> Any:
     if y.is_exact() and y.is_integer() and abs(y) <= _LARGEST_POWER:
         exponent = int(y.unique_fmpz())
         return x**exponent if exponent >= 0 else quotient(arb(1), x**-exponent)
+    if x < 0 and not y.contains_integer():
+        return NAN
+    if x < 0 and y.is_exact() and y.is_integer():
+        size = (y * (-x).log()).exp()  # of a large number, whose last digit is the sign
+        return size if (y / 2).is_integer() else -size
     if abs(y) == arb(0.5):
         return x.sqrt() if y > 0 else quotient(arb(1), x.sqrt())
     return arb(0) if x.is_zero() and y > 0 else (y * x.log()).exp()

@@ -13,7 +13,6 @@ from gradc.rules.verify.accuracy import graph_of, measure, sample, special_point
 from gradc.rules.verify.meaning import bool_variables, evaluate, graph_functions, sides, variables
 from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array, DType
 from gradc_ir.errors import RuleError, VerifyError
 from gradc_ir.interpreter.interpret import interpret
@@ -223,9 +222,7 @@ def _check_special_values(rule: Rule, equation: str) -> None:
     if not columns.size:
         return
 
-    def right(count: int) -> Function:
-        return vjp(left.right(count), left.wrt)
-
+    right = vjp(left.right, left.wrt)
     failures = left.pulled(columns).judge(right, _LOST, _LOOKED_INTO).failures
     if failures:
         worst = failures[0]

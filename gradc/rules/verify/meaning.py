@@ -31,11 +31,13 @@ def sides(equation: str) -> tuple[str, str]:
     return _VARIABLE.sub(r"\1", left).strip(), _VARIABLE.sub(r"\1", right).strip()
 
 
+@cache
 def variables(equation: str) -> tuple[str, ...]:
     """Return the names of the variables of an equation, in order of appearance."""
     return tuple(dict.fromkeys(match.group(1) for match in _VARIABLE.finditer(equation)))
 
 
+@cache
 def array_variables(equation: str) -> frozenset[str]:
     """Return the variables that are reduced: those within a reduction on either side."""
     found = {
@@ -48,6 +50,7 @@ def array_variables(equation: str) -> frozenset[str]:
     return frozenset(found.intersection(variables(equation)))
 
 
+@cache
 def bool_variables(equation: str) -> frozenset[str]:
     """Return the variables that stand where a condition is wanted."""
     found = {

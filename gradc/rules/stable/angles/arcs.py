@@ -166,13 +166,20 @@ def angle_from_versine(value: Value) -> Value | None:
         one = -1.0 if is_turned else 1.0
         lacks = _back_from(lacks, build.eq(value.operands[0], one))
     rest = 2.0 - lacks
-    low, high = build.sqrt(lacks), build.sqrt(rest)
     if value.op.name == "arcsin":
-        made = build.arctan2(1.0 - lacks, low * high)
+        sine = 1.0 - lacks
+        made = build.arctan2(sine, _still(build.sqrt(lacks) * build.sqrt(rest), sine))
         return -made if is_turned else made
-    if is_turned:
-        low, high = high, low
-    return build.arctan2(low, high) * 2.0
+    low, high = (rest, lacks) if is_turned else (lacks, rest)
+    return build.arctan2(build.sqrt(low), build.sqrt(_still(high, low))) * 2.0
+
+
+def _still(cosine: Value, sine: Value) -> Value:
+    """Return the cosine's part without a slope where the sine's is 0.
+
+    It is 0 there, and would be nan times an infinite cotangent, of 1/angle.
+    """
+    return build.select(build.eq(sine, 0.0), build.stop_gradient(cosine), cosine)
 
 
 def _back_from(lacks: Value, is_end: Value) -> Value:

@@ -77,13 +77,14 @@ def _conjugate(root: Value, square: Polynomial, beside: Product, like: Value) ->
         return None
     # what is left of the sum must not be taken for one of these again
     root = build.fence(_in_range(root))
-    turned = over(delta, root - number).value(like)
+    farther = root - number
+    turned = over(delta, farther).value(like)
     if knowledge.is_negative(number):
         return turned
     cancels = build.lt(number, 0.0)
     if delta.above:
-        # of inf / inf there is nothing to be known, and of the sum there is
-        cancels = build.logical_and(cancels, build.lt(root, INF))
+        # over infinity there is nothing to be known, and of the sum there is
+        cancels = build.logical_and(cancels, build.lt(farther, INF))
     return build.select(cancels, turned, root + number)
 
 

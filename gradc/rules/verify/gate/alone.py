@@ -54,32 +54,23 @@ def judged_alone(
         left = Left(equation, dtype)
         columns = left.points(points)
 
-        def before(count: int, left: Left = left) -> Function:
-            return _closed(vjp(simplify(left.graph(count)), left.wrt))
+        def naive(left: Left = left) -> Function:
+            return _closed(others(left.pulled_graph))
 
-        def after(count: int, left: Left = left) -> Function:
-            # series are of what the rule leaves, not of what is naive beside it
-            return _closed(simplify(left.pulled_graph(count)), series=False)
-
-        def value(count: int, left: Left = left) -> Function:
-            return _closed(simplify(left.graph(count)))
-
-        def naive(count: int, left: Left = left) -> Function:
-            return _closed(others(left.pulled_graph(count)))
-
-        def naive_value(count: int, left: Left = left) -> Function:
-            return _closed(others(left.graph(count)))
+        def naive_value(left: Left = left) -> Function:
+            return _closed(others(left.graph))
 
         tolerance = TOLERANCE + rule.loss
         if not _has_slopes(left):
-            yield (
-                f"{equation}",
-                left.value(columns).judge(value, tolerance, most, without=naive_value),
-            )
+            value, case = _closed(simplify(left.graph)), left.value(columns)
+            yield f"{equation}", case.judge(value, tolerance, most, without=naive_value)
             continue
         case = left.pulled(columns)
         if not is_last:
+            before = _closed(vjp(simplify(left.graph), left.wrt))
             yield f"{equation}", case.judge(before, tolerance, most, without=naive)
+        # series are of what the rule leaves, not of what is naive beside it
+        after = _closed(simplify(left.pulled_graph), series=False)
         yield f"{equation}, after", case.judge(after, tolerance, most, without=naive, patched=True)
 
 
@@ -92,10 +83,10 @@ def _closed(function: Function, *, series: bool = True) -> Function:
 
 
 def _has_slopes(left: Left) -> bool:
-    if len(left.wrt) < len(left.names) or not left.graph(1).result_types[0].dtype.is_float:
+    if len(left.wrt) < len(left.names) or not left.graph.result_types[0].dtype.is_float:
         return False
     try:
-        left.pulled_graph(1)
+        left.pulled_graph  # noqa: B018, which is made here
     except NoGradientError:  # of floor
         return False
     return True

@@ -5,36 +5,40 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from gradc.derivatives import vjp
-from gradc.rules.verify.accuracy import graph_of
+from gradc.rules.verify.accuracy import graph_of_shapes
 from gradc.rules.verify.balls import Ball as arb
-from gradc.rules.verify.gate.exact import Assemble, Graph
+from gradc.rules.verify.gate.exact import Assemble
 from gradc.rules.verify.gate.judge import Case
 from gradc.rules.verify.gate.values import grid, special_values
 from gradc.rules.verify.meaning import LENGTH, array_variables, bool_variables, sides, variables
 from gradc_ir.core.graph import Function
+from gradc_ir.core.sizes import Shape, symbol
 from gradc_ir.core.types import Array, DType
 from gradc_ir.passes import FoldConstants
+
+# How many points: one graph, and one way through the passes, is for any number of them.
+_COUNT = symbol("n")
 
 
 @dataclass(frozen=True)
 class Left:
-    """The left side of an equation, of vectors of points of a dtype."""
+    """The left side of an equation, of vectors of any number of points of a dtype."""
 
     equation: str
     dtype: DType
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The variables of the left side; the right one has no others."""
         return variables(self.equation.partition("=>")[0])
 
-    @property
+    @cached_property
     def widths(self) -> tuple[int, ...]:
         """How many coordinates of a point each variable takes."""
         arrays = array_variables(self.equation)
@@ -46,23 +50,36 @@ class Left:
         conditions = bool_variables(self.equation)
         return tuple(i for i, name in enumerate(self.names) if name not in conditions)
 
-    def graph(self, count: int) -> Function:
-        """Return the graph for so many points."""
-        return _graph(self, count)
+    @cached_property
+    def graph(self) -> Function:
+        """The graph of the left side."""
+        return self._side(0)
 
-    def right(self, count: int) -> Function:
-        """Return the graph of the right side, of the same parameters."""
-        return graph_of(sides(self.equation)[1], self.equation, self._zeros(count), self.dtype)
+    @cached_property
+    def right(self) -> Function:
+        """The graph of the right side, of the same parameters."""
+        return self._side(1)
 
-    def _zeros(self, count: int) -> dict[str, Array]:
-        return {
-            name: np.zeros(count if width == 1 else (count, width))
+    def _side(self, which: int) -> Function:
+        shapes: dict[str, Shape] = {
+            name: (_COUNT,) if width == 1 else (_COUNT, width)
             for name, width in zip(self.names, self.widths, strict=True)
         }
+        return graph_of_shapes(sides(self.equation)[which], self.equation, shapes, self.dtype)
 
-    def pulled_graph(self, count: int) -> Function:
-        """Return the graph of value and derivatives for so many points."""
-        return _pulled_graph(self, count)
+    @cached_property
+    def pulled_graph(self) -> Function:
+        """The graph of value and derivatives."""
+        return vjp(self.graph, self.wrt)
+
+    @cached_property
+    def folded_graph(self) -> Function:
+        """That graph with numbers in place of what depends on constants only.
+
+        So a user's function has them: ``np.log(2)`` is a double before anything is traced, and an
+        exact value is one of that double.
+        """
+        return FoldConstants()(self.pulled_graph)
 
     def points(self, most: int = 6000) -> Array:
         """Return special points, a row a coordinate."""
@@ -86,15 +103,7 @@ class Left:
 
     def value(self, columns: Array) -> Case:
         """Return the case of the value at points."""
-        return self._case(self.graph, self.arrays, columns, self._labels(columns))
-
-    def folded_graph(self, count: int) -> Function:
-        """Return that graph with numbers in place of what depends on constants only.
-
-        So a user's function has them: ``np.log(2)`` is a double before anything is traced, and an
-        exact value is one of that double.
-        """
-        return _folded_graph(self, count)
+        return self._case(self.graph, self.arrays, columns, self._labels())
 
     def pulled(self, columns: Array) -> Case:
         """Return the case of value and derivatives at points, pulled back from ones.
@@ -104,24 +113,23 @@ class Left:
         """
 
         def arrays(columns: Array) -> list[Array]:
-            shape = self.graph(columns.shape[1]).result_types[0].shape
-            weighted: Array = np.ones(shape)
+            shape = self.graph.result_types[0].shape
+            weighted: Array = np.ones((columns.shape[1], *shape[1:]))
             if len(shape) > 1:
                 weighted = weighted * 2.0 ** np.arange(LENGTH)
             return [*self.arrays(columns), weighted.astype(self.dtype.numpy)]
 
-        labels = self._labels(columns)
+        labels = self._labels()
         for i in self.wrt:
             name, width = self.names[i], self.widths[i]
             labels += [f"d/d{name}" + (f"[{j}]" if width > 1 else "") for j in range(width)]
         return self._case(self.pulled_graph, arrays, columns, labels)
 
-    def _case(self, graph: Graph, arrays: Assemble, columns: Array, labels: list[str]) -> Case:
+    def _case(self, graph: Function, arrays: Assemble, columns: Array, labels: list[str]) -> Case:
         return Case(graph, arrays, columns, labels, self._moving, self._coordinates, _meant(self))
 
-    def _labels(self, columns: Array) -> list[str]:
-        count = columns.shape[1]
-        shape = self.graph(count).result_types[0].shape
+    def _labels(self) -> list[str]:
+        shape = self.graph.result_types[0].shape
         width = LENGTH if len(shape) > 1 else 1
         return ["value", *(f"value[{i}]" for i in range(1, width))]
 
@@ -141,21 +149,6 @@ class Left:
             for name, width in zip(self.names, self.widths, strict=True)
             for i in range(width)
         ]
-
-
-@lru_cache(maxsize=64)
-def _graph(left: Left, count: int) -> Function:
-    return graph_of(sides(left.equation)[0], left.equation, left._zeros(count), left.dtype)
-
-
-@lru_cache(maxsize=64)
-def _pulled_graph(left: Left, count: int) -> Function:
-    return vjp(left.graph(count), left.wrt)
-
-
-@lru_cache(maxsize=64)
-def _folded_graph(left: Left, count: int) -> Function:
-    return FoldConstants()(left.pulled_graph(count))
 
 
 # The numbers that rules have names for, and those in derivatives of functions: as doubles they

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,19 +13,21 @@ import numpy as np
 from gradc.rules.verify.balls import Ball
 from gradc.rules.verify.gate.exact import (
     Assemble,
-    Ends,
     Exact,
-    Graph,
     RealFunction,
     columns_of,
-    exact_by_new_form,
+)
+from gradc.rules.verify.gate.excuses import Instance, excuse
+from gradc.rules.verify.gate.forms import exact_by_new_form
+from gradc.rules.verify.gate.limits import (
+    Ends,
     is_limit,
     is_opposite,
     with_huge_as_infinite,
 )
-from gradc.rules.verify.gate.excuses import Instance, excuse
 from gradc.rules.verify.gate.outside import is_outside
 from gradc.rules.verify.gate.partials import size_of_partials
+from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array
 from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.meaning.ulp_distance import bits_between, same_bits
@@ -69,13 +71,13 @@ class Judged:
 class Case:
     """A naive graph, points, and how results are called.
 
-    ``graph`` makes it for so many points; ``columns`` has a row a coordinate and a column a point;
-    ``assemble`` makes the arrays of the graph of it. ``labels`` name the columns of the results,
+    The ``graph`` is for any number of points; ``columns`` has a row a coordinate and a column a
+    point; ``assemble`` makes the arrays of the graph of it. ``labels`` name columns of the results,
     which have a row a point; those of derivatives begin with ``d/``. Coordinates that are not
     ``moving`` are the same in limits. ``meant``: see :class:`RealFunction`.
     """
 
-    graph: Graph
+    graph: Function
     assemble: Assemble
     columns: Array
     labels: Sequence[str]
@@ -85,32 +87,32 @@ class Case:
 
     def judge(
         self,
-        new: Graph,
+        new: Function,
         tolerance: float = TOLERANCE,
         most: int | None = None,
         *,
-        without: Graph | None = None,
+        without: Callable[[], Function] | None = None,
         patched: bool = False,
     ) -> Judged:
-        """Judge graphs of the same parameters and results as the naive ones.
+        """Judge a graph of the same parameters and results as the naive one.
 
         Of differing points, ``most`` are looked into, as many in each column of the results.
-        ``without`` makes the naive graphs behind the passes that new ones are behind: what these
-        do by themselves is not judged. ``patched``: the new graphs are naive derivatives of which
-        only some parts are new.
+        ``without`` makes the naive graph behind the passes that the new one is behind, if it is
+        needed: what these do by themselves is not judged. ``patched``: the new graph is one of
+        naive derivatives of which only some parts are new.
         """
         count = self.columns.shape[1]
         arrays = self.assemble(self.columns)
         with np.errstate(all="ignore"):
             olds, news = (
                 [_numbers(column) for column in columns_of(interpret(graph, arrays), count)]
-                for graph in (self.graph(count), new(count))
+                for graph in (self.graph, new)
             )
         has_nan: Any = np.isnan(self.columns.astype(np.float64)).any(axis=0)
         wanted: dict[int, list[int]] = {}
         differing = 0
         for i, (old, made) in enumerate(zip(olds, news, strict=True)):
-            places = np.flatnonzero(~_agree(old, made, tolerance))
+            places = np.flatnonzero(~agree(old, made, tolerance))
             differing += len(places)
             # what a nan operand makes is nearly always nan, without a truth
             plain = has_nan[places]
@@ -120,6 +122,7 @@ class Case:
             for place in [*asked[::step].tolist(), *places[plain].tolist()]:
                 wanted.setdefault(place, []).append(i)
         exact = self._exact(new, sorted(wanted))
+        without = None if without is None else cache(without)
         excused: Counter[str] = Counter()
         failures = []
         for place, results in wanted.items():
@@ -133,19 +136,21 @@ class Case:
                     failures.append(_failure(one, news[0].dtype))
         return Judged(sum(map(len, olds)), differing, tuple(failures), excused)
 
-    def _is_from(self, without: Graph, place: int, one: Instance, tolerance: float) -> bool:
-        """Whether graphs of the same passes have the new number at a point."""
+    def _is_from(
+        self, without: Callable[[], Function], place: int, one: Instance, tolerance: float
+    ) -> bool:
+        """Whether the graph of the same passes has the new number at a point."""
         arrays = self.assemble(self.columns[:, [place]])
         with np.errstate(all="ignore"):
-            found = columns_of(interpret(without(1), arrays), 1)
+            found = columns_of(interpret(without(), arrays), 1)
         column = _numbers(found[self.labels.index(one.what)])
-        return bool(_agree(column, np.array([one.new], column.dtype), tolerance)[0])
+        return bool(agree(column, np.array([one.new], column.dtype), tolerance)[0])
 
     @property
     def _real(self) -> RealFunction:
         return RealFunction(self.graph, self.assemble, self.meant)
 
-    def _exact(self, new: Graph, places: list[int]) -> dict[int, list[Exact | None]]:
+    def _exact(self, new: Function, places: list[int]) -> dict[int, list[Exact | None]]:
         """Return the exact results at points without infinities.
 
         One of nan has one where no result of nan is chosen, as by a comparison.
@@ -178,6 +183,8 @@ class Case:
         for i in results:
             old, new = olds[i][place], news[i][place]
             truth = exact[i] if exact else None
+            if self.labels[i].startswith("d/") and exact and exact[0] and not exact[0].is_real:
+                truth = None  # without a value there is no derivative: it is a guard's
             if truth is not None and truth.is_real:
                 right = _is_right(old, new, truth, tolerance)
                 # a number other than zero that is known is no matter of sides
@@ -248,7 +255,7 @@ class Case:
             return False
         columns = np.stack(near, axis=1)
         with np.errstate(all="ignore"):
-            made = interpret(self.graph(len(near)), self.assemble(columns))
+            made = interpret(self.graph, self.assemble(columns))
         numbers = _numbers(columns_of(made, len(near))[result])
         exact = self._real.values(columns)[result]
         return any(
@@ -283,8 +290,8 @@ def _numbers(column: Array) -> Array:
     return column if column.dtype.kind == "f" else column.astype(np.float64)
 
 
-def _agree(old: Array, new: Array, tolerance: float) -> Array:
-    """Tell where the new number is the old one within tolerance, its sign and kind included."""
+def agree(old: Array, new: Array, tolerance: float) -> Array:
+    """Tell where new numbers are the old ones within tolerance, their signs and kinds included."""
     usual: Any = np.isfinite(old) & np.isfinite(new) & (old != 0) & (new != 0)
     usual &= np.signbit(old) == np.signbit(new)
     close = bits_between(np.where(usual, new, 1), np.where(usual, old, 1)) <= tolerance
@@ -336,4 +343,4 @@ def _failure(one: Instance, dtype: Any) -> Failure:
     return Failure(one.what, one.point, one.naive, one.new, truth, bits)
 
 
-__all__ = ["TOLERANCE", "Case", "Failure", "Judged"]
+__all__ = ["TOLERANCE", "Case", "Failure", "Judged", "agree"]

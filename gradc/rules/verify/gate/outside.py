@@ -26,10 +26,8 @@ def is_outside(function: RealFunction, point: Array, result: int) -> bool:
     with digits(1000):
         sides = [_sides(float(x), far) for x in point]
         columns = np.array(list(itertools.product(*sides)), dtype=object).T
-    found = function.values(columns)
-    return bool(found) and all(
-        number is not None and is_nan(number.ball) for number in found[result]
-    )
+    found = function.column(result, columns)
+    return all(number is not None and is_nan(number.ball) for number in found)
 
 
 def _sides(x: float, far: object) -> tuple[object, ...]:

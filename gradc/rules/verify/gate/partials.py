@@ -10,9 +10,10 @@ import numpy as np
 from gradc.rules.verify.arithmetic import Wide
 from gradc.rules.verify.balls import Undecided, growing
 from gradc.rules.verify.gate.exact import RealFunction, columns_of
+from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import Array
-from gradc_ir.interpreter.interpret import interpret, watched
+from gradc_ir.interpreter.interpret import Symbols, interpret, watched
 
 # Bits of a size that is known.
 _ENOUGH = 20
@@ -27,7 +28,7 @@ def size_of_partials(function: RealFunction, point: Array, result: int) -> Any |
     The last parameter of the graph is the cotangent, in which the derivatives are linear. None
     where a partial is no finite number.
     """
-    graph, arrays = function.graph(1), function.assemble(point[:, np.newaxis])
+    graph, arrays = function.graph, function.assemble(point[:, np.newaxis])
     for _ in growing():
         try:
             sizes = _sizes(graph, arrays, function.arithmetic())
@@ -41,6 +42,7 @@ def size_of_partials(function: RealFunction, point: Array, result: int) -> Any |
 
 def _sizes(graph: Function, arrays: Sequence[Array], arithmetic: Wide) -> list[Array]:
     wide = [arithmetic.wide(array) for array in arrays]
+    symbols = bind_sizes(graph.param_types, [array.shape for array in wide], graph.names)
     sizes: dict[Value, Array] = {graph.params[-1]: abs(wide[-1])}
 
     def note(
@@ -49,14 +51,14 @@ def _sizes(graph: Function, arrays: Sequence[Array], arithmetic: Wide) -> list[A
         if function is graph and any(operand in sizes for operand in node.operands):
             of = [sizes.get(*each) for each in zip(node.operands, operands, strict=True)]
             for value, made in zip(node.results, results, strict=True):
-                sizes[value] = _size(node, list(of), made, arithmetic)
+                sizes[value] = _size(node, list(of), made, arithmetic, symbols)
 
     with watched(note):
         made = interpret(graph, wide, arithmetic)
     return [abs(sizes.get(*each)) for each in zip(graph.results, made, strict=True)]
 
 
-def _size(node: Node, sizes: list[Any], made: Array, arithmetic: Wide) -> Array:
+def _size(node: Node, sizes: list[Any], made: Array, arithmetic: Wide, symbols: Symbols) -> Array:
     """Return how large the terms of a result are, given those of the operands."""
     match node.op.name:
         case "add" | "sub":
@@ -68,7 +70,7 @@ def _size(node: Node, sizes: list[Any], made: Array, arithmetic: Wide) -> Array:
         case "div":
             found = abs(sizes[0] / sizes[1])
         case name if name in _MOVING:
-            (found,) = arithmetic.evaluate(node, sizes, {})
+            (found,) = arithmetic.evaluate(node, sizes, symbols)
         case _:
             found = made
     return found
