@@ -66,16 +66,13 @@ def powers(a: Side, b: Side, delta: Product) -> Product | None:
         return delta * whole(_power_sum(a.operands[0], b.operands[0], int(count)))
     ratio = over(delta, b.operands[0]).value(a.value)
     size = exponent * build.log1p(ratio)
-    # elsewhere one power is at least e times the other, or the base is not positive
-    near = build.logical_or(build.le(ratio, 1.0), build.le(size, 1.0))
-    near = build.logical_and(build.lt(-1.0, ratio), near)
+    # elsewhere one power is at least e times the other, or the base is negative
+    near = build.logical_or(build.le(build.abs(ratio), 1.0), build.le(size, 1.0))
     made = build.expm1(size)
     if b.polynomial.constant == 1:
         name, cases = parts(a.value)
         # far from one, the case of a power of one plus little is not met
         far = cases[2] if name == "select" else a.value
-        # one to the power of what is no number is one
-        near = build.logical_and(near, build.eq(exponent, exponent))
         return whole(build.select(near, made, build.fence(far) + -1.0))
     plain = build.fence(a.value) - build.fence(b.value)
     made = b.value * made
