@@ -66,8 +66,9 @@ def powers(a: Side, b: Side, delta: Product) -> Product | None:
         return delta * whole(_power_sum(a.operands[0], b.operands[0], int(count)))
     ratio = over(delta, b.operands[0]).value(a.value)
     size = exponent * build.log1p(ratio)
-    # elsewhere one power is at least e times the other, or the base is negative
-    near = build.logical_or(build.le(build.abs(ratio), 1.0), build.le(size, 1.0))
+    # elsewhere one power is at least e times the other, or the base is not positive
+    above = build.logical_and(build.le(1.0, ratio), build.le(size, 1.0))
+    near = build.logical_or(build.lt(build.abs(ratio), 1.0), above)
     made = build.expm1(size)
     if b.polynomial.constant == 1:
         name, cases = parts(a.value)
