@@ -15,9 +15,11 @@ Asked = tuple[Derivation, tuple[Any, ...], dict[str, Any]]
 class Answering(Protocol):
     """What answers what is asked of it.
 
-    ``_learners`` are those of its callables, by their names.
+    ``_asking`` are its callables by their names, ``_learners`` their learners. They stand in tables
+    of its own, not among its attributes: those are copied by what wraps a function.
     """
 
+    _asking: dict[str, Callable[..., Any]]
     _learners: dict[str, Learner]
 
     def answered(self, asked: Asked, given: dict[str, Any], learner: Learner | None) -> Any:
@@ -49,13 +51,14 @@ class asks:
     def __get__(self, instance: Answering | None, owner: type | None = None) -> Any:
         if instance is None:
             return self._method
-
-        call, learner = quick_call(
-            instance, self._answer, instance.made_again(), self._name, self._doc
-        )
-        instance._learners[self._name] = learner
-        # found first from now on: this is no data descriptor
-        return vars(instance).setdefault(self._name, call)
+        found = instance._asking.get(self._name)
+        if found is None:
+            call, learner = quick_call(
+                instance, self._answer, instance.made_again(), self._name, self._doc
+            )
+            instance._learners[self._name] = learner
+            found = instance._asking.setdefault(self._name, call)
+        return found
 
     def _answer(
         self, instance: Answering, args: tuple[Any, ...], kwargs: dict[str, Any], learner: Learner

@@ -74,6 +74,7 @@ class Compiled(CalledByAttribute, Inspected):
         self._signatures: deque[Signature] = deque(maxlen=_MOST_SIGNATURES)
         self._last: LastCall | None = None
         self._forms_by_variables: dict[Any, tuple[Compiled, tuple[Variable, ...], Wrt]] = {}
+        self._asking: dict[str, Callable[..., Any]] = {}
         self._learners: dict[str, Learner] = {}
         self.__call__, self._learners["__call__"] = quick_call(
             self, Compiled._value, self.made_again(), "__call__"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import gc
 import inspect
 import itertools
@@ -234,6 +235,21 @@ def test_what_tools_ask_of_it() -> None:
     derivative = gradc.grad(module_level)
     assert derivative.__wrapped__ is module_level
     assert derivative.__doc__ == module_level.__doc__
+
+
+def test_a_wrapper_has_derivatives_of_its_own() -> None:
+    f = gradc.compile(module_level)
+    for _ in range(3):
+        f.grad(X)
+
+    @functools.wraps(f)
+    def wrapper(x: Any) -> Any:
+        return 3 * f(x)
+
+    for _ in range(3):
+        np.testing.assert_allclose(gradc.compile(wrapper).grad(X), 6 * X)
+    assert not hasattr(wrapper, "grad")
+    assert not hasattr(gradc.grad(f), "grad")
 
 
 def test_it_lives_without_its_function() -> None:
