@@ -117,8 +117,12 @@ def _parts(plan: Plan, register: int, value: Any) -> Iterator[tuple[int, Any]]:
         plan.same(register, None)
         return
     if kind is dict:
-        keys = sorted(value)
-        found = zip(plan.dict_items(register, keys), [value[key] for key in keys])
+        try:
+            keys = sorted(value)
+        except TypeError:
+            raise NoPlan from None  # keys of several kinds
+        registers = plan.dict_items(register, list(value))
+        found = zip([registers[key] for key in keys], [value[key] for key in keys])
     elif kind is list:
         found = zip(plan.list_items(register, len(value)), value)
     elif kind is tuple or (isinstance(value, tuple) and hasattr(kind, "_fields")):

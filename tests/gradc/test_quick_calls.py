@@ -98,6 +98,16 @@ def test_another_nest_or_class_is_another_call() -> None:
     same(f({"a": X}), X * 2)
 
 
+def test_dicts_come_back_as_they_were_written() -> None:
+    f = gradc.compile(lambda p: p["a"] * 2 + p["b"] * 3)
+    for _ in range(3):
+        assert list(f.grad({"b": 1.0, "a": 2.0}).items()) == [("b", 3.0), ("a", 2.0)]
+        assert list(f.grad({"a": 1.0, "b": 2.0}).items()) == [("a", 2.0), ("b", 3.0)]
+    g = gradc.compile(lambda p: p["a"] * p[1])
+    for _ in range(3):
+        assert g({"a": 2.0, 1: 3.0}) == 6.0
+
+
 def test_options_are_told_apart() -> None:
     f = gradc.compile(lambda x, y: np.sum(x * x * y))
     y = np.array([1.0, 2.0, 3.0])

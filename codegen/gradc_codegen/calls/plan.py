@@ -101,10 +101,12 @@ class Plan:
 
     # -- parts -------------------------------------------------------------------------------------
 
-    def dict_items(self, register: int, keys: Sequence[Any]) -> list[int]:
-        """Return the registers of the values of a dict of these keys and no others."""
-        self._step(Step.LENGTH_OF_DICT, register, len(keys))
-        return [self._part(Step.KEY, register, self._object(key)) for key in keys]
+    def dict_items(self, register: int, keys: Sequence[Any]) -> dict[Any, int]:
+        """Return the registers of the values of a dict, by its keys, which stand in order."""
+        parts = {key: self._register() for key in keys}
+        words = [word for key, part in parts.items() for word in (self._object(key), part)]
+        self._step(Step.DICT_ITEMS, register, len(keys), *words)
+        return parts
 
     def list_items(self, register: int, count: int) -> list[int]:
         """Return the registers of the items of a list."""

@@ -40,29 +40,28 @@ class Step(enum.IntEnum):
     VARIABLE_IS = 6  # context variable, object
     IS_TRUE = 7  # callable: returns True
     # parts of nests
-    LENGTH_OF_DICT = 8  # register, length: it is a dict of so many entries
+    DICT_ITEMS = 8  # register, count, then keys as they were written, each with the part's register
     LENGTH_OF_LIST = 9  # register, length
     LENGTH_OF_TUPLE = 10  # register, length; of any class of tuples
-    KEY = 11  # register, key, register of the part
-    LIST_ITEM = 12  # register, position, register of the part
-    TUPLE_ITEM = 13  # register, position, register of the part
-    ATTRIBUTE = 14  # register, name, register of the part
+    LIST_ITEM = 11  # register, position, register of the part
+    TUPLE_ITEM = 12  # register, position, register of the part
+    ATTRIBUTE = 13  # register, name, register of the part
     # what is read from outside
-    READ_ENTRY = 15  # dict, key, register
-    READ_ATTRIBUTE = 16  # object, name, register
-    READ = 17  # callable, register of what it returns
+    READ_ENTRY = 14  # dict, key, register
+    READ_ATTRIBUTE = 15  # object, name, register
+    READ = 16  # callable, register of what it returns
     # inputs
-    ARRAY = 18  # register, slot, dtype, rank, sizes…
-    NUMBER = 19  # register, slot, accepted forms, class of NumPy's scalars, dtype, bytes
+    ARRAY = 17  # register, slot, dtype, rank, sizes…
+    NUMBER = 18  # register, slot, accepted forms, class of NumPy's scalars, dtype, bytes
     # the call and its results
-    CALL = 20  # kernel, sizes, whether to let threads run, bytes of scratch, outputs; see Output
-    PUSH = 21  # slot of an output
-    NONE = 22
-    TUPLE = 23  # how many of the last results it takes
-    LIST = 24
-    DICT = 25  # how many, the keys
-    APPLY = 26  # callable: takes the last result
-    RETURN = 27
+    CALL = 19  # kernel, sizes, whether to let threads run, bytes of scratch, outputs; see Output
+    PUSH = 20  # slot of an output
+    NONE = 21
+    TUPLE = 22  # how many of the last results it takes
+    LIST = 23
+    DICT = 24  # how many, the keys
+    APPLY = 25  # callable: takes the last result
+    RETURN = 26
 
 
 class Form(enum.IntFlag):

@@ -86,11 +86,23 @@ def _compare_new(w: Walker, value: str, wanted: str) -> None:
 # -- parts of nests --------------------------------------------------------------------------------
 
 
-@writes(Step.LENGTH_OF_DICT)
-def _length_of_dict(w: Walker) -> None:
-    nest = w.register(0)
+@writes(Step.DICT_ITEMS)
+def _dict_items(w: Walker) -> None:
+    nest, count = w.register(0), w.operand(1)
     w.require(w.equal(w.type_of(nest), w.known("dict")))
-    _length(w, nest, "PyDict_Size")
+    w.require(w.equal(w.call("i64", "PyDict_Size", f"ptr {nest}"), count, "i64"))
+    w.emit("store i64 0, ptr %position")
+    with w.each(count) as i:
+        w.call("i32", "PyDict_Next", f"ptr {nest}", "ptr %position", "ptr %key", "ptr %item")
+        pair = w.value(f"getelementptr [2 x i64], ptr {w.pc}, i64 {i}")
+        wanted = w.load("ptr", pair, 24)
+        found = w.load("ptr", "%key")
+        same = w.call("i32", "PyObject_RichCompareBool", f"ptr {found}", f"ptr {wanted}", "i32 2")
+        with w.when(w.differ(same, "1", "i32"), "leave"):
+            w.call("void", "PyErr_Clear")
+        part = w.place("registers", w.load("i64", pair, 32))
+        w.emit(f"store ptr {w.load('ptr', '%item')}, ptr {part}")
+    w.next(3, w.value(f"mul i64 {count}, 2"))
 
 
 @writes(Step.LENGTH_OF_LIST)
@@ -108,12 +120,6 @@ def _length_of_tuple(w: Walker) -> None:
 def _length(w: Walker, nest: str, of: str) -> None:
     w.require(w.equal(w.call("i64", of, f"ptr {nest}"), w.operand(1), "i64"))
     w.next(3)
-
-
-@writes(Step.KEY)
-def _key(w: Walker) -> None:
-    w.set_register(2, entry(w, w.register(0), w.operand(1, "ptr")))
-    w.next(4)
 
 
 @writes(Step.LIST_ITEM)

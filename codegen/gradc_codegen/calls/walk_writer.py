@@ -197,7 +197,20 @@ class Walker:
         ):
             self.emit(f"%{name} = alloca [{count} x ptr]")
         self.emit(f"%logicals = alloca [{MOST_SLOTS} x i8]")
-        for name in ("at", "plan", "i", "held", "top", "pushed", "keywords", "work", "owned"):
+        for name in (
+            "at",
+            "plan",
+            "i",
+            "held",
+            "top",
+            "pushed",
+            "keywords",
+            "work",
+            "owned",
+            "position",
+            "key",
+            "item",
+        ):
             self.emit(f"%{name} = alloca i64")
         self.emit("%status = alloca i32")
         state = self.load("ptr", "%self", layout.BOUND_TO)
