@@ -105,9 +105,20 @@ def _read_arguments(
                 raise NoPlan  # another order of leaves
         for (part, leaf), type_ in zip(parts, types_):
             _read_leaf(plan, part, leaf, next(leaves), next(numbers), type_)
-    steering = {name for name, _ in bound.static} | {*given} - {*bound.names}
-    for name in steering & {*registers}:
+    static = {name for name, _ in bound.static}
+    for name in {*given} - {*bound.names} - static:
+        if not _stays(registers[name][1]):
+            raise NoPlan
         plan.same(*registers[name])
+    for name in static & {*registers}:
+        plan.same(*registers[name])
+
+
+def _stays(option: Any) -> bool:
+    """Whether an option is what it is as long as it is the same object: no list, say."""
+    if type(option) is tuple:
+        return all(map(_stays, option))
+    return option is None or type(option) in (int, str, bool)
 
 
 def _parts(plan: Plan, register: int, value: Any) -> Iterator[tuple[int, Any]]:

@@ -118,6 +118,11 @@ def test_options_are_told_apart() -> None:
         same(f.grad(X, y=y, argnums=1), X * X)
         same(f.grad(X, y, wrt=(0, 1)), (2 * X * y, X * X))
         same(f.jacobian(X, y, mode="reverse"), f.jacobian(X, y, mode="forward"))
+    chosen = ["x"]
+    for _ in range(4):
+        same(f.grad(X, y, wrt=chosen), (2 * X * y,))
+    chosen.append("y")
+    same(f.grad(X, y, wrt=chosen), (2 * X * y, X * X))
 
 
 def test_static_arguments() -> None:

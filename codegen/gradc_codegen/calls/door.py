@@ -77,6 +77,8 @@ class Plans:
         """Forget all plans."""
         if self.are_taken:
             self.words[0] = 0
+        for words, _ in self._plans:
+            words[Head.NEXT] = 0  # a call that is in one goes on to none that is freed
         self._left += self._plans
         self._plans.clear()
         self._forget_left()
