@@ -293,7 +293,7 @@ class Elements:
             indices = node.operands[at.operand]
             return self.checked(indices, index[: indices.type.rank], node.operands[0], axis)
         assert isinstance(at, Fixed)
-        return "0"
+        return str(at.at)
 
     def checked(self, indices: Value, at: tuple[str, ...], x: Value, axis: int) -> str:
         """Return an index operand's element, wrapped once; the kernel fails when it is outside."""

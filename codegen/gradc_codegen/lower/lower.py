@@ -21,7 +21,7 @@ from gradc_codegen.lower.transpose_blocks import transpose
 from gradc_codegen.lower.triangular_bounds import counts
 from gradc_codegen.lower.unroll import unrolled_by, write_unrolled
 from gradc_codegen.nest.carry_storage import left_open
-from gradc_codegen.nest.index_maps import scatter_dims
+from gradc_codegen.nest.index_maps import piece_dims, place_of, scatter_dims
 from gradc_codegen.nest.loop_nest import Item, Loop, LoopNest, Part, Statement, StatementKind
 from gradc_codegen.scalar.lower_scalar import lower_scalar, lower_word, select
 from gradc_codegen.schedule.lanes import functions_among, functions_in
@@ -424,11 +424,10 @@ class FunctionLowering:
                 for axis, (start, step) in enumerate(target_window(node))
             ]
         else:
-            axis: int = node.attributes["axis"]
-            before = node.operands[: statement.operand]
-            start = sum((operand.type.shape[axis] for operand in before), start=0)
-            index = list(own)
-            index[axis] = writer.add(writer.size(start), own[axis])
+            index = [own[dim] if dim >= 0 else "0" for dim in piece_dims(node)]
+            for axis, start in place_of(node, statement.operand).items():
+                along = own[axis] if node.op.name == "concatenate" else "0"
+                index[axis] = writer.add(writer.size(start), along)
         self.elements.keep(statement.value, tuple(index), register)
 
     def _scatter(self, statement: Statement, own: list[str]) -> None:

@@ -54,7 +54,7 @@ def is_instruction(node: Node) -> bool:
     """Whether an elementwise node becomes an instruction or two, and no function."""
     word, dtype = node.op.scalar or "", node.operands[0].type.dtype
     return (
-        word in ("select", "cast", "identity", "abs", "sign", "neg", "not")
+        word in ("select", "cast", "identity", "abs", "sign", "neg", "not", "fma")
         or (word, dtype) in _INSTRUCTIONS
         or (word, dtype.is_float) in _INTRINSICS
     )
@@ -77,6 +77,8 @@ def lower_scalar(writer: Writer, node: Node, operands: list[str]) -> str:
         return cast(writer, operands[0], node.operands[0].type.dtype, node.attributes["dtype"])
     if word == "unbounded":
         return _FORMULAS["lower"](writer, node, operands, lower_word)
+    if word == "fma":
+        return multiply_add(writer, node.operands[0].type.dtype, *operands)
     if word == "recover":
         return _FORMULAS["recover"](writer, node, operands)
     return lower_word(writer, word, node.operands[0].type.dtype, operands[left_out:])

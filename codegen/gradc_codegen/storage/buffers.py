@@ -161,7 +161,7 @@ def _place_values(nest: LoopNest, made: Plan) -> list[Buffer]:
                 here.buffer.last = max(here.buffer.last, here.last)
                 continue
             alone = not statement.others and not here.read and value not in nest.shares
-            if alone and (statement.kind is StatementKind.WHOLE or value.op.name == "concatenate"):
+            if alone and (statement.kind is StatementKind.WHOLE or value.op.joins):
                 continue
             count = product(shape[axis] for axis in here.kept) * here.lanes
             here.buffer = Buffer(count * value.type.dtype.bytes, here.first, here.last)

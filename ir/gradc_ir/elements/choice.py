@@ -1,0 +1,174 @@
+"""Which arrays are taken apart: the one model of what numbers cost, and loops.
+
+Costs are in operations of single numbers; where axes stay, of vectors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.elements import factors, moves, sums
+from gradc_ir.elements.axes import AxisClasses
+from gradc_ir.elements.rule import RULES
+from gradc_ir.ops.linalg import contracted, parse_spec
+
+_ROOMS = (factors, moves, sums)
+# An axis along which elements are told apart has at most as many, an array taken apart, too …
+_LONGEST = 64
+_MOST_CELLS = 256
+# … and a contraction as many products.
+_MOST_PRODUCTS = 1024
+# As many operations may be written out for one function.
+_MOST_OPERATIONS = 3000
+# What a node costs in loops: once, and for each element; in vectors a share of it.
+_LOOP = 12.0
+_ELEMENT = 0.5
+_CONTRACTION = 40.0
+_PRODUCT = 0.75
+_FACTORS = 100.0
+_MATRIX = 2.0
+# where axes stay, each loop inside of lanes, and each element, which goes through scratch
+_INNER = 4.0
+_KEPT = 2.0
+
+
+class Regions(NamedTuple):
+    """Nodes that are written element by element, in groups that share arrays.
+
+    Parameters
+    ----------
+    classes: those of the axes of all values.
+    apart: the classes along which elements are told apart and written.
+    groups: by each node the number of its group.
+    nodes: all nodes of groups.
+    """
+
+    classes: AxisClasses
+    apart: frozenset[int]
+    groups: Mapping[Node, int]
+    nodes: frozenset[Node]
+
+    @classmethod
+    def of(cls, function: Function) -> Regions:
+        """Return all that could be taken apart in a function."""
+        classes = AxisClasses(function)
+        apart = _apart(function, classes)
+        regions = cls(classes, frozenset(apart), {}, frozenset())
+        nodes = [node for node in function.nodes if regions.may_take(node)]
+        groups = _grouped(regions, nodes)
+        return regions._replace(groups=groups, nodes=frozenset(groups))
+
+    def stays(self, value: Value) -> tuple[bool, ...]:
+        """Return for each axis of a value whether it stays."""
+        return tuple([number not in self.apart for number in self.classes.of(value)])
+
+    def cells(self, value: Value) -> int:
+        """Return how many cells a value has."""
+        return math.prod(
+            size  # type: ignore[misc]
+            for size, stays in zip(value.type.shape, self.stays(value))
+            if not stays
+        )
+
+    def may_take(self, node: Node) -> bool:
+        """Whether there is a rule for a node, and what it makes is small."""
+        if not (node.op.is_elementwise or node.op.name in RULES):
+            return False
+        values = [*node.operands, *node.results]
+        if not node.op.is_elementwise and all(all(self.stays(value)) for value in values):
+            return False
+        if any(self.cells(value) > _MOST_CELLS for value in values):
+            return False
+        if node.op.name == "contract":
+            return _products(self, node) <= _MOST_PRODUCTS
+        return True
+
+    def worthwhile(self, operations: Mapping[Node, int]) -> Regions:
+        """Return the groups that take less work as numbers.
+
+        ``operations``: how many ops were made for each node.
+        """
+        numbers: dict[int, float] = {}
+        loops: dict[int, float] = {}
+        for node, group in self.groups.items():
+            numbers[group] = numbers.get(group, 0.0) + operations.get(node, 0)
+            loops[group] = loops.get(group, 0.0) + _in_loops(self, node)
+        kept: set[int] = set()
+        total = 0.0
+        for group in sorted(numbers, key=lambda group: (numbers[group], group)):
+            if numbers[group] <= loops[group] and total + numbers[group] <= _MOST_OPERATIONS:
+                kept.add(group)
+                total += numbers[group]
+        groups = {node: group for node, group in self.groups.items() if group in kept}
+        return self._replace(groups=groups, nodes=frozenset(groups))
+
+
+def _apart(function: Function, classes: AxisClasses) -> set[int]:
+    """Return the classes along which elements are told apart: short ones."""
+    found = set()
+    for node in function.nodes:
+        for value in node.results:
+            for number, size in zip(classes.of(value), value.type.shape):
+                if isinstance(size, int) and (
+                    size == 1 or (0 < size <= _LONGEST and classes.is_told_apart(number))
+                ):
+                    found.add(number)
+    return found
+
+
+def _grouped(regions: Regions, nodes: list[Node]) -> dict[Node, int]:
+    """Return the groups of nodes that share arrays with elements told apart."""
+    parent = {node: node for node in nodes}
+
+    def find(node: Node) -> Node:
+        while parent[node] is not node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
+
+    first: dict[Value, Node] = {}
+    for node in nodes:
+        for value in (*node.operands, *node.results):
+            if all(regions.stays(value)):
+                continue
+            other = first.setdefault(value, node)
+            parent[find(node)] = find(other)
+    number: dict[Node, int] = {}
+    for node in nodes:
+        number.setdefault(find(node), len(number))
+    return {node: number[find(node)] for node in nodes}
+
+
+def _products(regions: Regions, node: Node) -> int:
+    left, right, _ = parse_spec(node.attributes["spec"])
+    x, y = node.operands
+    sizes = {
+        **dict(zip(left, zip(x.type.shape, regions.stays(x)))),
+        **dict(zip(right, zip(y.type.shape, regions.stays(y)))),
+    }
+    return math.prod(size for size, stays in sizes.values() if not stays)  # type: ignore[misc]
+
+
+def _in_loops(regions: Regions, node: Node) -> float:
+    """Return what a node costs in loops."""
+    out = node.results[0]
+    if node.op.moves:
+        return 0.0 if node.op.name in ("broadcast", "reshape", "slice", "element") else _LOOP / 2
+    if not out.type.shape and node.op.is_elementwise:
+        return 1.0
+    if not all(regions.stays(out)) or not all(regions.stays(node.operands[0])):
+        is_wide = any(regions.stays(out))
+    else:
+        return 1.0
+    if node.op.name == "contract":
+        count = _products(regions, node)
+        if is_wide:
+            return _INNER * len(contracted(node.attributes["spec"])) + _KEPT * count
+        return _CONTRACTION + _PRODUCT * count
+    count = max(map(regions.cells, (*node.operands, *node.results)), default=1)
+    if node.op.family == "factor":
+        return _FACTORS + _MATRIX * count * math.sqrt(count)
+    return _INNER + _KEPT * count if is_wide else _LOOP + _ELEMENT * count
