@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from gradc_codegen.abi import Signature, Status
 from gradc_codegen.arrays.whole_array_ops import WHOLE, arrays_of
 from gradc_codegen.arrays.whole_array_site import Site
+from gradc_codegen.lower.bundles import write_bundle
 from gradc_codegen.lower.control.control import Control
 from gradc_codegen.lower.elements import Elements, Place
 from gradc_codegen.lower.interior_blocks import with_interior
@@ -278,6 +279,9 @@ class FunctionLowering:
         if not statement.dims and node.op.is_elementwise and statement.kind is StatementKind.MAP:
             elements = self.elements
             known = elements.registers
+            if statement.bundle:
+                self._bundle(statement.bundle, statement)
+                return
             operands = [known.get(x) or elements.element(x, ()) for x in node.operands]
             self._finished(statement, lower_scalar(self.writer, node, operands), [])
             return
@@ -298,6 +302,15 @@ class FunctionLowering:
             self._finished(statement, self.elements.element(node.operands[0], tuple(own)), own)
         else:
             self._finished(statement, self._value(statement, own), own)
+
+    def _bundle(self, bundle: Sequence[Statement], first: Statement) -> None:
+        """Write all statements of a bundle when the first one comes."""
+        if first is not bundle[0]:
+            return
+        values = dict.fromkeys(value for statement in bundle for value in statement.node.operands)
+        operands = {value: self.elements.element(value, ()) for value in values}
+        for statement, register in write_bundle(self.writer, bundle, operands).items():
+            self._finished(statement, register, [])
 
     def _value(self, statement: Statement, own: list[str]) -> str:
         node = statement.node

@@ -70,6 +70,7 @@ class Statement:
     part: int = 0
     position: int = 0
     sums_rows: bool = False
+    bundle: tuple[Statement, ...] = ()
     # used while scheduling
     scope: int = 0
     phase: int = 0

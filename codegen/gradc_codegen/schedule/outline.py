@@ -51,7 +51,8 @@ class _Cutter:
             while waiting and waiting[0] <= position:
                 heapq.heappop(waiting)
             numbers = max(len(waiting), len(foreign))
-            if run and (weight + more > MOST_OPERATIONS or numbers >= _MOST_WAITING):
+            is_full = weight + more > MOST_OPERATIONS or numbers >= _MOST_WAITING
+            if run and is_full and not _is_in_bundle(item):
                 result.append(self._part(run))
                 run, weight, waiting, own, foreign = [], 0, [], set(), set()
             run.append(item)
@@ -81,6 +82,11 @@ class _Cutter:
         item.body, weight = self.cut(item.body)
         grouped = sum(map(joins_in_groups, item.reductions))
         return weight + _LOOP + _GROUPED_REDUCTION * grouped
+
+
+def _is_in_bundle(item: Item) -> bool:
+    """Whether an item is computed with the one before it."""
+    return isinstance(item, Statement) and bool(item.bundle) and item is not item.bundle[0]
 
 
 def _read_by(item: Item) -> list[Statement]:

@@ -19,6 +19,7 @@ from gradc_codegen.schedule.cost import joins_in_groups
 from gradc_codegen.schedule.in_place import overwriting
 from gradc_codegen.schedule.lanes import spread
 from gradc_codegen.schedule.outline import cut
+from gradc_codegen.schedule.side_by_side import bundled
 from gradc_codegen.schedule.statements import StatementBuilder
 from gradc_ir.core.graph import Function
 
@@ -55,7 +56,7 @@ def _scheduled(
     order = overwriting(function, granted, made.links)
     statements = StatementBuilder(function, order, choices).statements
     _mark_sums_of_rows(statements)
-    body = cut(_Scheduler(choices).arrange(statements, 0, 0))
+    body = cut(bundled(_Scheduler(choices).arrange(statements, 0, 0)))
     spread(body, choices.lanes)
     return LoopNest(function, body, statements, bodies, order.params, order.shares, is_body)
 
