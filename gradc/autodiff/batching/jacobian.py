@@ -7,6 +7,7 @@ from functools import partial
 from typing import TypeAlias
 
 from gradc.autodiff.batching import batch
+from gradc.autodiff.elimination.eliminate import eliminated
 from gradc.autodiff.forward import jvp
 from gradc.autodiff.parameters import parameters
 from gradc.autodiff.reverse import vjp
@@ -20,23 +21,37 @@ from gradc_ir.graphs.subgraph import drop_results
 Blocks: TypeAlias = dict[tuple[int, int], Value]  # by the result and the parameter
 
 
-def jacobian(function: Function, wrt: Sequence[int], mode: str = "auto") -> Function:
+def jacobian(
+    function: Function,
+    wrt: Sequence[int],
+    mode: str = "auto",
+    *,
+    zeros: bool = True,
+    symmetric: bool = False,
+) -> Function:
     """Return the function of the Jacobians of every float result by every parameter in ``wrt``.
 
     The new function has the same parameters; its results are, for each result r in order and each
     parameter w of ``wrt`` in order, an array of r's shape followed by w's shape, of w's dtype.
     ``mode`` is ``"forward"`` (one tangent an input element), ``"reverse"`` (one cotangent a result
-    element), or ``"auto"``: forward where inputs are certainly not more than results.
+    element), or ``"auto"``: of few numbers by elimination, else forward where inputs are certainly
+    not more than results. ``zeros`` and ``symmetric``: as of
+    :func:`~gradc.autodiff.elimination.eliminate.eliminated`.
     """
     results = [i for i, type_ in enumerate(function.result_types) if type_.dtype.is_float]
     inputs = sum((function.param_types[i].count for i in wrt), start=0)
     outputs = sum((function.result_types[i].count for i in results), start=0)
-    if mode == "auto":
-        mode = "forward" if at_least(outputs, inputs) else "reverse"
-    made = _by_columns if mode == "forward" else _by_rows
     with Builder() as builder:
         params = parameters(function.param_types)
-        blocks = made(function, params, wrt, results)
+        blocks = None
+        if mode == "auto":
+            blocks = eliminated(
+                function, wrt, results, params, zeros=zeros, symmetric=symmetric
+            )
+            mode = "forward" if at_least(outputs, inputs) else "reverse"
+        if blocks is None:
+            made = _by_columns if mode == "forward" else _by_rows
+            blocks = made(function, params, wrt, results)
         found = [blocks[r, w] for r in results for w in wrt]
         return builder.function(
             function.name, params, found, names=function.names, location=function.location
