@@ -18,6 +18,7 @@ from gradc_codegen.lower.rare_loops import where_needed
 from gradc_codegen.lower.reduction_groups import write_groups
 from gradc_codegen.lower.reductions import Running, narrowed
 from gradc_codegen.lower.register_tiles import inner_of, write_tiles
+from gradc_codegen.lower.row_stores import RowStores
 from gradc_codegen.lower.transpose_blocks import transpose
 from gradc_codegen.lower.triangular_bounds import counts
 from gradc_codegen.lower.unroll import unrolled_by, write_unrolled
@@ -95,6 +96,7 @@ class FunctionLowering:
         self.elements = Elements(self.writer, made, arena)
         self.indices: dict[Loop, str] = dict(indices or {})
         self.running: dict[Statement, Running] = {}
+        self.rows = RowStores(self.writer)
         self._sink: dict[str, str] = {}
         self._refusals: dict[Status, str] = {}
         self._bodies: dict[tuple[Node, int], Body] = {}
@@ -236,6 +238,7 @@ class FunctionLowering:
                 transpose(self.elements, staged, index, buffer)
             before, writer.inlines = writer.inlines, functions_in(loop) <= _MOST_INLINED
             self.body_of(loop.body)
+            self.rows.flush()
             writer.inlines = before
             for staged in loop.staged:
                 del self.elements.transposed[staged]
@@ -438,10 +441,29 @@ class FunctionLowering:
             ]
         else:
             index = [own[dim] if dim >= 0 else "0" for dim in piece_dims(node)]
+            if node.op.name == "stack" and self._add_to_rows(statement, index, register):
+                return
             for axis, start in place_of(node, statement.operand).items():
                 along = own[axis] if node.op.name == "concatenate" else "0"
                 index[axis] = writer.add(writer.size(start), along)
         self.elements.keep(statement.value, tuple(index), register)
+
+    def _add_to_rows(self, statement: Statement, index: list[str], register: str) -> bool:
+        """Keep an element of the rows of lanes, to be written with its neighbours, if it is one."""
+        node, value = statement.node, statement.value
+        storage, rank = self._plan.storage[value], value.type.rank
+        axes: tuple[int, ...] = node.attributes["axes"]
+        if not storage.is_output_only or axes != tuple(range(rank - len(axes), rank)):
+            return False
+        place = self.elements.place(value, tuple(index))
+        if not self.rows.takes(value) or not isinstance(place.position, Lane):
+            return False
+        wanted = self.elements.wanted(storage.output)
+        count = len(node.operands)
+        self.rows.add(
+            value, place.base, wanted, place.position, count, statement.operand, register
+        )
+        return True
 
     def _scatter(self, statement: Statement, own: list[str]) -> None:
         node, elements = statement.node, self.elements

@@ -10,8 +10,10 @@ from typing import NamedTuple, TypeAlias
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size, product
 
-# For each axis of a value the dim of the reading statement it is read at, -1 for any other index.
+# For each axis of a value the dim of the reading statement it is read at; KNOWN for a number, -1 for
+# any other index.
 Reading: TypeAlias = tuple[int, ...]
+KNOWN = -2
 
 
 class StatementKind(Enum):
@@ -102,9 +104,14 @@ class Staged(NamedTuple):
 
     @property
     def in_squares(self) -> bool:
-        """Whether a block is transposed in registers, but for columns that fill no square."""
+        """Whether a block is transposed in registers: its rows are neighbours in memory."""
         type_ = self.value.type
-        return self.axis == type_.rank - 2 and type_.dtype.is_float
+        return self.axis < type_.rank - 1 and type_.dtype.is_float
+
+    @property
+    def columns(self) -> Size:
+        """How long its rows are: all axes behind the one of lanes are one."""
+        return product(self.value.type.shape[self.axis + 1 :])
 
     def bytes(self, block: int) -> Size:
         """Return how long a block of it is."""

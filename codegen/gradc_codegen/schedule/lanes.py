@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
 
 from gradc_codegen.nest.loop_nest import (
+    KNOWN,
     Item,
     Loop,
     Part,
@@ -34,6 +35,8 @@ OUTER = reduction.GROUP
 _FEWEST = 3
 # With more sums in one loop their partials do not stay in registers: whole groups are joined.
 _MOST_PARTIALS = 12
+# Rows of so few numbers are gathered as quickly as they are transposed.
+_FEWEST_COLUMNS = 3
 # A block of an array must stay near the processor: this many bytes of it.
 _LARGEST_SLAB = 1 << 16
 # Time of one element, or of one vector, in instructions.
@@ -142,6 +145,9 @@ def staged(loop: Loop) -> dict[Staged, float]:
             if is_inside and reading.count(dim) == 1 and not _is_last(value, reading, dim):
                 repeated = [d for d in inside if d not in reading]
                 often = math.prod(estimate(statement.dims[d]) for d in repeated)
+                for at, size in zip(reading, value.type.shape):
+                    if at == KNOWN:  # one of so many elements
+                        often /= max(1.0, estimate(size))
                 key = Staged(value, reading.index(dim))
                 times[key] = times.get(key, 0.0) + often
     return {
@@ -152,7 +158,7 @@ def staged(loop: Loop) -> dict[Staged, float]:
 
 
 def _is_quickly_transposed(staged: Staged) -> bool:
-    return staged.in_squares and estimate(staged.value.type.shape[-1]) >= _VECTOR
+    return staged.in_squares and estimate(staged.columns) >= _FEWEST_COLUMNS
 
 
 def _is_last(value: Value, reading: Reading, dim: int) -> bool:
