@@ -81,9 +81,12 @@ class Effort:
 USUAL = Effort(
     pipeline=2, generator=2, vectorize=True, unroll=True, reduce_strength=True, keep_apart=False
 )
-# Code without loops is nearly as it should be when it is written: more than LLVM's first level, and
-# vectors of two or three neighbouring numbers, take a third of its time and gain nothing.
+# Code without loops is nearly as it should be when it is written: more than LLVM's first level takes
+# a third of its time and gains nothing. Vectors of neighbouring numbers, the quotients and products
+# of small matrices above all, make some kernels a third faster; in long code they are few.
 STRAIGHT = replace(USUAL, pipeline=1, vectorize=False)
+SHORT = replace(STRAIGHT, vectorize=True)
+_SHORT_MODULE = 5_000
 STRIDED = replace(USUAL, reduce_strength=False)
 MEDIUM = replace(STRIDED, unroll=False)
 LARGE = Effort(
@@ -110,7 +113,7 @@ def effort(texts: Sequence[str], level: int | None = None) -> Effort:
     if sum(text.count(", null\n") for text in texts) > _MANY_OUTPUTS:
         return LARGE
     if not loops:
-        return STRAIGHT
+        return SHORT if lines <= _SHORT_MODULE else STRAIGHT
     if loops > _MANY_LOOPS:
         return MEDIUM
     strides = sum(len(_STRIDE.findall(text)) for text in texts)

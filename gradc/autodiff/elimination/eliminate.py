@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +16,7 @@ from gradc.autodiff.open_calls import open_ruleless
 from gradc.autodiff.table import Site, derivative_of
 from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.types import Type
+from gradc_ir.core.graph import Function, Value
 from gradc_ir.elements.numbers import build_of
 from gradc_ir.elements.take_apart import TakeApart
 from gradc_ir.graphs.rearrange import scalar_constant
@@ -26,29 +25,34 @@ from gradc_ir.graphs.rearrange import scalar_constant
 _MOST_VERTICES = 3000
 _MOST_PRODUCTS = 4000.0
 
+# An array that stays one, because its op is done as a whole, has as many elements at most.
+_MOST_ELEMENTS = 64
+# What has the elements of its operands.
+_ALIASES = frozenset({"stack", "element"})
+
 Blocks = dict[tuple[int, int], Value]
 
 
-class _Place(NamedTuple):
-    """An element of a parameter or of a result, by the position of that and row-major."""
+class Cell(NamedTuple):
+    """An element of a value, row-major; a number has one."""
 
-    of: int
-    element: int
+    value: Value
+    place: int
 
 
-class _Numbers(NamedTuple):
-    """The active values of a function, all of them numbers, in order.
+class _Graph(NamedTuple):
+    """The active elements of a function.
 
     Parameters
     ----------
     inputs: the elements of the parameters at ``wrt`` that are read.
-    inner: all others, operands first.
-    outputs: the elements of results that depend on an input.
+    inner: those of all other values, operands first; a stack has those of its operands.
+    outputs: for each element of a result that depends on an input which that is.
     """
 
-    inputs: dict[Value, _Place]
-    inner: list[Value]
-    outputs: list[tuple[_Place, Value]]
+    inputs: list[Cell]
+    inner: list[Cell]
+    outputs: list[tuple[Cell, Cell]]
 
 
 def eliminated(
@@ -72,200 +76,171 @@ def eliminated(
     Returns blocks of the results' shapes and the parameters'; None where the function is not made of
     few numbers, or its Jacobian takes too many operations.
     """
-    function = TakeApart(zeros)(open_ruleless(function))
+    function = TakeApart(zeros, is_last=False)(open_ruleless(function))
     if len(function.nodes) > _MOST_VERTICES:
         return None
     ends = [function.results[r] for r in results]
     active = active_values(function, wrt, ends)
-    numbers = _numbers(function, wrt, results, active)
-    if numbers is None:
-        return None
     check_constants(function, wrt, active)
+    graph = _graph(function, wrt, ends, active)
+    if graph is None:
+        return None
     with Builder():
-        shape = _shape(function, numbers, active, symmetric)
+        own = [build.active().param(i, param.type) for i, param in enumerate(function.params)]
+        shape = _Elimination(function, graph, active, own).shape(_asked(graph, wrt, results, function) if symmetric else None)
     order, cost = best_order(shape)
     if cost > _MOST_PRODUCTS:
         return None
-    return _Elimination(function, numbers, active, params, order).blocks(
-        wrt, results, symmetric=symmetric
-    )
+    entries = _Elimination(function, graph, active, params).entries(order)
+    return _blocks(function, entries, wrt, results, symmetric=symmetric)
 
 
-def _numbers(
-    function: Function, wrt: Sequence[int], results: Sequence[int], active: set[Value]
-) -> _Numbers | None:
-    """Return a function's active values, None where some are no numbers."""
-    params = {function.params[w]: w for w in wrt}
-    inputs: dict[Value, _Place] = {}
-    inner: list[Value] = []
-    stacks: set[Node] = set()
+def _graph(
+    function: Function, wrt: Sequence[int], ends: Sequence[Value], active: set[Value]
+) -> _Graph | None:
+    """Return a function's active elements, None where an array has too many."""
+    params = [function.params[w] for w in wrt]
+    inputs: dict[Cell, None] = {}
+    inner: list[Cell] = []
     for node in function.nodes:
-        value = node.results[0]
-        if not any(each in active for each in node.results):
+        for value in node.results:
+            if value not in active:
+                continue
+            count = value.type.count
+            if not isinstance(count, int) or count > _MOST_ELEMENTS:
+                if value not in params:
+                    return None
+            elif value not in params and node.op.name not in _ALIASES:
+                inner += [Cell(value, place) for place in range(count)]
+        for operand in node.operands:
+            if operand in params and node.op.name != "element" and node.op.name not in _ALIASES:
+                count = operand.type.count
+                if not isinstance(count, int) or count > _MOST_ELEMENTS:
+                    return None
+                inputs.update(dict.fromkeys(Cell(operand, place) for place in range(count)))
+        if node.op.name == "element" and node.operands[0] in params:
+            if node.results[0].type.shape:
+                return None
+            inputs[cell_of(node.results[0], 0)] = None
+    outputs: list[tuple[Cell, Cell]] = []
+    for end in dict.fromkeys(ends):
+        count = end.type.count
+        if end not in active:
             continue
-        if value in params:
-            if not value.type.shape:
-                inputs[value] = _Place(params[value], 0)
-        elif node.op.name == "element" and node.operands[0] in params and not value.type.shape:
-            whole = node.operands[0]
-            place = np.ravel_multi_index(node.attributes["at"], whole.type.shape)
-            inputs[value] = _Place(params[whole], int(place))
-        elif node.op.is_elementwise and not value.type.shape:
-            inner.append(value)
-        elif node.op.name == "stack" and all(not x.type.shape for x in node.operands):
-            stacks.add(node)
-        else:
+        if not isinstance(count, int):
             return None
-    if any(operand.node in stacks for node in function.nodes for operand in node.operands):
+        for place in range(count):
+            cell = cell_of(end, place)
+            if cell.value in active:
+                outputs.append((Cell(end, place), cell))
+                if cell.value in params:
+                    inputs[cell] = None
+    known = {*inputs, *inner}
+    if any(cell not in known for _, cell in outputs):
         return None
-    outputs: list[tuple[_Place, Value]] = []
-    for r in results:
-        value = function.results[r]
-        if value.node in stacks:
-            parts = value.node.operands
-            if any(part in params and part.type.shape for part in parts):
-                return None
-            outputs += [(_Place(r, i), x) for i, x in enumerate(parts) if x in active]
-        elif value in active:
-            if value.type.shape:
-                return None
-            outputs.append((_Place(r, 0), value))
-    return _Numbers(inputs, inner, outputs)
+    return _Graph(list(inputs), inner, outputs)
 
 
-def _shape(
-    function: Function, numbers: _Numbers, active: set[Value], symmetric: bool
-) -> Shape:
-    """Return the graph of partials without their values."""
-    number: dict[Value, int] = {}
-    for value in (*numbers.inputs, *numbers.inner):
-        number[value] = len(number)
-    before: list[dict[int, float]] = [{} for _ in number]
-    params = list(function.params)
-    elimination = _Elimination(function, numbers, active, _fresh(params), [])
-    for value in numbers.inner:
-        for operand, partial in elimination.partials_of(value).items():
-            known = scalar_constant(partial.factor)
-            is_unit = partial.mask is None and known in (1, -1)
-            before[number[value]][number[operand]] = UNIT if is_unit else OTHER
-    asked: set[tuple[int, int]] | None = set() if symmetric else None
-    for place, value in numbers.outputs:
-        before.append({number[value]: UNIT})
-        if asked is not None:
-            asked.update(
-                (number[x], len(before) - 1) for x, at in numbers.inputs.items() if at >= place
-            )
-    return Shape(before, len(numbers.inputs), len(numbers.outputs), asked)
+def cell_of(value: Value, place: int) -> Cell:
+    """Return which element an element of a value is, behind stacks and elements of arrays."""
+    while True:
+        node = value.node
+        if node.op.name == "stack" and not node.operands[0].type.shape:
+            value, place = node.operands[place], 0
+        elif node.op.name == "element" and not value.type.shape:
+            whole = node.operands[0]
+            shape = tuple(size for size in whole.type.shape if isinstance(size, int))
+            if len(shape) < whole.type.rank:
+                return Cell(value, place)
+            value, place = whole, int(np.ravel_multi_index(node.attributes["at"], shape))
+        else:
+            return Cell(value, place)
 
 
-def _fresh(params: Sequence[Value]) -> list[Value]:
-    return [build.active().param(i, param.type) for i, param in enumerate(params)]
+def _asked(
+    graph: _Graph, wrt: Sequence[int], results: Sequence[int], function: Function
+) -> set[tuple[int, int]]:
+    """Return the pairs of an input and a result on one side of the diagonal, by their numbers."""
+    position = {function.params[w]: i for i, w in enumerate(wrt)}
+    of_result = {function.results[r]: i for i, r in enumerate(results)}
+    first = len(graph.inputs) + len(graph.inner)
+    return {
+        (i, first + k)
+        for k, (end, _) in enumerate(graph.outputs)
+        for i, cell in enumerate(graph.inputs)
+        if (position[cell.value], cell.place) >= (of_result[end.value], end.place)
+    }
 
 
 class _Elimination:
-    """The elimination of a function's numbers, in the active builder."""
+    """The elimination of a function's elements, in the active builder."""
 
     def __init__(
-        self,
-        function: Function,
-        numbers: _Numbers,
-        active: set[Value],
-        params: Sequence[Value],
-        order: Sequence[int],
+        self, function: Function, graph: _Graph, active: set[Value], params: Sequence[Value]
     ) -> None:
         self._function = function
-        self._numbers = numbers
+        self._graph = graph
         self._active = active
-        self._order = order
         self._new: dict[Value, Value] = dict(zip(function.params, params))
         builder = build.active()
         for node in function.body:
             builder.copy(node, self._new, function.locations.get(node, ()))
+        self._cells = [*graph.inputs, *graph.inner]
+        self._number = {cell: i for i, cell in enumerate(self._cells)}
 
-    def partials_of(self, value: Value) -> dict[Value, Cotangent]:
-        """Return the partial derivatives of a number by the ones it is made of."""
-        node = value.node
+    def _partials(self) -> list[dict[int, Cotangent]]:
+        """Return for each element, and for each of the results, its partials by others."""
+        before = [self._partials_of(cell) if i >= len(self._graph.inputs) else {} for i, cell in enumerate(self._cells)]
+        for _, cell in self._graph.outputs:
+            dtype = cell.value.type.dtype
+            before.append({self._number[cell]: Cotangent(build.full((), 1, dtype))})
+        return before
+
+    def _partials_of(self, cell: Cell) -> dict[int, Cotangent]:
+        node = cell.value.node
         site = Site(
             node.op,
             tuple(self._new[result] for result in node.results),
             tuple(self._new[operand] for operand in node.operands),
             node.attributes,
             tuple(operand in self._active for operand in node.operands),
-            (True,),
+            tuple(result in self._active for result in node.results),
         )
         derivative = derivative_of(node, self._function)
         assert derivative.reverse is not None
         with build.active().at(self._function.locations.get(node, ())):
-            one = Cotangent(build.ones_like(self._new[value]))
-            found: dict[Value, Cotangent] = {}
-            for operand, partial in zip(node.operands, derivative.reverse(site, [one])):
-                total = masks.add(found.get(operand), partial)
-                if operand in self._active and partial is not None and total is not None:
-                    found[operand] = total
+            seeds = [_unit(result, cell) for result in node.results]
+            found: dict[int, Cotangent] = {}
+            for operand, partial in zip(node.operands, derivative.reverse(site, seeds)):
+                if partial is None or operand not in self._active:
+                    continue
+                for place, part in enumerate(_elements(partial, operand)):
+                    number = self._number.get(cell_of(operand, place))
+                    if number is not None:
+                        total = masks.add(found.get(number), part)
+                        assert total is not None
+                        found[number] = total
         return found
 
-    def blocks(
-        self, wrt: Sequence[int], results: Sequence[int], *, symmetric: bool
-    ) -> Blocks:
-        """Return the blocks of all results by all parameters."""
-        entries = self._entries()
-        if symmetric:
-            position = dict(zip(wrt, results))
-            back = dict(zip(results, wrt))
-            for (r, w), cotangent in list(entries.items()):
-                mirrored = (_Place(position[w.of], w.element), _Place(back[r.of], r.element))
-                entries[mirrored] = cotangent
-        blocks: Blocks = {}
-        for r in results:
-            of_result = self._function.result_types[r]
-            for w in wrt:
-                of_param = self._function.param_types[w]
-                blocks[r, w] = self._block(entries, r, of_result, w, of_param)
-        return blocks
+    def shape(self, asked: set[tuple[int, int]] | None) -> Shape:
+        """Return the graph of partials without their values."""
+        before = [
+            {number: UNIT if _is_unit(partial) else OTHER for number, partial in each.items()}
+            for each in self._partials()
+        ]
+        return Shape(before, len(self._graph.inputs), len(self._graph.outputs), asked)
 
-    def _block(
-        self,
-        entries: Mapping[tuple[_Place, _Place], Cotangent],
-        r: int,
-        of_result: Type,
-        w: int,
-        of_param: Type,
-    ) -> Value:
-        shape = of_result.shape + of_param.shape
-        rows, columns = of_result.count, of_param.count
-        assert isinstance(rows, int)
-        assert isinstance(columns, int)
-        zero = build.full((), 0, of_param.dtype)
-        parts = []
-        for i in range(rows):
-            for j in range(columns):
-                entry = entries.get((_Place(r, i), _Place(w, j)))
-                found = zero if entry is None else build.cast(entry.solid(), of_param.dtype)
-                parts.append(found)
-        if not parts:
-            return build.full(shape, 0, of_param.dtype)
-        return build.stack(parts, shape, tuple(range(len(shape))))
-
-    def _entries(self) -> dict[tuple[_Place, _Place], Cotangent]:
-        """Eliminate all numbers between inputs and results; returns the partials that are left."""
-        numbers = self._numbers
-        values = [*numbers.inputs, *numbers.inner]
-        number = {value: i for i, value in enumerate(values)}
-        before: list[dict[int, Cotangent]] = [{} for _ in values]
-        for value in numbers.inner:
-            partials = self.partials_of(value)
-            before[number[value]] = {number[x]: partial for x, partial in partials.items()}
-        for _, value in numbers.outputs:
-            one = Cotangent(build.ones_like(self._new[value]))
-            before.append({number[value]: one})
+    def entries(self, order: Sequence[int]) -> dict[tuple[Cell, Cell], Cotangent]:
+        """Eliminate all elements between inputs and results; returns the partials that are left."""
+        before = self._partials()
         behind: list[set[int]] = [set() for _ in before]
         for vertex, each in enumerate(before):
             for other in each:
                 behind[other].add(vertex)
         # what a contraction is made of has a derivative that is one
-        fused = {i for i, value in enumerate(values) if value.op.name == "fma"}
-        for vertex in self._order:
-            lines = self._function.locations.get(values[vertex].node, ())
+        fused = {i for i, cell in enumerate(self._cells) if cell.value.op.name == "fma"}
+        for vertex in order:
+            lines = self._function.locations.get(self._cells[vertex].value.node, ())
             with build.active().at(lines):
                 for last in sorted(behind[vertex], reverse=True):
                     upper = before[last].pop(vertex)
@@ -280,12 +255,67 @@ class _Elimination:
                             behind[first].add(last)
             for first in before[vertex]:
                 behind[first].discard(vertex)
-        places = list(numbers.inputs.values())
         return {
-            (place, places[first]): partial
-            for (place, _), each in zip(numbers.outputs, before[len(values) :])
+            (end, self._cells[first]): partial
+            for (end, _), each in zip(self._graph.outputs, before[len(self._cells) :])
             for first, partial in each.items()
         }
+
+
+def _unit(result: Value, cell: Cell) -> Cotangent | None:
+    """Return the cotangent that is one at an element; None is zero."""
+    if result is not cell.value:
+        return None
+    if not result.type.shape:
+        return Cotangent(build.ones_like(result))
+    array = np.zeros(result.type.count, result.type.dtype.numpy)
+    array[cell.place] = 1
+    return Cotangent(build.constant(array.reshape(result.type.shape)))
+
+
+def _elements(cotangent: Cotangent, like: Value) -> Iterator[Cotangent]:
+    if not like.type.shape:
+        yield cotangent
+        return
+    for at in np.ndindex(*like.type.shape):
+        yield cotangent.moved(lambda value, at=at: build.element(value, at))  # type: ignore[misc]
+
+
+def _is_unit(partial: Cotangent) -> bool:
+    return partial.mask is None and scalar_constant(partial.factor) in (1, -1)
+
+
+def _blocks(
+    function: Function,
+    entries: dict[tuple[Cell, Cell], Cotangent],
+    wrt: Sequence[int],
+    results: Sequence[int],
+    *,
+    symmetric: bool,
+) -> Blocks:
+    """Return the blocks of all results by all parameters; of ``symmetric`` ones one half is given."""
+    ends, starts = ([values[i] for i in at] for values, at in ((function.results, results), (function.params, wrt)))
+    if symmetric:
+        start_of, end_of = dict(zip(ends, starts)), dict(zip(starts, ends))
+        for (end, start), entry in list(entries.items()):
+            mirrored = Cell(end_of[start.value], start.place), Cell(start_of[end.value], end.place)
+            entries[mirrored] = entry
+    blocks: Blocks = {}
+    for r, end in zip(results, ends):
+        for w, start in zip(wrt, starts):
+            shape, dtype = end.type.shape + start.type.shape, start.type.dtype
+            rows, columns = end.type.count, start.type.count
+            assert isinstance(rows, int)
+            assert isinstance(columns, int)
+            zero = build.full((), 0, dtype)
+            parts = []
+            for i in range(rows):
+                for j in range(columns):
+                    entry = entries.get((Cell(end, i), Cell(start, j)))
+                    parts.append(zero if entry is None else build.cast(entry.solid(), dtype))
+            axes = tuple(range(len(shape)))
+            blocks[r, w] = build.stack(parts, shape, axes) if parts else build.full(shape, 0, dtype)
+    return blocks
 
 
 def _joined(have: Cotangent | None, outer: Cotangent, inner: Cotangent) -> Cotangent | None:

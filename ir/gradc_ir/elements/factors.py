@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -13,6 +14,7 @@ from gradc_ir.core.types import DType
 from gradc_ir.elements import numbers
 from gradc_ir.elements.cells import Cells, arranged
 from gradc_ir.elements.numbers import build_of
+from gradc_ir.elements.rarely import rarely
 from gradc_ir.elements.rule import Wanted, rule
 
 
@@ -207,31 +209,80 @@ def _triangular_solve(node: Node, wanted: Wanted, a: Cells, b: Cells) -> Cells:
 @rule("solve")
 def _solve(node: Node, wanted: Wanted, a: Cells, b: Cells) -> Cells:
     transposed: bool = node.attributes["transposed"]
+    rows, columns = len(a.values[(0,) * (a.values.ndim - 2)]), b.values.shape[-1]
+
+    def anew(given: list[Value]) -> list[Value]:
+        """Solve with pivots, where rows have to change places, or there are none."""
+        entries = [_Number(value, zero) for value, zero in zip(given, zeros)]
+        matrix = _rows(entries[: rows * rows], rows)
+        x = _solved_with_pivots(matrix, _rows(entries[rows * rows :], columns), transposed)
+        return [entry.value for row in x for entry in row]
+
+    zeros: list[bool] = []
 
     def make(a: _Matrix, b: _Matrix) -> list[_Matrix]:
-        eliminated = _eliminated(a)
-        f = eliminated.factors
-        if transposed:
-            x = _substituted(f, b, lower=False, transposed=True, unit=False)
-            x = _substituted(f, x, lower=True, transposed=True, unit=True)
-            for k, pivots in reversed(eliminated.swaps):
-                x = _swapped(x, k, pivots)
-        else:
-            x = b
-            for k, pivots in eliminated.swaps:
-                x = _swapped(x, k, pivots)
-            x = _substituted(f, x, lower=True, transposed=False, unit=True)
-            x = _substituted(f, x, lower=False, transposed=False, unit=False)
-        singular: Value | None = None
-        for k in range(len(f)):
-            pivot = f[k][k].value
-            is_zero = build_of("eq", pivot, build.zeros_like(pivot))
-            singular = is_zero if singular is None else build_of("logical_or", singular, is_zero)
-        assert singular is not None
-        nan = _Number(build.full((), float("nan"), a[0][0].value.type.dtype), False)
-        return [[[_either(singular, nan, entry) for entry in row] for row in x]]
+        flag, x = _solved_in_place(a, b, transposed)
+        given = [entry for row in (*a, *b) for entry in row]
+        zeros[:] = [entry.zero for entry in given]
+        usual = [entry for row in x for entry in row]
+        values = [entry.value for entry in given]
+        made = rarely(flag, values, anew, [entry.value for entry in usual])
+        pairs = [_Number(value, entry.zero) for value, entry in zip(made, usual)]
+        return [_rows(pairs, columns)]
 
     return _each_matrix(node, [a, b], make, 1)[0]
+
+
+def _rows(entries: Sequence[_Number], width: int) -> _Matrix:
+    return [list(entries[i : i + width]) for i in range(0, len(entries), width)]
+
+
+def _solved_in_place(a: _Matrix, b: _Matrix, transposed: bool) -> tuple[Value, _Matrix]:
+    """Solve without changing rows; returns whether that was wrong, too: a row has to, or none."""
+    f = [list(row) for row in a]
+    flags = []
+    for k in range(len(f)):
+        pivot = f[k][k]
+        largest = build_of("abs", pivot.value)
+        is_number = build_of("eq", largest, largest)
+        for row in f[k + 1 :]:
+            if not row[k].zero:
+                is_less = build_of("le", build_of("abs", row[k].value), largest)
+                flags.append(build_of("logical_and", build_of("logical_not", is_less), is_number))
+        flags.append(build_of("eq", pivot.value, build.zeros_like(pivot.value)))
+        for i in range(k + 1, len(f)):
+            f[i][k] = _over(f[i][k], pivot)
+            for j in range(k + 1, len(f)):
+                f[i][j] = _less(f[i][j], f[i][k], f[k][j])
+    flag = functools.reduce(lambda x, y: build_of("logical_or", x, y), flags)
+    first, second = ({"lower": True, "unit": True}, {"lower": False, "unit": False})
+    if transposed:
+        first, second = second, first
+    x = _substituted(f, b, transposed=transposed, **first)
+    return flag, _substituted(f, x, transposed=transposed, **second)
+
+
+def _solved_with_pivots(a: _Matrix, b: _Matrix, transposed: bool) -> _Matrix:
+    eliminated = _eliminated(a)
+    f = eliminated.factors
+    if transposed:
+        x = _substituted(f, b, lower=False, transposed=True, unit=False)
+        x = _substituted(f, x, lower=True, transposed=True, unit=True)
+        for k, pivots in reversed(eliminated.swaps):
+            x = _swapped(x, k, pivots)
+    else:
+        x = b
+        for k, pivots in eliminated.swaps:
+            x = _swapped(x, k, pivots)
+        x = _substituted(f, x, lower=True, transposed=False, unit=True)
+        x = _substituted(f, x, lower=False, transposed=False, unit=False)
+    flags = []
+    for k in range(len(f)):
+        pivot = f[k][k].value
+        flags.append(build_of("eq", pivot, build.zeros_like(pivot)))
+    singular = functools.reduce(lambda x, y: build_of("logical_or", x, y), flags)
+    nan = _Number(build.full((), float("nan"), a[0][0].value.type.dtype), False)
+    return [[_either(singular, nan, entry) for entry in row] for row in x]
 
 
 @rule("cholesky")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -12,9 +13,12 @@ from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
 from gradc_ir.elements import numbers
-from gradc_ir.elements.cells import Cells, arranged, objects, places
+from gradc_ir.elements.numbers import build_of
+from gradc_ir.elements.cells import Cells, Objects, arranged, objects, places
+from gradc_ir.elements.rarely import rarely
 from gradc_ir.elements.rule import Wanted, rule
 from gradc_ir.meaning import reduction
+from gradc_ir.meaning.norms import SCALES
 from gradc_ir.ops.linalg import Condition, condition_of, contracted, parse_spec, print_spec
 
 # How two elements are joined by a reduction of numbers, and of truth values.
@@ -75,18 +79,68 @@ def _reduce(node: Node, wanted: Wanted, x: Cells) -> Cells | None:
         if x.stays[axis]:
             x = _reduced_inside(node, x, axis)
         elif 0 < x.values.shape[axis] <= reduction.GROUP:
-            x = _reduced(node, x, axis)
+            x = _reduced(node.op.name, x, axis)
         else:
             return None
     return x
 
 
-def _reduced(node: Node, x: Cells, axis: int) -> Cells:
-    word = _WORDS[node.op.name][x.dtype is DType.BOOL]
+@rule("norm")
+def _norm(node: Node, wanted: Wanted, x: Cells) -> Cells | None:
+    """Squares whose sum leaves the range are scaled, and summed again."""
+    axes = sorted(node.attributes["axes"], reverse=True)
+    if any(x.stays[axis] or not 0 < x.shape[axis] <= reduction.GROUP for axis in axes):  # type: ignore[operator]
+        return None
+    total = _sum_of_squares(x, axes)
+    made = np.empty(total.values.shape, object)
+    for place in places(total.values):
+        full: list[int | slice] = list(place)
+        for axis in sorted(axes):
+            full.insert(axis, slice(None))
+        made[place] = _root(total.values[place], x.values[tuple(full)])
+    return Cells(total.shape, made, total.zero, total.stays)
+
+
+def _root(total: Value, row: Objects) -> Value:
+    """Return the root of a sum of squares, which is made anew where it leaves the range."""
+    dtype = total.type.dtype
+    least, up, down, infinity = (
+        build.full((), each, dtype) for each in (*SCALES[dtype.bytes], math.inf)
+    )
+    tiny = build_of("lt", total, least)
+    rare = build_of("logical_or", tiny, build_of("eq", total, infinity))
+
+    def scaled(given: list[Value]) -> list[Value]:
+        total, *cells = given
+        tiny = build_of("lt", total, least)
+        # where others are usual, their squares are not to vanish, which takes processors long
+        huge = build_of("select", build_of("eq", total, infinity), down, build.full((), 1, dtype))
+        scale = build_of("select", tiny, up, huge)
+        made = objects(row.shape, [build_of("mul", cell, scale) for cell in cells])
+        axes = range(row.ndim - 1, -1, -1)
+        zero = np.zeros(row.shape, bool)
+        again = _sum_of_squares(Cells(row.shape, made, zero, (False,) * row.ndim), axes)
+        back = build_of("select", tiny, down, up)
+        return [build_of("mul", build_of("sqrt", again.values[()]), back)]
+
+    return rarely(rare, [total, *row.flat], scaled, [build_of("sqrt", total)])[0]
+
+
+def _sum_of_squares(x: Cells, axes: Sequence[int]) -> Cells:
+    """Return the sums of squares over axes, the last one first."""
+    squares = objects(x.values.shape, [build_of("mul", c, c) for c in x.values.flat])
+    total = Cells(x.shape, squares, x.zero, x.stays)
+    for axis in axes:
+        total = _reduced("reduce_sum", total, axis)
+    return total
+
+
+def _reduced(name: str, x: Cells, axis: int) -> Cells:
+    word = _WORDS[name][x.dtype is DType.BOOL]
     columns = np.moveaxis(x.values, axis, 0)
     shape = columns.shape[1:]
     made = [_folded(word, list(columns[(slice(None), *at)])) for at in np.ndindex(*shape)]
-    zero = x.zero.any(axis) if node.op.name == "reduce_prod" else x.zero.all(axis)
+    zero = x.zero.any(axis) if name == "reduce_prod" else x.zero.all(axis)
     return Cells(
         (*x.shape[:axis], *x.shape[axis + 1 :]),
         objects(shape, made),
@@ -99,7 +153,7 @@ def _folded(word: str, column: Sequence[Value]) -> Value:
     """Join cells from the first to the last."""
     total, *rest = column
     for cell in rest:
-        total = numbers.build_of(word, total, cell)
+        total = build_of(word, total, cell)
     return total
 
 
@@ -122,7 +176,7 @@ def _cumsum(node: Node, wanted: Wanted, x: Cells) -> Cells | None:
         return None
 
     def step(before: Value, here: Value) -> Value:
-        return numbers.build_of("add", before, here)
+        return build_of("add", before, here)
 
     return _running(node, [x], step)
 
@@ -135,7 +189,7 @@ def _recurrence(node: Node, wanted: Wanted, a: Cells, b: Cells) -> Cells | None:
         return None
 
     def step(before: Value, factor: Value, here: Value) -> Value:
-        return numbers.build_of("add", numbers.build_of("mul", factor, before), here)
+        return build_of("add", build_of("mul", factor, before), here)
 
     return _running(node, [arranged(a, stays), arranged(b, stays)], step)
 
@@ -241,7 +295,7 @@ class _Product:
         parts = [self.total({**at, letter: i}, depth + 1) for i in range(self.lengths[letter])]
         (first, zero), *others = parts
         for part, is_zero in others:
-            first, zero = numbers.build_of("add", first, part), zero and is_zero
+            first, zero = build_of("add", first, part), zero and is_zero
         return first, zero
 
     def _repeated(self, cell: Value, letter: str) -> Value:
@@ -281,7 +335,7 @@ class _Product:
         x, y, zero = self._factors(at)
         if zero and self.of.condition is not None:
             return build.full((), 0, self.x.dtype), True
-        return numbers.build_of("mul", *self._pair(x, y, self.rest)), zero
+        return build_of("mul", *self._pair(x, y, self.rest)), zero
 
     def _joined(self, at: dict[str, int]) -> tuple[Value, bool]:
         """Return the sum over the last letter, whose products are joined by fma."""
