@@ -244,7 +244,7 @@ class _Elimination:
             with build.active().at(lines):
                 for last in sorted(behind[vertex], reverse=True):
                     upper = before[last].pop(vertex)
-                    joins = vertex in fused or last in fused
+                    joins = bool(fused)
                     for first, lower in before[vertex].items():
                         have = before[last].get(first)
                         total = _joined(have, upper, lower) if joins else None

@@ -96,15 +96,12 @@ def best_order(shape: Shape) -> tuple[list[int], float]:
     """Return the best order that was found, and how many multiplications it takes."""
     found = [_in_order(shape, reversed(shape.inner)), _in_order(shape, shape.inner)]
     looked_at = 0
-    for weight in (_by_price, _by_degree):
-        order, cost, looked = _greedy(shape, weight, None)
-        found.append((order, cost))
-        looked_at += looked
     draw = random.Random(0)
-    for _ in range(_TRIES):
+    for turn in range(_TRIES):
         if looked_at > _BUDGET:
             break
-        order, cost, looked = _greedy(shape, _by_price, draw)
+        weight = _WEIGHTS[turn % len(_WEIGHTS)]
+        order, cost, looked = _greedy(shape, weight, draw if turn >= len(_WEIGHTS) else None)
         found.append((order, cost))
         looked_at += looked
     # the first of equals: backwards, as a gradient is made
@@ -125,6 +122,13 @@ def _by_price(run: _Run, vertex: int, price: float) -> float:
 
 def _by_degree(run: _Run, vertex: int, price: float) -> float:
     return len(run.before[vertex]) * len(run.behind[vertex])
+
+
+def _by_both(run: _Run, vertex: int, price: float) -> float:
+    return _by_degree(run, vertex, price) + 0.3 * price
+
+
+_WEIGHTS = (_by_degree, _by_price, _by_both)
 
 
 def _greedy(
