@@ -6,14 +6,40 @@ is *told apart* where some op reads or makes single places of it, or sums over i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Shape, Size
+from gradc_ir.core.types import Array
+from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.ops.linalg import contracted, parse_spec
 
 _MATRICES = frozenset({"lu", "cholesky", "triangular_solve", "solve"})
+# Along longer axes sums are loops.
+_SHORT = 8
+# Constants with more elements are not looked at.
+_LONGEST = 4096
 _ALONG = frozenset({"cumsum", "recurrence"})
+
+
+def is_short(size: Size) -> bool:
+    """Whether sums along an axis of a size are worth writing out."""
+    return isinstance(size, int) and size <= _SHORT
+
+
+def known_array(value: Value) -> Array | None:
+    """Return the elements of a constant, spread or not, of known sizes; None for what is none."""
+    if value.op.name == "constant":
+        array: Array = value.node.attributes["value"].array
+        return array
+    number = scalar_constant(value)
+    shape = [size for size in value.type.shape if isinstance(size, int)]
+    if number is None or len(shape) < value.type.rank or math.prod(shape) > _LONGEST:
+        return None
+    return np.full(shape, number, value.type.dtype.numpy)
 
 
 class AxisClasses:
@@ -101,7 +127,7 @@ class AxisClasses:
             reduced = given["axes"]
             kept = [axis for axis in range(x.type.rank) if axis not in reduced]
             self._pairs(x, out, ((axis, i) for i, axis in enumerate(kept)))
-            self._tell(x, reduced)
+            self._tell(x, (axis for axis in reduced if is_short(x.type.shape[axis])))
         elif name == "contract":
             self._contract(node)
         elif node.op.family == "index":
@@ -141,9 +167,11 @@ class AxisClasses:
                     self._unite(*places[letter], value, axis)
                 else:
                     places[letter] = (value, axis)
-        if contracted(node.attributes["spec"]):
+        summed = contracted(node.attributes["spec"])
+        if summed and all(is_short(places[x][0].type.shape[places[x][1]]) for x in summed):
             for letter, (value, axis) in places.items():
-                if letter not in left or letter not in right or letter not in result:
+                is_stack = letter in left and letter in right and letter in result
+                if not is_stack and is_short(value.type.shape[axis]):
                     self._tell(value, [axis])
 
     def _index(self, node: Node) -> None:
@@ -158,7 +186,7 @@ class AxisClasses:
             self._pairs(operand, part, ((axis, axis) for axis in range(rank)))
         if part is not out:
             self._except(x, out, ())
-        if all(operand.op.name == "constant" for operand in indices):
+        if all(known_array(operand) is not None for operand in indices):
             self._tell(x, axes)
             self._tell(part, range(rank))
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.elements import factors, moves, sums
-from gradc_ir.elements.axes import AxisClasses
+from gradc_ir.elements.axes import AxisClasses, is_short
 from gradc_ir.elements.rule import RULES
 from gradc_ir.ops.linalg import contracted, parse_spec
 
@@ -84,7 +84,8 @@ class Regions(NamedTuple):
         if not (node.op.is_elementwise or node.op.name in RULES):
             return False
         values = [*node.operands, *node.results]
-        if not node.op.is_elementwise and all(all(self.stays(value)) for value in values):
+        is_number = node.op.is_elementwise and not node.results[0].type.shape
+        if not is_number and all(all(self.stays(value)) for value in values):
             return False
         if any(self.cells(value) > _MOST_CELLS for value in values):
             return False
@@ -113,16 +114,27 @@ class Regions(NamedTuple):
 
 
 def _apart(function: Function, classes: AxisClasses) -> set[int]:
-    """Return the classes along which elements are told apart: short ones."""
-    found = set()
+    """Return the classes along which elements are told apart: short ones.
+
+    Those of arrays that have another axis, one that stays, are shorter still: each element is then
+    an array of its own.
+    """
+    found: set[int] = set()
+    wide: set[int] = set()
     for node in function.nodes:
         for value in node.results:
-            for number, size in zip(classes.of(value), value.type.shape):
+            stays = False
+            of = classes.of(value)
+            for number, size in zip(of, value.type.shape):
                 if isinstance(size, int) and (
                     size == 1 or (0 < size <= _LONGEST and classes.is_told_apart(number))
                 ):
                     found.add(number)
-    return found
+                else:
+                    stays = True
+            if stays:
+                wide.update(of)
+    return {number for number in found if number not in wide or is_short(classes.size(number))}
 
 
 def _grouped(regions: Regions, nodes: list[Node]) -> dict[Node, int]:
@@ -138,7 +150,7 @@ def _grouped(regions: Regions, nodes: list[Node]) -> dict[Node, int]:
     first: dict[Value, Node] = {}
     for node in nodes:
         for value in (*node.operands, *node.results):
-            if all(regions.stays(value)):
+            if value.type.shape and all(regions.stays(value)):
                 continue
             other = first.setdefault(value, node)
             parent[find(node)] = find(other)

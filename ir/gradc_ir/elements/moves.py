@@ -12,6 +12,7 @@ from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Shape
 from gradc_ir.core.types import Axes
 from gradc_ir.elements import numbers
+from gradc_ir.elements.axes import known_array
 from gradc_ir.elements.cells import Cells, arranged, objects
 from gradc_ir.elements.rule import Wanted, rule
 
@@ -255,9 +256,9 @@ def _known_indices(node: Node, first: int) -> list[Any] | None:
     whole = node.operands[0].type.shape
     for operand, axis in zip(node.operands[first:], node.attributes["axes"]):
         size = whole[axis]
-        if operand.op.name != "constant" or not isinstance(size, int):
+        array = known_array(operand)
+        if array is None or not isinstance(size, int):
             return None
-        array = operand.node.attributes["value"].array
         if array.size and not (array.min() >= -size and array.max() < size):
             return None
         found.append(np.where(array < 0, array + size, array))
