@@ -14,7 +14,7 @@ from gradc.api.inspected import Inspected, LastCall
 from gradc.api.method import Method
 from gradc.api.wrt_variables import ByVariables, split_variables, tangents_of_primals
 from gradc.calls.derivation import OF_FLOATS, VALUE, Derivation
-from gradc.calls.preconditions import check_floats, check_mode
+from gradc.calls.preconditions import check_floats, check_mode, check_moves
 from gradc.calls.results import Answer
 from gradc.calls.signature import (
     Bound,
@@ -29,19 +29,16 @@ from gradc.calls.tangents import as_tuple, hvp_arguments, like_argument, push_ta
 from gradc.calls.variable import Variable
 from gradc.pipeline import Options
 from gradc.rules import as_rules
+from gradc.runtime.families import Families
 from gradc.runtime.pullback import Linearized, Pullback
 from gradc.runtime.quick_call import CalledByAttribute, Learner, quick_call
-from gradc.runtime.specialize import Family, Signature, Specialization
-from gradc.scopes import scopes_key
+from gradc.runtime.specialize import Signature, Specialization
 from gradc.traceback import boundary
 from gradc.tracing import call, current
-from gradc.tracing.core.leaves import exact_key
 from gradc_codegen.calls import cells
-from gradc_ir.errors import ShapeError, TraceError
+from gradc_ir.errors import ShapeError
 
 Function_ = Callable[..., Any]
-# A function met with ever new sizes, static arguments or dtypes forgets the older ones.
-_MOST_FAMILIES = 256
 _MOST_FORMS = 32
 _MOST_SIGNATURES = 1000
 
@@ -70,8 +67,8 @@ class Compiled(CalledByAttribute, Inspected):
         self.spec = spec
         names = static if isinstance(static, (tuple, list)) else (static,)
         self._parameters = Parameters(function, names)
-        self._families: dict[Any, Family] = {}
         self._signatures: deque[Signature] = deque(maxlen=_MOST_SIGNATURES)
+        self._families = Families(self.__name__, self._signatures.append)
         self._last: LastCall | None = None
         self._forms_by_variables: dict[Any, tuple[Compiled, tuple[Variable, ...], Wrt]] = {}
         self._asking: dict[str, Callable[..., Any]] = {}
@@ -156,7 +153,7 @@ class Compiled(CalledByAttribute, Inspected):
             return nested_transforms.linearize(self, args)
         asked = Derivation("linearize", None)
         bound, positions = self._bind(asked, args, {})
-        made, answer = self._made(asked, bound, positions)
+        made, answer, bound = self._made(asked, bound, positions)
         results = made.run(bound.leaves)
         given = len(args) - len(bound.static)
         push = Linearized(made.push, answer, bound, given, results[len(answer.types) :])
@@ -185,7 +182,7 @@ class Compiled(CalledByAttribute, Inspected):
             for position, part in zip(positions, given)
             for array in like_argument(bound, position, part, "vector")
         ]
-        made, answer = self._made(asked, bound, positions)
+        made, answer, bound = self._made(asked, bound, positions)
         return answer.nest(made.run(bound.leaves, pushed))
 
     # -- derivations ------------------------------------------------------------------------------
@@ -218,7 +215,7 @@ class Compiled(CalledByAttribute, Inspected):
             return form.derivative(asked._replace(wrt=wrt), args, kwargs)
         version = cells.version()
         bound, positions = self._bind(asked, args, kwargs)
-        made, answer = self._made(asked, bound, positions)
+        made, answer, bound = self._made(asked, bound, positions)
         found = answer.nest(made.run(bound.leaves))
         if learner is not None and not asked.casts_integers:
             names = self._parameters.positional(len(args))
@@ -240,7 +237,7 @@ class Compiled(CalledByAttribute, Inspected):
         moved = [i for i, tangent in enumerate(tangents) if tangent is not None]
         bound, _ = self._bind(asked, primals, {}, moved)
         positions, pushed = push_tangents(bound, tangents, len(primals) - len(bound.static))
-        made, answer = self._made(asked, bound, positions)
+        made, answer, bound = self._made(asked, bound, positions)
         found: tuple[Any, Any] = answer.nest(made.run(bound.leaves, pushed))
         return found
 
@@ -254,7 +251,7 @@ class Compiled(CalledByAttribute, Inspected):
             form, args, wrt = self._by_variables(args, asked.wrt)
             return form.pulled(asked._replace(wrt=wrt), args, kwargs)
         bound, positions = self._bind(asked, args, kwargs)
-        made, answer = self._made(asked, bound, positions)
+        made, answer, bound = self._made(asked, bound, positions)
         results = made.run(bound.leaves)
         return answer.value(results), Pullback(made.executables[1], answer, results)
 
@@ -322,6 +319,8 @@ class Compiled(CalledByAttribute, Inspected):
         positions = self._parameters.positions(wrt, bound)
         if asked.wrt is None:
             positions = tuple(moved) if asked.of == "jvp" else tuple(range(len(bound.names)))
+        if asked.wrt is not None:
+            check_moves(self.__name__, bound, positions)
         if asked.casts_integers:
             bound = bound.with_floats(positions)
         if asked.of not in OF_FLOATS:
@@ -349,39 +348,16 @@ class Compiled(CalledByAttribute, Inspected):
 
     def _made(
         self, asked: Derivation, bound: Bound, positions: Sequence[int]
-    ) -> tuple[Specialization, Answer]:
-        """Return what computes a derivation at arguments, and what its results are to the user."""
-        made = self._family(asked, bound, leaves_of(bound, positions)).find(bound.leaves)
+    ) -> tuple[Specialization, Answer, Bound]:
+        """Return what computes a derivation at arguments, what its results are, and the arguments.
+
+        These are as the kernel takes them: without Python ints that a shape needs.
+        """
+        made, bound = self._families.find(
+            asked, lambda one: leaves_of(one, positions), bound, self._at
+        )
+        self._last = bound.without_arrays(), tuple((x.dtype, x.shape) for x in bound.leaves)
         # the arrays of this call are not kept
         policies = made.request.policies
-        return made, Answer(asked, made.traced, policies, bound.without_arrays(), positions)
-
-    def _family(self, asked: Derivation, bound: Bound, leaves: tuple[int, ...]) -> Family:
-        asked = asked._replace(wrt=None)
-        key = (
-            asked,
-            leaves,
-            bound.names,
-            bound.structure,
-            tuple([(name, exact_key(value)) for name, value in bound.static]),
-            bound.numbers,
-            scopes_key(),
-            tuple(
-                [(leaf.dtype.char, *(size == 1 for size in leaf.shape)) for leaf in bound.leaves]
-            ),
-        )
-        try:
-            family = self._families.get(key)
-        except TypeError:
-            raise TraceError(
-                f"{self.__name__}: a static argument must be hashable",
-                found=", ".join(f"{name}: {type(value).__name__}" for name, value in bound.static),
-            ) from None
-        if family is None:
-            # the family outlives the call, whose arrays it must not keep
-            source = self._at(bound.without_arrays())
-            family = Family(asked, leaves, source, self._signatures.append)
-            while len(self._families) >= _MOST_FAMILIES:
-                self._families.pop(next(iter(self._families)), None)
-            family = self._families.setdefault(key, family)
-        return family
+        answer = Answer(asked, made.traced, policies, bound.without_arrays(), positions)
+        return made, answer, bound

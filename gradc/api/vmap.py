@@ -12,13 +12,13 @@ import numpy as np
 
 from gradc.api.compiled import Compiled
 from gradc.api.vmap_arguments import PointLeaf, signature_of, size_of_points
-from gradc.arguments import pytree
+from gradc.arguments import flags, pytree
+from gradc.arguments.flags import Static
 from gradc.arguments.vmap_axes import Axis, checked_axes, key_of_axes, spread_axes
 from gradc.autodiff.batching import batch_each
 from gradc.traceback import boundary
 from gradc.tracing import Tracer, current, inline, subtrace, tracer_of
 from gradc.tracing.core.as_tracer import as_tracer
-from gradc.tracing.core.leaves import Static
 from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import read
@@ -173,15 +173,12 @@ class Mapped:
             if axis is None:
                 array = isinstance(leaf, Tracer | np.ndarray | np.generic)
                 yield PointLeaf(leaf if array else Static(leaf))
+            elif flags.is_flag(leaf):
+                yield PointLeaf(Static(leaf))
             else:
                 yield self._mapped(leaf, axis, path)
 
     def _mapped(self, leaf: Any, axis: int, path: str) -> PointLeaf:
-        if isinstance(leaf, str):
-            raise trace_error(
-                f"vmap of {self.__name__}: {path} is a str, which has no axes",
-                help="write None for it in in_axes",
-            )
         value = read(as_tracer(leaf))
         type_ = value.type
         if not -type_.rank <= axis < type_.rank:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.arguments import pytree
+from gradc.arguments import flags, pytree
 from gradc.calls.derivation import Derivation
 from gradc.calls.preconditions import TracedLike
 from gradc.calls.signature import Bound
@@ -92,7 +92,10 @@ class Answer:
         for position in self._positions:
             taken = [scalar_or_array(next(rest)) for _ in self._arguments.spans[position]]
             structure = self._arguments.structure[position]
-            parts.append(taken[0] if structure is None else pytree.unflatten(structure, taken))
+            if structure is None:
+                parts.append(taken[0])
+            else:
+                parts.append(pytree.unflatten(flags.without_flags(structure), taken))
         return tuple(parts) if self._several else parts[0]
 
     def _with_count(self, results: Sequence[Any]) -> tuple[Any, Any]:

@@ -13,7 +13,7 @@ import pytest
 import gradc
 from gradc.pipeline import Request, differentiate, stabilise
 from gradc.tracing import trace
-from gradc.tracing.core.leaves import Static
+from gradc.arguments.flags import Static
 from gradc_ir.interpreter.interpret import interpret
 
 Array = np.ndarray[Any, Any]
