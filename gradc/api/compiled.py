@@ -68,7 +68,7 @@ class Compiled(CalledByAttribute, Inspected):
         names = static if isinstance(static, (tuple, list)) else (static,)
         self._parameters = Parameters(function, names)
         self._signatures: deque[Signature] = deque(maxlen=_MOST_SIGNATURES)
-        self._families = Families(self.__name__, self._signatures.append)
+        self._families = Families(self.__name__)
         self._last: LastCall | None = None
         self._forms_by_variables: dict[Any, tuple[Compiled, tuple[Variable, ...], Wrt]] = {}
         self._asking: dict[str, Callable[..., Any]] = {}
@@ -354,7 +354,7 @@ class Compiled(CalledByAttribute, Inspected):
         These are as the kernel takes them: without Python ints that a shape needs.
         """
         made, bound = self._families.find(
-            asked, lambda one: leaves_of(one, positions), bound, self._at
+            asked, lambda one: leaves_of(one, positions), bound, self._at, self._signatures.append
         )
         self._last = bound.without_arrays(), tuple((x.dtype, x.shape) for x in bound.leaves)
         # the arrays of this call are not kept

@@ -122,12 +122,17 @@ def leaves(nest: Any) -> list[Any]:
 
 
 @functools.lru_cache(maxsize=1024)
+def _has_flags(structure: Structure) -> bool:
+    nest = pytree.unflatten(structure, [pytree.Star()] * structure.leaves)
+    return len(pytree.flatten(nest)[0]) > structure.leaves
+
+
 def without_flags(structure: Structure) -> Structure:
     """Return the structure of the derivative by a nest: with None for each flag."""
+    if not _has_flags(structure):
+        return structure  # this one: equal ones may have been written in another order
     nest = pytree.unflatten(structure, [pytree.Star()] * structure.leaves)
     parts, whole = pytree.flatten(nest)
-    if len(parts) == structure.leaves:
-        return structure
     kept = [None if isinstance(part, Static) else part for part in parts]
     return pytree.flatten(pytree.unflatten(whole, kept))[1]
 

@@ -98,7 +98,8 @@ def joined(left: LeafType, right: LeafType) -> LeafType | None:
         others = [_joined(left.as_form(weak), right.as_form(weak)) for weak in (True, False)]
         if any(_dtype_of(other) is not _dtype_of(found) for other in others):
             state.top.root.deciding |= forms
-    return found and replace(found, forms=forms)
+    kept = found is not None and found.type.dtype in _PYTHON_TYPES
+    return replace(found, forms=forms) if found is not None and kept else found
 
 
 def _dtype_of(joined: LeafType | None) -> DType | None:

@@ -65,12 +65,10 @@ class Families:
     Parameters
     ----------
     name: of the function.
-    record: is told of each compilation.
     """
 
-    def __init__(self, name: str, record: Callable[[Signature], None]) -> None:
+    def __init__(self, name: str) -> None:
         self._name = name
-        self._record = record
         self._groups: dict[_Key, _Group] = {}
         self._values: dict[Any, set[Any]] = {}
 
@@ -80,11 +78,12 @@ class Families:
         by: Callable[[Bound], tuple[int, ...]],
         bound: Bound,
         source: Callable[[Bound], Traceable],
+        record: Callable[[Signature], None],
     ) -> tuple[Specialization, Bound]:
         """Return what computes a derivation at arguments, and these as it takes them.
 
         ``by`` returns the leaves that it is with respect to, ``source`` the function at arguments
-        of a structure, to be traced. Python ints that a shape needs are
+        of a structure, to be traced; ``record`` is told of a compilation. Python ints that a shape needs are
         flags of the arguments that are returned. Raises what tracing raises.
         """
         while True:
@@ -98,7 +97,7 @@ class Families:
             if found is None:
                 kept = bound.without_arrays()  # the family outlives the call
                 family = Family(
-                    key.asked, key.leaves, source(kept), self._record,
+                    key.asked, key.leaves, source(kept), record,
                     self._reason(key, group, bound),
                 )  # fmt: skip
                 found = group.families.setdefault(group.forms(bound), (family, kept))

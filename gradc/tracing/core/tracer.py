@@ -334,7 +334,7 @@ def weak_number(value: Value, kind: type) -> Tracer:
 def as_weak(tracer: Tracer, kind: type | None, forms: frozenset[int] = _NO_FORMS) -> Tracer:
     """Return a fresh tracer, weak where ``kind`` is one, as the forms of some arguments say."""
     tracer._weak = kind
-    tracer.forms = forms
+    tracer.forms = forms if tracer._type.dtype in _PYTHON_TYPES else _NO_FORMS
     return tracer
 
 
