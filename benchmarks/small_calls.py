@@ -28,6 +28,8 @@ Row = tuple[str, str, dict[str, Any]]
 
 X = np.array([0.3, -0.7, 1.1])
 W = np.array([1.0, 2.0, 3.0])
+V = np.array([1.0, 0.5, 0.25])
+O = (np.empty(()), np.empty(3))  # noqa: E741
 
 
 def few(x: Any) -> Any:
@@ -59,7 +61,11 @@ def ours() -> list[Row]:
     captured = gradc.compile(lambda x: x[0] * W[0] + x[1] * W[1])
     names: dict[str, Any] = {
         "f": f, "vg": f.value_and_grad, "g": gradc.grad(few), "five": five, "nest": nest,
-        "captured": captured, "x": X, "s": np.float64(2.0), "z": np.array(2.0), "model": Model(),
+        "captured": captured, "mapped": gradc.vmap(few), "rows": np.stack([X] * 4), "v": V, "o": O,
+        "vjp": f.vjp, "jvp": f.jvp, "hvp": f.hvp, "pull": f.vjp(X)[1], "push": f.linearize(X)[1],
+        "flagged": gradc.compile(lambda x, train: x[0] * x[1] if train else x[2]),
+        "policed": gradc.grad(few, nonfinite="zero"), "bound": f.value_and_grad.bind(X),
+        "written": f.value_and_grad.bind(X, out=O), "x": X, "s": np.float64(2.0), "z": np.array(2.0), "model": Model(),
         "p": {"a": 1.0, "b": 2.0, "c": 3.0},
     }  # fmt: skip
     calls = {
@@ -74,6 +80,18 @@ def ours() -> list[Row]:
         "a captured array": "captured(x)",
         "a method": "model.loss(x)",
         "a method's gradient": "model.loss.grad(x)",
+        "a flag": "flagged(x, True)",
+        "value and gradient into arrays": "vg(x, out=o)",
+        "value and gradient, bound": "bound()",
+        "value and gradient, bound, into arrays": "written()",
+        "jvp": "jvp((x,), (v,))",
+        "hvp": "hvp(x, v)",
+        "vjp": "vjp(x)",
+        "a pullback": "pull(1.0)",
+        "vjp and its pullback": "vjp(x)[1](1.0)",
+        "a linearised function": "push(v)",
+        "gradc.grad with a policy": "policed(x)",
+        "gradc.vmap(f), four rows": "mapped(rows)",
     }
     return [(name, text, names) for name, text in calls.items()]
 

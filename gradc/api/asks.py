@@ -6,10 +6,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from gradc.calls.derivation import Derivation
-from gradc.runtime.quick_call import Learner, quick_call
-
-Asked = tuple[Derivation, tuple[Any, ...], dict[str, Any]]
+from gradc.runtime.bound_call import BoundCall
+from gradc.runtime.prepared import Prepared
+from gradc.runtime.quick_call import Call, Door, Learner, quick_call, weak_owner
 
 
 class Answering(Protocol):
@@ -19,48 +18,54 @@ class Answering(Protocol):
     of its own, not among its attributes: those are copied by what wraps a function.
     """
 
-    _asking: dict[str, Callable[..., Any]]
+    _asking: dict[str, Any]
     _learners: dict[str, Learner]
-
-    def answered(self, asked: Asked, given: dict[str, Any], learner: Learner | None) -> Any:
-        """Return a derivative at arguments."""
 
     def made_again(self) -> Callable[[], Any]:
         """Return what makes an equal one, and does not refer to this one."""
 
 
 class asks:
-    """Decorate a method that returns what is asked: calling it returns the answer.
+    """Decorate a method that answers a call, or prepares it; the call is its first parameter.
 
     Each instance has a callable of its own, which goes by plans (:mod:`gradc.runtime.quick_call`).
+    The method returns what is returned, in a trace, or a prepared call to be run.
     """
 
-    def __init__(self, method: Callable[..., Asked]) -> None:
+    def __init__(self, method: Callable[..., Any]) -> None:
         self.__doc__ = method.__doc__
         self.__wrapped__ = method
         self._method = method
         signature = inspect.signature(method)
         parameters = [
             parameter.replace(annotation=parameter.empty)
-            for parameter in list(signature.parameters.values())[1:]
+            for parameter in list(signature.parameters.values())[2:]
         ]
-        shown = signature.replace(parameters=parameters, return_annotation=signature.empty)
+        self._signature = signature.replace(
+            parameters=parameters, return_annotation=signature.empty
+        )
         self._name = method.__name__
-        self._doc = f"{self._name}{shown}\n--\n\n{inspect.getdoc(method)}"
+        self._doc = inspect.getdoc(method)
 
     def __get__(self, instance: Answering | None, owner: type | None = None) -> Any:
         if instance is None:
             return self._method
         found = instance._asking.get(self._name)
         if found is None:
-            call, learner = quick_call(
-                instance, self._answer, instance.made_again(), self._name, self._doc
-            )
-            instance._learners[self._name] = learner
-            found = instance._asking.setdefault(self._name, call)
+            there = weak_owner(instance, instance.made_again())
+            doc = f"{self._name}{self._signature}\n--\n\n{self._doc}"
+            call = quick_call(instance, self._answer, instance.made_again(), self._name, doc)
+            instance._learners[self._name] = call[1]
+
+            def bind(*args: Any, **kwargs: Any) -> BoundCall:
+                return BoundCall(there(), self._method, args, kwargs)
+
+            door = Door(call, there, bind, self._name, self._doc, self._signature)
+            found = instance._asking.setdefault(self._name, door)
         return found
 
     def _answer(
-        self, instance: Answering, args: tuple[Any, ...], kwargs: dict[str, Any], learner: Learner
+        self, instance: Answering, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        return instance.answered(self._method(instance, *args, **kwargs), kwargs, learner)
+        found = self._method(instance, call, *args, **kwargs)
+        return call.answer(found) if isinstance(found, Prepared) else found

@@ -5,15 +5,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from gradc.api import nested_transforms
-from gradc.api.asks import Asked, asks
+from gradc.api.asks import asks
 from gradc.api.inspected import Inspected, LastCall
 from gradc.api.method import Method
 from gradc.api.wrt_variables import ByVariables, split_variables, tangents_of_primals
 from gradc.calls.derivation import OF_FLOATS, VALUE, Derivation
+from gradc.calls.outputs import assign
 from gradc.calls.preconditions import check_floats, check_mode, check_moves
 from gradc.calls.results import Answer
 from gradc.calls.signature import (
@@ -29,13 +30,22 @@ from gradc.calls.tangents import as_tuple, hvp_arguments, like_argument, push_ta
 from gradc.calls.variable import Variable
 from gradc.pipeline import Options
 from gradc.rules import as_rules
+from gradc.runtime.bound_call import BoundCall
 from gradc.runtime.families import Families
+from gradc.runtime.prepared import (
+    Part,
+    Prepared,
+    Results,
+    part_of,
+    parts_of,
+    pushed_parts,
+    static_of,
+)
 from gradc.runtime.pullback import Linearized, Pullback
-from gradc.runtime.quick_call import CalledByAttribute, Learner, quick_call
+from gradc.runtime.quick_call import UNTOLD, Call, CalledByAttribute, Learner, quick_call
 from gradc.runtime.specialize import Signature, Specialization
 from gradc.traceback import boundary
 from gradc.tracing import call, current
-from gradc_codegen.calls import cells
 from gradc_ir.errors import ShapeError
 
 Function_ = Callable[..., Any]
@@ -74,41 +84,62 @@ class Compiled(CalledByAttribute, Inspected):
         self._asking: dict[str, Callable[..., Any]] = {}
         self._learners: dict[str, Learner] = {}
         self.__call__, self._learners["__call__"] = quick_call(
-            self, Compiled._value, self.made_again(), "__call__"
+            self, Compiled._value, self.made_again(), "__call__", called=True
         )
 
     # -- calls ------------------------------------------------------------------------------------
 
-    def _value(self, args: Any, kwargs: dict[str, Any], learner: Learner) -> Any:
+    def _value(self, call: Call, args: Any, kwargs: dict[str, Any]) -> Any:
         """Return the function's value, and tell how."""
-        return self.derivative(VALUE, args, kwargs, given=kwargs, learner=learner)
+        found = self._valued(call, *args, **kwargs)
+        return call.answer(found) if isinstance(found, Prepared) else found
+
+    def _valued(self, call: Call, /, *args: Any, **kwargs: Any) -> Any:
+        return self.answered(VALUE, call, args, kwargs)
+
+    @boundary
+    def bind(self, /, *args: Any, **kwargs: Any) -> BoundCall:
+        """Return a function without parameters that calls this with these arguments.
+
+        They are checked now. Arrays among them, and what the function reads from outside, are read
+        at each call; one of another size then is a ShapeError. With ``out=`` the results go there.
+        ``f.value_and_grad.bind`` and its like do the same for derivatives.
+        """
+        return BoundCall(self, Compiled._valued, args, kwargs)
 
     @asks
-    def grad(self, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Asked:
+    def grad(self, call: Call, /, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Any:
         """Return the gradient of a scalar value, in the nest of what it is with respect to.
 
         ``wrt`` is a position, a parameter's name, or a tuple of them; ``argnums`` is accepted for
-        positions. Raises ShapeError when the value is not a scalar, DTypeError when it or the
-        argument is not floating point.
+        positions. ``out`` is written into. Raises ShapeError when the value is not a scalar,
+        DTypeError when it or the argument is not floating point.
         """
         self._parameters.refuse(("wrt", "argnums"), "grad")
-        return Derivation("grad", choose_wrt(wrt, kwargs)), args, kwargs
+        return self.answered(Derivation("grad", choose_wrt(wrt, kwargs)), call, args, kwargs)
 
     @asks
     def value_and_grad(
-        self, *args: Any, wrt: Wrt | None = None, has_aux: bool = False, **kwargs: Any
-    ) -> Asked:
+        self,
+        call: Call,
+        /,
+        *args: Any,
+        wrt: Wrt | None = None,
+        has_aux: bool = False,
+        **kwargs: Any,
+    ) -> Any:
         """Return ``(value, gradient)``, or with ``has_aux`` ``((value, aux), gradient)``.
 
         The function returns ``(value, aux)`` when ``has_aux`` is set; aux is any nest.
         """
         self._parameters.refuse(("wrt", "argnums", "has_aux"), "value_and_grad")
-        return Derivation("value_and_grad", choose_wrt(wrt, kwargs), "auto", has_aux), args, kwargs
+        asked = Derivation("value_and_grad", choose_wrt(wrt, kwargs), "auto", has_aux)
+        return self.answered(asked, call, args, kwargs)
 
     @asks
     def jacobian(
-        self, *args: Any, wrt: Wrt | None = None, mode: str = "auto", **kwargs: Any
-    ) -> Asked:
+        self, call: Call, /, *args: Any, wrt: Wrt | None = None, mode: str = "auto", **kwargs: Any
+    ) -> Any:
         """Return the Jacobian: shape of the value followed by the shape of the argument.
 
         ``mode`` is ``"forward"``, ``"reverse"`` or ``"auto"`` (the one with fewer seeds). What the
@@ -116,27 +147,34 @@ class Compiled(CalledByAttribute, Inspected):
         """
         self._parameters.refuse(("wrt", "argnums", "mode"), "jacobian")
         check_mode(mode)
-        return Derivation("jacobian", choose_wrt(wrt, kwargs), mode), args, kwargs
+        asked = Derivation("jacobian", choose_wrt(wrt, kwargs), mode)
+        return self.answered(asked, call, args, kwargs)
 
     @asks
-    def hessian(self, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Asked:
+    def hessian(self, call: Call, /, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Any:
         """Return the Hessian of a scalar value: the argument's shape twice."""
         self._parameters.refuse(("wrt", "argnums"), "hessian")
-        return Derivation("hessian", choose_wrt(wrt, kwargs)), args, kwargs
+        return self.answered(Derivation("hessian", choose_wrt(wrt, kwargs)), call, args, kwargs)
 
-    @boundary
+    @asks
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], wrt: Wrt | None = None
-    ) -> tuple[Any, Any]:
+        self,
+        call: Call,
+        primals: Sequence[Any],
+        tangents: Sequence[Any],
+        wrt: Wrt | None = None,
+        *,
+        out: Any = None,
+    ) -> Any:
         """Return ``(value, tangent)``; both arguments are tuples, and None is a zero tangent.
 
         There is one tangent for each primal, or with ``wrt`` one for each of its entries.
         """
         wrt = None if wrt is None else choose_wrt(wrt, {})
-        return self.pushed(Derivation("jvp", wrt), primals, tangents)
+        return self.pushed(Derivation("jvp", wrt), primals, tangents, call, out)
 
-    @boundary
-    def vjp(self, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> tuple[Any, Function_]:
+    @asks
+    def vjp(self, call: Call, /, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Any:
         """Return ``(value, pullback)``; ``pullback(cotangent)`` is a tuple, one per argument.
 
         With ``wrt`` it returns what that asks for. The pullback holds the values it needs; the
@@ -144,116 +182,182 @@ class Compiled(CalledByAttribute, Inspected):
         """
         self._parameters.refuse(("wrt",), "vjp")
         wrt = None if wrt is None else choose_wrt(wrt, {})
-        return self.pulled(Derivation("vjp", wrt), args, kwargs)
+        return self.pulled(Derivation("vjp", wrt), args, kwargs, call)
 
-    @boundary
-    def linearize(self, *args: Any) -> tuple[Any, Function_]:
+    @asks
+    def linearize(self, call: Call, /, *args: Any) -> Any:
         """Return ``(value, push)``; ``push(*tangents)`` is the tangent of the value here."""
         if current() is not None:
             return nested_transforms.linearize(self, args)
-        asked = Derivation("linearize", None)
-        bound, positions = self._bind(asked, args, {})
-        made, answer, bound = self._made(asked, bound, positions)
-        results = made.run(bound.leaves)
-        given = len(args) - len(bound.static)
-        push = Linearized(made.push, answer, bound, given, results[len(answer.types) :])
-        return answer.value(results), push
+        bound, made, answer, prepared = self._prepared(
+            Derivation("linearize", None), args, {}, call
+        )
+        push = Linearized(made.push, answer, bound, len(args) - len(bound.static))
+        return self._halved(prepared, answer, push)
 
-    @boundary
-    def hvp(self, args: Any, vector: Any, *rest: Any, wrt: Wrt | None = None) -> Any:
+    @asks
+    def hvp(
+        self,
+        call: Call,
+        args: Any,
+        vector: Any,
+        /,
+        *rest: Any,
+        wrt: Wrt | None = None,
+        out: Any = None,
+    ) -> Any:
         """Return the Hessian of a scalar value times a vector of the nest of ``wrt``.
 
         ``args`` is the tuple of arguments. ``f.hvp(x, vector, *rest)`` means
         ``f.hvp((x, *rest), vector)``, so that ``hessp=f.hvp`` serves SciPy's minimize.
         """
+        whole = isinstance(args, tuple | list)
         args, wrt = hvp_arguments("hvp", args, rest, wrt)
         asked = Derivation("hvp", wrt)
         if current() is not None:
-            return nested_transforms.hvp(self, asked, args, vector)
+            return _assigned(out, nested_transforms.hvp(self, asked, args, vector))
         if names_variables(wrt):
             form, args, wrt = self._by_variables(args, wrt)
-            return form.hvp(args, vector, wrt=wrt)
+            return form.hvp(args, vector, wrt=wrt, out=out)
+        # of hvp((x, y), v) and of hvp(x, v, y)
+        paths = [(0, i) if whole else (i + (i > 0),) for i in range(len(args))]
         bound, positions = self._bind(asked, args, {})
         given = as_tuple(vector, "vector") if asked.several else (vector,)
         if len(given) != len(positions):
             raise ShapeError(f"hvp: {len(positions)} arguments in wrt but {len(given)} vectors")
-        pushed = [
-            array
-            for position, part in zip(positions, given)
-            for array in like_argument(bound, position, part, "vector")
-        ]
+        pushed = []
+        for i, (position, part) in enumerate(zip(positions, given)):
+            arrays = like_argument(bound, position, part, "vector")
+            pushed.append(part_of((1, i) if asked.several else (1,), part, arrays))
+        options = [((2,), chosen) for chosen in rest if whole]
         made, answer, bound = self._made(asked, bound, positions)
-        return answer.nest(made.run(bound.leaves, pushed))
+        prepared = self._call(call, made, answer, bound, args, paths, pushed)
+        others = (*prepared.others, *_options(call.given, ()), *options)
+        return prepared._replace(others=others).with_out(out)
 
     # -- derivations ------------------------------------------------------------------------------
 
-    def answered(self, asked: Asked, given: dict[str, Any], learner: Learner | None) -> Any:
-        """Return the value, gradient, Jacobian or Hessian at the arguments of a call.
-
-        ``given`` is what the call passed by name, ``learner`` is told how it was answered.
-        """
-        return self.derivative(*asked, given=given, learner=learner)
-
-    def derivative(
-        self,
-        asked: Derivation,
-        args: Sequence[Any],
-        kwargs: dict[str, Any],
-        *,
-        given: dict[str, Any] | None = None,
-        learner: Learner | None = None,
+    def answered(
+        self, asked: Derivation, call: Call, args: Sequence[Any], kwargs: dict[str, Any]
     ) -> Any:
-        """Return the value, gradient, Jacobian or Hessian at these arguments.
+        """Return a value, gradient, Jacobian or Hessian in a trace, else the call to be run.
 
-        Under policies it is in a pair with the number of elements that were not finite. ``learner``
-        is told of a call that passed ``given`` by name.
+        Under policies it is in a pair with the number of elements that were not finite.
         """
+        out = kwargs.pop("out", None) if "out" not in self._parameters.names else None
         if current() is not None:
-            return nested_transforms.derivative(self, asked, args, kwargs)
+            return _assigned(out, nested_transforms.derivative(self, asked, args, kwargs))
         if asked.wrt is not None and names_variables(asked.wrt):
             form, args, wrt = self._by_variables(args, asked.wrt)
-            return form.derivative(asked._replace(wrt=wrt), args, kwargs)
-        version = cells.version()
-        bound, positions = self._bind(asked, args, kwargs)
-        made, answer, bound = self._made(asked, bound, positions)
-        found = answer.nest(made.run(bound.leaves))
-        if learner is not None and not asked.casts_integers:
-            names = self._parameters.positional(len(args))
-            learner.learn(names, args, given or {}, bound, made, answer, version)
-        return found
+            kwargs = kwargs if out is None else {**kwargs, "out": out}
+            found = form.answered(asked._replace(wrt=wrt), call, args, kwargs)
+            return found._replace(is_quick=False)
+        return self._prepared(asked, args, kwargs, call)[3].with_out(out)
 
-    def pushed(self, asked: Derivation, primals: Any, tangents: Any) -> tuple[Any, Any]:
-        """Return ``(value, tangent)``; under policies a pair with a count, as :meth:`derivative`.
+    def derivative(
+        self, asked: Derivation, args: Sequence[Any], kwargs: dict[str, Any], call: Call = UNTOLD
+    ) -> Any:
+        """Return what :meth:`answered` prepares."""
+        found = self.answered(asked, call, args, kwargs)
+        return call.answer(found) if isinstance(found, Prepared) else found
+
+    def pushed(
+        self,
+        asked: Derivation,
+        primals: Any,
+        tangents: Any,
+        call: Call = UNTOLD,
+        out: Any = None,
+    ) -> Any:
+        """Return ``(value, tangent)`` in a trace, else the call; under policies with a count.
 
         There is one tangent for each primal, or for each entry of ``asked.wrt``.
         """
         if current() is not None:
-            return nested_transforms.jvp(self, asked, primals, tangents)
+            return _assigned(out, nested_transforms.jvp(self, asked, primals, tangents))
         primals, tangents = as_tuple(primals, "primals"), as_tuple(tangents, "tangents")
         if asked.wrt is not None:
             form, primals, wrt = self._by_variables(primals, asked.wrt)
             tangents = tangents_of_primals(form._parameters.names, primals, tangents, wrt)
-            return form.pushed(asked._replace(wrt=None), primals, tangents)
+            found = form.pushed(asked._replace(wrt=None), primals, tangents, call, out)
+            return found._replace(is_quick=False)
         moved = [i for i, tangent in enumerate(tangents) if tangent is not None]
         bound, _ = self._bind(asked, primals, {}, moved)
         positions, pushed = push_tangents(bound, tangents, len(primals) - len(bound.static))
+        given, nones = pushed_parts(bound, tangents, pushed, (1,))
         made, answer, bound = self._made(asked, bound, positions)
-        found: tuple[Any, Any] = answer.nest(made.run(bound.leaves, pushed))
-        return found
+        paths = [(0, i) for i in range(len(primals))]
+        quick = given is not None
+        parts = given if given is not None else [Part((), None, None, tuple(pushed), ())]
+        prepared = self._call(call, made, answer, bound, primals, paths, parts)
+        return prepared._replace(
+            others=(*prepared.others, *nones),
+            is_quick=quick and len(call.args) == 2 and {*call.given} <= {"out"},
+            static=(prepared.static, tuple(positions)),
+        ).with_out(out)
 
     def pulled(
-        self, asked: Derivation, args: Sequence[Any], kwargs: dict[str, Any]
-    ) -> tuple[Any, Function_]:
-        """Return ``(value, pullback)``; what that returns is, under policies, in a pair."""
+        self,
+        asked: Derivation,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        call: Call = UNTOLD,
+    ) -> Any:
+        """Return ``(value, pullback)`` in a trace, else the call.
+
+        What the pullback returns is, under policies, in a pair.
+        """
         if current() is not None:
             return nested_transforms.vjp(functools.partial(self.__wrapped__, **kwargs), asked, args)
         if asked.wrt is not None and names_variables(asked.wrt):
             form, args, wrt = self._by_variables(args, asked.wrt)
-            return form.pulled(asked._replace(wrt=wrt), args, kwargs)
+            found = form.pulled(asked._replace(wrt=wrt), args, kwargs, call)
+            return found._replace(is_quick=False)
+        _, made, answer, prepared = self._prepared(asked, args, kwargs, call)
+        return self._halved(prepared, answer, Pullback(made.executables[1], answer))
+
+    def _prepared(
+        self, asked: Derivation, args: Sequence[Any], kwargs: dict[str, Any], call: Call
+    ) -> tuple[Bound, Specialization, Answer, Prepared]:
+        """Return a call that has the function's arguments as its own."""
         bound, positions = self._bind(asked, args, kwargs)
         made, answer, bound = self._made(asked, bound, positions)
-        results = made.run(bound.leaves)
-        return answer.value(results), Pullback(made.executables[1], answer, results)
+        paths = [(i,) for i in range(len(args))]
+        prepared = self._call(call, made, answer, bound, args, paths, ())
+        others = (*prepared.others, *_options(call.given, kwargs))
+        groups: Any = ((), ())
+        if asked.groups:
+            groups = leaves_of(bound, positions), asked.groups
+        results = prepared.results._replace(counts=made.request.policies is not None)
+        quick = prepared.is_quick and not asked.casts_integers
+        prepared = prepared._replace(others=others, groups=groups, results=results, is_quick=quick)
+        return bound, made, answer, prepared
+
+    def _call(
+        self,
+        call: Call,
+        made: Specialization,
+        answer: Answer,
+        bound: Bound,
+        args: Sequence[Any],
+        paths: Sequence[tuple[Any, ...]],
+        pushed: Sequence[Part],
+    ) -> Prepared:
+        """Return a call of the first executable, with the paths of arguments by position."""
+        names = self._parameters.positional(len(args))
+        by_name = dict(zip(names, paths)) | {name: (name,) for name in call.given}
+        parts, static, known = parts_of(bound, by_name)
+        results = Results(answer.nest, len(answer.types))
+        return Prepared(
+            made.executables[0], made, parts, pushed, results, static,
+            static=static_of(bound), is_quick=known,
+        )  # fmt: skip
+
+    @staticmethod
+    def _halved(prepared: Prepared, answer: Answer, half: Pullback | Linearized) -> Prepared:
+        """Return a call whose result is a value and the function of the second half."""
+        nest = functools.partial(_value_and_half, answer, half)
+        return prepared._replace(results=Results(nest, len(answer.types), second=half))
 
     @functools.cached_property
     def finite(self) -> Compiled:
@@ -361,3 +465,22 @@ class Compiled(CalledByAttribute, Inspected):
         policies = made.request.policies
         answer = Answer(asked, made.traced, policies, bound.without_arrays(), positions)
         return made, answer, bound
+
+
+def _value_and_half(answer: Answer, half: Any, results: Sequence[Any]) -> Any:
+    value = answer.value(results)
+    return value, half.at(results)
+
+
+def _assigned(out: Any, found: Any) -> Any:
+    """Return results of a trace, written into arrays if there are any."""
+    return found if out is None else assign(out, found)
+
+
+def _options(
+    given: dict[str, Any], arguments: Iterable[str]
+) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Yield what a call passed by name that is no argument of the function, nor ``out``."""
+    for name, value in given.items():
+        if name not in arguments and name != "out":
+            yield (name,), value

@@ -15,11 +15,13 @@ from gradc.api.compile import compiled
 from gradc.api.compiled import Compiled
 from gradc.arguments import pytree
 from gradc.calls.derivation import Derivation, array_classes
+from gradc.calls.outputs import assign
 from gradc.calls.policies import Policies, groups_of, summed_by_group
 from gradc.calls.preconditions import check_mode
 from gradc.calls.signature import Parameters, Wrt, choose_wrt, is_variable, listed
 from gradc.calls.tangents import as_tuple, hvp_arguments
-from gradc.runtime.quick_call import CalledByAttribute, Learner, quick_call
+from gradc.runtime.bound_call import BoundCall
+from gradc.runtime.quick_call import UNTOLD, Call, CalledByAttribute, quick_call
 from gradc.traceback import boundary
 from gradc.tracing import current
 from gradc_ir.errors import NonFiniteError, TraceError
@@ -130,7 +132,7 @@ def jvp(
     if current() is not None:
         return nested_transforms.jvp(fn, asked, primals, tangents)
     found: tuple[Any, Any] = _counted(
-        fn, asked, lambda form: form.pushed(asked, primals, tangents)
+        fn, asked, lambda form: UNTOLD.answer(form.pushed(asked, primals, tangents))
     )[0]
     return found
 
@@ -152,13 +154,14 @@ def vjp(
     if current() is not None:
         return nested_transforms.vjp(fn, asked, args)
     form = compiled(fn)
-    value, pullback = form.pulled(asked, args, {})
     if asked.policies is None:
-        return value, pullback
+        plain: tuple[Any, Function_] = form.vjp(*args, wrt=asked.wrt)
+        return plain
+    value, pullback = UNTOLD.answer(form.pulled(asked, args, {}))
 
     def pull(cotangent: Any) -> Any:
         def pulled(one: Compiled) -> Any:
-            again = pullback if one is form else one.pulled(asked, args, {})[1]
+            again = pullback if one is form else UNTOLD.answer(one.pulled(asked, args, {}))[1]
             return again(cotangent)
 
         return _counted(form, asked, pulled)[0]
@@ -200,19 +203,35 @@ class _Derivative(CalledByAttribute):
         self._compiled: Compiled | None = None
         self._lock = lock_across_forks()
         again = functools.partial(_Derivative, fn, asked)
-        self.__call__, self._learner = quick_call(self, _Derivative._answer, again, "__call__")
+        self.__call__, self._learner = quick_call(
+            self, _Derivative._answer, again, "__call__", called=True
+        )
 
-    def _answer(self, args: Any, kwargs: dict[str, Any], learner: Learner) -> Any:
+    def bind(self, /, *args: Any, **kwargs: Any) -> BoundCall:
+        """Return a function without parameters that calls this; see the ``bind`` of a function."""
+        if self._asked.policies is not None:
+            raise TraceError(
+                "a derivative under policies cannot be bound",
+                help="bind one without, or call it",
+            )
+        return BoundCall(self, _Derivative._prepared, args, kwargs)
+
+    def _prepared(self, call: Call, /, *args: Any, **kwargs: Any) -> Any:
+        if self._compiled is None:
+            self._compiled = compiled(self.fn)
+        return self._compiled.answered(self._asked, call, args, kwargs)
+
+    def _answer(self, call: Call, args: Any, kwargs: dict[str, Any]) -> Any:
         """Return the derivative at these arguments, and tell how."""
         if current() is not None:
             return self.__gradc_trace__(*args, **kwargs)
+        if self._asked.policies is None:
+            return call.answer(self._prepared(call, *args, **kwargs))
         if self._compiled is None:
             self._compiled = compiled(self.fn)
-        if self._asked.policies is None:
-            return self._compiled.answered((self._asked, args, kwargs), kwargs, learner)
         asked = self._asked_of(args, kwargs)
         found, replaced = _counted(
-            self._compiled, asked, lambda form: form.derivative(asked, args, dict(kwargs))
+            self._compiled, asked, lambda form: form.derivative(asked, args, dict(kwargs), call)
         )
         with self._lock:
             self.replaced += replaced
@@ -220,7 +239,10 @@ class _Derivative(CalledByAttribute):
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Build the derivative in the trace that calls it."""
-        return nested_transforms.derivative(self.fn, self._asked_of(args, kwargs), args, kwargs)
+        out = kwargs.pop("out", None) if "out" not in Parameters(self.fn).names else None
+        asked = self._asked_of(args, kwargs)
+        found = nested_transforms.derivative(self.fn, asked, args, kwargs)
+        return found if out is None else assign(out, found)
 
     def _asked_of(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Derivation:
         """Return what is asked, with arrays that are the same one in these arguments together."""

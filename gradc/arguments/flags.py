@@ -155,3 +155,9 @@ def described(structure: Structure, root: str) -> dict[str, Any]:
     nest = pytree.unflatten(structure, [pytree.Star()] * structure.leaves)
     found: Sequence[tuple[str, Any]] = list(zip(pytree.paths(nest, root), pytree.flatten(nest)[0]))
     return {path: part.value for path, part in found if isinstance(part, Static)}
+
+
+def copied(nest: Any) -> Any:
+    """Return a nest of the same leaves in containers of its own."""
+    leaves, structure = pytree.flatten(nest)
+    return pytree.unflatten(structure, leaves)

@@ -127,6 +127,11 @@ class Answer:
         heads = len(results) // width if width else sum(t.dtype.is_float for t in self.types)
         return [self.like(results[i * width : (i + 1) * width]) for i in range(heads)]
 
+    def cotangent_structure(self, cotangent: Any) -> Any:
+        """Return the nest of a cotangent, None for a leaf alone."""
+        given, structure = pytree.flatten(cotangent)
+        return None if len(given) == 1 and given[0] is cotangent else structure
+
     def cotangents(self, cotangent: Any) -> list[Any]:
         """Return the leaves of a cotangent of the value that belong to float results.
 

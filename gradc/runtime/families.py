@@ -83,8 +83,8 @@ class Families:
         """Return what computes a derivation at arguments, and these as it takes them.
 
         ``by`` returns the leaves that it is with respect to, ``source`` the function at arguments
-        of a structure, to be traced; ``record`` is told of a compilation. Python ints that a shape needs are
-        flags of the arguments that are returned. Raises what tracing raises.
+        of a structure, to be traced; ``record`` is told of a compilation. Python ints that a shape
+        needs are flags of the arguments that are returned. Raises what tracing raises.
         """
         while True:
             key = self._key(asked, by(bound), bound)

@@ -16,6 +16,7 @@ from gradc_codegen.calls.steps import (
 )
 
 NAME = "gradc.walk"
+OF_OBJECTS = "gradc.walk.object"
 
 
 class Walker:
@@ -146,6 +147,11 @@ class Walker:
         """Return the address of an entry of a table."""
         return self.value(f"getelementptr ptr, ptr %{array}, i64 {index}")
 
+    def place_in(self, pointer: str, offset: int, index: str) -> str:
+        """Return the address of an entry of a table of pointers at an offset from an address."""
+        first = self.value(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+        return self.value(f"getelementptr ptr, ptr {first}, i64 {index}")
+
     def register(self, position: int) -> str:
         """Return the object in the register that an operand names."""
         return self.load("ptr", self.place("registers", self.operand(position)))
@@ -194,6 +200,8 @@ class Walker:
             ("results", MOST_SLOTS),
             ("holding", MOST_HELD),
             ("stack", MOST_SLOTS),
+            ("copied", MOST_SLOTS),
+            ("hidden", MOST_SLOTS),
         ):
             self.emit(f"%{name} = alloca [{count} x ptr]")
         self.emit(f"%logicals = alloca [{MOST_SLOTS} x i8]")
@@ -213,8 +221,9 @@ class Walker:
         ):
             self.emit(f"%{name} = alloca i64")
         self.emit("%status = alloca i32")
-        state = self.load("ptr", "%self", layout.BOUND_TO)
-        words = self.load("ptr", self.load("ptr", state, layout.FIRST_ITEM), layout.DATA)
+        place = self.value(f"getelementptr i8, ptr %self, i64 {layout.BOUND_TO}")
+        self.emit(f"%state = load ptr, ptr {place}")
+        words = self.load("ptr", self.load("ptr", "%state", layout.FIRST_ITEM), layout.DATA)
         self.emit(f"%table = load ptr, ptr {self.value(f'getelementptr i8, ptr {words}, i64 8')}")
         self.emit(f"%cells = load ptr, ptr {self.value(f'getelementptr i8, ptr {words}, i64 16')}")
         for name in ("held", "top", "pushed", "keywords"):
@@ -289,6 +298,32 @@ class Walker:
             "ptr", "PyObject_Vectorcall", "ptr %self", "ptr %args", "i64 %positional", "ptr %names"
         )
         self.emit(f"ret ptr {found}")
+        self.lines.append("}")
+        self._of_objects()
+
+    def _of_objects(self) -> None:
+        """Write the same for objects that are called: what is called lies in the object."""
+        self.lines.append(
+            f'define ptr @"{OF_OBJECTS}"(ptr %object, ptr %args, i64 %given, ptr %names) {{'
+        )
+        self.label("entry")
+        for name in ("function", "call"):
+            place = layout.PLACES["PyObject_Vectorcall" if name == "call" else name]
+            address = int(layout.addresses()[place])
+            self.emit(f"%{name} = inttoptr i64 {address} to ptr")
+        door = self.load("ptr", "%object", layout.CALLED)
+        with self.when(self.differ(self.type_of(door), "%function"), "other"):
+            pass
+        code = self.load("ptr", self.load("ptr", door, layout.DEFINITION), layout.CODE)
+        with self.when(self.differ(code, f'@"{NAME}"'), "other"):
+            pass
+        inner = self.load("ptr", door, layout.OF_FUNCTION)
+        count = self.value(f"and i64 %given, {2**63 - 1}")
+        found = self.value(f'call ptr @"{NAME}"(ptr {inner}, ptr %args, i64 {count}, ptr %names)')
+        self.emit(f"ret ptr {found}")
+        self.label("other")  # somebody has set another
+        call = f"%call(ptr {door}, ptr %args, i64 %given, ptr %names)"
+        self.emit(f"ret ptr {self.value(f'call ptr {call}')}")
         self.lines.append("}")
 
     def release(self, array: str, count: str) -> None:

@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gradc.tracing.array.operators import operate
+from gradc.tracing.building.needed import need_number
 from gradc.tracing.building.weak_numbers import as_integer
 from gradc.tracing.core import source
-from gradc.tracing.building.needed import need_number
 from gradc.tracing.core.signals import NeedsConcreteSize
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.table import TABLE, AnyFunction

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradc.tracing.core import source
 from gradc.tracing.building.needed import need_number
+from gradc.tracing.core import source
 from gradc.tracing.core.signals import NeedsConcreteSize
 from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.symbolic_size import as_size
