@@ -13,7 +13,7 @@ from typing import Any
 from gradc.api import nested_transforms
 from gradc.api.compile import compiled
 from gradc.api.compiled import Compiled
-from gradc.arguments import pytree
+from gradc.arguments import flags, pytree
 from gradc.calls.derivation import Derivation, array_classes
 from gradc.calls.outputs import assign
 from gradc.calls.policies import Policies, groups_of, summed_by_group
@@ -154,10 +154,13 @@ def vjp(
     if current() is not None:
         return nested_transforms.vjp(fn, asked, args)
     form = compiled(fn)
-    if asked.policies is None:
+    if asked.policies is None and "wrt" not in form._parameters.names:
         plain: tuple[Any, Function_] = form.vjp(*args, wrt=asked.wrt)
         return plain
     value, pullback = UNTOLD.answer(form.pulled(asked, args, {}))
+
+    if asked.policies is None:
+        return value, pullback
 
     def pull(cotangent: Any) -> Any:
         def pulled(one: Compiled) -> Any:
@@ -179,7 +182,8 @@ def linearize(fn: Function_, *args: Any) -> tuple[Any, Function_]:
     """
     if current() is not None:
         return nested_transforms.linearize(fn, args)
-    return compiled(fn).linearize(*args)
+    found: tuple[Any, Function_] = compiled(fn).linearize(*args)
+    return found
 
 
 class _Derivative(CalledByAttribute):
@@ -282,7 +286,7 @@ def _asked_leaves(
             continue
         pairs = parameters.pairs(args, kwargs, entry)
         (position,) = parameters.positions(entry, pairs)
-        found += pytree.flatten(pairs.dynamic[position][1])[0]
+        found += flags.leaves(pairs.dynamic[position][1])
     return found
 
 

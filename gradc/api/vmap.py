@@ -16,6 +16,8 @@ from gradc.arguments import flags, pytree
 from gradc.arguments.flags import Static
 from gradc.arguments.vmap_axes import Axis, checked_axes, key_of_axes, spread_axes
 from gradc.autodiff.batching import batch_each
+from gradc.runtime.bound_call import BoundCall
+from gradc.runtime.quick_call import Call, CalledByAttribute, quick_call
 from gradc.traceback import boundary
 from gradc.tracing import Tracer, current, inline, subtrace, tracer_of
 from gradc.tracing.core.as_tracer import as_tracer
@@ -90,7 +92,7 @@ def _table_of_other(fn: Function_) -> dict[Any, Mapped]:
     return {}
 
 
-class Mapped:
+class Mapped(CalledByAttribute):
     """A function over many points; see :func:`vmap`."""
 
     def __init__(self, fn: Function_, in_axes: Any, out_axes: Any) -> None:
@@ -102,21 +104,31 @@ class Mapped:
         self._compiled: Compiled | None = None
         # what only steers a compiled function is no array of points
         self._static = fn._parameters.static if isinstance(fn, Compiled) else frozenset[str]()
+        again = functools.partial(Mapped, fn, in_axes, out_axes)
+        self.__call__, self._learner = quick_call(
+            self, Mapped._answer, again, "__call__", called=True
+        )
 
     @property
     def __signature__(self) -> inspect.Signature:
         """How the function is called; default values are left to the function of a point."""
         return signature_of(self.__wrapped__, self.in_axes)
 
-    @boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the results of all points."""
-        if current() is not None:
-            return self.__gradc_trace__(*args, **kwargs)
+    def bind(self, /, *args: Any, **kwargs: Any) -> BoundCall:
+        """Return a function without parameters that calls this; see ``bind`` of the function."""
+        return BoundCall(self, Mapped._prepared, args, kwargs)
+
+    def _prepared(self, call: Call, /, *args: Any, **kwargs: Any) -> Any:
         if self._compiled is None:
             self._compiled = _compile(self)
         self._check_length(args)
-        return self._compiled(*args, **kwargs)
+        return self._compiled._valued(call, *args, **kwargs)
+
+    def _answer(self, call: Call, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Return the results of all points."""
+        if current() is not None:
+            return self.__gradc_trace__(*args, **kwargs)
+        return call.answer(self._prepared(call, *args, **kwargs))
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Build the graph of all points in the trace that calls the function."""

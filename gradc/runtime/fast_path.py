@@ -299,10 +299,17 @@ def _call(plan: Plan, places: _Places, prepared: Prepared, layout: CallLayout) -
             raise NoPlan
         register = places.register(("out",)) if not out.is_known else plan.object(out.given)
         marks = pytree.unflatten(out.structure, [Place(i) for i in out.places])
-        for place, target in _targets(plan, register, out.given, marks):
+        if out.is_known:
+            found = enumerate(out.targets)
+            targets = [(i, plan.object(one)) for i, one in found if one is not None]
+        else:
+            targets = sorted(_targets(plan, register, out.given, marks))
+        for place, target in targets:
             plan.target(target, place, layout)
         there = count - results.counts
-        gives_back = len(out.places) == there and all(one is not None for one in out.targets[:there])
+        gives_back = len(out.places) == there and all(
+            one is not None for one in out.targets[:there]
+        )
     numbers = count if results.second is None else results.numbers
     plan.call(layout, owner, numbers=numbers, hidden=results.counts, gives_back=gives_back)
     if gives_back:
@@ -331,16 +338,14 @@ def _call(plan: Plan, places: _Places, prepared: Prepared, layout: CallLayout) -
 
 
 def _targets(plan: Plan, register: int, given: Any, marks: Any) -> Iterator[tuple[int, int]]:
-    """Yield the outputs that have an array of ``out=``, and its register, in order."""
-    found = []
+    """Yield the outputs that have an array of ``out=``, and its register."""
     for number, read, array in _leaves(plan, register, given, marks):
         if array is None:
             plan.same(read, None)
         elif type(array) is np.ndarray:
-            found.append((number, read))
+            yield number, read
         else:
             raise NoPlan
-    yield from sorted(found)
 
 
 def _marks(nest: Any) -> Iterator[Place]:

@@ -239,7 +239,7 @@ class Plan:
         sizes, is_long = self._numbers(layout.sizes), int(layout.is_long)
         self._step(
             Step.CALL, layout.address, sizes, is_long, layout.scratch, int(gives_back), count,
-            *words,
+            int(bool(self._targets) or Output.BOOL in words[::6]), *words,
         )  # fmt: skip
         if hidden:
             self._step(Step.ZERO, count - 1, count)

@@ -64,7 +64,7 @@ class Step(enum.IntEnum):
     # sizes…
     # the call and its results
     # kernel, sizes, whether to let threads run, bytes of scratch, whether targets are given back by
-    # GIVE, outputs; see Output
+    # GIVE, how many outputs, whether they are looked at afterwards, outputs; see Output
     CALL = 19
     ZERO = 34  # slot of an output, how many there are: go on if it is 0
     PUSH = 20  # slot of an output

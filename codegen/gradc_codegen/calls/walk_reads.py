@@ -60,9 +60,9 @@ def _member_is(w: Walker) -> None:
 
 @writes(Step.VARIABLE_IS)
 def _variable_is(w: Walker) -> None:
-    w.emit("store ptr null, ptr %i")
-    w.call("i32", "PyContextVar_Get", f"ptr {w.operand(0, 'ptr')}", "ptr null", "ptr %i")
-    _compare_new(w, w.found(w.load("ptr", "%i")), w.operand(1, "ptr"))
+    w.emit("store ptr null, ptr %found")
+    w.call("i32", "PyContextVar_Get", f"ptr {w.operand(0, 'ptr')}", "ptr null", "ptr %found")
+    _compare_new(w, w.found(w.load("ptr", "%found")), w.operand(1, "ptr"))
     w.next(3)
 
 

@@ -19,6 +19,8 @@ def _call(w: Walker) -> None:
     _with_scratch(w)
     with w.when(w.differ(w.load("i32", "%status"), "0", "i32"), "failed"):
         w.release_outputs(count)
+    finished = w.fresh("finished")
+    w.unless(w.differ(w.operand(6), "0", "i64"), finished)
     with w.each(count) as i:
         is_logical = w.equal(w.load("i64", _output(w, i)), str(Output.BOOL.value), "i64")
         with w.when(is_logical):
@@ -31,12 +33,14 @@ def _call(w: Walker) -> None:
         target = w.load("i64", _output(w, i), 32)
         with w.when(w.differ(target, "0", "i64")):
             _fill_target(w, i, target)
-    w.next(7, w.value(f"mul i64 {count}, 6"))
+    w.go(finished)
+    w.label(finished)
+    w.next(8, w.value(f"mul i64 {count}, 6"))
 
 
 def _output(w: Walker, i: str) -> str:
     """Return the address of the words of an output."""
-    at = w.value(f"add i64 {w.value(f'mul i64 {i}, 6')}, 7")
+    at = w.value(f"add i64 {w.value(f'mul i64 {i}, 6')}, 8")
     return w.value(f"getelementptr i64, ptr {w.pc}, i64 {at}")
 
 
@@ -223,7 +227,7 @@ def _none(w: Walker) -> None:
 
 @writes(Step.TUPLE)
 def _tuple(w: Walker) -> None:
-    _sequence(w, "PyTuple_New", "PyTuple_SetItem")
+    _sequence(w, "PyTuple_New", "")
 
 
 @writes(Step.LIST)
@@ -237,7 +241,10 @@ def _sequence(w: Walker, new: str, put: str) -> None:
     first = w.value(f"sub i64 {w.load('i64', '%top')}, {count}")
     with w.each(count) as i:
         item = w.load("ptr", w.place("stack", w.value(f"add i64 {first}, {i}")))
-        w.call("i32", put, f"ptr {whole}", f"i64 {i}", f"ptr {item}")  # takes the reference
+        if put:
+            w.call("i32", put, f"ptr {whole}", f"i64 {i}", f"ptr {item}")  # takes the reference
+        else:
+            w.emit(f"store ptr {item}, ptr {w.place_in(whole, layout.FIRST_ITEM, i)}")
     w.emit(f"store i64 {first}, ptr %top")
     w.push(whole)
     w.next(2)

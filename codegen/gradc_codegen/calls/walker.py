@@ -24,7 +24,6 @@ def text() -> str:
     walker.begin()
     for step in Step:
         walker.label(f"step{step.value}")
-        walker.pc = walker.value("load ptr, ptr %at")
         writers[step](walker)
     walker.end()
     return "\n".join(walker.lines) + "\n"
