@@ -65,7 +65,8 @@ def ours() -> list[Row]:
         "vjp": f.vjp, "jvp": f.jvp, "hvp": f.hvp, "pull": f.vjp(X)[1], "push": f.linearize(X)[1],
         "flagged": gradc.compile(lambda x, train: x[0] * x[1] if train else x[2]),
         "policed": gradc.grad(few, nonfinite="zero"), "bound": f.value_and_grad.bind(X),
-        "written": f.value_and_grad.bind(X, out=O), "x": X, "s": np.float64(2.0), "z": np.array(2.0), "model": Model(),
+        "written": f.value_and_grad.bind(X, out=O), "x": X,
+        "s": np.float64(2.0), "z": np.array(2.0), "model": Model(),
         "p": {"a": 1.0, "b": 2.0, "c": 3.0},
     }  # fmt: skip
     calls = {
