@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from gradc.api import nested_transforms
@@ -14,7 +14,7 @@ from gradc.api.inspected import Inspected, LastCall
 from gradc.api.method import Method
 from gradc.api.wrt_variables import ByVariables, split_variables, tangents_of_primals
 from gradc.calls.derivation import OF_FLOATS, VALUE, Derivation
-from gradc.calls.outputs import assign
+from gradc.calls.outputs import assigned
 from gradc.calls.preconditions import check_floats, check_mode, check_moves
 from gradc.calls.results import Answer
 from gradc.calls.signature import (
@@ -26,7 +26,7 @@ from gradc.calls.signature import (
     listed,
     names_variables,
 )
-from gradc.calls.tangents import as_tuple, hvp_arguments, like_argument, push_tangents
+from gradc.calls.tangents import as_tuple, hvp_arguments, push_tangents
 from gradc.calls.variable import Variable
 from gradc.pipeline import Options
 from gradc.rules import as_rules
@@ -36,17 +36,17 @@ from gradc.runtime.prepared import (
     Part,
     Prepared,
     Results,
-    part_of,
+    options_of,
     parts_of,
     pushed_parts,
     static_of,
+    vector_parts,
 )
 from gradc.runtime.pullback import Linearized, Pullback
 from gradc.runtime.quick_call import UNTOLD, Call, CalledByAttribute, Learner, quick_call
 from gradc.runtime.specialize import Signature, Specialization
 from gradc.traceback import boundary
 from gradc.tracing import call, current
-from gradc_ir.errors import ShapeError
 
 Function_ = Callable[..., Any]
 _MOST_FORMS = 32
@@ -193,7 +193,7 @@ class Compiled(CalledByAttribute, Inspected):
             Derivation("linearize", None), args, {}, call
         )
         push = Linearized(made.push, answer, bound, len(args) - len(bound.static))
-        return self._halved(prepared, answer, push)
+        return push.after(prepared)
 
     @asks
     def hvp(
@@ -215,24 +215,18 @@ class Compiled(CalledByAttribute, Inspected):
         args, wrt = hvp_arguments("hvp", args, rest, wrt)
         asked = Derivation("hvp", wrt)
         if current() is not None:
-            return _assigned(out, nested_transforms.hvp(self, asked, args, vector))
+            return assigned(out, nested_transforms.hvp(self, asked, args, vector))
         if names_variables(wrt):
             form, args, wrt = self._by_variables(args, wrt)
             return form.hvp(args, vector, wrt=wrt, out=out)
         # of hvp((x, y), v) and of hvp(x, v, y)
         paths = [(0, i) if whole else (i + (i > 0),) for i in range(len(args))]
         bound, positions = self._bind(asked, args, {})
-        given = as_tuple(vector, "vector") if asked.several else (vector,)
-        if len(given) != len(positions):
-            raise ShapeError(f"hvp: {len(positions)} arguments in wrt but {len(given)} vectors")
-        pushed = []
-        for i, (position, part) in enumerate(zip(positions, given)):
-            arrays = like_argument(bound, position, part, "vector")
-            pushed.append(part_of((1, i) if asked.several else (1,), part, arrays))
+        pushed = vector_parts(bound, positions, vector, asked.several)
         options = [((2,), chosen) for chosen in rest if whole]
         made, answer, bound = self._made(asked, bound, positions)
         prepared = self._call(call, made, answer, bound, args, paths, pushed)
-        others = (*prepared.others, *_options(call.given, ()), *options)
+        others = (*prepared.others, *options_of(call.given, ()), *options)
         return prepared._replace(others=others).with_out(out)
 
     # -- derivations ------------------------------------------------------------------------------
@@ -246,7 +240,7 @@ class Compiled(CalledByAttribute, Inspected):
         """
         out = kwargs.pop("out", None) if "out" not in self._parameters.names else None
         if current() is not None:
-            return _assigned(out, nested_transforms.derivative(self, asked, args, kwargs))
+            return assigned(out, nested_transforms.derivative(self, asked, args, kwargs))
         if asked.wrt is not None and names_variables(asked.wrt):
             form, args, wrt = self._by_variables(args, asked.wrt)
             kwargs = kwargs if out is None else {**kwargs, "out": out}
@@ -274,7 +268,7 @@ class Compiled(CalledByAttribute, Inspected):
         There is one tangent for each primal, or for each entry of ``asked.wrt``.
         """
         if current() is not None:
-            return _assigned(out, nested_transforms.jvp(self, asked, primals, tangents))
+            return assigned(out, nested_transforms.jvp(self, asked, primals, tangents))
         primals, tangents = as_tuple(primals, "primals"), as_tuple(tangents, "tangents")
         if asked.wrt is not None:
             form, primals, wrt = self._by_variables(primals, asked.wrt)
@@ -284,11 +278,9 @@ class Compiled(CalledByAttribute, Inspected):
         moved = [i for i, tangent in enumerate(tangents) if tangent is not None]
         bound, _ = self._bind(asked, primals, {}, moved)
         positions, pushed = push_tangents(bound, tangents, len(primals) - len(bound.static))
-        given, nones = pushed_parts(bound, tangents, pushed, (1,))
+        parts, nones, quick = pushed_parts(bound, tangents, pushed, (1,))
         made, answer, bound = self._made(asked, bound, positions)
         paths = [(0, i) for i in range(len(primals))]
-        quick = given is not None
-        parts = given if given is not None else [Part((), None, None, tuple(pushed), ())]
         prepared = self._call(call, made, answer, bound, primals, paths, parts)
         return prepared._replace(
             others=(*prepared.others, *nones),
@@ -314,7 +306,7 @@ class Compiled(CalledByAttribute, Inspected):
             found = form.pulled(asked._replace(wrt=wrt), args, kwargs, call)
             return found._replace(is_quick=False)
         _, made, answer, prepared = self._prepared(asked, args, kwargs, call)
-        return self._halved(prepared, answer, Pullback(made.executables[1], answer))
+        return Pullback(made.executables[1], answer).after(prepared)
 
     def _prepared(
         self, asked: Derivation, args: Sequence[Any], kwargs: dict[str, Any], call: Call
@@ -324,10 +316,8 @@ class Compiled(CalledByAttribute, Inspected):
         made, answer, bound = self._made(asked, bound, positions)
         paths = [(i,) for i in range(len(args))]
         prepared = self._call(call, made, answer, bound, args, paths, ())
-        others = (*prepared.others, *_options(call.given, kwargs))
-        groups: Any = ((), ())
-        if asked.groups:
-            groups = leaves_of(bound, positions), asked.groups
+        others = (*prepared.others, *options_of(call.given, kwargs))
+        groups = (leaves_of(bound, positions) if asked.groups else (), asked.groups)
         results = prepared.results._replace(counts=made.request.policies is not None)
         quick = prepared.is_quick and not asked.casts_integers
         prepared = prepared._replace(others=others, groups=groups, results=results, is_quick=quick)
@@ -352,12 +342,6 @@ class Compiled(CalledByAttribute, Inspected):
             made.executables[0], made, parts, pushed, results, static,
             static=static_of(bound), is_quick=known,
         )  # fmt: skip
-
-    @staticmethod
-    def _halved(prepared: Prepared, answer: Answer, half: Pullback | Linearized) -> Prepared:
-        """Return a call whose result is a value and the function of the second half."""
-        nest = functools.partial(_value_and_half, answer, half)
-        return prepared._replace(results=Results(nest, len(answer.types), second=half))
 
     @functools.cached_property
     def finite(self) -> Compiled:
@@ -465,22 +449,3 @@ class Compiled(CalledByAttribute, Inspected):
         policies = made.request.policies
         answer = Answer(asked, made.traced, policies, bound.without_arrays(), positions)
         return made, answer, bound
-
-
-def _value_and_half(answer: Answer, half: Any, results: Sequence[Any]) -> Any:
-    value = answer.value(results)
-    return value, half.at(results)
-
-
-def _assigned(out: Any, found: Any) -> Any:
-    """Return results of a trace, written into arrays if there are any."""
-    return found if out is None else assign(out, found)
-
-
-def _options(
-    given: dict[str, Any], arguments: Iterable[str]
-) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """Yield what a call passed by name that is no argument of the function, nor ``out``."""
-    for name, value in given.items():
-        if name not in arguments and name != "out":
-            yield (name,), value

@@ -15,7 +15,8 @@ class _Bound(functools.partial[Any]):
 
     def bind(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return a function without parameters that calls this; see ``bind`` of the function."""
-        return self.func.bind(*self.args, *args, **kwargs)  # type: ignore[attr-defined]
+        door: Any = self.func
+        return door.bind(*self.args, *args, **kwargs)
 
 
 class Method(functools.partial[Any]):
@@ -49,7 +50,7 @@ class Method(functools.partial[Any]):
 
     def bind(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return a function without parameters that calls this; see ``bind`` of the function."""
-        return self.func.bind(self.args[0], *args, **kwargs)
+        return self._function.bind(self.args[0], *args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<{self.func!r} of {self.__self__!r}>"

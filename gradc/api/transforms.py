@@ -15,7 +15,7 @@ from gradc.api.compile import compiled
 from gradc.api.compiled import Compiled
 from gradc.arguments import flags, pytree
 from gradc.calls.derivation import Derivation, array_classes
-from gradc.calls.outputs import assign
+from gradc.calls.outputs import assigned
 from gradc.calls.policies import Policies, groups_of, summed_by_group
 from gradc.calls.preconditions import check_mode
 from gradc.calls.signature import Parameters, Wrt, choose_wrt, is_variable, listed
@@ -246,7 +246,7 @@ class _Derivative(CalledByAttribute):
         out = kwargs.pop("out", None) if "out" not in Parameters(self.fn).names else None
         asked = self._asked_of(args, kwargs)
         found = nested_transforms.derivative(self.fn, asked, args, kwargs)
-        return found if out is None else assign(out, found)
+        return assigned(out, found)
 
     def _asked_of(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Derivation:
         """Return what is asked, with arrays that are the same one in these arguments together."""

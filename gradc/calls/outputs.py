@@ -98,8 +98,13 @@ class Outputs:
         return result[()] if result.ndim == 0 else result
 
 
-def assign(out: Any, found: Any) -> Any:
-    """Write results of a trace into traced arrays; return these, and the others as they are."""
+def assigned(out: Any, found: Any) -> Any:
+    """Write results of a trace into traced arrays; return these, and the others as they are.
+
+    Without ``out`` that is what was found.
+    """
+    if out is None:
+        return found
     leaves, structure = pytree.flatten(found)
     try:
         targets = pytree.parts_at_leaves(structure, out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,6 +111,14 @@ class Families:
             if made.traced.deciding.issubset(group.deciding):
                 return made, bound
             group.learn(made.traced.deciding)
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def all(self) -> Iterator[Family]:
+        """Yield the families."""
+        for group in self._groups.values():
+            yield from (family for family, _ in group.families.values())
 
     def _key(self, asked: Derivation, leaves: tuple[int, ...], bound: Bound) -> _Key:
         return _Key(

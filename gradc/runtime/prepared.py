@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gradc.arguments import flags
 from gradc.arguments.flags import exact_key
 from gradc.calls.outputs import Outputs
 from gradc.calls.signature import Bound, number_kind
+from gradc.calls.tangents import as_tuple, like_argument
 from gradc.runtime.executable import Executable
 from gradc.runtime.specialize import Specialization
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.sizes import evaluate
 from gradc_ir.core.types import Array, Type
+from gradc_ir.errors import ShapeError
 
 
 class Part(NamedTuple):
@@ -85,7 +87,7 @@ class Prepared(NamedTuple):
 
     @property
     def kind(self) -> Any:
-        """What tells calls apart that may go by different plans; hashable, or static values are not."""
+        """What tells calls apart that may go by different plans; hashable if static values are."""
         parts = (*self.inputs, *self.pushed)
         return (
             self.static,
@@ -96,7 +98,7 @@ class Prepared(NamedTuple):
         )
 
     def arrays(self) -> list[Array]:
-        """Return the arrays to run on, captured ones read now; what the function prints is shown."""
+        """Return the arrays to run on, captured ones read now; show what the function prints."""
         leaves = [array for part in self.inputs for array in part.arrays]
         found = leaves if self.made is None else self.made.arrays(leaves)
         return [*found, *(array for part in self.pushed for array in part.arrays)]
@@ -160,11 +162,11 @@ def static_of(bound: Bound) -> Any:
 
 def pushed_parts(
     bound: Bound, tangents: Sequence[Any], pushed: Sequence[Array], path: tuple[Any, ...]
-) -> tuple[list[Part] | None, list[tuple[tuple[Any, ...], Any]]]:
+) -> tuple[list[Part], list[tuple[tuple[Any, ...], Any]], bool]:
     """Return tangents of all arguments as parts of a call that has them in the tuple at a path.
 
     ``pushed`` are their leaves as they were taken. Also returns those that are None, which must be
-    so again. There are no parts where an argument has leaves that are no floats.
+    so again, and whether a plan may be made: not where an argument has leaves that are no floats.
     """
     parts: list[Part] = []
     others: list[tuple[tuple[Any, ...], Any]] = []
@@ -175,9 +177,23 @@ def pushed_parts(
             continue
         arrays = [bound.leaves[leaf] for leaf in bound.spans[i]]
         if any(array.dtype.kind != "f" for array in arrays):
-            return None, []
+            return [Part((), None, None, tuple(pushed), ())], [], False
         parts.append(part_of((*path, i), tangent, [next(rest) for _ in arrays]))
-    return parts, others
+    return parts, others, True
+
+
+def vector_parts(bound: Bound, positions: Sequence[int], vector: Any, several: bool) -> list[Part]:
+    """Return the vector of a call of an hvp, its second argument, as parts of the call.
+
+    Raises ShapeError unless there is one for each position, of the nest and shapes of its argument.
+    """
+    given = as_tuple(vector, "vector") if several else (vector,)
+    if len(given) != len(positions):
+        raise ShapeError(f"hvp: {len(positions)} arguments in wrt but {len(given)} vectors")
+    return [
+        part_of((1, i) if several else (1,), part, like_argument(bound, position, part, "vector"))
+        for i, (position, part) in enumerate(zip(positions, given))
+    ]
 
 
 def part_of(path: tuple[Any, ...], value: Any, arrays: Sequence[Array]) -> Part:
@@ -196,3 +212,12 @@ def result_types(executable: Executable, arrays: Sequence[Array]) -> list[Type]:
         type_.with_shape(tuple([evaluate(size, sizes) for size in type_.shape]))
         for type_ in function.result_types
     ]
+
+
+def options_of(
+    given: Mapping[str, Any], arguments: Iterable[str]
+) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Yield what a call passed by name that is no argument of the function, nor ``out``."""
+    for name, value in given.items():
+        if name not in arguments and name != "out":
+            yield (name,), value

@@ -55,6 +55,18 @@ class SecondHalf:
         self._answer = answer
         self.learner = Learner()
 
+    def after(self, prepared: Prepared) -> Prepared:
+        """Return the call of a first half with the value and the function as what it returns."""
+        count = len(self._answer.types)
+        return prepared._replace(results=Results(self._with_value, count, second=self))
+
+    def _with_value(self, results: Sequence[Array]) -> Any:
+        return self._answer.value(results), self.at(results)
+
+    def at(self, results: Sequence[Array]) -> Callable[..., Any]:
+        """Return the function at the point where the first half had these results."""
+        raise NotImplementedError
+
     def value(self, results: Sequence[Any]) -> Any:
         """Return the value, of which the first results are the leaves."""
         return self._answer.value(results)
@@ -111,6 +123,7 @@ class Pullback(SecondHalf):
         return tuple([shape for type_, shape in values if type_.dtype.is_float])
 
     def prepared(self, point: Any, residuals: Sequence[Array], args: tuple[Any, ...]) -> Prepared:
+        """Return the call of a function with these arguments."""
         (cotangent,) = args
         leaves = self._answer.cotangents(cotangent)
         structure = self._answer.cotangent_structure(cotangent)
@@ -181,17 +194,18 @@ class Linearized(SecondHalf):
         return self._executable(tuple(places)), wrt, pushed
 
     def prepared(self, point: Any, residuals: Sequence[Array], args: tuple[Any, ...]) -> Prepared:
+        """Return the call of a function with these arguments."""
         executable, wrt, pushed = self._chosen(point, args)
-        parts, others = pushed_parts(point[0], args, pushed, ())
+        parts, others, is_quick = pushed_parts(point[0], args, pushed, ())
         return Prepared(
-            executable, None, _of_state(residuals), parts or [],
+            executable, None, _of_state(residuals), parts,
             Results(self._answer.nest, len(self._answer.types)), others,
-            static=wrt, is_quick=parts is not None,
+            static=wrt, is_quick=is_quick,
         )  # fmt: skip
 
     def traced(self, point: Any, residuals: Sequence[Array], args: tuple[Any, ...]) -> Any:
         """Return what the function returns in the trace that calls it."""
-        bound, given = point
+        bound = point[0]
         wrt = tuple(i for i, tangent in enumerate(args) if tangent is not None)
         zeros = tuple(
             None if i not in wrt else bound.nests(list(map(np.zeros_like, bound.leaves)))[i]
