@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from gradc.runtime.bound_call import BoundCall
 from gradc.runtime.prepared import Prepared
 from gradc.runtime.quick_call import Call, Door, Learner, quick_call, weak_owner
+
+_Shown = TypeVar("_Shown")
 
 
 class Answering(Protocol):
@@ -25,14 +27,15 @@ class Answering(Protocol):
         """Return what makes an equal one, and does not refer to this one."""
 
 
-class asks:
+class asks(Generic[_Shown]):
     """Decorate a method that answers a call, or prepares it; the call is its first parameter.
 
     Each instance has a callable of its own, which goes by plans (:mod:`gradc.runtime.quick_call`).
-    The method returns what is returned, in a trace, or a prepared call to be run.
+    The method returns what is returned, in a trace, or a prepared call to be run; what it is
+    annotated with is what the callable is.
     """
 
-    def __init__(self, method: Callable[..., Any]) -> None:
+    def __init__(self, method: Callable[..., _Shown]) -> None:
         self.__doc__ = method.__doc__
         self.__wrapped__ = method
         self._method = method
@@ -47,9 +50,12 @@ class asks:
         self._name = method.__name__
         self._doc = inspect.getdoc(method)
 
-    def __get__(self, instance: Answering | None, owner: type | None = None) -> Any:
+    def __get__(self, instance: Any, owner: type | None = None) -> _Shown:
         if instance is None:
-            return self._method
+            return cast(_Shown, self._method)
+        return cast(_Shown, self._of(instance))
+
+    def _of(self, instance: Answering) -> Any:
         found = instance._asking.get(self._name)
         if found is None:
             there = weak_owner(instance, instance.made_again())
@@ -57,7 +63,7 @@ class asks:
             call = quick_call(instance, self._answer, instance.made_again(), self._name, doc)
             instance._learners[self._name] = call[1]
 
-            def bind(*args: Any, **kwargs: Any) -> BoundCall:
+            def bind(*args: Any, **kwargs: Any) -> BoundCall[Any]:
                 return BoundCall(there(), self._method, args, kwargs)
 
             door = Door(call, there, bind, self._name, self._doc, self._signature)

@@ -1,17 +1,21 @@
 """The compiled function: what ``gradc.compile`` returns, and its methods."""
 
+# A method that asks is annotated with what it is to be seen as: it returns what is answered.
+# mypy: disable-error-code="no-any-return"
+
 from __future__ import annotations
 
 import dataclasses
 import functools
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar, overload
 
 from gradc.api import nested_transforms
 from gradc.api.asks import asks
 from gradc.api.inspected import Inspected, LastCall
 from gradc.api.method import Method
+from gradc.api.typed import Answers, Multiplies, P, Pushes, R
 from gradc.api.wrt_variables import ByVariables, split_variables, tangents_of_primals
 from gradc.calls.derivation import OF_FLOATS, VALUE, Derivation
 from gradc.calls.outputs import assigned
@@ -46,14 +50,17 @@ from gradc.runtime.pullback import Linearized, Pullback
 from gradc.runtime.quick_call import UNTOLD, Call, CalledByAttribute, Learner, quick_call
 from gradc.runtime.specialize import Signature, Specialization
 from gradc.traceback import boundary
-from gradc.tracing import call, current
+from gradc.tracing import current
 
 Function_ = Callable[..., Any]
-_MOST_FORMS = 32
-_MOST_SIGNATURES = 1000
+Q = ParamSpec("Q")
+S = TypeVar("S")
+_MOST_FORMS, _MOST_SIGNATURES = 32, 1000
+
+Form: TypeAlias = "Compiled[..., Any]"
 
 
-class Compiled(CalledByAttribute, Inspected):
+class Compiled(CalledByAttribute, Inspected, Generic[P, R]):
     """A NumPy function with native value and derivatives; made by :func:`gradc.compile`.
 
     Calling it returns what the function would: NumPy arrays, NumPy scalars for 0-d results, in the
@@ -63,7 +70,7 @@ class Compiled(CalledByAttribute, Inspected):
 
     def __init__(
         self,
-        function: Function_,
+        function: Callable[P, R],
         *,
         spec: str | None = None,
         static: Sequence[str | int] | str | int = (),
@@ -80,12 +87,24 @@ class Compiled(CalledByAttribute, Inspected):
         self._signatures: deque[Signature] = deque(maxlen=_MOST_SIGNATURES)
         self._families = Families(self.__name__)
         self._last: LastCall | None = None
-        self._forms_by_variables: dict[Any, tuple[Compiled, tuple[Variable, ...], Wrt]] = {}
+        self._forms_by_variables: dict[
+            Any, tuple[Compiled[..., Any], tuple[Variable, ...], Wrt]
+        ] = {}
         self._asking: dict[str, Callable[..., Any]] = {}
         self._learners: dict[str, Learner] = {}
-        self.__call__, self._learners["__call__"] = quick_call(
+        called, self._learners["__call__"] = quick_call(
             self, Compiled._value, self.made_again(), "__call__", called=True
         )
+        self.be_called(called)
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+        @overload
+        def __call__(self, *args: Any, out: Any, **kwargs: Any) -> Any: ...
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            """Return the value; the arrays of ``out``, if there are any, with it in them."""
 
     # -- calls ------------------------------------------------------------------------------------
 
@@ -98,7 +117,7 @@ class Compiled(CalledByAttribute, Inspected):
         return self.answered(VALUE, call, args, kwargs)
 
     @boundary
-    def bind(self, /, *args: Any, **kwargs: Any) -> BoundCall:
+    def bind(self, /, *args: Any, **kwargs: Any) -> BoundCall[R]:
         """Return a function without parameters that calls this with these arguments.
 
         They are checked now. Arrays among them, and what the function reads from outside, are read
@@ -108,7 +127,9 @@ class Compiled(CalledByAttribute, Inspected):
         return BoundCall(self, Compiled._valued, args, kwargs)
 
     @asks
-    def grad(self, call: Call, /, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Any:
+    def grad(
+        self, call: Call, /, *args: Any, wrt: Wrt | None = None, **kwargs: Any
+    ) -> Answers[P, Any]:
         """Return the gradient of a scalar value, in the nest of what it is with respect to.
 
         ``wrt`` is a position, a parameter's name, or a tuple of them; ``argnums`` is accepted for
@@ -127,7 +148,7 @@ class Compiled(CalledByAttribute, Inspected):
         wrt: Wrt | None = None,
         has_aux: bool = False,
         **kwargs: Any,
-    ) -> Any:
+    ) -> Answers[P, tuple[R, Any]]:
         """Return ``(value, gradient)``, or with ``has_aux`` ``((value, aux), gradient)``.
 
         The function returns ``(value, aux)`` when ``has_aux`` is set; aux is any nest.
@@ -139,7 +160,7 @@ class Compiled(CalledByAttribute, Inspected):
     @asks
     def jacobian(
         self, call: Call, /, *args: Any, wrt: Wrt | None = None, mode: str = "auto", **kwargs: Any
-    ) -> Any:
+    ) -> Answers[P, Any]:
         """Return the Jacobian: shape of the value followed by the shape of the argument.
 
         ``mode`` is ``"forward"``, ``"reverse"`` or ``"auto"`` (the one with fewer seeds). What the
@@ -151,7 +172,9 @@ class Compiled(CalledByAttribute, Inspected):
         return self.answered(asked, call, args, kwargs)
 
     @asks
-    def hessian(self, call: Call, /, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Any:
+    def hessian(
+        self, call: Call, /, *args: Any, wrt: Wrt | None = None, **kwargs: Any
+    ) -> Answers[P, Any]:
         """Return the Hessian of a scalar value: the argument's shape twice."""
         self._parameters.refuse(("wrt", "argnums"), "hessian")
         return self.answered(Derivation("hessian", choose_wrt(wrt, kwargs)), call, args, kwargs)
@@ -165,7 +188,7 @@ class Compiled(CalledByAttribute, Inspected):
         wrt: Wrt | None = None,
         *,
         out: Any = None,
-    ) -> Any:
+    ) -> Pushes[R]:
         """Return ``(value, tangent)``; both arguments are tuples, and None is a zero tangent.
 
         There is one tangent for each primal, or with ``wrt`` one for each of its entries.
@@ -174,7 +197,9 @@ class Compiled(CalledByAttribute, Inspected):
         return self.pushed(Derivation("jvp", wrt), primals, tangents, call, out)
 
     @asks
-    def vjp(self, call: Call, /, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Any:
+    def vjp(
+        self, call: Call, /, *args: Any, wrt: Wrt | None = None, **kwargs: Any
+    ) -> Answers[P, tuple[R, Callable[[Any], Any]]]:
         """Return ``(value, pullback)``; ``pullback(cotangent)`` is a tuple, one per argument.
 
         With ``wrt`` it returns what that asks for. The pullback holds the values it needs; the
@@ -185,15 +210,17 @@ class Compiled(CalledByAttribute, Inspected):
         return self.pulled(Derivation("vjp", wrt), args, kwargs, call)
 
     @asks
-    def linearize(self, call: Call, /, *args: Any) -> Any:
+    def linearize(self, call: Call, /, *args: Any) -> Answers[P, tuple[R, Callable[..., R]]]:
         """Return ``(value, push)``; ``push(*tangents)`` is the tangent of the value here."""
         if current() is not None:
-            return nested_transforms.linearize(self, args)
+            found: Any = nested_transforms.linearize(self, args)
+            return found
         bound, made, answer, prepared = self._prepared(
             Derivation("linearize", None), args, {}, call
         )
         push = Linearized(made.push, answer, bound, len(args) - len(bound.static))
-        return push.after(prepared)
+        halved: Any = push.after(prepared)
+        return halved
 
     @asks
     def hvp(
@@ -205,7 +232,7 @@ class Compiled(CalledByAttribute, Inspected):
         *rest: Any,
         wrt: Wrt | None = None,
         out: Any = None,
-    ) -> Any:
+    ) -> Multiplies:
         """Return the Hessian of a scalar value times a vector of the nest of ``wrt``.
 
         ``args`` is the tuple of arguments. ``f.hvp(x, vector, *rest)`` means
@@ -227,7 +254,8 @@ class Compiled(CalledByAttribute, Inspected):
         made, answer, bound = self._made(asked, bound, positions)
         prepared = self._call(call, made, answer, bound, args, paths, pushed)
         others = (*prepared.others, *options_of(call.given, ()), *options)
-        return prepared._replace(others=others).with_out(out)
+        found: Any = prepared._replace(others=others).with_out(out)
+        return found
 
     # -- derivations ------------------------------------------------------------------------------
 
@@ -240,12 +268,12 @@ class Compiled(CalledByAttribute, Inspected):
         """
         out = kwargs.pop("out", None) if "out" not in self._parameters.names else None
         if current() is not None:
-            return assigned(out, nested_transforms.derivative(self, asked, args, kwargs))
+            fn = self.__wrapped__ if asked.of == "value" else self
+            return assigned(out, nested_transforms.derivative(fn, asked, args, kwargs))
         if asked.wrt is not None and names_variables(asked.wrt):
             form, args, wrt = self._by_variables(args, asked.wrt)
-            kwargs = kwargs if out is None else {**kwargs, "out": out}
             found = form.answered(asked._replace(wrt=wrt), call, args, kwargs)
-            return found._replace(is_quick=False)
+            return found._replace(is_quick=False).with_out(out)
         return self._prepared(asked, args, kwargs, call)[3].with_out(out)
 
     def derivative(
@@ -334,8 +362,9 @@ class Compiled(CalledByAttribute, Inspected):
         pushed: Sequence[Part],
     ) -> Prepared:
         """Return a call of the first executable, with the paths of arguments by position."""
-        names = self._parameters.positional(len(args))
-        by_name = dict(zip(names, paths)) | {name: (name,) for name in call.given}
+        by_name = dict(zip(self._parameters.positional(len(args)), paths)) | {
+            name: (name,) for name in call.given
+        }
         parts, static, known = parts_of(bound, by_name)
         results = Results(answer.nest, len(answer.types))
         return Prepared(
@@ -344,30 +373,30 @@ class Compiled(CalledByAttribute, Inspected):
         )  # fmt: skip
 
     @functools.cached_property
-    def finite(self) -> Compiled:
+    def finite(self) -> Form:
         """The same function with ``debug_nans``, which names where what is not finite began."""
         return self.like(self.__wrapped__, self._parameters.static, debug_nans=True)
 
-    def made_again(self) -> Callable[[], Compiled]:
+    def made_again(self) -> Callable[[], Compiled[P, R]]:
         """Return what makes an equal one, and does not refer to this one."""
         static, options = sorted(self._parameters.static), dict(vars(self.options))
         return functools.partial(
             Compiled, self.__wrapped__, spec=self.spec, static=static, **options
         )
 
-    def like(self, function: Function_, static: Iterable[str] = (), **options: bool) -> Compiled:
+    def like(self, function: Function_, static: Iterable[str] = (), **options: bool) -> Form:
         """Return another function compiled with the options of this one, but for those given."""
         return Compiled(function, static=sorted(static), **{**vars(self.options), **options})
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Inline the function into the trace that calls it."""
-        return call(self.__wrapped__, *args, **kwargs)
+        return self.answered(VALUE, UNTOLD, args, kwargs)
 
-    def __copy__(self) -> Compiled:
+    def __copy__(self) -> Form:
         """Return itself, as a function does."""
         return self
 
-    def __deepcopy__(self, memo: Any) -> Compiled:
+    def __deepcopy__(self, memo: Any) -> Form:
         """Return itself, as a function does."""
         return self
 
@@ -378,6 +407,12 @@ class Compiled(CalledByAttribute, Inspected):
     def __repr__(self) -> str:
         return f"<gradc.compile {self.__name__}{self._parameters.signature}>"
 
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Compiled[P, R]: ...
+    @overload
+    def __get__(
+        self: Compiled[Concatenate[S, Q], R], instance: S, owner: type | None = None
+    ) -> Compiled[Q, R]: ...
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind as a method; the instance is the first argument, static unless it is a dataclass."""
         return self if instance is None else Method(self, instance)
@@ -415,7 +450,7 @@ class Compiled(CalledByAttribute, Inspected):
             check_floats(self.__name__, bound, positions)
         return bound, positions
 
-    def _by_variables(self, args: Sequence[Any], wrt: Wrt) -> tuple[Compiled, tuple[Any, ...], Wrt]:
+    def _by_variables(self, args: Sequence[Any], wrt: Wrt) -> tuple[Form, tuple[Any, ...], Wrt]:
         """Return the form, arguments and ``wrt`` of the same derivative, by arguments alone."""
         if not names_variables(wrt):
             return self, tuple(args), wrt

@@ -15,6 +15,7 @@ from gradc.calls.signature import Parameters, Wrt, flatten_arguments, leaves_of
 from gradc.calls.tangents import moves_no_float, same_nest
 from gradc.pipeline import current_options, differentiates_last, nested, using
 from gradc.tracing import inline, subtrace, tracer_of, value_of
+from gradc.tracing.core.state import running
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.types import DType, Type
@@ -68,6 +69,7 @@ class NestedTrace:
         if asked.wrt is not None:
             check_moves(parameters.name, self.bound, self.positions)
         args, kwargs = parameters.call_form(self.bound.names, self.bound.nests(self.bound.leaves))
+        self._trace = running()
         self._is_last = differentiates_last()
         with using(current_options(), is_last=False):
             self.sub = subtrace(fn, args, kwargs)
@@ -124,7 +126,9 @@ class NestedTrace:
         """Build the derivative on the operands, then on tangents or cotangents; tracers."""
         wanted = self.derivative.param_types[len(self.operands) :]
         seeds = [_seed(x, type_) for x, type_ in zip(extra, wanted, strict=True)]
-        return list(inline(self.derivative, [*self.operands, *seeds]))
+        # a pullback may be called in a trace inside of the one it was made in
+        operands = [running().lift(operand, self._trace) for operand in self.operands]
+        return list(inline(self.derivative, [*operands, *seeds]))
 
 
 def _as_given(_: str, leaf: Any) -> Any:

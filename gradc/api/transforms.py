@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from gradc.api import nested_transforms
 from gradc.api.compile import compiled
 from gradc.api.compiled import Compiled
+from gradc.api.typed import Answers, P, R
 from gradc.arguments import flags, pytree
 from gradc.calls.derivation import Derivation, array_classes
 from gradc.calls.outputs import assigned
@@ -31,13 +32,13 @@ Function_ = Callable[..., Any]
 
 
 def grad(
-    fn: Function_,
+    fn: Callable[P, Any],
     wrt: Wrt | None = None,
     has_aux: bool = False,
     *,
     argnums: Wrt | None = None,
     **policies: str,
-) -> Function_:
+) -> Answers[P, Any]:
     """Return the function of the gradient of a scalar-valued function.
 
     ``wrt`` is a position, a parameter's name, or a tuple of them (``argnums`` is accepted); the
@@ -58,20 +59,20 @@ def grad(
             (_, aux), gradient = both(*args, **kwargs)
             return gradient, aux
 
-        return gradient_and_aux
+        return cast(Answers[P, Any], gradient_and_aux)
     return _Derivative(
         fn, Derivation("grad", _either(wrt, argnums), policies=Policies.of(policies))
     )
 
 
 def value_and_grad(
-    fn: Function_,
+    fn: Callable[P, R],
     wrt: Wrt | None = None,
     has_aux: bool = False,
     *,
     argnums: Wrt | None = None,
     **policies: str,
-) -> Function_:
+) -> Answers[P, tuple[R, Any]]:
     """Return the function of ``(value, gradient)``, with has_aux ``((value, aux), gradient)``."""
     wrt, chosen = _either(wrt, argnums), Policies.of(policies)
     asked = Derivation("value_and_grad", wrt, has_aux=has_aux, policies=chosen)
@@ -79,8 +80,8 @@ def value_and_grad(
 
 
 def jacobian(
-    fn: Function_, wrt: Wrt | None = None, mode: str = "auto", *, argnums: Wrt | None = None
-) -> Function_:
+    fn: Callable[P, Any], wrt: Wrt | None = None, mode: str = "auto", *, argnums: Wrt | None = None
+) -> Answers[P, Any]:
     """Return the function of the Jacobian: shape of the value followed by shape of the argument.
 
     ``mode`` is ``"forward"``, ``"reverse"`` or ``"auto"`` (the one with fewer seeds). What the
@@ -90,7 +91,9 @@ def jacobian(
     return _Derivative(fn, Derivation("jacobian", _either(wrt, argnums), mode))
 
 
-def hessian(fn: Function_, wrt: Wrt | None = None, *, argnums: Wrt | None = None) -> Function_:
+def hessian(
+    fn: Callable[P, Any], wrt: Wrt | None = None, *, argnums: Wrt | None = None
+) -> Answers[P, Any]:
     """Return the function of the Hessian of a scalar: the argument's shape twice."""
     return _Derivative(fn, Derivation("hessian", _either(wrt, argnums)))
 
@@ -113,12 +116,12 @@ def hvp(fn: Function_, args: Any, vector: Any, *rest: Any, wrt: Wrt | None = Non
 
 @boundary
 def jvp(
-    fn: Function_,
+    fn: Callable[..., R],
     primals: Sequence[Any],
     tangents: Sequence[Any],
     wrt: Wrt | None = None,
     **policies: str,
-) -> tuple[Any, Any]:
+) -> tuple[R, R]:
     """Return ``(value, tangent)``: forward mode. Both are tuples; None is a zero tangent.
 
     There is one tangent for each primal, or with ``wrt`` one for each of its entries. ``policies``
@@ -139,8 +142,8 @@ def jvp(
 
 @boundary
 def vjp(
-    fn: Function_, *args: Any, wrt: Wrt | None = None, **policies: str
-) -> tuple[Any, Function_]:
+    fn: Callable[..., R], *args: Any, wrt: Wrt | None = None, **policies: str
+) -> tuple[R, Callable[[Any], Any]]:
     """Return ``(value, pullback)``; ``pullback(cotangent)`` is a tuple, one per argument.
 
     With ``wrt`` it returns what that asks for. ``policies`` are those of :func:`grad`. Integers
@@ -163,7 +166,7 @@ def vjp(
         return value, pullback
 
     def pull(cotangent: Any) -> Any:
-        def pulled(one: Compiled) -> Any:
+        def pulled(one: Compiled[..., Any]) -> Any:
             again = pullback if one is form else UNTOLD.answer(one.pulled(asked, args, {}))[1]
             return again(cotangent)
 
@@ -173,7 +176,7 @@ def vjp(
 
 
 @boundary
-def linearize(fn: Function_, *args: Any) -> tuple[Any, Function_]:
+def linearize(fn: Callable[..., R], *args: Any) -> tuple[R, Callable[..., R]]:
     """Return ``(value, push)``; ``push(*tangents)`` is the tangent of the value here.
 
     The values that the tangents need are computed once. None is a zero tangent, which stays zero
@@ -204,14 +207,14 @@ class _Derivative(CalledByAttribute):
         self.fn = fn
         self.replaced = 0
         self._asked = asked
-        self._compiled: Compiled | None = None
+        self._compiled: Compiled[..., Any] | None = None
         self._lock = lock_across_forks()
         again = functools.partial(_Derivative, fn, asked)
         self.__call__, self._learner = quick_call(
             self, _Derivative._answer, again, "__call__", called=True
         )
 
-    def bind(self, /, *args: Any, **kwargs: Any) -> BoundCall:
+    def bind(self, /, *args: Any, **kwargs: Any) -> BoundCall[Any]:
         """Return a function without parameters that calls this; see the ``bind`` of a function."""
         if self._asked.policies is not None:
             raise TraceError(
@@ -258,7 +261,9 @@ class _Derivative(CalledByAttribute):
 # -- policies --------------------------------------------------------------------------------------
 
 
-def _counted(fn: Function_, asked: Derivation, run: Callable[[Compiled], Any]) -> tuple[Any, int]:
+def _counted(
+    fn: Function_, asked: Derivation, run: Callable[[Compiled[..., Any]], Any]
+) -> tuple[Any, int]:
     """Return a derivative of a compiled function, and how many of its elements were not finite.
 
     ``run`` computes it, with the count where there are policies. Raises NonFiniteError under that

@@ -101,7 +101,7 @@ class Mapped(CalledByAttribute):
         self.__name__ = str(getattr(fn, "__name__", type(fn).__name__))
         self.in_axes = in_axes
         self.out_axes = out_axes
-        self._compiled: Compiled | None = None
+        self._compiled: Compiled[..., Any] | None = None
         # what only steers a compiled function is no array of points
         self._static = fn._parameters.static if isinstance(fn, Compiled) else frozenset[str]()
         again = functools.partial(Mapped, fn, in_axes, out_axes)
@@ -114,7 +114,7 @@ class Mapped(CalledByAttribute):
         """How the function is called; default values are left to the function of a point."""
         return signature_of(self.__wrapped__, self.in_axes)
 
-    def bind(self, /, *args: Any, **kwargs: Any) -> BoundCall:
+    def bind(self, /, *args: Any, **kwargs: Any) -> BoundCall[Any]:
         """Return a function without parameters that calls this; see ``bind`` of the function."""
         return BoundCall(self, Mapped._prepared, args, kwargs)
 
@@ -239,7 +239,7 @@ class Mapped(CalledByAttribute):
         return f"<gradc.vmap {self.__name__}>"
 
 
-def _compile(mapped: Mapped) -> Compiled:
+def _compile(mapped: Mapped) -> Compiled[..., Any]:
     """Return the compiled form, with the options of the function if that is compiled itself."""
     fn = mapped.__wrapped__
     if not isinstance(fn, Compiled):

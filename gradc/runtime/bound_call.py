@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -18,9 +18,10 @@ from gradc_ir.core.types import Type, dtype_of
 from gradc_ir.errors import ShapeError, TraceError
 
 Method = Callable[..., Any]
+R = TypeVar("R")
 
 
-class BoundCall(CalledByAttribute):
+class BoundCall(CalledByAttribute, Generic[R]):
     """A function without parameters that makes a call with the arguments it was bound with.
 
     Parameters
@@ -33,6 +34,11 @@ class BoundCall(CalledByAttribute):
     Calling it returns new results, or those that were bound as ``out``. Raises what the call would
     when it is bound, and ShapeError at a call when an array has another size by then.
     """
+
+    if TYPE_CHECKING:
+
+        def __call__(self) -> R:
+            """Return what the call returns."""
 
     @boundary
     def __init__(
@@ -52,7 +58,8 @@ class BoundCall(CalledByAttribute):
             if isinstance(leaf, np.ndarray)
         ]
         again = functools.partial(BoundCall, owner, method, self._args, self._kwargs)
-        self.__call__, learner = quick_call(self, BoundCall._answer, again, "bound", called=True)
+        call, learner = quick_call(self, BoundCall._answer, again, "bound", called=True)
+        self.be_called(call)
         version = cells.version()
         prepared = self._prepared()
         if isinstance(prepared, Prepared):

@@ -229,6 +229,13 @@ def _run(half: SecondHalf, state: tuple[Any, ...], /, *args: Any) -> Any:
         raise cut(error)  # noqa: B904 - it is the same error
 
 
+def residuals(function: Any) -> tuple[Array, ...]:
+    """Return what a pullback or a linearised function has kept of the first half."""
+    bound: Any = getattr(function, "__self__", None)
+    state = function.args[0] if bound is None else bound.__self__
+    return tuple(state[OWN_STATE + 1 :])
+
+
 def _of_state(residuals: Sequence[Array]) -> list[Part]:
     """Return the residuals as parts of a call, which are in the state of the function."""
     return [

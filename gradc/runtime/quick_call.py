@@ -33,9 +33,16 @@ class CalledByAttribute(base()):  # type: ignore[misc]
 
     __call__: Callable[..., Any]
 
+    def be_called(self, call: Callable[..., Any]) -> None:
+        """Be called by a function of C."""
+        _SET_CALL(self, call)
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         take_code(cls)
+
+
+_SET_CALL: Any = vars(CalledByAttribute)["__call__"].__set__
 
 
 class Learner:
