@@ -104,10 +104,10 @@ class Families:
             try:
                 made = found[0].find(bound.leaves)
             except NeedsNumber as needed:
-                if not group.fixed.issuperset(needed.leaves):
-                    group.fixed |= frozenset(needed.leaves)
-                    continue
-                raise TraceError(f"{self._name}: an argument is needed as a number") from None
+                # it was never traced: what comes in other forms has a family of its own
+                group.families.pop(group.forms(bound), None)
+                group.fixed |= frozenset(needed.leaves)
+                continue
             if made.traced.deciding.issubset(group.deciding):
                 return made, bound
             group.learn(made.traced.deciding)
