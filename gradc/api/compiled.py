@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar, overload
 
 from gradc.api import nested_transforms
-from gradc.api.asks import asks
+from gradc.api.asks import Doors, asks
 from gradc.api.inspected import Inspected, LastCall
 from gradc.api.method import Method
 from gradc.api.typed import Answers, Multiplies, P, Pushes, R
@@ -90,7 +90,7 @@ class Compiled(CalledByAttribute, Inspected, Generic[P, R]):
         self._forms_by_variables: dict[
             Any, tuple[Compiled[..., Any], tuple[Variable, ...], Wrt]
         ] = {}
-        self._asking: dict[str, Callable[..., Any]] = {}
+        self._doors = Doors(self)
         self._learners: dict[str, Learner] = {}
         called, self._learners["__call__"] = quick_call(
             self, Compiled._value, self.made_again(), "__call__", called=True

@@ -25,7 +25,7 @@ from gradc_ir.core.types import Array, DType
 TYPE, DATA, RANK, SHAPE, DESCR, FLAGS = 8, 16, 24, 32, 56, 64
 NUMBER = 16
 # what a method is bound to, and the items of a tuple
-BOUND_TO, FIRST_ITEM = 24, 24
+BOUND_TO, FIRST_ITEM = 24, tuple.__basicsize__
 # what a function of C is bound to; what lies in an object that is called: :mod:`called_object`
 DEFINITION, CODE, OF_FUNCTION, CALLED = 16, 8, 24, 24
 CONTIGUOUS_AND_ALIGNED, WRITEABLE = 0x0001 | 0x0100, 0x0400
