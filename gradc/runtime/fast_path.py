@@ -310,8 +310,7 @@ def _call(plan: Plan, places: _Places, prepared: Prepared, layout: CallLayout) -
         gives_back = len(out.places) == there and all(
             one is not None for one in out.targets[:there]
         )
-    numbers = count if results.second is None else results.numbers
-    plan.call(layout, owner, numbers=numbers, hidden=results.counts, gives_back=gives_back)
+    plan.call(layout, owner, hidden=results.counts, gives_back=gives_back)
     if gives_back:
         plan.give(register)
         return

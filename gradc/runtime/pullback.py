@@ -239,14 +239,14 @@ def residuals(function: Any) -> tuple[Array, ...]:
 def _of_state(residuals: Sequence[Array]) -> list[Part]:
     """Return the residuals as parts of a call, which are in the state of the function."""
     return [
-        Part(("state", OWN_STATE + 1 + i), array, None, (array,), (None,))
+        Part(("state", OWN_STATE + 1 + i), array, None, (np.asarray(array),), (None,))
         for i, array in enumerate(residuals)
     ]
 
 
 def _seeds(function: Any, residuals: Sequence[Array], given: Sequence[Any]) -> list[Any]:
     """Return residuals and tangents as values of the running trace, of the types they must have."""
-    values = [*(read(as_tracer(array.copy())) for array in residuals)]
+    values = [read(as_tracer(array.copy())) for array in residuals]
     for leaf, type_ in zip(given, function.param_types[len(values) :], strict=True):
         value = read(as_tracer(leaf))
         if value.type.shape != type_.shape:

@@ -207,7 +207,7 @@ class Plan:
         layout: CallLayout,
         owner: Any,
         *,
-        numbers: int,
+        numbers: bool = True,
         hidden: bool = False,
         gives_back: bool = False,
     ) -> None:
@@ -215,7 +215,7 @@ class Plan:
 
         Parameters
         ----------
-        numbers: of how many outputs those without axes are scalars of NumPy, not arrays.
+        numbers: whether outputs without axes are scalars of NumPy, not arrays.
         hidden: whether the last output is no result, and another call than expected if it is not 0.
         gives_back: whether all outputs have targets, which :meth:`give` returns.
         """
@@ -229,7 +229,7 @@ class Plan:
             target = self._targets.get(i)
             if hidden and i == count - 1:
                 words += [Output.HIDDEN, 0, 0, 0, 0, 0]
-            elif shape or i >= numbers or target is not None:
+            elif shape or not numbers or target is not None:
                 words += [Output.ARRAY, dtype.num, len(shape), self._numbers(shape)]
                 words += [0 if target is None else 1 + target, _bytes(type_, shape)]
             elif dtype.kind == "b":

@@ -196,7 +196,7 @@ class Kernel:
                     plan.number(register, argument.type, _forms(argument.type))
                 else:
                     plan.array(register, argument.type, shape)
-            plan.call(layout, self.compiled, numbers=0)
+            plan.call(layout, self.compiled, numbers=False)
             for output in range(len(layout.outputs)):
                 plan.push(output)
             plan.make_list(len(layout.outputs))
