@@ -52,6 +52,10 @@ _VECTOR = 8
 _IN_SQUARES = 5 / 8
 _IN_SQUARES_ONCE = 1.0
 _GATHERED = 1 + 1 / 8
+# Elements of lanes that lie so far apart take twice as long, in pages of their own three times:
+# their lines are neither fetched ahead nor do they all fit.
+_FAR = 2048.0
+_FARTHEST = 4096.0
 # Functions that are mostly made of the same where their operands are.
 _MADE_OF = {
     **dict.fromkeys(("sigmoid", "sigmoid_derivative"), "sigmoid"),
@@ -283,7 +287,18 @@ def _of_lanes(item: Item, loop: Loop, block: int, transposed: set[Value]) -> flo
     is_kept = bool(item.outputs) or all(
         around is not loop for around, _ in item.loops[: item.shared]
     )
-    return total + (block if is_kept and item.axis_dims[-1:] != (dim,) else vectors)
+    if is_kept and item.axis_dims[-1:] != (dim,):
+        return total + block * _distance_cost(item.value, item.axis_dims, dim)
+    return total + vectors
+
+
+def _distance_cost(value: Value, reading: Reading, dim: int) -> float:
+    """Return what an element of a lane costs by how far it lies from that of the next lane."""
+    if dim not in reading:
+        return 1.0
+    behind = value.type.shape[reading.index(dim) + 1 :]
+    distance = math.prod(map(estimate, behind)) * value.type.dtype.bytes
+    return 1.0 + min(distance, _FARTHEST) / _FAR
 
 
 def _readings(
