@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.walk import users
 from gradc_ir.elements import factors, moves, sums
 from gradc_ir.elements.axes import AxisClasses, is_short
 from gradc_ir.elements.rule import RULES
-from gradc_ir.ops.linalg import contracted, parse_spec
+from gradc_ir.ops.linalg import parse_spec
 
 # Ops that have a derivative as a whole, which is less work than that of their elements.
 _WHOLE = frozenset({"lu", "cholesky", "triangular_solve", "solve", "norm"})
@@ -32,9 +33,10 @@ _CONTRACTION = 40.0
 _PRODUCT = 0.75
 _FACTORS = 100.0
 _MATRIX = 2.0
-# where axes stay, each loop inside of lanes, and each element, which goes through scratch
-_INNER = 4.0
+# where axes stay, each element that goes through scratch
 _KEPT = 2.0
+# What is read where it lies.
+_VIEWS = frozenset({"broadcast", "reshape", "slice", "element"})
 
 
 class Regions(NamedTuple):
@@ -46,26 +48,29 @@ class Regions(NamedTuple):
     apart: the classes along which elements are told apart and written.
     groups: by each node the number of its group.
     nodes: all nodes of groups.
+    kept: the values that loops in lanes would hand on through memory.
     """
 
     classes: AxisClasses
     apart: frozenset[int]
     groups: Mapping[Node, int]
     nodes: frozenset[Node]
+    kept: frozenset[Value]
 
     @classmethod
     def of(cls, function: Function, *, is_last: bool) -> Regions:
         """Return all that could be taken apart in a function, see :class:`TakeApart`."""
         classes = AxisClasses(function)
         apart = _apart(function, classes)
-        regions = cls(classes, frozenset(apart), {}, frozenset())
+        regions = cls(classes, frozenset(apart), {}, frozenset(), frozenset())
         nodes = [
             node
             for node in function.nodes
             if regions.may_take(node) and (is_last or node.op.name not in _WHOLE)
         ]
         groups = _grouped(regions, nodes)
-        return regions._replace(groups=groups, nodes=frozenset(groups))
+        kept = _kept(function, regions)
+        return regions._replace(groups=groups, nodes=frozenset(groups), kept=kept)
 
     def stays(self, value: Value) -> tuple[bool, ...]:
         """Return for each axis of a value whether it stays."""
@@ -106,7 +111,7 @@ class Regions(NamedTuple):
         kept: set[int] = set()
         total = 0.0
         for group in sorted(numbers, key=lambda group: (numbers[group], group)):
-            if numbers[group] <= loops[group] and total + numbers[group] <= _MOST_OPERATIONS:
+            if numbers[group] < loops[group] and total + numbers[group] <= _MOST_OPERATIONS:
                 kept.add(group)
                 total += numbers[group]
         groups = {node: group for node, group in self.groups.items() if group in kept}
@@ -173,20 +178,49 @@ def _products(regions: Regions, node: Node) -> int:
 def _in_loops(regions: Regions, node: Node) -> float:
     """Return what a node costs in loops."""
     out = node.results[0]
+    values = (*node.operands, *node.results)
+    if not any(_is_apart(regions, value) for value in values):
+        return 1.0
+    is_wide = any(any(regions.stays(value)) for value in values)
+    if is_wide:
+        return _in_lanes(regions, node)
     if node.op.moves:
-        return 0.0 if node.op.name in ("broadcast", "reshape", "slice", "element") else _LOOP / 2
-    if not out.type.shape and node.op.is_elementwise:
-        return 1.0
-    if not all(regions.stays(out)) or not all(regions.stays(node.operands[0])):
-        is_wide = any(regions.stays(out))
-    else:
-        return 1.0
+        return 0.0 if node.op.name in _VIEWS else _LOOP / 2
     if node.op.name == "contract":
-        count = _products(regions, node)
-        if is_wide:
-            return _INNER * len(contracted(node.attributes["spec"])) + _KEPT * count
-        return _CONTRACTION + _PRODUCT * count
-    count = max(map(regions.cells, (*node.operands, *node.results)), default=1)
+        return _CONTRACTION + _PRODUCT * _products(regions, node)
+    count = max(map(regions.cells, values))
     if node.op.family == "factor":
         return _FACTORS + _MATRIX * count * math.sqrt(count)
-    return _INNER + _KEPT * count if is_wide else _LOOP + _ELEMENT * count
+    return _LOOP + _ELEMENT * count if out.type.shape else 1.0
+
+
+def _in_lanes(regions: Regions, node: Node) -> float:
+    """Return what a node costs in loops inside of lanes: its operations, and what is kept."""
+    out = node.results[0]
+    kept = _KEPT * regions.cells(out) if out in regions.kept else 0.0
+    if node.op.moves:
+        return 0.0 if node.op.name in _VIEWS else kept
+    if node.op.name == "contract":
+        return _products(regions, node) + kept
+    count = max(map(regions.cells, (*node.operands, *node.results)))
+    if node.op.family == "factor":
+        return _FACTORS + _MATRIX * count * math.sqrt(count)
+    return count + kept
+
+
+def _is_apart(regions: Regions, value: Value) -> bool:
+    return bool(value.type.shape) and not all(regions.stays(value))
+
+
+def _kept(function: Function, regions: Regions) -> frozenset[Value]:
+    """Return the values that go through memory where lanes run over what stays.
+
+    They have elements told apart, and are read in another order than they are made in.
+    """
+    return frozenset(
+        value
+        for value, nodes in users(function).items()
+        if value.node.operands
+        and _is_apart(regions, value)
+        and any(not node.op.is_elementwise for node in nodes)
+    )
