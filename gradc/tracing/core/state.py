@@ -157,6 +157,7 @@ class Trace:
         # what symbolic sizes are at least, where smaller ones are recorded as other ops
         self.least: dict[Size, int] = {}
         self.wide_integers: set[Value] = set()
+        self.recording = 0  # how many functions of NumPy are being recorded, one inside another
 
     def __enter__(self) -> Trace:
         self._before = state.top
@@ -256,5 +257,13 @@ def running() -> Trace:
             "a traced value was used after its trace ended",
             help="return it from the function instead of storing it elsewhere",
         )
-    trace.builder.here = source.here()
+    mark_line(trace)
     return trace
+
+
+def mark_line(trace: Trace) -> None:
+    """Attribute what is recorded next to the user's line, and what was last to the one before."""
+    lines = source.here()
+    if trace.recording and lines is trace.builder.here:
+        return  # one function of NumPy is recorded by means of another
+    trace.builder.begin(lines)
