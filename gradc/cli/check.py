@@ -6,9 +6,9 @@ import sys
 
 import click
 
-from gradc.cli.numbers import BITS, whole_option
-from gradc.cli.table import lines_of
-from gradc.cli.target import load, spec_option, target_argument
+from gradc.cli.frame.numbers import BITS, whole_option
+from gradc.cli.frame.table import lines_of
+from gradc.cli.frame.target import load, spec_option, target_argument
 from gradc.testing import compare_bits, compare_grads, sample_arguments
 from gradc.testing.determinism import A_CALL
 

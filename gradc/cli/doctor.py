@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from gradc.cli.target import load, spec_option, target_argument
+from gradc.cli.frame.target import load, spec_option, target_argument
 
 
 @click.command(short_help="List everything a function does that is not supported.")

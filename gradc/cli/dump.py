@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gradc.cli.target import (
+from gradc.cli.frame.target import (
     load,
     of_option,
     output_option,

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gradc.cli.target import load, spec_option, target_argument, wrt_option_or_none
+from gradc.cli.frame.target import load, spec_option, target_argument, wrt_option_or_none
 from gradc.pipeline import KINDS
 
 

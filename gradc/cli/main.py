@@ -13,7 +13,7 @@ from gradc.cli.explain import explain
 from gradc.cli.export import export
 from gradc.cli.passes import passes
 from gradc.cli.rules import rules
-from gradc.cli.users_errors import told
+from gradc.cli.frame.users_errors import told
 from gradc_ir import __version__
 from gradc_ir.errors import GradcError
 

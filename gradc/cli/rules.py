@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from gradc.cli.table import lines_of
-from gradc.cli.target import load_module
+from gradc.cli.frame.table import lines_of
+from gradc.cli.frame.target import load_module
 from gradc.rules import all_rules, family, find
 from gradc.rules.engine import Kind, Rule
 from gradc.rules.user.register import UserRule

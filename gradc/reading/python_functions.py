@@ -40,8 +40,8 @@ MODULES = {
 }
 # What texts need beside functions for ops, all of NumPy.
 SHAPES = frozenset({
-    "add", "all", "any", "arange", "array", "broadcast_to", "concatenate", "einsum", "full", "inf", "nan", "outer",
-    "reshape", "stack", "transpose", "where", "zeros",
+    "add", "all", "any", "arange", "array", "broadcast_to", "concatenate", "einsum", "full", "inf",
+    "nan", "reshape", "stack", "transpose", "where", "zeros",
 })  # fmt: skip
 _FALLBACK = "gradc.reading.plain_ops"
 

@@ -1,4 +1,4 @@
-"""Rules that make a formula shorter for who reads it: those of the stable ones that name a function.
+"""Rules that make a formula shorter for who reads it: stable ones that name a function.
 
 Their right sides are one well-known function of what the left sides are made of, ``softplus(x)``
 for ``log(1 + exp(x))``.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from gradc.reading.terms import ZERO, Term, number
-from gradc.reading.values import read, whole
+from gradc.reading.values import read, whole, window_key
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
@@ -33,8 +33,12 @@ class Assign:
 class Put:
     """A variable is an array of which a part is replaced, or added to.
 
-    ``keys`` are a window, as of a slice, or axes and then the indices along each. The part is an
-    array of so many axes, ``rank``.
+    Parameters
+    ----------
+    window: the keys of a window, as of an index.
+    axes, indices: else the axes that arrays of integers choose along, and these.
+    rank: how many axes the part has.
+    is_sum: whether the part is added.
     """
 
     name: str
@@ -42,8 +46,10 @@ class Put:
     part: Term
     rank: int
     dtype: DType
-    keys: tuple[object, ...]
-    how: str  # "window", "set", "add"
+    window: tuple[object, ...] = ()
+    axes: tuple[int, ...] = ()
+    indices: tuple[Term, ...] = ()
+    is_sum: bool = False
     lines: Lines = ()
 
 
@@ -357,27 +363,25 @@ _PUTS = frozenset({"pad", "set_slice", "scatter_set", "scatter_add"})
 def _put(name: str, node: Node, operands: list[Term], lines: Lines) -> Put:
     types = [operand.type for operand in node.operands]
     given = [whole(x, type_) for x, type_ in zip(operands, types)]
-    made = node.results[0].type
-    rank = tuple(range(made.rank))
+    made, rank = node.results[0].type, node.results[0].type.rank
     if node.op.name in ("scatter_set", "scatter_add"):
-        how = "add" if node.op.name == "scatter_add" else "set"
-        keys = (tuple(node.attributes["axes"]), *given[2:])
-        return Put(name, given[0], operands[1], types[1].rank, made.dtype, keys, how, lines)
-    part, array = operands[-1], given[0]
+        return Put(
+            name,
+            given[0],
+            operands[1],
+            types[1].rank,
+            made.dtype,
+            axes=tuple(node.attributes["axes"]),
+            indices=tuple(given[2:]),
+            is_sum=node.op.name == "scatter_add",
+            lines=lines,
+        )
+    array, shape = given[0], types[-1].shape
     if node.op.name == "pad":
-        part, array = operands[0], Term("full", (ZERO,), (made.shape, made.dtype), rank)
+        array = Term("full", (ZERO,), (made.shape, made.dtype), tuple(range(rank)))
     starts, steps = node.attributes["starts"], node.attributes["steps"]
-    shape = (node.operands[0] if node.op.name == "pad" else node.operands[1]).type.shape
-    window = tuple(
-        [
-            ":"
-            if size == whole_size and step == 1
-            else ("range", start, start + (size - 1) * step + (1 if step > 0 else -1), step,
-                  whole_size)  # fmt: skip
-            for start, size, step, whole_size in zip(starts, shape, steps, made.shape)
-        ]
-    )
-    return Put(name, array, part, made.rank, made.dtype, window, "window", lines)
+    window = map(window_key, starts, shape, steps, made.shape)
+    return Put(name, array, operands[-1], rank, made.dtype, tuple(window), lines=lines)
 
 
 def _named(name: str, type_: Type) -> Term:

@@ -53,11 +53,16 @@ def number(value: Any) -> Term:
     """Return a number: exact where it is finite, by the shortest decimal that reads back to it."""
     if isinstance(value, bool | np.bool_):
         return Term("number", detail=bool(value))
-    if isinstance(value, int | np.integer | Fraction):
+    if isinstance(value, np.integer):
+        value = int(value)
+    if isinstance(value, int | Fraction):
         return Term("number", detail=Fraction(value))
     if not np.isfinite(value):
         return Term("number", detail=float(value))
-    return Term("number", detail=Fraction(repr(value.item() if hasattr(value, "item") else value)))
+    plain = value.item() if hasattr(value, "item") else value
+    short = Fraction(repr(plain))
+    quotient = short.limit_denominator(1000)  # which was written as one
+    return Term("number", detail=quotient if float(quotient) == plain else short)
 
 
 ZERO, ONE = number(0), number(1)

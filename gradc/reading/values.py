@@ -1,4 +1,4 @@
-"""From values of a graph to terms: each op by what it means, axes of size 1 and repetition left out.
+"""From values of a graph to terms: each op by what it means, repeated axes left out.
 
 What has no notation of its own stands as the op itself, with all its axes.
 """
@@ -156,15 +156,20 @@ def _slice(node: Node, operands: list[Term]) -> Term:
     for axis in x.axes:
         if after[axis] == 1:
             keys.append(("at", starts[axis]))
-        elif after[axis] == before[axis] and steps[axis] == 1:
-            keys.append(":")
         else:
-            stop = starts[axis] + (after[axis] - 1) * steps[axis] + (1 if steps[axis] > 0 else -1)
-            keys.append(("range", starts[axis], stop, steps[axis], before[axis]))
+            keys.append(window_key(starts[axis], after[axis], steps[axis], before[axis]))
     if all(key == ":" for key in keys):
         return x
     axes = tuple([axis for axis in x.axes if after[axis] != 1])
     return Term("index", (x,), tuple(keys), axes)
+
+
+def window_key(start: Size, size: Size, step: int, whole: Size) -> object:
+    """Return the key of a window along an axis."""
+    if size == whole and step == 1:
+        return ":"
+    stop = start + (size - 1) * step + (1 if step > 0 else -1)
+    return "range", start, stop, step, whole
 
 
 def _concatenate(node: Node, operands: list[Term]) -> Term:
@@ -360,4 +365,3 @@ _READ: Mapping[str, Callable[[Node, list[Term]], Term]] = {
         ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "logsumexp", "norm"), _reduce
     ),
 }
-

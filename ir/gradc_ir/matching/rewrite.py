@@ -15,7 +15,7 @@ from gradc_ir.core.builder import Arrange
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.errors import RuleError, VerifyError
 from gradc_ir.graphs.rearrange import REARRANGEMENTS
-from gradc_ir.location import Lines, Location, parts
+from gradc_ir.location import Location, parts
 from gradc_ir.matching.choice import Entry as Entry
 from gradc_ir.matching.choice import Family as Family
 from gradc_ir.matching.choice import RewriteRule as RewriteRule

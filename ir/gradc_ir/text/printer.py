@@ -12,9 +12,9 @@ For example::
 
 Values have the names of the user's variables where there are some, see
 :mod:`gradc_ir.text.variables`. What does not fit into a line of :data:`WIDTH` columns goes on in
-the next. A number among the operands of an elementwise op or of ``broadcast`` is a scalar constant of the
-dtype the op needs there, spread over the result's shape. Attributes that the result type tells are
-left out.
+the next. A number among the operands of an elementwise op or of ``broadcast`` is a scalar constant
+of the dtype the op needs there, spread over the result's shape. Attributes that the result type
+tells are left out.
 """
 
 from __future__ import annotations
@@ -294,7 +294,7 @@ class _Printer:
 
 
 def print_lines(lines: Lines) -> str:
-    """Return the user's lines as a comment, ``model.py:9, 10, other.py:3``; a file once in a row."""
+    """Return the user's lines as a comment, ``model.py:9, 10``: a file once in a row."""
     items: list[str] = []
     file = None
     for line in dict.fromkeys(line.short for line in lines if line.file):

@@ -133,7 +133,7 @@ def _read(tree: ast.AST) -> _Assigned:
 
 
 def _pairs(target: ast.expr, value: ast.AST) -> Iterator[tuple[_Span, _Names]]:
-    """Yield where a value, and each part of it that has a target of its own, is assigned to what."""
+    """Yield where a value, or a part of it with a target of its own, is assigned to what."""
     name = _target(target)
     if isinstance(target, ast.Tuple | ast.List):
         parts = value.elts if isinstance(value, ast.Tuple | ast.List) else []

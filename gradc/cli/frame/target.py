@@ -14,8 +14,8 @@ from typing import Any
 import click
 
 from gradc.api.compiled import Compiled
-from gradc.cli.search_path import add_folder, module_name
-from gradc.cli.users_errors import loading
+from gradc.cli.frame.search_path import add_folder, module_name
+from gradc.cli.frame.users_errors import loading
 from gradc.pipeline import KINDS
 
 
