@@ -32,6 +32,7 @@ from gradc_ir.errors import ExportError, GradcError, TraceError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gradc.costs.cost import Cost
     from gradc.reports.support import Support
 
 
@@ -93,10 +94,44 @@ class Inspected(ABC):
 
     @boundary
     @alone
-    def ir(self, *specs_or_args: Any, of: str = "value", wrt: Wrt = 0) -> Function:
-        """Return the final graph of what ``of`` names: for a spec, arguments, or the last call."""
+    def ir(
+        self,
+        *specs_or_args: Any,
+        of: str = "value",
+        wrt: Wrt = 0,
+        stage: str = "final",
+        simple: bool = False,
+    ) -> Function:
+        """Return the graph of what ``of`` names: for a spec, arguments, or the last call.
+
+        ``stage`` is traced, stable, derivative or final. With ``simple`` it is the mathematics of
+        it, without what only rescues digits or saves time.
+        """
         traced, request = self._request(specs_or_args, of, wrt)
+        if simple:
+            from gradc.reading.simple import simple as simplified
+
+            return simplified(traced.function, request)
+        if stage != "final":
+            from gradc.reports.dump import graph
+
+            return graph(traced.function, request, stage)
         return derive(traced.function, request)
+
+    @boundary
+    @alone
+    def cost(
+        self, *specs_or_args: Any, of: str = "value", spec: str | None = None, wrt: Wrt = 0
+    ) -> Cost:
+        """Return what the kernel of what ``of`` names costs, by the lines of the user's.
+
+        Operations, bytes and tape are expressions of the symbolic sizes; ``cost.at(n=1000)`` puts
+        numbers in. Nothing is compiled or run.
+        """
+        from gradc.costs.cost import cost_of
+
+        traced, request = self._request((spec,) if spec else specs_or_args, of, wrt)
+        return cost_of(traced.function, request)
 
     @boundary
     @alone
@@ -110,11 +145,15 @@ class Inspected(ABC):
         after: str | None = None,
         locations: bool = True,
         cpu: str = "native",
+        triple: str | None = None,
+        simple: bool = False,
     ) -> str:
         """Return the text of what ``of`` names at a stage of its way.
 
         ``stage`` is traced, stable, derivative, final, loops, llvm or asm; ``after`` instead names
-        a pass, or ``"all"``.
+        a pass, or ``"all"``, for what each of them changed. With ``simple`` it is Python that
+        people read: the mathematics, without what only rescues digits or saves time. ``cpu`` and
+        ``triple`` say what machine code is for.
         """
         from gradc.reports.dump import dump
 
@@ -126,6 +165,8 @@ class Inspected(ABC):
             after_pass=after,
             locations=locations,
             cpu=cpu,
+            triple=triple,
+            plainly=simple,
         )
 
     def _repr_html_(self) -> str:

@@ -6,19 +6,44 @@ import sys
 
 import click
 
-from gradc.cli.frame.target import load, spec_option, target_argument
+from gradc.cli.frame.options import spec_option, stable_option
+from gradc.cli.frame.output import json_option, write, write_json
+from gradc.cli.frame.target import load, target_argument
 
 
-@click.command(short_help="List everything a function does that is not supported.")
+@click.command(
+    short_help="List everything a function does that is not supported.",
+    epilog="""\b
+Example:
+  gradc doctor model.py:loss --spec "w: f64[2], x: f64[n,2], y: f64[n]\"""",
+)
 @target_argument
 @spec_option
-def doctor(target: str, spec: str | None) -> None:
+@stable_option
+@json_option
+def doctor(target: str, spec: str | None, stable: bool | None, as_json: bool) -> None:
     """List every unsupported call of a function with its line and its cure; exit 1 when there is.
 
     The function is traced past each problem with sample values. The last line says whether the
     value and its derivatives, forward and reverse, exist.
     """
-    found = load(target).support(spec=spec)
-    click.echo(str(found))
+    found = load(target, stable).support(spec=spec)
+    if as_json:
+        problems = [
+            {
+                "error": type(problem).__name__,
+                "what": problem.what,
+                "line": problem.at.short if problem.at else None,
+                "code": problem.at.code if problem.at else None,
+                "found": problem.found,
+                "help": problem.help,
+            }
+            for problem in found.problems
+        ]
+        exist = {"value": found.value, "forward": found.forward, "reverse": found.reverse}
+        facts = {"function": found.name, "spec": found.spec, "supported": found.ok}
+        write_json("doctor", {**facts, **exist, "problems": problems, "notes": found.notes})
+    else:
+        write(str(found), "-")
     if not found.ok:
         sys.exit(1)

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from gradc.cli.frame.target import load, spec_option, target_argument, wrt_option_or_none
+from gradc.cli.frame.options import spec_option, wrt_option_or_none
+from gradc.cli.frame.target import load, target_argument
 from gradc.pipeline import KINDS
 
 

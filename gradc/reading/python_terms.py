@@ -27,7 +27,8 @@ class PythonTerms(Notation):
 
     SUM, PRODUCT, POWER, ATOM = _SUM, _PRODUCT, _POWER, _ATOM
 
-    def __init__(self) -> None:
+    def __init__(self, brief: bool = False) -> None:
+        self.brief = brief
         self.needed: dict[str, dict[str, None]] = {}
         self.sizes: set[str] = set()
 
@@ -67,8 +68,10 @@ class PythonTerms(Notation):
             case "compare":
                 return self._compare(term, into)
             case "call":
-                inner = ", ".join(self.bound(part, into)[0] for part in term.parts)
-                return f"{self.function(term.detail)}{inner})", _ATOM
+                operands = [self.bound(part, into)[0] for part in term.parts]
+                if self.brief and place_of(term.detail)[1] == "op":
+                    return self._brief(term.detail, operands), _ATOM
+                return f"{self.function(term.detail)}{', '.join(operands)})", _ATOM
             case "where":
                 inner = ", ".join(self.bound(part, into)[0] for part in term.parts)
                 return f"{self.use('where')}({inner})", _ATOM
@@ -144,12 +147,18 @@ class PythonTerms(Notation):
                 return f"{self.atom(array)}[{inner}]", _ATOM
             case "op":
                 name, attributes = detail
+                operands = [self.text(part) for part in term.parts]
+                if self.brief:
+                    return self._brief(name, operands), _ATOM
                 inner = ", ".join(
-                    [self.text(part) for part in term.parts]
-                    + [f"{key}={self._attribute(item)}" for key, item in attributes]
+                    operands + [f"{key}={self._attribute(item)}" for key, item in attributes]
                 )
                 return f"{self.use('op', 'gradc.reading.plain_ops')}({name!r}, {inner})", _ATOM
         return self._shaped(term), _ATOM
+
+    def _brief(self, name: str, operands: Sequence[str]) -> str:
+        inner = ", ".join(operands)
+        return f"{name}({inner if len(inner) < 60 else f'{len(operands)} values'})"
 
     def _shaped(self, term: Term) -> str:
         detail = term.detail

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 from gradc.reading.python_functions import reserved
 from gradc.reading.python_terms import PythonTerms, keys_text, tuple_text
 from gradc.reading.statements import Assign, Block, Branch, Loop, Put, Statement, statements
+from gradc.reading.terms import Term, meaning
 from gradc_ir.core.graph import Function
 
 _WIDTH = 110
@@ -19,8 +21,7 @@ def python_text(function: Function, heading: str = "", width: int = _WIDTH) -> s
     text = statements(function, set(reserved(function)))
     writer = _Writer(width)
     body = [line for statement in text.block for line in writer.statement(statement, 1)]
-    results = [writer.text(term) for term in text.results]
-    body += writer.line("return ", ", ".join(results) or "()", 1)
+    body += writer.line("return ", writer.results(text.results), 1)
     sizes = [
         f"{_INDENT}{size} = {name}.shape[{axis}]"
         for size, (name, axis) in text.sizes.items()
@@ -40,12 +41,55 @@ def _identifier(name: str) -> str:
     return f"f{found}" if not found or found[0].isdigit() else found
 
 
+class Written(NamedTuple):
+    """A statement as lines, and what it means, in whatever order things are added."""
+
+    lines: tuple[str, ...]
+    meaning: Hashable
+
+
+Statements: TypeAlias = dict[str, Written]
+
+
+def python_statements(
+    function: Function, width: int = _WIDTH, *, brief: bool = False
+) -> Statements:
+    """Return the statements of a function by what they assign, its results last.
+
+    What is ``brief`` is not to be run: ops that NumPy lacks stand without their operands.
+    """
+    text = statements(function, set(reserved(function)))
+    writer = _Writer(width, brief)
+    found: Statements = {}
+    numbered: dict[str, Hashable] = {}
+    for statement in text.block:
+        lines = tuple(writer.statement(statement, 0))
+        if isinstance(statement, Assign):
+            names = ", ".join(statement.names)
+            of = meaning(statement.term, numbered)
+            if re.fullmatch(r"t\d*(_\d+)?", names):
+                # by its hash: what is deeply nested takes long to compare
+                names, of = "", hash(of)
+                numbered[statement.names[0]] = of
+            found[", ".join(statement.names)] = Written(lines, (names, of))
+        else:
+            found[lines[0].partition(" = ")[0]] = Written(lines, lines)
+    results = writer.line("return ", writer.results(text.results), 0)
+    ends = tuple([meaning(term, numbered) for term in text.results])
+    found["return"] = Written(tuple(results), ("return", ends))
+    return found
+
+
 class _Writer(PythonTerms):
     """Writes statements in lines of some width."""
 
-    def __init__(self, width: int) -> None:
-        super().__init__()
+    def __init__(self, width: int, brief: bool = False) -> None:
+        super().__init__(brief)
         self.width = width
+
+    def results(self, terms: Sequence[Term]) -> str:
+        """Return what a function returns."""
+        return ", ".join(self.text(term) for term in terms) or "()"
 
     def imports(self) -> list[str]:
         """Return the lines that import what was written."""

@@ -6,7 +6,7 @@ for ``log(1 + exp(x))``.
 
 from __future__ import annotations
 
-from gradc.rules import STABLE, Rule
+from gradc.rules import Kind, Rule, all_rules
 
 _WELL_KNOWN = (
     "softplus", "sigmoid", "logaddexp", "log1p", "expm1", "hypot", "sqrt", "abs", "tanh", "erfc",
@@ -19,4 +19,4 @@ def _is_shorter(rule: Rule) -> bool:
     return name in _WELL_KNOWN and right.count("(") == 1 and left.count("(") > 1
 
 
-SHORTER = tuple(rule for rule in STABLE if _is_shorter(rule))
+SHORTER = tuple(rule for rule in all_rules() if rule.kind is Kind.STABLE and _is_shorter(rule))

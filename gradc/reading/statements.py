@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from gradc.reading.cutting import is_cut, name_by_line, names_of, uses_of, weight
 from gradc.reading.terms import ZERO, Term, number
 from gradc.reading.values import read, whole, window_key
 from gradc_ir.core.graph import Function, Node, Value
@@ -15,7 +16,7 @@ from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
 from gradc_ir.graphs.control_flow import Roles
 from gradc_ir.location import Lines
-from gradc_ir.text.variables import is_derived, names_of_values, unique
+from gradc_ir.text.variables import is_derived, unique
 
 Block: TypeAlias = "list[Statement]"
 
@@ -135,13 +136,6 @@ def _param(name: str, type_: Type) -> Term:
     return Term("index", (term,), keys, kept)
 
 
-# What has no name of its own, as long as what it is of has one.
-_PLAIN = frozenset({"broadcast", "reshape", "transpose", "constant", "stop_gradient", "exactly",
-                    "fence", "cast", "size", "iota"})  # fmt: skip
-# Names, numbers and functions in a formula beyond which it is cut; fewer for what no user named.
-_LONGEST, _SHORT = 14, 8
-
-
 class _Reading:
     """One function being read; inner functions share its names."""
 
@@ -157,8 +151,8 @@ class _Reading:
     def run(self, function: Function, given: Sequence[Term], block: Block) -> list[Term]:
         """Add the statements of a function of these operands; return its results."""
         known: dict[Value, Term] = dict(zip(function.params, given))
-        names = _names(function)
-        uses, ends = _uses(function), set(function.results)
+        names = names_of(function)
+        uses, ends = uses_of(function), set(function.results)
         cut: dict[Term, Term] = {}
         for node in function.body:
             operands = [known[operand] for operand in node.operands]
@@ -171,20 +165,14 @@ class _Reading:
             term = read(node, operands)
             if term in cut:
                 term = cut[term]
-            elif (uses[value] > 1 or value not in ends) and _is_cut(
+            elif (uses[value] > 1 or value not in ends) and is_cut(
                 value, term, names.get(value), is_derived(lines), uses[value]
             ):
-                name = self.name(names.get(value) or f"t{self._numbered()}")
+                name = self.name(names.get(value) or name_by_line(lines))
                 block.append(Assign((name,), term, lines))
                 term = cut[term] = Term("name", detail=name, axes=term.axes)
             known[value] = term
         return [known[result] for result in function.results]
-
-    def _numbered(self) -> int:
-        count = 1
-        while f"t{count}" in self.taken:
-            count += 1
-        return count
 
     # -- what is no formula ------------------------------------------------------------------------
 
@@ -209,10 +197,10 @@ class _Reading:
             case "cond":
                 return self._branch(node, operands, names, lines, block)
         if node.op.name in _PUTS:
-            name = self.name(names.get(node.results[0]) or f"t{self._numbered()}")
+            name = self.name(names.get(node.results[0]) or name_by_line(lines))
             block.append(_put(name, node, operands, lines))
             return [_named(name, node.results[0].type)]
-        given = [self.name(names.get(value) or f"t{self._numbered()}") for value in node.results]
+        given = [self.name(names.get(value) or name_by_line(lines)) for value in node.results]
         types = [operand.type for operand in node.operands]
         parts = tuple([whole(x, type_) for x, type_ in zip(operands, types)])
         detail = (node.op.name, tuple(node.attributes.items()))
@@ -229,12 +217,14 @@ class _Reading:
             for value, name in zip(node.results, rest)
         ]
 
-    def _atoms(self, operands: Sequence[Term], types: Sequence[Type], block: Block) -> list[Term]:
+    def _atoms(
+        self, operands: Sequence[Term], types: Sequence[Type], lines: Lines, block: Block
+    ) -> list[Term]:
         """Return operands that a body reads again and again as names, where they are formulas."""
         made = []
         for term, type_ in zip(operands, types):
             if weight(term) > 2:
-                name = self.name(f"t{self._numbered()}")
+                name = self.name(name_by_line(lines))
                 block.append(Assign((name,), whole(term, type_)))
                 term = _named(name, type_)
             made.append(term)
@@ -253,7 +243,7 @@ class _Reading:
         (body,) = roles.bodies
         types = [operand.type for operand in node.operands]
         first = roles.first
-        consts = self._atoms(operands[first : first + roles.consts], types[first:], block)
+        consts = self._atoms(operands[first : first + roles.consts], types[first:], lines, block)
         start = first + roles.consts
         made = self._named_all(node, names, body.names[roles.consts : roles.end], "rows")
         carries, stacked = made[: roles.carries], made[roles.carries :]
@@ -261,7 +251,7 @@ class _Reading:
             whole(operands[start + i], types[start + i]) for i in range(roles.carries)
         ]  # fmt: skip
         arrays = self._atoms(
-            operands[start + roles.carries :], types[start + roles.carries :], block
+            operands[start + roles.carries :], types[start + roles.carries :], lines, block
         )
         counter = self.name("i")
         given = [
@@ -302,7 +292,7 @@ class _Reading:
         (body,) = roles.bodies
         condition: Function = node.attributes["condition"]
         types = [operand.type for operand in node.operands]
-        consts = self._atoms(operands[: roles.first + roles.consts], types, block)
+        consts = self._atoms(operands[: roles.first + roles.consts], types, lines, block)
         start = roles.first + roles.consts
         made = self._named_all(node, names, body.names[roles.consts : roles.end], "rows")
         *made, counter = [*made[:-1], self.name("steps")]
@@ -342,7 +332,7 @@ class _Reading:
     ) -> list[Term]:
         types = [operand.type for operand in node.operands]
         condition, *rest = operands
-        rest = self._atoms(rest, types[1:], block)
+        rest = self._atoms(rest, types[1:], lines, block)
         made = self._named_all(node, names, (), "chosen")
         blocks: list[Block] = []
         values = []
@@ -405,62 +395,3 @@ def _length(length: Size | None) -> Term | None:
 
 def _is_number(name: str) -> bool:
     return re.fullmatch(r"p\d+", name) is not None
-
-
-def _names(function: Function) -> dict[Value, str]:
-    """Return the user's names; what is only moved about hands its own on to what it moves."""
-    names = names_of_values(function)
-    for value, name in reversed(list(names.items())):
-        inner = value
-        while inner.op.name in _PLAIN and inner.operands:
-            inner = inner.operands[0]
-        if inner is not value and inner.op.name not in _PLAIN and inner.op.name != "param":
-            names.setdefault(inner, name)
-    return names
-
-
-def _is_cut(value: Value, term: Term, name: str | None, is_made: bool, uses: int) -> bool:
-    """Whether a value has a statement of its own; ``is_made`` by differentiation."""
-    size = weight(term)
-    if size <= 1 or value.op.name in _PLAIN:
-        return False
-    if name is not None and not is_made:
-        return True
-    if uses > 1:
-        return size > (1 if name else 3)
-    return size > (_SHORT if name else _LONGEST)
-
-
-def weight(term: Term) -> int:
-    """Return how many names, numbers and functions stand in a term."""
-    total, stack = 0, [term]
-    while stack:
-        one = stack.pop()
-        if one.head == "index" and all(key is None or key == ":" for key in one.detail):
-            stack += one.parts
-            continue
-        if not one.parts:
-            total += 1
-        elif one.head == "product":
-            coefficient, powers = one.detail
-            total += (abs(coefficient) != 1) + sum(abs(power) != 1 for power in powers)
-        elif one.head == "sum":
-            coefficients, constant = one.detail
-            total += (constant != 0) + sum(abs(each) != 1 for each in coefficients)
-        elif one.head != "index":
-            total += 1
-        stack += one.parts
-    return total
-
-
-def _uses(function: Function) -> dict[Value, int]:
-    """Return how often each value stands in a formula; what has no name stands as what it is of."""
-    found: dict[Value, int] = {}
-    for result in function.results:
-        found[result] = found.get(result, 0) + 1
-    for node in reversed(function.nodes):
-        is_plain = node.op.name in _PLAIN or node.op.name == "slice"
-        times = max(found.get(result, 0) for result in node.results) if is_plain else 1
-        for operand in node.operands:
-            found[operand] = found.get(operand, 0) + times
-    return found

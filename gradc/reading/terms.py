@@ -7,7 +7,7 @@ it says nothing about how sums are rounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -161,3 +161,22 @@ def _product(coefficient: Fraction, powers: dict[Term, int]) -> Term:
     ordered = sorted(powers.items(), key=lambda item: len(item[0].axes))
     parts = [part for part, _ in ordered]
     return spread("product", parts, (coefficient, tuple([power for _, power in ordered])))
+
+
+def meaning(term: Term, known: Mapping[str, Hashable]) -> Hashable:
+    """Return what is equal for terms that differ in the order of what is added or multiplied.
+
+    ``known`` are the meanings of variables whose names mean nothing.
+    """
+    parts = tuple([meaning(part, known) for part in term.parts])
+    match term.head:
+        case "name":
+            name: str = term.detail
+            return known.get(name, name)
+        case "sum":
+            coefficients, constant = term.detail
+            return "sum", frozenset(zip(parts, coefficients)), constant
+        case "product":
+            coefficient, powers = term.detail
+            return "product", frozenset(zip(parts, powers)), coefficient
+    return term.head, parts, term.detail

@@ -359,6 +359,8 @@ _READ: Mapping[str, Callable[[Node, list[Term]], Term]] = {
     "exp_product": lambda node, x: _call("exp", multiply([(x[0], 1), (x[1], 1)])),
     "direction_cosine": lambda node, x: multiply([(x[0], 1), (_call("hypot", *x), -1)]),
     "sigmoid_derivative": _sigmoid_derivative,
+    # what it is, wherever that is finite
+    "recover": lambda node, x: _call("recover", x[node.attributes["result"]]),
     "gather": _gather,
     "contract": _contract,
     **dict.fromkeys(

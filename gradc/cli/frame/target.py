@@ -2,70 +2,79 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
-import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from gradc.api.compiled import Compiled
+from gradc.cli.frame.failure import Failure
 from gradc.cli.frame.search_path import add_folder, module_name
 from gradc.cli.frame.users_errors import loading
-from gradc.pipeline import KINDS
 
 
-def load(target: str) -> Compiled:
-    """Return the compiled function a target names; a plain function is wrapped."""
+def load(target: str, stable: bool | None = None) -> Compiled:
+    """Return the compiled function a target names; a plain function is wrapped.
+
+    ``stable`` says whether stable rules apply, whatever the function was compiled with.
+    """
     place, colon, name = target.rpartition(":")
     if not colon or not place or not name:
-        raise click.UsageError(
+        raise Failure(
             f"{target!r} does not name a function: write module.py:function or pkg.module:function"
         )
     found: Any = load_module(place)
-    for part in name.split("."):
-        if not hasattr(found, part):
-            named = getattr(found, "__dict__", {})
-            near = ", ".join(sorted(n for n, each in named.items() if callable(each)))
-            near = f"; its functions: {near}" if near and isinstance(found, ModuleType) else ""
-            raise click.UsageError(f"{place} has no {part!r}{near}")
-        found = getattr(found, part)
-        place = f"{place}{'.' if ':' in place else ':'}{part}"
-    if isinstance(found, Compiled):
-        return found
-    if not callable(found):
-        raise click.UsageError(f"{target} is a {type(found).__name__}, not a function")
-    return Compiled(found)
+    with loading(place):
+        for part in name.split("."):
+            if not hasattr(found, part):
+                named = getattr(found, "__dict__", {})
+                near = ", ".join(sorted(n for n, each in named.items() if callable(each)))
+                near = f"; its functions: {near}" if near and isinstance(found, ModuleType) else ""
+                raise Failure(f"{place} has no {part!r}{near}")
+            found = getattr(found, part)
+            place = f"{place}{'.' if ':' in place else ':'}{part}"
+    if not isinstance(found, Compiled):
+        if not callable(found):
+            raise Failure(f"{target} is a {type(found).__name__}, not a function")
+        found = Compiled(found)
+    compiled: Compiled = found
+    if stable is None or stable is compiled.options.stable:
+        return compiled
+    options = {**vars(compiled.options), "stable": stable}
+    static = sorted(compiled._parameters.static)
+    return Compiled(compiled.__wrapped__, spec=compiled.spec, static=static, **options)
 
 
 def load_module(place: str) -> Any:
-    """Return the module of a path or of a name; raises UsageError when there is none."""
+    """Return the module of a path or of a name; raises Failure when there is none."""
     if not place.endswith(".py"):
         add_folder("")
         if not all(part.isidentifier() for part in place.split(".")):
-            raise click.UsageError(f"{place!r} is no name of a module, and no Python file")
+            raise Failure(f"{place!r} is no name of a module, and no Python file")
         try:
             with loading(place):
                 return importlib.import_module(place)
         except ModuleNotFoundError as error:
             if not f"{place}.".startswith(f"{error.name}."):
                 raise  # one that the module imports
-            raise click.UsageError(f"no module called {error.name}") from None
+            raise Failure(f"no module called {error.name}") from None
     path = Path(place)
     try:
         path.read_bytes()
     except FileNotFoundError:
-        raise click.UsageError(f"no file {place}") from None
-    except OSError as error:
-        raise click.UsageError(f"cannot read {place}: {error.strerror}") from None
+        raise Failure(f"no file {place}") from None
+    except (OSError, ValueError) as error:
+        raise Failure(f"cannot read {place}: {getattr(error, 'strerror', error)}") from None
     name = module_name(path)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise click.UsageError(f"{place} is not a Python file")
+        raise Failure(f"{place} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     add_folder(path.parent)
@@ -74,52 +83,32 @@ def load_module(place: str) -> Any:
     return module
 
 
-target_argument = click.argument("target", metavar="MODULE.PY:FUNCTION")
-spec_option = click.option(
-    "--spec",
-    default=None,
-    help='The arguments: "x: f64[n,3], p: {w: f64[3], b: f64}"; may be left out when the function '
-    "was compiled with spec=.",
-)
-of_option = click.option(
-    "--of", type=click.Choice(KINDS), default="value", help="What to make of it."
-)
+class Target(click.ParamType):  # type: ignore[type-arg]
+    """A function of a file; a shell completes files, and then the functions of one."""
 
-# what int() would refuse, such as two signs or a thousand digits, is no parameter's name either
-_POSITION = re.compile("-?[0-9]{1,9}")
+    name = "target"
 
-
-def _parsed_wrt(text: str) -> Any:
-    """Return the ``wrt`` of an option's text: names and positions; click shows whose it was."""
-    entries = [part.strip() for part in text.split(",") if part.strip()]
-    if not entries:
-        raise click.BadParameter("it names no parameter")
-    parsed = [int(part) if _POSITION.fullmatch(part) else part for part in entries]
-    return parsed[0] if len(parsed) == 1 else tuple(parsed)
+    def shell_complete(
+        self, context: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the Python files, or the functions of the file that is named."""
+        place, colon, begun = incomplete.partition(":")
+        if not colon:
+            return [CompletionItem(place, type="file")]
+        return [
+            CompletionItem(f"{place}:{name}")
+            for name in _functions_of(place)
+            if name.startswith(begun)
+        ]
 
 
-def _wrt_option(absent: Any) -> Callable[[Any], Any]:
-    return click.option(
-        "--wrt",
-        callback=lambda context, option, text: absent if text is None else _parsed_wrt(text),
-        help="By which parameters: names or positions, with commas between.",
-    )
-
-
-wrt_option, wrt_option_or_none = _wrt_option(0), _wrt_option(None)
-
-
-def output_option(help: str) -> Callable[[Any], Any]:
-    """Return the option ``-o`` with ``-`` for standard output."""
-    return click.option("-o", "--output", default="-", type=click.Path(allow_dash=True), help=help)
-
-
-def write(text: str, output: str) -> None:
-    """Write text to a file, or to standard output for ``-``."""
+def _functions_of(place: str) -> list[str]:
+    """Return the functions that a file defines, which is not run."""
     try:
-        with click.open_file(output, "w") as stream:
-            stream.write(text if text.endswith("\n") else text + "\n")
-    except BrokenPipeError:
-        raise  # who reads has seen enough
-    except OSError as error:
-        raise click.UsageError(f"cannot write to {output}: {error.strerror}") from None
+        tree = ast.parse(Path(place).read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError):
+        return []
+    return [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+
+
+target_argument = click.argument("target", metavar="MODULE.PY:FUNCTION", type=Target())

@@ -83,6 +83,17 @@ def print_node(function: Function, node: Node) -> str:
     return printer.statement(node, names, function.name)
 
 
+def names_in_text(function: Function) -> dict[Value, str]:
+    """Return the name that each value has in the text, and names for those that it leaves out."""
+    names, numbers = _plain_names(function, names_of_values(function))
+    names.update((value, str(number)) for value, number in numbers.items())
+    for node in function.body:
+        for value in node.results:
+            if value not in names:
+                names[value] = _literal_text(value)
+    return names
+
+
 def describe(value: Value, depth: int = 4) -> str:
     """Return a value as an expression such as ``log(add(1.0, exp(x)))``, cut off at a depth."""
     number = scalar_constant(value)
@@ -143,30 +154,39 @@ def escape(text: str) -> str:
 
 
 def _names(function: Function, variables: Mapping[Value, str]) -> dict[Value, str]:
-    """Return the names of the parameters, and of all values that do not only stand as literals.
+    """Return the names of values as they are printed, but for those that only stand as literals."""
+    names, numbers = _plain_names(function, variables)
+    printed = {value: print_name(name) for value, name in names.items()}
+    printed.update((value, f"%{number}") for value, number in numbers.items())
+    return printed
 
-    ``variables`` are those of the user that hold values; what is in none has a number.
+
+def _plain_names(
+    function: Function, variables: Mapping[Value, str]
+) -> tuple[dict[Value, str], dict[Value, int]]:
+    """Return the names of parameters and variables, and the numbers of all other values.
+
+    ``variables`` are those of the user that hold values. What only stands as a literal has neither.
     """
     names: dict[Value, str] = {}
+    numbers: dict[Value, int] = {}
     taken: set[str] = set()
     for param, name in zip(function.params, function.names):
-        names[param] = print_name(unique(name, taken, "_"))
+        names[param] = unique(name, taken, "_")
     named = set(function.results)
     for node in function.body:
         if not _is_spread(node.results[0]):
             literal = literal_positions(node)
             named.update(x for i, x in enumerate(node.operands) if i not in literal)
-    number = 0
     for node in function.body:
         if _is_spread(node.results[0]) and node.results[0] not in named:
             continue
         for value in node.results:
             if value in variables:
-                names[value] = print_name(unique(variables[value], taken, "_"))
+                names[value] = unique(variables[value], taken, "_")
             else:
-                names[value] = f"%{number}"
-                number += 1
-    return names
+                numbers[value] = len(numbers)
+    return names, numbers
 
 
 def literal_dtype(op: Op, position: int, result: Type, others: Sequence[DType]) -> DType | None:

@@ -1,0 +1,53 @@
+"""Options that commands share: what of a function, by what, with which rules, for which machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from gradc.pipeline import KINDS
+
+spec_option = click.option(
+    "--spec",
+    default=None,
+    help='The arguments: "x: f64[n,3], p: {w: f64[3], b: f64}"; may be left out when the function '
+    "was compiled with spec=.",
+)
+of_option = click.option(
+    "--of", type=click.Choice(KINDS), default="value", help="What to make of it."
+)
+stable_option = click.option(
+    "--stable/--no-stable",
+    default=None,
+    help="With the stable rules, or without; as the function was compiled when not given.",
+)
+cpu_option = click.option("--cpu", default="native", help="The CPU that machine code is for.")
+triple_option = click.option(
+    "--target", "triple", default=None, help="The LLVM triple it is for; this machine's by default."
+)
+
+# what int() would refuse, such as two signs or a thousand digits, is no parameter's name either
+_POSITION = re.compile("-?[0-9]{1,9}")
+
+
+def _parsed_wrt(text: str) -> Any:
+    """Return the ``wrt`` of an option's text: names and positions; click shows whose it was."""
+    entries = [part.strip() for part in text.split(",") if part.strip()]
+    if not entries:
+        raise click.BadParameter("it names no parameter")
+    parsed = [int(part) if _POSITION.fullmatch(part) else part for part in entries]
+    return parsed[0] if len(parsed) == 1 else tuple(parsed)
+
+
+def _wrt_option(absent: Any) -> Callable[[Any], Any]:
+    return click.option(
+        "--wrt",
+        callback=lambda context, option, text: absent if text is None else _parsed_wrt(text),
+        help="By which parameters: names or positions, with commas between.",
+    )
+
+
+wrt_option, wrt_option_or_none = _wrt_option(0), _wrt_option(None)
