@@ -25,7 +25,7 @@ from gradc.pipeline import KINDS, Options, Request, derive
 from gradc.runtime.specialize import Signature, alone
 from gradc.traceback import boundary
 from gradc.tracing import NeedsConcreteSize, Traced
-from gradc_ir.core.graph import Function
+from gradc_ir.core.graph import Function, use_form
 from gradc_ir.core.types import Type, dtype_of
 from gradc_ir.errors import ExportError, GradcError, TraceError
 
@@ -35,6 +35,21 @@ if TYPE_CHECKING:
     from gradc.costs.cost import Cost
     from gradc.reports.support import Support
 
+
+def _picture(name: str) -> Callable[[Function], Any]:
+    """Return what shows a graph in a notebook, loaded when one asks."""
+
+    def shown(function: Function) -> Any:
+        from gradc.pictures import notebook
+
+        return getattr(notebook, name)(function)
+
+    return shown
+
+
+use_form("html", _picture("html_with_picture"))
+use_form("svg", _picture("svg_of_function"))
+use_form("latex", _picture("latex_of_function"))
 
 _SPEC = 'give one: spec="x: f64[n,3]"'
 
@@ -170,18 +185,50 @@ class Inspected(ABC):
         )
 
     def _repr_html_(self) -> str:
-        """Return the compilations so far and the graph of the value beside the user's lines."""
+        """Return the compilations so far, and the mathematics of the value as a picture."""
         from html import escape
 
-        from gradc_ir.text.display import html_of_function
+        from gradc.pictures.notebook import html_with_picture
 
-        parts = [f"<div><code>{escape(repr(self))}</code></div>"]
-        parts += [f"<div><code>{escape(str(each))}</code></div>" for each in self._signatures]
+        above = [repr(self), *map(str, self._signatures)]
         try:
-            parts.append(html_of_function(self.ir()))
+            return html_with_picture(self.ir(simple=True), above)
         except GradcError as error:
-            parts.append(f"<pre>{escape(str(error))}</pre>")
-        return "".join(parts)
+            lines = "".join(f"<div><code>{escape(line)}</code></div>" for line in above)
+            return f"{lines}<pre>{escape(str(error))}</pre>"
+
+    def _repr_svg_(self) -> str | None:
+        """Return the mathematics of the value as a picture; None where there is no spec or call."""
+        from gradc.pictures.notebook import svg_of_function
+
+        try:
+            return svg_of_function(self.ir(simple=True))
+        except GradcError:
+            return None
+
+    def _repr_latex_(self) -> str | None:
+        """Return the mathematics of the value as equations; None where there is no spec or call."""
+        from gradc.pictures.notebook import latex_of_function
+
+        try:
+            return latex_of_function(self.ir(simple=True))
+        except GradcError:
+            return None
+
+    @boundary
+    @alone
+    def report(
+        self, *specs_or_args: Any, of: str = "value", spec: str | None = None, wrt: Wrt = 0
+    ) -> str:
+        """Return a page of HTML about what ``of`` names, which needs nothing else to be shown.
+
+        Source, graph, derivative, rules that fired, loops and assembly stand side by side; pointing
+        at a line marks what comes from it everywhere.
+        """
+        from gradc.pictures.report import report
+
+        traced, request = self._request((spec,) if spec else specs_or_args, of, wrt)
+        return report(traced.function, request)
 
     @boundary
     @alone

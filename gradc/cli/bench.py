@@ -1,4 +1,4 @@
-"""``gradc bench``: time, memory traffic and arithmetic of kernels, beside the machine's ceilings."""
+"""``gradc bench``: time, traffic and arithmetic of kernels, beside the machine's ceilings."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def bench(
     measured in the same run. A line's part of a loop that several lines share is estimated.
     """
     from gradc.costs.bench import Bench
-    from gradc.costs.run import asked, measured
+    from gradc.testing.measuring import asked, measured
 
     compiled = load(target, stable)
     runs = asked(compiled, spec, kinds, wrt, at)

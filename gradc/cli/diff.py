@@ -101,7 +101,14 @@ def _read(name: str) -> Function:
 
 
 def _after(
-    name: str, passes: Sequence[str], *, stage: str, stable: bool | None, spec: Any, of: str, wrt: Any
+    name: str,
+    passes: Sequence[str],
+    *,
+    stage: str,
+    stable: bool | None,
+    spec: Any,
+    of: str,
+    wrt: Any,
 ) -> list[Function]:
     traced, request = load(name, stable)._request((spec,) if spec else (), of, wrt)
     steps = every_step(traced.function, request)

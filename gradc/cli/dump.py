@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from gradc.api.compiled import Compiled
 from gradc.cli.frame.options import (
     cpu_option,
     of_option,
@@ -71,7 +70,8 @@ def dump(
     if after is not None or stage not in GRAPHS:
         raise click.UsageError(f"--format {form} is of a graph: give a --stage of {_listed()}")
     if form == "html":
-        write(_report(compiled, options), output)
+        asked = {key: options[key] for key in ("spec", "of", "wrt")}
+        write(compiled.report(**asked), output)
         return
     simple = options["simple"] or form == "latex"
     asked = {key: options[key] for key in ("of", "wrt", "stage")}
@@ -102,14 +102,6 @@ def _drawn(function: Function, form: str) -> str:
     from gradc.pictures.svg import svg
 
     return svg(function)
-
-
-def _report(compiled: Compiled, options: dict[str, Any]) -> str:
-    from gradc.pictures.report import report
-
-    specs = (options["spec"],) if options["spec"] else ()
-    traced, request = compiled._request(specs, options["of"], options["wrt"])
-    return report(traced, request)
 
 
 def _shown(text: str, output: str, simple: bool, after: str | None) -> str:

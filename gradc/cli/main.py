@@ -6,7 +6,6 @@ import os
 import sys
 
 import click
-from click.utils import PacifyFlushWrapper
 
 from gradc.cli.bench import bench
 from gradc.cli.check import check
@@ -75,7 +74,7 @@ def main() -> None:
     except BrokenPipeError:
         _end_quietly()
     except SystemExit as error:
-        if isinstance(sys.stdout, PacifyFlushWrapper):
+        if type(sys.stdout).__name__ == "PacifyFlushWrapper":
             _end_quietly()  # click met the closed pipe
         if not is_users_exit(error):
             raise

@@ -17,7 +17,7 @@ from gradc_ir.errors import TraceError
     short_help="Run the text of a graph through passes.",
     epilog="""\b
 Example:
-  gradc dump model.py:loss --spec "w: f64[2], x: f64[n,2], y: f64[n]" | gradc opt --pass stabilise""",
+  gradc dump model.py:loss --spec "w: f64[2], x: f64[n,2], y: f64[n]" | gradc opt --pass fold""",
 )
 @click.argument("file", default="-", type=click.Path(allow_dash=True))
 @click.option(

@@ -65,7 +65,9 @@ class Bench:
         for one in self.kernels:
             yield ""
             yield bold(f"{one.name}: {_seconds(one.whole.seconds)}, bound by {one.whole.bound}")
-            rows = [("", "time", "GB/s", "of memory", "GFLOP/s", "of peak", "bound by", "")]
+            rows: list[tuple[str, ...]] = [
+                ("", "time", "GB/s", "of memory", "GFLOP/s", "of peak", "bound by", "")
+            ]
             for number, (title, part) in enumerate(one.loops, 1):
                 rows.append((f"{number}. {title}", *_cells(part), ""))
             for line, part in _in_order(one):
@@ -88,8 +90,8 @@ def _in_order(one: Measured) -> list[tuple[Any, Part]]:
 def _figures(part: Part) -> dict[str, Any]:
     return {
         "seconds": part.seconds,
-        "operations": part.operations.all,
-        "functions": part.operations.functions,
+        "operations": part.operations,
+        "functions": part.calls,
         "bytes": part.bytes,
         "least_memory": part.memory,
         "least_arithmetic": part.arithmetic,
@@ -101,12 +103,11 @@ def _figures(part: Part) -> dict[str, Any]:
 def _cells(part: Part) -> tuple[str, ...]:
     if part.seconds <= 0:
         return ("0", "", "", "", "", part.bound)
-    operations = int(part.operations.all)  # type: ignore[call-overload]
     return (
         _seconds(part.seconds),
         f"{part.bytes / part.seconds / 1e9:.2f}",
         f"{100 * part.memory / part.seconds:.0f} %",
-        f"{operations / part.seconds / 1e9:.2f}",
+        f"{part.operations / part.seconds / 1e9:.2f}",
         f"{100 * (part.arithmetic + part.functions) / part.seconds:.0f} %",
         part.bound,
     )

@@ -146,7 +146,8 @@ def _move() -> str:
   store volatile <8 x i64> zeroinitializer, ptr %to{j}, align 8"""
         for j in range(4)
     )
-    return f"""define void @move(i64 %calls, ptr %source, ptr %goal, ptr %out, i64 %bytes, i64 %written) {{
+    parameters = "i64 %calls, ptr %source, ptr %goal, ptr %out, i64 %bytes, i64 %written"
+    return f"""define void @move({parameters}) {{
 entry:
   br label %call
 call:

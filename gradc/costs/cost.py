@@ -141,7 +141,9 @@ class Cost:
         }
 
     def __str__(self) -> str:
-        rows: list[tuple[str, ...]] = [("line", "operations", "functions", "read", "written", "tape")]
+        rows: list[tuple[str, ...]] = [
+            ("line", "operations", "functions", "read", "written", "tape")
+        ]
         for x in self.lines:
             name = x.line.short if x.line else "no line"
             figures = (x.operations, x.functions, x.read, x.written, x.tape)

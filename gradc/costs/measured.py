@@ -41,13 +41,14 @@ class Part:
     Parameters
     ----------
     seconds: that it takes.
-    operations: in all, and functions among them.
+    operations, calls: in all, and functions among them.
     bytes: that are read and written.
     memory, arithmetic, functions: the least seconds for each, by the ceilings.
     """
 
     seconds: float
-    operations: Operations
+    operations: int
+    calls: int
     bytes: int
     memory: float
     arithmetic: float
@@ -117,26 +118,22 @@ def measure(final: Function, arrays: Sequence[Array], most: Ceilings, blas: bool
     by_byte = seconds_to_move(moved["read"], moved["written"]) / max(all_bytes, 1)
 
     def part(taken: float, operations: Operations, bytes_: Size) -> Part:
-        count = Operations(*(_number(x, numbers) for x in operations))
+        count, calls = (_number(x, numbers) for x in operations)
         length = _number(bytes_, numbers)
-        functions = int(count.functions)  # type: ignore[call-overload]
-        plain = int(count.all) - functions  # type: ignore[call-overload]
-        times = length * by_byte, plain / flops, functions / most.exponentials
-        return Part(taken, count, length, *times)
+        times = length * by_byte, (count - calls) / flops, calls / most.exponentials
+        return Part(taken, count, calls, length, *times)
 
     total = sum((nest.operations for nest in nests), start=Operations())
     found = Measured(final.name, part(seconds, total, all_bytes), scratch=call.scratch)
     ticks = _ticks(compilation, nests, arrays)
-    for nest, share in zip(nests, ticks):
-        taken = part(seconds * share, nest.operations, nest.bytes)
+    for nest, portion in zip(nests, ticks):
+        taken = part(seconds * portion, nest.operations, nest.bytes)
         found.loops.append((nest.text, taken))
         _divide(nest, taken, part, found.lines)
     return found
 
 
-def _divide(
-    nest: Nested, whole: Part, part: Any, lines: dict[Location | None, Part]
-) -> None:
+def _divide(nest: Nested, whole: Part, part: Any, lines: dict[Location | None, Part]) -> None:
     """Give each line of a loop its part of the time, by the least that it takes."""
     own = {line: part(0.0, x.operations, x.read + x.written) for line, x in nest.lines.items()}
     least = sum(one.least for one in own.values())
@@ -148,7 +145,8 @@ def _divide(
             lines[line] = one
             continue
         before.seconds += one.seconds
-        before.operations = before.operations + one.operations
+        before.operations += one.operations
+        before.calls += one.calls
         before.bytes += one.bytes
         before.memory += one.memory
         before.arithmetic += one.arithmetic
@@ -203,8 +201,8 @@ class _Call:
 def kernel_arrays(kernel: Kernel, arrays: Sequence[Array]) -> list[Array]:
     """Return arguments as the kernel takes them: contiguous, of its dtypes."""
     return [
-        np.require(array, argument.type and argument.type.dtype.numpy, ["C", "A"])
-        for array, argument in zip(arrays, kernel.signature.inputs, strict=True)
+        np.require(array, type_.dtype.numpy, ["C", "A"])
+        for array, type_ in zip(arrays, kernel.function.param_types, strict=True)
     ]
 
 

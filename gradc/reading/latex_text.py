@@ -78,7 +78,7 @@ class _Writer(Notation):
     def _note(self, block: Block) -> None:
         for statement in block:
             match statement:
-                case Assign((name,), _, lines) if is_derived(lines):
+                case Assign(names=(name,), lines=lines) if is_derived(lines):
                     sign = lines[0].derived
                     if name.startswith(sign) and len(name) > len(sign):
                         self.derived[name] = sign
@@ -261,7 +261,7 @@ class _Writer(Notation):
         """Yield the rows of a statement."""
         blank = r"\quad " * depth
         match statement:
-            case Assign(names, term):
+            case Assign(names=names, term=term):
                 left = ",\\, ".join(map(self.name, names))
                 yield f"{blank}{left} &= {self.text(term)}"
             case Put():

@@ -19,7 +19,7 @@ _INDENT = "    "
 def python_text(function: Function, heading: str = "", width: int = _WIDTH) -> str:
     """Return a function as a Python function, below the imports it needs."""
     text = statements(function, set(reserved(function)))
-    writer = _Writer(width)
+    writer = StatementWriter(width, brief=False)
     body = [line for statement in text.block for line in writer.statement(statement, 1)]
     body += writer.line("return ", writer.results(text.results), 1)
     sizes = [
@@ -59,7 +59,7 @@ def python_statements(
     What is ``brief`` is not to be run: ops that NumPy lacks stand without their operands.
     """
     text = statements(function, set(reserved(function)))
-    writer = _Writer(width, brief)
+    writer = StatementWriter(width, brief)
     found: Statements = {}
     numbered: dict[str, Hashable] = {}
     for statement in text.block:
@@ -80,10 +80,10 @@ def python_statements(
     return found
 
 
-class _Writer(PythonTerms):
+class StatementWriter(PythonTerms):
     """Writes statements in lines of some width."""
 
-    def __init__(self, width: int, brief: bool = False) -> None:
+    def __init__(self, width: int = _WIDTH, brief: bool = True) -> None:
         super().__init__(brief)
         self.width = width
 
@@ -107,7 +107,7 @@ class _Writer(PythonTerms):
     def statement(self, statement: Statement, depth: int) -> Iterator[str]:
         """Yield the lines of a statement."""
         match statement:
-            case Assign(names, term):
+            case Assign(names=names, term=term):
                 yield from self.line(f"{', '.join(names)} = ", self.text(term), depth)
             case Put():
                 yield from self._put(statement, depth)

@@ -23,10 +23,11 @@ Block: TypeAlias = "list[Statement]"
 
 @dataclass(frozen=True)
 class Assign:
-    """Variables are what a term is: one variable, or one for each result of an op."""
+    """Variables of some types are what a term is: one, or one for each result of an op."""
 
     names: tuple[str, ...]
     term: Term
+    types: tuple[Type, ...]
     lines: Lines = ()
 
 
@@ -169,7 +170,7 @@ class _Reading:
                 value, term, names.get(value), is_derived(lines), uses[value]
             ):
                 name = self.name(names.get(value) or name_by_line(lines))
-                block.append(Assign((name,), term, lines))
+                block.append(Assign((name,), term, (value.type,), lines))
                 term = cut[term] = Term("name", detail=name, axes=term.axes)
             known[value] = term
         return [known[result] for result in function.results]
@@ -204,18 +205,25 @@ class _Reading:
         types = [operand.type for operand in node.operands]
         parts = tuple([whole(x, type_) for x, type_ in zip(operands, types)])
         detail = (node.op.name, tuple(node.attributes.items()))
-        block.append(Assign(tuple(given), Term("op", parts, detail), lines))
-        return [_named(name, value.type) for name, value in zip(given, node.results)]
+        made = tuple([value.type for value in node.results])
+        block.append(Assign(tuple(given), Term("op", parts, detail), made, lines))
+        return [_named(name, type_) for name, type_ in zip(given, made)]
 
     def _named_all(
-        self, node: Node, names: Mapping[Value, str], inner: Sequence[str], other: str
+        self, node: Node, names: Mapping[Value, str], body: Function, consts: int, carries: int
     ) -> list[str]:
-        """Return a name for each result: the user's, or that of the body."""
-        rest = [*inner, *[other] * (len(node.results) - len(inner))]
-        return [
-            self.name(names.get(value) or (name if not _is_number(name) else other))
-            for value, name in zip(node.results, rest)
-        ]
+        """Return a name for each result: the user's, or what the body calls it."""
+        inner = names_of(body)
+        made = []
+        for i, (value, result) in enumerate(zip(node.results, body.results)):
+            name = names.get(value)
+            if name is None and i < carries:
+                param = body.names[consts + i]
+                name = inner.get(result, "carry") if _is_number(param) else param
+            elif name is None:
+                name = f"{inner[result]}_rows" if result in inner else "rows"
+            made.append(self.name(name))
+        return made
 
     def _atoms(
         self, operands: Sequence[Term], types: Sequence[Type], lines: Lines, block: Block
@@ -225,7 +233,7 @@ class _Reading:
         for term, type_ in zip(operands, types):
             if weight(term) > 2:
                 name = self.name(name_by_line(lines))
-                block.append(Assign((name,), whole(term, type_)))
+                block.append(Assign((name,), whole(term, type_), (type_,), lines))
                 term = _named(name, type_)
             made.append(term)
         return made
@@ -245,7 +253,7 @@ class _Reading:
         first = roles.first
         consts = self._atoms(operands[first : first + roles.consts], types[first:], lines, block)
         start = first + roles.consts
-        made = self._named_all(node, names, body.names[roles.consts : roles.end], "rows")
+        made = self._named_all(node, names, body, roles.consts, roles.carries)
         carries, stacked = made[: roles.carries], made[roles.carries :]
         inits = [
             whole(operands[start + i], types[start + i]) for i in range(roles.carries)
@@ -294,8 +302,8 @@ class _Reading:
         types = [operand.type for operand in node.operands]
         consts = self._atoms(operands[: roles.first + roles.consts], types, lines, block)
         start = roles.first + roles.consts
-        made = self._named_all(node, names, body.names[roles.consts : roles.end], "rows")
-        *made, counter = [*made[:-1], self.name("steps")]
+        made = self._named_all(node, names, body, roles.consts, roles.carries)
+        counter = self.name("steps")
         carries = made[: roles.carries]
         inits = [whole(x, type_) for x, type_ in zip(operands[start:], types[start:])]
         now = [_named(name, type_) for name, type_ in zip(carries, types[start:])]
@@ -333,7 +341,7 @@ class _Reading:
         types = [operand.type for operand in node.operands]
         condition, *rest = operands
         rest = self._atoms(rest, types[1:], lines, block)
-        made = self._named_all(node, names, (), "chosen")
+        made = [self.name(names.get(value) or "chosen") for value in node.results]
         blocks: list[Block] = []
         values = []
         for body in (node.attributes["then"], node.attributes["otherwise"]):
@@ -394,4 +402,5 @@ def _length(length: Size | None) -> Term | None:
 
 
 def _is_number(name: str) -> bool:
-    return re.fullmatch(r"p\d+", name) is not None
+    """Whether a parameter has no name but its number."""
+    return re.fullmatch(r"[cp]\d+", name) is not None

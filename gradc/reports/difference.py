@@ -40,8 +40,8 @@ def difference(left: Function, right: Function, *, exactly: bool = False) -> Dif
 def _of_texts(left: Function, right: Function) -> list[str]:
     import difflib  # which few need
 
-    texts = [print_function(side, locations=False).splitlines() for side in (left, right)]
-    return [line.rstrip() for line in difflib.ndiff(*texts) if line[0] in "+-"]
+    before, after = (print_function(side, locations=False).splitlines() for side in (left, right))
+    return [line.rstrip() for line in difflib.ndiff(before, after) if line[0] in "+-"]
 
 
 def _of_statements(left: Function, right: Function) -> list[str]:

@@ -9,7 +9,6 @@ from gradc.reading.python_text import Statements, python_statements, wrapped
 from gradc_ir.core.graph import Function
 from gradc_ir.core.walk import nested
 
-
 _WIDTH = 110
 
 

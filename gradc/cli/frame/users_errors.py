@@ -1,4 +1,4 @@
-"""Errors of the user's code, told in one line with their own: what they raise is no defect of gradc.
+"""Errors of the user's code, told in a line with their own: what they raise is no defect of gradc.
 
 An error is the user's where a frame of theirs stands below the last one of gradc's: their module as
 it is loaded, or their function as it is traced.

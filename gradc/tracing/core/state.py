@@ -146,6 +146,7 @@ class Trace:
         self.params: list[Value] = []
         self.names: list[str] = []  # of the arguments, those of the outermost trace
         self.name_params: Callable[[], list[str]] | None = None  # of the arguments of others
+        self.called: dict[Value, str] = {}  # what the user calls parameters of others
         self.lifted: dict[Value, Value] = {}
         # what is read of variables here, by their ids: a hidden input, or a derivative's parameter
         self.variables: dict[int, Value] = {}
@@ -201,6 +202,11 @@ class Trace:
             found = self.lifted[outer_value] = self.param(outer_value.type)
             self.root.keep_wide(outer_value, found)
         return found
+
+    def name_value(self, value: Value | None, name: str) -> None:
+        """Say what the user calls a parameter; the first name that is told is kept."""
+        if value is not None and value.op.name == "param":
+            self.called.setdefault(value, name)
 
     def keep_wide(self, outer: Value, inner: Value) -> None:
         """Say that a parameter of an inner trace is as wide an integer as the outer value."""

@@ -73,8 +73,8 @@ def _name(line: Location) -> _Names | None:
         if at.caller is None:
             break
         at = at.caller
-    inner = line if at is None else at
-    return inner.function.rpartition(".")[2] or None
+    name = (line if at is None else at).function.rpartition(".")[2]
+    return name if name.isidentifier() else None
 
 
 _spans: dict[int, tuple[object, list[_Span | None]]] = {}
