@@ -61,7 +61,8 @@ def report(traced: Function, request: Request) -> str:
 <span class="counts">{counts}</span><button id="theme" title="light or dark">◐</button></header>
 <main>
 <section id="source"><h2>source</h2>{_source(traced, final)}</section>
-    counts = f"{len(list(plain.body))} nodes of mathematics, {len(list(final.body))} compiled"
+<section id="picture"><h2>graph <button id="fit">whole</button></h2>
+<div class="picture">{svg(plain)}</div></section>
 <section id="details"><nav>{tabs}</nav>{shown}</section>
 </main><script>{SCRIPT}</script></body></html>
 """
