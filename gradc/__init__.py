@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from gradc.custom.numpy_gradients import overrides as overrides
     from gradc.custom.numpy_gradients import register_gradient as register_gradient
     from gradc.rules.user.register import rule as rule
+    from gradc.sympy.from_sympy import from_sympy as from_sympy
+    from gradc.sympy.to_sympy import to_sympy as to_sympy
     from gradc.tracing.core.opaque import opaque as opaque
     from gradc.tracing.record.debug_print import debug_print as debug_print
     from gradc.tracing.record.primitives import exactly as exactly
@@ -83,6 +85,8 @@ _PLACES = {
     "gradc.custom.numpy_gradients": ("overrides", "register_gradient"),
     "gradc.api.compile": ("compile",),
     "gradc.rules.user.register": ("rule",),
+    "gradc.sympy.from_sympy": ("from_sympy",),
+    "gradc.sympy.to_sympy": ("to_sympy",),
     "gradc.custom.gradient_fences": (
         "clip_gradient",
         "disconnected",

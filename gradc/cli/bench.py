@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from gradc.cli.cost import parse_sizes
-from gradc.cli.frame.options import spec_option, stable_option, wrt_option
+from gradc.cli.frame.options import at_option, spec_option, stable_option, wrt_option
 from gradc.cli.frame.output import json_option, progress, write, write_json
 from gradc.cli.frame.target import load, target_argument
 from gradc.pipeline import KINDS
@@ -30,9 +29,7 @@ Example:
     "function of one float.",
 )
 @wrt_option
-@click.option(
-    "--at", callback=parse_sizes, metavar="n=1000,…", help="Numbers for symbolic sizes; 1000 each."
-)
+@at_option("Numbers for sizes that are symbols; 1000 each when not given.")
 @stable_option
 @json_option
 def bench(

@@ -6,20 +6,9 @@ from typing import Any
 
 import click
 
-from gradc.cli.frame.options import of_option, spec_option, stable_option, wrt_option
+from gradc.cli.frame.options import at_option, of_option, spec_option, stable_option, wrt_option
 from gradc.cli.frame.output import json_option, write, write_json
 from gradc.cli.frame.target import load, target_argument
-
-
-def parse_sizes(context: click.Context, option: click.Parameter, text: str | None) -> Any:
-    """Return the numbers of ``n=1000,d=50`` by their names."""
-    found = {}
-    for part in filter(None, (text or "").replace(" ", "").split(",")):
-        name, _, number = part.partition("=")
-        if not name.isidentifier() or not number.isdecimal() or len(number) > 15:
-            raise click.BadParameter(f"{part!r} is no size: write n=1000,d=50")
-        found[name] = int(number)
-    return found
 
 
 @click.command(
@@ -32,9 +21,7 @@ Example:
 @spec_option
 @of_option
 @wrt_option
-@click.option(
-    "--at", callback=parse_sizes, metavar="n=1000,…", help="Numbers for sizes that are symbols."
-)
+@at_option("Numbers for sizes that are symbols.")
 @stable_option
 @json_option
 def cost(

@@ -7,11 +7,17 @@ from typing import Any
 import click
 
 from gradc.cli.frame.options import spec_option, wrt_option_or_none
+from gradc.cli.frame.output import json_option, write_json
 from gradc.cli.frame.target import load, target_argument
 from gradc.pipeline import KINDS
 
 
-@click.command(short_help="Write value and gradient as an object and a C header.")
+@click.command(
+    short_help="Write value and gradient as an object and a C header.",
+    epilog="""\b
+Example:
+  gradc export model.py:loss --spec "w: f64[2], x: f64[n,2], y: f64[n]" --out build""",
+)
 @target_argument
 @spec_option
 @click.option(
@@ -49,7 +55,10 @@ from gradc.pipeline import KINDS
     help="Whether the object may call functions of the compiler's library (libgcc) for what the "
     "CPU has no instructions for, to be linked with; no by default.",
 )
-def export(target: str, name: str | None, of: tuple[str, ...], **options: Any) -> None:
+@json_option
+def export(
+    target: str, name: str | None, of: tuple[str, ...], as_json: bool, **options: Any
+) -> None:
     """Write NAME.o and NAME.h with the value (NAME) and the value with its gradient (NAME_vg).
 
     C passes arguments in the order of the spec: the entries of {w: f64[3], b: f64} as w, b, under
@@ -60,5 +69,9 @@ def export(target: str, name: str | None, of: tuple[str, ...], **options: Any) -
     max_iter), the last size argument of NAME_vg, tape, says for how many steps there is room.
     """
     compiled = load(target)
-    for path in compiled.export(name or compiled.__name__, of=of or None, **options):
+    paths = compiled.export(name or compiled.__name__, of=of or None, **options)
+    if as_json:
+        write_json("export", {"files": [str(path) for path in paths]})
+        return
+    for path in paths:
         click.echo(str(path))

@@ -29,6 +29,24 @@ triple_option = click.option(
     "--target", "triple", default=None, help="The LLVM triple it is for; this machine's by default."
 )
 
+
+def _parsed_sizes(context: click.Context, option: click.Parameter, text: str | None) -> Any:
+    found = {}
+    for part in filter(None, (text or "").replace(" ", "").split(",")):
+        name, _, number = part.partition("=")
+        if not (name.isidentifier() and number.isascii() and number.isdecimal()):
+            raise click.BadParameter(f"{part!r} is no size: write n=1000,d=50")
+        if len(number) > 15:
+            raise click.BadParameter(f"{name} is too large a size")
+        found[name] = int(number)
+    return found
+
+
+def at_option(help: str) -> Callable[[Any], Any]:
+    """Return the option ``--at`` with numbers for sizes, by their names."""
+    return click.option("--at", callback=_parsed_sizes, metavar="n=1000,…", help=help)
+
+
 # what int() would refuse, such as two signs or a thousand digits, is no parameter's name either
 _POSITION = re.compile("-?[0-9]{1,9}")
 
