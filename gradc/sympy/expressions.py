@@ -110,13 +110,9 @@ class Expressions:
             return self._piecewise(expression)
         if expression.is_Symbol:
             raise self._free(expression)
-        name = type(expression).__name__
-        made = FUNCTIONS.get(name)
-        if made is None:
-            raise refused(expression, f"gradc has no function {_title(expression)}")
         parts = [self.known[part] for part in expression.args]
         try:
-            return self.together(made, parts)
+            return self.together(FUNCTIONS[type(expression).__name__], parts)
         except NotImplementedError as error:
             raise refused(expression, f"gradc has no {error}") from None
 
@@ -294,6 +290,12 @@ def _operands(expression: Any) -> Sequence[Any]:
         return [base] if known else [base, exponent] if base is not sympy.E else [exponent]
     if isinstance(expression, sympy.Piecewise):
         return [part for pair in expression.args for part in pair.args]
+    if expression is sympy.I:
+        raise refused(expression, "I is no real number")
+    is_leaf = expression.is_Symbol or expression.is_Number or expression.is_NumberSymbol
+    is_truth = expression is sympy.true or expression is sympy.false
+    if not (is_leaf or is_truth or type(expression).__name__ in FUNCTIONS):
+        raise refused(expression, f"gradc has no function {_title(expression)}")
     return list(expression.args)
 
 

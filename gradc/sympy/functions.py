@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from gradc_ir import build
 from gradc_ir.core.graph import Value
@@ -55,18 +54,19 @@ def _all(made: Made) -> Made:
     return chained
 
 
-def _ceiling(x: Value) -> Value:
-    return -build.floor(-x)
+def _floor(x: Value) -> Value:
+    """Return floor, whose derivative is 0 where SymPy has one."""
+    return build.stop_gradient(build.floor(x))
+
+
+def _zeta(s: Value, q: Value | None = None) -> Value:
+    return build.zeta(s, build.ones_like(s) if q is None else q)
 
 
 def _heaviside(x: Value, at_zero: Value | None = None) -> Value:
     half = build.full_like(x, 0.5) if at_zero is None else at_zero
     above = build.select(build.gt(x, 0.0), build.ones_like(x), 0.0)
     return build.select(build.eq(x, 0.0), half, above)
-
-
-def _mod(x: Value, y: Value) -> Value:
-    return build.remainder(x, y)
 
 
 def _expint(order: Value, x: Value) -> Value:
@@ -83,8 +83,8 @@ def _log(x: Value, base: Value | None = None) -> Value:
 
 FUNCTIONS: Mapping[str, Made] = {
     **{name: _op(name) for name in (
-        "exp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "floor", "sign", "erf", "erfc",
-        "erfinv", "gamma", "digamma", "zeta", "beta", "expm1", "log1p", "exp2", "log2", "log10",
+        "exp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sign", "erf", "erfc", "erfinv",
+        "gamma", "digamma", "beta", "expm1", "log1p", "exp2", "log2", "log10",
         "hypot", "logaddexp",
     )},
     "log": _log,
@@ -100,8 +100,8 @@ FUNCTIONS: Mapping[str, Made] = {
     "csch": lambda x: 1 / build.sinh(x),
     "acoth": lambda x: build.arctanh(1 / x), "asech": lambda x: build.arccosh(1 / x),
     "acsch": lambda x: build.arcsinh(1 / x),
-    "ceiling": _ceiling, "Heaviside": _heaviside, "Mod": _mod,
-    "frac": lambda x: x + -build.floor(x),
+    "floor": _floor, "ceiling": lambda x: -_floor(-x), "zeta": _zeta, "Heaviside": _heaviside, "Mod": build.remainder,
+    "frac": lambda x: x - _floor(x),
     "Max": _all(build.maximum), "Min": _all(build.minimum),
     "Sqrt": build.sqrt, "Cbrt": build.cbrt,
     "loggamma": build.lgamma, "polygamma": _polygamma,
@@ -139,8 +139,3 @@ def piecewise(pieces: Sequence[tuple[Value, Value]], otherwise: Value) -> Value:
     for value, condition in reversed(pieces):
         found = build.select(condition, value, found)
     return found
-
-
-def unknown(name: str) -> Any:
-    """Return what to say of a function that is not in the table."""
-    return f"known are {', '.join(sorted(FUNCTIONS))}"

@@ -114,13 +114,14 @@ def _node(node: Node, x: list[Any]) -> Sequence[Any]:
     if name == "constant":
         array = attributes["value"].array
         return [_object(np.vectorize(_number, otypes=[object])(array) if array.size else array)]
-    if node.op.is_elementwise and name in _ELEMENTS:
-        # NumPy's own loop over objects
+    of_truths = bool(node.operands) and node.operands[-1].type.dtype is DType.BOOL
+    element = (_OF_TRUTHS if of_truths else {}).get(name) or _ELEMENTS.get(name)
+    if node.op.is_elementwise and element is not None:
         shape = np.broadcast_shapes(*[np.shape(one) for one in x])
         made = np.empty(shape, dtype=object)
         arrays = [np.broadcast_to(one, shape) for one in x]
         for index in np.ndindex(*shape):
-            made[index] = _ELEMENTS[name](*[array[index] for array in arrays])
+            made[index] = element(*[array[index] for array in arrays])
         return [made]
     raise TraceError(
         f"SymPy has no name for the op {name}",
@@ -155,21 +156,20 @@ def _select(condition: Any, x: Any, y: Any) -> Any:
         return x
     if condition in (sympy.false, False):
         return y
-    if getattr(x, "is_Boolean", False) or getattr(y, "is_Boolean", False):
-        return sympy.ITE(condition, x, y)
     return sympy.Piecewise((x, condition), (y, True))
 
 
-def _cast(x: Any) -> Any:
-    if x in (sympy.true, sympy.false):
-        return sympy.Integer(x is sympy.true)
-    return sympy.Piecewise((1, x), (0, True)) if isinstance(x, sympy.logic.boolalg.Boolean) else x
+def _as_number(x: Any) -> Any:
+    return _select(x, sympy.Integer(1), sympy.Integer(0))
 
 
-def _equal(x: Any, y: Any) -> Any:
-    if all(isinstance(one, sympy.logic.boolalg.Boolean) for one in (x, y)):
-        return sympy.Equivalent(x, y)
-    return sympy.Eq(x, y)
+# What ops are whose last operand is a truth value, as a symbol may be too.
+_OF_TRUTHS: dict[str, Callable[..., Any]] = {
+    "eq": sympy.Equivalent,
+    "ne": sympy.Xor,
+    "select": sympy.ITE,
+    "cast": _as_number,
+}
 
 
 _S = sympy
@@ -192,10 +192,10 @@ _ELEMENTS: dict[str, Callable[..., Any]] = {
     "logaddexp": lambda x, y: _S.log(_S.exp(x) + _S.exp(y)),
     "log1mexp": lambda x: _S.log(1 - _S.exp(x)),
     "direction_cosine": lambda x, y: x / _S.sqrt(x**2 + y**2),
-    "eq": _equal, "ne": lambda x, y: _S.Not(_equal(x, y)),
+    "eq": _S.Eq, "ne": _S.Ne,
     "lt": lambda x, y: x < y, "le": lambda x, y: x <= y,
     "logical_not": _S.Not, "logical_and": _S.And, "logical_or": _S.Or, "logical_xor": _S.Xor,
-    "select": _select, "cast": _cast,
+    "select": _select, "cast": lambda x: x,
     "stop_gradient": lambda x: x, "exactly": lambda x: x, "fence": lambda x: x,
     "lgamma": lambda x: _S.log(_S.Abs(_S.gamma(x))), "gamma": _S.gamma,
     "rgamma": lambda x: 1 / _S.gamma(x), "digamma": _S.digamma,
@@ -251,7 +251,9 @@ def _set_slice(node: Node, x: Any, part: Any) -> Any:
     return made
 
 
-def _reduce(join: Callable[[list[Any]], Any]) -> Callable[..., Any]:
+def _reduce(
+    join: Callable[[list[Any]], Any], of_truths: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
     def reduced(node: Node, x: Any) -> Any:
         axes = node.attributes["axes"]
         rest = [axis for axis in range(np.ndim(x)) if axis not in axes]
@@ -260,7 +262,9 @@ def _reduce(join: Callable[[list[Any]], Any]) -> Callable[..., Any]:
         flat = moved.reshape((*shape, -1))
         made = np.empty(shape, dtype=object)
         for index in np.ndindex(*shape):
-            made[index] = join(list(flat[index]))
+            parts = list(flat[index])
+            is_truth = of_truths is not None and node.operands[0].type.dtype is DType.BOOL
+            made[index] = of_truths(*parts) if is_truth and of_truths else join(parts)
         return made
 
     return reduced
@@ -268,14 +272,6 @@ def _reduce(join: Callable[[list[Any]], Any]) -> Callable[..., Any]:
 
 def _norm(parts: list[Any]) -> Any:
     return sympy.sqrt(sympy.Add(*[part**2 for part in parts]))
-
-
-def _most(join: Any, holds: Any) -> Callable[[list[Any]], Any]:
-    def joined(parts: list[Any]) -> Any:
-        is_bool = all(isinstance(one, sympy.logic.boolalg.Boolean) for one in parts)
-        return (holds if is_bool else join)(*parts)
-
-    return joined
 
 
 def _contract(node: Node, x: Any, y: Any) -> Any:
@@ -327,8 +323,8 @@ _ARRAYS: dict[str, Callable[..., Any]] = {
     "slice": _slice, "pad": _pad, "set_slice": _set_slice,
     "reduce_sum": _reduce(lambda parts: sympy.Add(*parts)),
     "reduce_prod": _reduce(lambda parts: sympy.Mul(*parts)),
-    "reduce_max": _reduce(_most(sympy.Max, sympy.Or)),
-    "reduce_min": _reduce(_most(sympy.Min, sympy.And)),
+    "reduce_max": _reduce(lambda parts: sympy.Max(*parts), sympy.Or),
+    "reduce_min": _reduce(lambda parts: sympy.Min(*parts), sympy.And),
     "logsumexp": _reduce(lambda parts: sympy.log(sympy.Add(*map(sympy.exp, parts)))),
     "norm": _reduce(_norm),
     "contract": _contract, "gather": _gather, "scatter_add": _scatter, "scatter_set": _scatter,
@@ -375,6 +371,10 @@ def _scan(node: Node, x: list[Any]) -> list[Any]:
         carries = found[: roles.carries]
         for row, made in zip(rows, found[roles.carries :]):
             row[i] = made
-    shapes = [value.type.shape for value in node.results[roles.carries :]]
-    stacked = [_object(row).reshape(shape) for row, shape in zip(rows, shapes)]
+    stacked = []
+    for row, value in zip(rows, node.results[roles.carries :]):
+        array: Any = np.empty(value.type.shape, dtype=object)
+        for i, made in enumerate(row):
+            array[i] = np.asarray(made, dtype=object)[()]
+        stacked.append(array)
     return [*carries, *stacked]
