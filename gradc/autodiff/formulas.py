@@ -100,6 +100,8 @@ class Formulas:
             del self._leaves[last]
             made = self._by_partials(last, formula) if formula.steps else self._pushed(last)
             if made is not None:
+                lines = self._function.locations.get(last.node, ())
+                build.active().replace(made.factor, derivatives(lines, "d"))
                 self._tangents[last] = made.apart()
 
     def _formula(self, end: Value) -> _Formula:

@@ -204,10 +204,13 @@ _BREAK = re.compile(r"(?<=,) | (?=(?:[-+*/@|&^]|\*\*|[<=!]=?) )")
 
 
 def wrapped(start: str, text: str, width: int, indent: str) -> list[str]:
-    """Return a statement as lines: cut behind commas and before operators, in brackets."""
+    """Return a statement as lines, cut behind commas and before operators, in brackets.
+
+    Comments and lists have none.
+    """
     if len(start) + len(text) <= width:
         return [start + text]
-    if not _is_bracketed(text) and not start.endswith("("):
+    if not start.startswith(("#", "-")) and not start.endswith("(") and not _is_bracketed(text):
         start, text = f"{start}(", f"{text})"
     lines, rest = [start], text
     while len(lines[-1]) + len(rest) > width:

@@ -97,8 +97,10 @@ def _cast(node: Node, operands: list[Term]) -> Term:
     before, after = node.operands[0].type.dtype, node.results[0].type.dtype
     if before is DType.BOOL:
         return spread("where", (operands[0], ONE, ZERO))
+    if after is DType.BOOL:
+        return spread("call", operands, "not_equal_zero")
     if before.is_float and not after.is_float:
-        return spread("call", operands, "not_equal_zero" if after is DType.BOOL else "truncate")
+        return spread("call", operands, "truncate")
     return operands[0]
 
 

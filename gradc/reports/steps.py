@@ -61,16 +61,18 @@ def print_steps(steps: Iterable[Step]) -> str:
         if not step.new and not step.gone:
             idle.append(step.name)
             continue
-        if idle:
-            lines.append(f"## {', '.join(idle)}: nothing changed")
-            idle = []
+        lines += _nothing(idle)
+        idle = []
         lines.append(f"## {step.name}: {step.nodes} nodes")
         lines += [f"+ {line}" for line in step.new]
         if step.gone:
             lines += wrapped("- gone: ", ", ".join(step.gone), _WIDTH, "-   ")
-    if idle:
-        lines.append(f"## {', '.join(idle)}: nothing changed")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_nothing(idle)])
+
+
+def _nothing(names: list[str]) -> list[str]:
+    """Return the lines that name passes which changed nothing."""
+    return wrapped("## ", f"{', '.join(names)}: nothing changed", _WIDTH, "##   ") if names else []
 
 
 def count(function: Function) -> int:
