@@ -53,6 +53,11 @@ def loading(place: str) -> Iterator[None]:
             f"{place} ended the program when it was imported (sys.exit{where}): "
             'put that under `if __name__ == "__main__":`'
         ) from None
+    except (SyntaxError, ValueError) as error:
+        # of a null byte Python tells neither file nor line
+        if getattr(error, "filename", None) is None and _place(error) is None:
+            raise Failure(f"{place}: {type(error).__name__}: {error}") from None
+        raise
 
 
 def is_users_exit(error: SystemExit) -> bool:
