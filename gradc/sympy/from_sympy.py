@@ -28,7 +28,7 @@ def from_sympy(
     cse: Iterable[tuple[Any, Any]] = (),
     name: str = "expression",
     **options: Any,
-) -> Compiled:
+) -> Compiled[..., Any]:
     """Return a compiled function of SymPy's expressions.
 
     Parameters

@@ -22,7 +22,7 @@ Run = tuple[Traced, Request, list[Array]]
 
 
 def asked(
-    compiled: Compiled,
+    compiled: Compiled[..., Any],
     spec: str | None,
     kinds: Sequence[str],
     wrt: Any,
@@ -52,7 +52,7 @@ def asked(
     return runs
 
 
-def measured(compiled: Compiled, runs: Iterable[Run]) -> tuple[Ceilings, list[Measured]]:
+def measured(compiled: Compiled[..., Any], runs: Iterable[Run]) -> tuple[Ceilings, list[Measured]]:
     """Return the ceilings of this core, and the kernels of runs measured right after them."""
     most = ceilings()
     found = []
@@ -68,7 +68,7 @@ def _at(leaf: Type, numbers: Mapping[str, int]) -> Type:
     return leaf.with_shape(tuple([sizes.substitute(size, numbers) for size in leaf.shape]))
 
 
-def _usual(compiled: Compiled, arguments: tuple[Any, ...]) -> tuple[str, ...]:
+def _usual(compiled: Compiled[..., Any], arguments: tuple[Any, ...]) -> tuple[str, ...]:
     """Return what of a function is measured when nobody says what."""
     traced, _ = compiled._request(arguments, "value", 0)
     results = traced.function.result_types

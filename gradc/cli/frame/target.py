@@ -19,7 +19,7 @@ from gradc.cli.frame.search_path import add_folder, module_name
 from gradc.cli.frame.users_errors import loading
 
 
-def load(target: str, stable: bool | None = None) -> Compiled:
+def load(target: str, stable: bool | None = None) -> Compiled[..., Any]:
     """Return the compiled function a target names; a plain function is wrapped.
 
     ``stable`` says whether stable rules apply, whatever the function was compiled with.
@@ -43,7 +43,7 @@ def load(target: str, stable: bool | None = None) -> Compiled:
         if not callable(found):
             raise Failure(f"{target} is a {type(found).__name__}, not a function")
         found = Compiled(found)
-    compiled: Compiled = found
+    compiled: Compiled[..., Any] = found
     if stable is None or stable is compiled.options.stable:
         return compiled
     options = {**vars(compiled.options), "stable": stable}
