@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,13 +14,13 @@ from typing import Any
 import click
 
 from gradc.cli.frame.failure import Failure
+from gradc.cli.frame.graph_file import read_graph
 from gradc.cli.frame.options import of_option, spec_option, stable_option, wrt_option
 from gradc.cli.frame.output import coloured_change, json_option, write, write_json
 from gradc.cli.frame.target import Target, load
 from gradc.reports.difference import difference
-from gradc.reports.dump import GRAPHS, every_step, graph
+from gradc.reports.dump import GRAPHS, every_step, graph, steps_called
 from gradc_ir.core.graph import Function
-from gradc_ir.errors import TraceError
 from gradc_ir.text.parser import parse_function
 
 
@@ -85,19 +87,9 @@ def diff(
 
 def _side(name: str, *, stage: str, stable: bool | None, spec: Any, of: str, wrt: Any) -> Function:
     if ":" not in name:
-        return _read(name)
+        return read_graph(name)
     traced, request = load(name, stable)._request((spec,) if spec else (), of, wrt)
     return graph(traced.function, request, stage)
-
-
-def _read(name: str) -> Function:
-    try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-    except OSError as error:
-        raise Failure(f"cannot read {name}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise Failure(f"cannot read {name}: it is no text in UTF-8") from None
-    return parse_function(text)
 
 
 def _after(
@@ -112,16 +104,7 @@ def _after(
 ) -> list[Function]:
     traced, request = load(name, stable)._request((spec,) if spec else (), of, wrt)
     steps = every_step(traced.function, request)
-    found = []
-    for wanted in passes:
-        after = [f for step, f in steps if wanted in (step, step.rpartition(".")[2])]
-        if not after:
-            raise TraceError(
-                f"no pass called {wanted!r} runs here",
-                found=f"passes: {', '.join(dict.fromkeys(step for step, _ in steps))}",
-            )
-        found.append(after[-1])
-    return found
+    return [steps_called(steps, wanted)[-1][1] for wanted in passes]
 
 
 def _revision(name: str, revision: str, options: dict[str, Any]) -> Function:
@@ -129,17 +112,22 @@ def _revision(name: str, revision: str, options: dict[str, Any]) -> Function:
     place, colon, function = name.rpartition(":")
     if not colon or not place.endswith(".py"):
         raise Failure(f"--revisions are of a function in a file: {name!r} is no file.py:function")
-    top = Path(_git("rev-parse", "--show-toplevel").decode().strip())
+    here = Path(place).resolve().parent
+    if not here.is_dir():
+        raise Failure(f"no folder {here}")
+    top = Path(_git("rev-parse", "--show-toplevel", cwd=here).decode().strip())
     try:
         inside = Path(place).resolve().relative_to(top.resolve())
     except ValueError:
         raise Failure(f"{place} does not lie in the repository {top}") from None
-    files = _git("archive", "--format=tar", revision, "--", cwd=top)
+    files = _git("archive", "--format=zip", revision, "--", cwd=top)
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["tar", "-x", "-C", folder], input=files, check=True)
+        with zipfile.ZipFile(io.BytesIO(files)) as packed:
+            packed.extractall(folder)
         if not (Path(folder) / inside).is_file():
             raise Failure(f"there is no {inside} in {revision}")
-        command = [sys.executable, "-m", "gradc", "dump", f"{inside}:{function}"]
+        # -P: the folder may hold something that is called as what gradc imports
+        command = [sys.executable, "-P", "-m", "gradc", "dump", f"{inside}:{function}"]
         for key in ("spec", "of", "stage"):
             if options[key] is not None:
                 command += [f"--{key}", options[key]]
@@ -153,7 +141,7 @@ def _revision(name: str, revision: str, options: dict[str, Any]) -> Function:
         return parse_function(done.stdout)
 
 
-def _git(*arguments: str, cwd: Path | None = None) -> bytes:
+def _git(*arguments: str, cwd: Path) -> bytes:
     try:
         done = subprocess.run(["git", *arguments], capture_output=True, cwd=cwd)
     except FileNotFoundError:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gradc.cli.frame.options import spec_option, wrt_option_or_none
+from gradc.cli.frame.options import spec_option, stable_option, wrt_option_or_none
 from gradc.cli.frame.output import json_option, write_json
 from gradc.cli.frame.target import load, target_argument
 from gradc.pipeline import KINDS
@@ -55,9 +55,15 @@ Example:
     help="Whether the object may call functions of the compiler's library (libgcc) for what the "
     "CPU has no instructions for, to be linked with; no by default.",
 )
+@stable_option
 @json_option
 def export(
-    target: str, name: str | None, of: tuple[str, ...], as_json: bool, **options: Any
+    target: str,
+    name: str | None,
+    of: tuple[str, ...],
+    stable: bool | None,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Write NAME.o and NAME.h with the value (NAME) and the value with its gradient (NAME_vg).
 
@@ -68,7 +74,7 @@ def export(
     Where the gradient goes back through a loop without a known number of steps (while_loop without
     max_iter), the last size argument of NAME_vg, tape, says for how many steps there is room.
     """
-    compiled = load(target)
+    compiled = load(target, stable)
     paths = compiled.export(name or compiled.__name__, of=of or None, **options)
     if as_json:
         write_json("export", {"files": [str(path) for path in paths]})

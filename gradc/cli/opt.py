@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import click
 
-from gradc.cli.frame.failure import Failure
+from gradc.cli.frame.graph_file import read_graph
 from gradc.cli.frame.output import coloured, json_option, output_option, write, write_json
-from gradc_ir.core.graph import Function
 from gradc_ir.errors import TraceError
 
 
@@ -34,11 +30,10 @@ def opt(file: str, passes: tuple[str, ...], no_locations: bool, as_json: bool, o
     The result of each is verified.
     """
     from gradc.reports.passes import named_passes
-    from gradc_ir.text.parser import parse_function
     from gradc_ir.text.printer import print_module
     from gradc_ir.verify import verify
 
-    function: Function = parse_function(_read(file))
+    function = read_graph(file)
     verify(function)
     known = named_passes()
     for name in [part.strip() for each in passes for part in each.split(",") if part.strip()]:
@@ -53,14 +48,3 @@ def opt(file: str, passes: tuple[str, ...], no_locations: bool, as_json: bool, o
         return
     text = print_module(function, not no_locations)
     write(coloured(text) if output == "-" else text, output)
-
-
-def _read(file: str) -> str:
-    try:
-        if file == "-":
-            return sys.stdin.read()
-        return Path(file).read_text(encoding="utf-8")
-    except OSError as error:
-        raise Failure(f"cannot read {file}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise Failure(f"cannot read {file}: it is no text in UTF-8") from None

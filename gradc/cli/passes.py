@@ -9,7 +9,7 @@ import click
 from gradc.cli.frame.options import of_option, spec_option, stable_option, wrt_option
 from gradc.cli.frame.output import json_option, write, write_json
 from gradc.cli.frame.table import lines_of
-from gradc.cli.frame.target import Target, load
+from gradc.cli.frame.target import load, optional_target_argument
 
 _TITLES = {
     "before": "before differentiation",
@@ -24,7 +24,7 @@ _TITLES = {
 Example:
   gradc passes model.py:loss --spec "w: f64[2], x: f64[n,2], y: f64[n]" --of grad""",
 )
-@click.argument("target", metavar="[MODULE.PY:FUNCTION]", required=False, type=Target())
+@optional_target_argument
 @spec_option
 @of_option
 @wrt_option

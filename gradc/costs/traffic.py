@@ -21,7 +21,7 @@ from gradc_codegen.nest.loop_nest import (
     statements_of,
 )
 from gradc_codegen.storage.buffers import plan
-from gradc_codegen.storage.storage import Plan
+from gradc_codegen.storage.storage import Plan, Storage
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Size, product
 from gradc_ir.location import Location
@@ -118,9 +118,11 @@ def _count(
 ) -> None:
     statements = list(statements_of(items))
     here = set(statements)
-    computed = {value for statement in nest.statements for value in statement.values}
+    copies = StatementKind.COPY  # of arguments, or of what is computed where it is read
+    computed = {value for s in nest.statements if s.kind is not copies for value in s.values}
     seen: set[Value] = set()
     counted: set[Node] = set()
+    stored: set[int] = set()
 
     def share_of(node: Node) -> Share:
         where = nest.function.locations.get(node, ())
@@ -132,13 +134,18 @@ def _count(
             counted.add(node)
             share_of(node).operations += operations(node)
             for operand in node.operands:
-                if operand not in computed and operand.op.name != "param":
-                    count(operand.node)
+                count_value(operand)
+
+    def count_value(value: Value) -> None:
+        if value not in computed and value.op.name != "param":
+            count(value.node)
 
     for statement in statements:
         node = statement.node
         share = share_of(node)
-        if statement.kind is not StatementKind.COPY:
+        if statement.kind is copies:
+            count_value(statement.value)
+        else:
             count(node)
         reads = [value for value, _ in statement.sources if value.op.name != "constant"]
         reads += [one.value for one, _ in statement.inputs if one not in here]
@@ -148,12 +155,20 @@ def _count(
             if value not in seen and value.type.rank and not _in_register(value, made.storage):
                 seen.add(value)
                 share.read += _bytes(value, made)
-        for value in statement.values:
+        for value in () if statement.kind is copies else statement.values:
             if value.type.rank and not _in_register(value, made.storage):
                 share.written += 0 if value in seen else _bytes(value, made)
                 seen.add(value)
-        if statement.outputs and not statement.value.type.rank:
-            share.written += statement.value.type.dtype.bytes
+        for number in statement.outputs:
+            value = nest.function.results[number]
+            if number not in stored and not _lives_in(made.storage.get(value), number):
+                share.written += value.type.count * value.type.dtype.bytes
+            stored.add(number)
+
+
+def _lives_in(storage: Storage | None, output: int) -> bool:
+    """Whether a value has its memory in a result, which is written as that."""
+    return storage is not None and storage.memory and storage.output == output
 
 
 def _bytes(value: Value, made: Plan) -> Size:
@@ -165,8 +180,8 @@ def _bytes(value: Value, made: Plan) -> Size:
     return product(shape) * value.type.dtype.bytes
 
 
-def _in_register(value: Value, storage: Mapping[Value, object]) -> bool:
+def _in_register(value: Value, storage: Mapping[Value, Storage]) -> bool:
     found = storage.get(value)
     if found is None:
         return value.op.name not in ("param", "constant")
-    return not getattr(found, "memory", False)
+    return not found.memory

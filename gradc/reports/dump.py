@@ -95,18 +95,19 @@ def every_step(traced: Function, request: Request) -> list[tuple[str, Function]]
     return steps
 
 
-def _after(steps: list[tuple[str, Function]], name: str, locations: bool) -> str:
-    chosen = [
-        (step, function)
-        for step, function in steps
-        if name in (step, step.rpartition(".")[2])
-    ]  # fmt: skip
-    if not chosen:
+def steps_called(steps: list[tuple[str, Function]], name: str) -> list[tuple[str, Function]]:
+    """Return the steps that a pass is known by, in full or by its own name, in their order."""
+    found = [step for step in steps if name in (step[0], step[0].rpartition(".")[2])]
+    if not found:
         raise TraceError(
             f"no pass called {name!r} runs here",
             found=f"passes: {', '.join(dict.fromkeys(step for step, _ in steps))}",
         )
+    return found
+
+
+def _after(steps: list[tuple[str, Function]], name: str, locations: bool) -> str:
     return "\n".join(
         f"## {step}: {count(function)} nodes\n{print_function(function, locations=locations)}"
-        for step, function in chosen
+        for step, function in steps_called(steps, name)
     )

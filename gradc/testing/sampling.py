@@ -38,7 +38,7 @@ def sample_arguments(types: Sequence[Any], size: int = 5, seed: int = 0) -> tupl
         return np.asarray(random.integers(0, 3, size=shape) > 0, dtype=type_.dtype.numpy)
 
     leaves, structure = pytree.flatten(tuple(types))
-    with _in_memory(size):
+    with _in_memory(leaves, size):
         drawn = [sample(leaf) for leaf in leaves]
     arguments: tuple[Any, ...] = pytree.unflatten(structure, drawn)
     return arguments
@@ -62,7 +62,7 @@ def points(
             f"no argument is called {unknown[0]!r}", help=f"the arguments: {', '.join(names)}"
         )
     random = np.random.default_rng(seed)
-    with _in_memory(size):
+    with _in_memory(types, size):
         return [
             [
                 _array(random, _shape(type_, size), type_, i % 10, ranges.get(name))
@@ -80,12 +80,13 @@ def check_least(least: int, **numbers: int) -> None:
 
 
 @contextmanager
-def _in_memory(size: int) -> Iterator[None]:
+def _in_memory(types: Sequence[Type], size: int) -> Iterator[None]:
     try:
         yield
     except (MemoryError, ValueError) as error:  # what NumPy says of too large a shape
+        chosen = f" with {size} for every symbolic size" if any(t.symbols for t in types) else ""
         raise ShapeError(
-            f"arguments with {size} for every symbolic size are too large",
+            f"arguments{chosen} are too large",
             found=str(error),
             help="take a smaller size",
         ) from None

@@ -26,4 +26,5 @@ def tell_use(error: click.UsageError) -> None:
     """Print a line about a wrong use, with the command whose help says the right one."""
     command = error.ctx.command_path if error.ctx is not None else None
     message = " ".join(error.format_message().split())
+    message = message if message.endswith((".", "?")) else f"{message}."
     tell(message + (f" See {command} --help." if command else ""))

@@ -112,3 +112,6 @@ def _functions_of(place: str) -> list[str]:
 
 
 target_argument = click.argument("target", metavar="MODULE.PY:FUNCTION", type=Target())
+optional_target_argument = click.argument(
+    "target", metavar="[MODULE.PY:FUNCTION]", required=False, type=Target()
+)

@@ -1,7 +1,8 @@
 """Errors of the user's code, told in a line with their own: what they raise is no defect of gradc.
 
 An error is the user's where a frame of theirs stands below the last one of gradc's: their module as
-it is loaded, or their function as it is traced.
+it is loaded, or their function as it is traced. What only stands for Python's or NumPy's functions
+does not count.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from types import FrameType
 
 from gradc.cli.frame.failure import Failure
 from gradc.tracing.core import source
+from gradc_ir.errors import GradcError
 from gradc_ir.location import Location
 
 _LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
@@ -53,6 +55,8 @@ def loading(place: str) -> Iterator[None]:
             f"{place} ended the program when it was imported (sys.exit{where}): "
             'put that under `if __name__ == "__main__":`'
         ) from None
+    except GradcError:
+        raise
     except (SyntaxError, ValueError) as error:
         # of a null byte Python tells neither file nor line
         if getattr(error, "filename", None) is None and _place(error) is None:
@@ -71,7 +75,9 @@ def _place(error: BaseException) -> Location | None:
     for frame, line in traceback.walk_tb(error.__traceback__):
         if source.is_ours(frame.f_code.co_filename):
             # a function that calls itself for ever may end anywhere
-            found = found if isinstance(error, RecursionError) else None
+            is_theirs = isinstance(error, RecursionError)
+            if source.is_defect(frame.f_code.co_filename) and not is_theirs:
+                found = None
         elif _is_users(frame):
             name = frame.f_code.co_name
             function = "" if name == "<module>" else name

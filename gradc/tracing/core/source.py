@@ -45,6 +45,16 @@ _PACKAGES = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-
 _INSTALLED = (*_NEVER_SEEN, *_PYTHON, *map(_folder, site.getsitepackages()))
 # The file whose functions call the one to be traced.
 _STARTS = os.path.join(_TRACING, "record", "trace.py")
+# Those whose functions stand for Python's and NumPy's, and hand on what these raise.
+_STAND_INS = frozenset(
+    os.path.join(_TRACING, *names)
+    for names in (
+        ("lens", "builtins.py"),
+        ("lens", "number_types.py"),
+        ("lens", "math_module.py"),
+        ("registry", "dispatch.py"),
+    )
+)
 
 
 def is_unseen(filename: str) -> bool:
@@ -62,6 +72,14 @@ def is_installed(filename: str) -> bool:
 def is_ours(filename: str) -> bool:
     """Whether a file belongs to gradc."""
     return filename.startswith(_OURS)
+
+
+def is_defect(filename: str) -> bool:
+    """Whether an error that a file's code raises, and that is none of gradc's, is gradc's fault.
+
+    It is the user's where gradc calls a function of Python's or NumPy's for them.
+    """
+    return is_ours(filename) and filename not in _STAND_INS
 
 
 def is_internal(filename: str) -> bool:
