@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gradc.reading.python_text import python_statements
+from gradc.reports.steps import count
 from gradc_ir.core.graph import Function
 from gradc_ir.text.printer import print_function
 
@@ -30,7 +31,7 @@ def difference(left: Function, right: Function, *, exactly: bool = False) -> Dif
 
     Statements are the same when they differ in the order in which things are added.
     """
-    nodes = len(list(left.body)), len(list(right.body))
+    nodes = count(left), count(right)
     if left == right:
         return Difference(True, nodes, ())
     lines = _of_texts(left, right) if exactly else _of_statements(left, right)
