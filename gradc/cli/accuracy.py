@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -16,7 +16,7 @@ from gradc.testing.accuracy import Accuracy, check_accuracy
 def check(
     compiled: Compiled[..., Any],
     spec: str | None,
-    ranges: Sequence[str],
+    ranges: Mapping[str, tuple[float, float]],
     points: int,
     size: int,
     seed: int,
@@ -27,7 +27,7 @@ def check(
     found = check_accuracy(
         compiled,
         spec,
-        ranges=dict(map(parse_range, ranges)),
+        ranges=ranges,
         points=points,
         size=size,
         seed=seed,
@@ -40,20 +40,6 @@ def check(
     if not well and not as_json:
         click.echo(f"\nFAILED: a mean of {found.bits:.2f} bits is above {most:g}")
     return well
-
-
-def parse_range(text: str) -> tuple[str, tuple[float, float]]:
-    """Return the name and the ends of ``x=-50:50``; an end that is left out is infinite."""
-    name, equals, ends = text.partition("=")
-    low, colon, high = ends.partition(":")
-    try:
-        interval = float(low or "-inf"), float(high or "inf")
-    except ValueError:
-        colon = ""
-        interval = (0.0, 0.0)
-    if not name or not equals or not colon or not interval[0] < interval[1]:
-        raise click.UsageError(f"{text!r} is no range: write x=-50:50, or x=0: without an end")
-    return name.strip(), interval
 
 
 def described(found: Accuracy) -> dict[str, Any]:

@@ -6,7 +6,13 @@ from typing import Any
 
 import click
 
-from gradc.cli.frame.options import at_option, spec_option, stable_option, wrt_option
+from gradc.cli.frame.options import (
+    at_option,
+    range_option,
+    spec_option,
+    stable_option,
+    wrt_option,
+)
 from gradc.cli.frame.output import json_option, progress, write, write_json
 from gradc.cli.frame.target import load, target_argument
 from gradc.pipeline import KINDS
@@ -30,6 +36,7 @@ Example:
 )
 @wrt_option
 @at_option("Numbers for sizes that are symbols; 1000 each when not given.")
+@range_option("Where an argument comes from, uniformly; normally distributed when not given.")
 @stable_option
 @json_option
 def bench(
@@ -38,6 +45,7 @@ def bench(
     kinds: tuple[str, ...],
     wrt: Any,
     at: dict[str, int],
+    ranges: dict[str, tuple[float, float]],
     stable: bool | None,
     as_json: bool,
 ) -> None:
@@ -52,7 +60,7 @@ def bench(
     from gradc.testing.measuring import asked, measured
 
     compiled = load(target, stable)
-    runs = asked(compiled, spec, kinds, wrt, at)
+    runs = asked(compiled, spec, kinds, wrt, at, ranges)
     found = Bench(compiled.__name__, *measured(compiled, progress(runs, "kernels measured:")))
     if as_json:
         write_json("bench", found.as_json())

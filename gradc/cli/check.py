@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from gradc.cli.frame.numbers import BITS, whole_option
-from gradc.cli.frame.options import spec_option, stable_option
+from gradc.cli.frame.options import range_option, spec_option, stable_option
 from gradc.cli.frame.output import json_option, progress, write_json
 from gradc.cli.frame.table import lines_of
 from gradc.cli.frame.target import load, target_argument
@@ -42,13 +42,7 @@ Example:
     is_flag=True,
     help="Measure bits of error of value and gradient instead, and tell at which op they arise.",
 )
-@click.option(
-    "--range",
-    "ranges",
-    multiple=True,
-    metavar="NAME=LOW:HIGH",
-    help="With --accuracy: where an argument comes from, x=-50:50; all floats when not given.",
-)
+@range_option("With --accuracy: where an argument comes from; all floats when not given.")
 @whole_option("--points", 1, default=200, help="With --accuracy: how many points.")
 @click.option("--max-bits", type=BITS, help="With --accuracy: exit 1 when a mean is above this.")
 @stable_option
@@ -61,7 +55,7 @@ def check(
     repeat: int,
     seed: int,
     accuracy: bool,
-    ranges: tuple[str, ...],
+    ranges: dict[str, tuple[float, float]],
     points: int,
     max_bits: float | None,
     stable: bool | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,12 +28,13 @@ class Bench:
                 "read": [{"bytes": size, "per_second": x} for size, x in most.bandwidth.items()],
                 "triad": most.triad,
                 "flops": most.flops,
-                "exponentials": most.exponentials,
+                "functions": {str(one): x for one, x in most.functions.items()},
             },
             "kernels": [
                 {
                     "kernel": one.name,
                     "scratch": one.scratch,
+                    "finite": one.is_finite,
                     **_figures(one.whole),
                     "loops": [{"loop": title, **_figures(part)} for title, part in one.loops],
                     "lines": [
@@ -61,7 +63,11 @@ class Bench:
         flops = ", ".join(f"{dtype} {x / 1e9:.1f}" for dtype, x in most.flops.items())
         yield bold("ceilings of this core, now")
         yield f"  reading, GB/s: {reads}; triad {most.triad / 1e9:.1f}"
-        yield f"  multiply-adds, GFLOP/s: {flops}; exponentials {most.exponentials / 1e9:.2f} G/s"
+        yield f"  multiply-adds, GFLOP/s: {flops}"
+        slow = [f"{one} {x / 1e9:.2f}" for one, x in sorted(most.functions.items(), key=str)]
+        if slow:
+            text = f"functions, G/s: {', '.join(slow)}"
+            yield from textwrap.wrap(text, 100, initial_indent="  ", subsequent_indent="    ")
         for one in self.kernels:
             yield ""
             yield bold(f"{one.name}: {_seconds(one.whole.seconds)}, bound by {one.whole.bound}")
@@ -79,6 +85,8 @@ class Bench:
                 cells += [x.rjust(width) for x, width in zip(row[1:6], widths[1:6])]
                 cells += [row[6].ljust(widths[6]), row[7]]
                 yield f"  {'  '.join(cells)}".rstrip()
+            if not one.is_finite:
+                yield "  some results are not finite: --range x=1:2 draws arguments elsewhere"
 
 
 def _in_order(one: Measured) -> list[tuple[Any, Part]]:

@@ -1,28 +1,30 @@
-"""What this core can do at most: bytes read and written, multiply-adds, and exponentials a second.
+"""What this core can do at most in a second: bytes read and written, multiply-adds, functions.
 
-The kernels that tell are LLVM text, so that no compiler has to be there.
+The kernels that tell are LLVM text, so that no compiler has to be there; those of functions are
+gradc's own.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from gradc.costs.operations import SlowOp
+from gradc.costs.repeated_call import RepeatedCall, seconds_a_call
 from gradc_codegen.compile_function import compile_function
 from gradc_codegen.machine.jit import LoadedModule, compile_module
-from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.types import Type
 
 _CHAINS = 16
 _STEPS = 1000
-# A turn takes so long, and there are so many.
-_TURN, _TURNS = 0.004, 9
+# Functions are measured on so many elements, between the first of these where they are finite.
+_COUNT = 1024
+_INTERVALS = ((0.1, 0.9), (1.1, 2.0), (1.0, 4.0))
 
 
 @dataclass(frozen=True)
@@ -34,13 +36,19 @@ class Ceilings:
     bandwidth: bytes read, by the size of the array that is read again and again.
     triad: bytes moved by ``a = b + s * c``, three arrays of the largest of these sizes.
     flops: operations of multiply-adds, two each, by dtype.
-    exponentials: of doubles, in a loop over an array.
+    functions: ops that are slower, each in a loop of its own; those that were asked for.
     """
 
     bandwidth: dict[int, float]
     triad: float
     flops: dict[str, float]
-    exponentials: float
+    functions: dict[SlowOp, float] = field(default_factory=dict)
+
+    def function(self, slow: SlowOp) -> float:
+        """Return how many of a slow op a core takes in a second, measured when first asked."""
+        if slow not in self.functions:
+            self.functions[slow] = _rate(slow)
+        return self.functions[slow]
 
 
 def ceilings() -> Ceilings:
@@ -54,7 +62,7 @@ def ceilings() -> Ceilings:
         multiply = _function(f"multiply_{dtype}", 64)
         operations = 2.0 * _CHAINS * lanes * _STEPS
         flops[dtype] = operations / seconds_a_call(multiply)
-    return Ceilings(bandwidth, moved, flops, _exponentials())
+    return Ceilings(bandwidth, moved, flops)
 
 
 def seconds_to_move(read: int, written: int) -> float:
@@ -63,43 +71,20 @@ def seconds_to_move(read: int, written: int) -> float:
     return seconds_a_call(lambda calls: run(calls, read, written))
 
 
-def seconds_a_call(run: Callable[[int], object]) -> float:
-    """Return the seconds that one of many calls takes: the least of some turns.
-
-    What other programs do meanwhile only makes turns longer.
-    """
-    calls = 1
-    while True:
-        begun = time.perf_counter()
-        run(calls)
-        taken = time.perf_counter() - begun
-        if taken >= _TURN or calls > 2**40:
-            break
-        calls = max(2 * calls, min(int(calls * _TURN / max(taken, 1e-7)), 100 * calls))
-    turns = []
-    for _ in range(_TURNS):
-        begun = time.perf_counter()
-        run(calls)
-        turns.append((time.perf_counter() - begun) / calls)
-    return min(turns)
-
-
-def _exponentials() -> float:
-    """Return how many exponentials of doubles a kernel takes in a second."""
-    count = 4096
+def _rate(slow: SlowOp) -> float:
+    """Return how many of an op a kernel takes in a second, of arrays in the first cache."""
     with Builder() as builder:
-        x = builder.param(0, Type(DType.F64, (count,)))
-        kernel = compile_function(builder.function("exponentials", [x], [build.exp(x)]))
-    values = np.linspace(-10.0, 10.0, count)
-    out = np.empty(count)
-    call = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)(kernel.address)
-    places = values.ctypes.data, out.ctypes.data
-
-    def run(calls: int) -> None:
-        for _ in range(calls):
-            call(*places, None)
-
-    return count / seconds_a_call(run)
+        types = [Type(dtype, (_COUNT,)) for dtype in slow.operands]
+        params = [builder.param(i, type_) for i, type_ in enumerate(types)]
+        node = builder.apply(slow.op, tuple(params), dict(slow.attributes))
+        function = builder.function("function", params, node.results)
+    kernel = compile_function(function)
+    for low, high in _INTERVALS:
+        arrays = [np.linspace(low, high, _COUNT).astype(type_.dtype.numpy) for type_ in types]
+        call = RepeatedCall(function, arrays, kernel)
+        if all(np.isfinite(result).all() for result in call.results):
+            break
+    return _COUNT / call.seconds()
 
 
 def _function(name: str, *bytes_: int) -> Callable[..., object]:

@@ -14,20 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from gradc.costs.ceilings import Ceilings, seconds_a_call, seconds_to_move
+from gradc.costs.ceilings import Ceilings, seconds_to_move
 from gradc.costs.operations import Operations
+from gradc.costs.repeated_call import RepeatedCall
 from gradc.costs.traffic import Nested, traffic
-from gradc_codegen.abi import Signature, Status
 from gradc_codegen.compile_function import Compilation
 from gradc_codegen.interface.python_kernel import Kernel
 from gradc_codegen.lower.clocked import CLOCKS, lower_clocked
-from gradc_codegen.machine.jit import LoadedModule, compile_module
+from gradc_codegen.machine.jit import compile_module
 from gradc_codegen.target.target import machine_of, target
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Array, DType
-from gradc_ir.errors import GradcError
 from gradc_ir.location import Location
 
 # What takes so much of the time of a loop bounds it.
@@ -43,7 +42,8 @@ class Part:
     seconds: that it takes.
     operations, calls: in all, and functions among them.
     bytes: that are read and written.
-    memory, arithmetic, functions: the least seconds for each, by the ceilings.
+    memory, arithmetic, functions: the least seconds for each, by the ceilings; quotients and roots
+        are among the functions here.
     """
 
     seconds: float
@@ -86,6 +86,7 @@ class Measured:
     loops: its top-level loops by their titles, in order; nothing where no clock can be read.
     lines: the user's lines, in the order of the file; None is what no line made.
     scratch: bytes of memory beside arguments and results.
+    is_finite: whether all results were finite numbers.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Measured:
     loops: list[tuple[str, Part]] = field(default_factory=list)
     lines: dict[Location | None, Part] = field(default_factory=dict)
     scratch: int = 0
+    is_finite: bool = True
 
 
 def measure(final: Function, arrays: Sequence[Array], most: Ceilings, blas: bool) -> Measured:
@@ -102,7 +104,7 @@ def measure(final: Function, arrays: Sequence[Array], most: Ceilings, blas: bool
     """
     compilation = Compilation(final, blas=blas)
     kernel = compilation.kernel()
-    call = _Call(final, arrays, kernel)
+    call = RepeatedCall(final, arrays, kernel)
     seconds = call.seconds()
     nests = traffic(compilation.nest)
     numbers = dict(zip(final.size_symbols, call.sizes))
@@ -118,13 +120,16 @@ def measure(final: Function, arrays: Sequence[Array], most: Ceilings, blas: bool
     by_byte = seconds_to_move(moved["read"], moved["written"]) / max(all_bytes, 1)
 
     def part(taken: float, operations: Operations, bytes_: Size) -> Part:
-        count, calls = (_number(x, numbers) for x in operations)
-        length = _number(bytes_, numbers)
-        times = length * by_byte, (count - calls) / flops, calls / most.exponentials
-        return Part(taken, count, calls, length, *times)
+        length, count = _number(bytes_, numbers), _number(operations.all, numbers)
+        slow = {one: _number(x, numbers) for one, x in operations.slow.items()}
+        arithmetic = (count - sum(slow.values())) / flops
+        functions = sum(x / most.function(one) for one, x in slow.items())
+        calls = _number(operations.functions, numbers)
+        return Part(taken, count, calls, length, length * by_byte, arithmetic, functions)
 
     total = sum((nest.operations for nest in nests), start=Operations())
     found = Measured(final.name, part(seconds, total, all_bytes), scratch=call.scratch)
+    found.is_finite = all(np.isfinite(array).all() for array in call.results)
     ticks = _ticks(compilation, nests, arrays)
     for nest, portion in zip(nests, ticks):
         taken = part(seconds * portion, nest.operations, nest.bytes)
@@ -160,83 +165,6 @@ def _number(size: Size, numbers: dict[str, int]) -> int:
     return sizes.evaluate(size, known)
 
 
-# -- calls -----------------------------------------------------------------------------------------
-
-
-class _Call:
-    """A kernel with arguments, ready to be called again and again from machine code."""
-
-    def __init__(self, function: Function, arrays: Sequence[Array], kernel: Kernel) -> None:
-        made = kernel(arrays)  # which checks them, and finds how long tapes are
-        shapes = tuple([array.shape for array in kernel_arrays(kernel, arrays)])
-        plan = kernel._plans[shapes]
-        self.sizes, self.scratch = plan.sizes, plan.scratch
-        self.kept = [*kernel_arrays(kernel, arrays), *made, np.empty(plan.scratch + 64, np.uint8)]
-        inputs = [
-            array[()].item() if argument.by_value else array.ctypes.data
-            for array, argument in zip(self.kept, kernel.signature.inputs)
-        ]
-        outputs = [array.ctypes.data for array in made]
-        self.arguments = [*plan.sizes, *inputs, *outputs, self.kept[-1].ctypes.data]
-        self.types = [
-            ctypes.c_int64,
-            ctypes.c_void_p,
-            *[_c_type(argument.llvm) for argument in kernel.signature.arguments],
-        ]
-        self.kernel = kernel
-        self.module = _repeating(kernel.signature)
-
-    def seconds(self) -> float:
-        """Return how long a call takes."""
-        return seconds_a_call(self.run)
-
-    def run(self, calls: int, address: int | None = None) -> None:
-        """Call so many times."""
-        run = ctypes.CFUNCTYPE(ctypes.c_int32, *self.types)(self.module.address("repeat"))
-        status = run(calls, address or self.kernel.address, *self.arguments)
-        if status != Status.OK:
-            raise GradcError(f"the kernel returned {Status(status).name}")
-
-
-def kernel_arrays(kernel: Kernel, arrays: Sequence[Array]) -> list[Array]:
-    """Return arguments as the kernel takes them: contiguous, of its dtypes."""
-    return [
-        np.require(array, type_.dtype.numpy, ["C", "A"])
-        for array, type_ in zip(arrays, kernel.function.param_types, strict=True)
-    ]
-
-
-_C = {"i64": ctypes.c_int64, "i32": ctypes.c_int32, "i8": ctypes.c_uint8, "ptr": ctypes.c_void_p,
-      "double": ctypes.c_double, "float": ctypes.c_float}  # fmt: skip
-
-
-def _c_type(llvm: str) -> Any:
-    return _C[llvm]
-
-
-def _repeating(signature: Signature) -> LoadedModule:
-    """Return a function that calls a kernel of a signature many times."""
-    types = [argument.llvm for argument in signature.arguments]
-    given = ", ".join(f"{type_} %a{i}" for i, type_ in enumerate(types))
-    return compile_module(
-        f"""define i32 @repeat(i64 %calls, ptr %kernel, {given}) {{
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %all = phi i32 [ 0, %entry ], [ %any, %loop ]
-  %status = call i32 %kernel({given})
-  %any = or i32 %all, %status
-  %next = add i64 %i, 1
-  %more = icmp slt i64 %next, %calls
-  br i1 %more, label %loop, label %end
-end:
-  ret i32 %any
-}}
-"""
-    )
-
-
 def _ticks(
     compilation: Compilation, nests: Sequence[Nested], arrays: Sequence[Array]
 ) -> list[float]:
@@ -249,7 +177,7 @@ def _ticks(
     name = compilation.name
     text = lower_clocked(compilation.nest, name, items, clock, machine_of(here, False))
     code = compile_module(text)
-    call = _Call(compilation.function, arrays, Kernel(compilation.function, code, name))
+    call = RepeatedCall(compilation.function, arrays, Kernel(compilation.function, code, name))
     counts = (ctypes.c_int64 * len(items)).from_address(
         ctypes.CFUNCTYPE(ctypes.c_void_p)(code.address(f"{name}_clock"))()
     )

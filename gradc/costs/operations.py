@@ -6,11 +6,15 @@ What only moves elements takes none. A loop without a known number of steps coun
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Node
+from gradc_ir.core.op import TABLE, Op
 from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType
 from gradc_ir.ops.linalg import contracted, parse_spec
 
 # What is one instruction of a processor, or a few; all other elementwise ops are functions.
@@ -19,22 +23,51 @@ _ARITHMETIC = frozenset({
     "ne", "lt", "le", "logical_not", "logical_and", "logical_or", "logical_xor", "select",
     "floor_divide", "remainder", "cast",
 })  # fmt: skip
+# Those of them that take several times as long as others.
+_SLOW = frozenset({"div", "sqrt", "floor_divide", "remainder"})
 _FREE = frozenset({"stop_gradient", "exactly", "fence"})
 
 
-class Operations(NamedTuple):
-    """How many there are in all, and how many of them are functions such as ``exp``."""
+class SlowOp(NamedTuple):
+    """An op that takes an element longer than a sum does: a function, a quotient, a root."""
+
+    op: Op
+    operands: tuple[DType, ...]
+    attributes: tuple[tuple[str, Any], ...]
+
+    @property
+    def is_function(self) -> bool:
+        """Whether it is a function, such as ``exp``."""
+        return self.op.name not in _SLOW
+
+    def __str__(self) -> str:
+        return f"{self.op.name} {self.operands[-1]}"
+
+
+@dataclass(frozen=True)
+class Operations:
+    """How many there are in all, and how many of those that are slow, by op."""
 
     all: Size = 0
-    functions: Size = 0
+    slow: Mapping[SlowOp, Size] = field(default_factory=dict)
 
-    def __add__(self, other: object) -> Operations:
-        assert isinstance(other, Operations)
-        return Operations(self.all + other.all, self.functions + other.functions)
+    @property
+    def functions(self) -> Size:
+        """How many are functions such as ``exp``."""
+        found: Size = 0
+        for one, count in self.slow.items():
+            found = found + (count if one.is_function else 0)
+        return found
+
+    def __add__(self, other: Operations) -> Operations:
+        slow = dict(self.slow)
+        for one, count in other.slow.items():
+            slow[one] = slow.get(one, 0) + count
+        return Operations(self.all + other.all, slow)
 
     def times(self, count: Size) -> Operations:
         """Return as many for each of some."""
-        return Operations(self.all * count, self.functions * count)
+        return Operations(self.all * count, {one: x * count for one, x in self.slow.items()})
 
 
 def operations(node: Node) -> Operations:
@@ -51,12 +84,13 @@ def operations(node: Node) -> Operations:
             return Operations(made)
         if isinstance(body, Function):
             return of_function(body).times(made)
-        return Operations(made) if name in _ARITHMETIC else Operations(made, made)
+        slow = name not in _ARITHMETIC or name in _SLOW
+        return Operations(made, {_slow(node.op, node): made} if slow else {})
     if family == "reduce":
         read = node.operands[0].type.count
-        return Operations(2 * read, read) if name == "logsumexp" else Operations(
-            read * (2 if name == "norm" else 1)
-        )  # fmt: skip
+        if name == "logsumexp":
+            return Operations(2 * read, {_slow(TABLE["exp"], node): read})
+        return Operations(read * (2 if name == "norm" else 1))
     if name == "contract":
         left, right, _ = parse_spec(node.attributes["spec"])
         x, y = node.operands
@@ -71,6 +105,12 @@ def operations(node: Node) -> Operations:
     each = {"cumsum": 1, "recurrence": 2, "scatter_add": 1}.get(name, 0)
     counted = node.operands[1].type.count if name == "scatter_add" else made
     return Operations(each * counted)
+
+
+def _slow(op: Op, node: Node) -> SlowOp:
+    names = op.attributes  # those of another op's node are none of its own
+    attributes = tuple([(name, node.attributes[name]) for name in names if op is node.op])
+    return SlowOp(op, tuple([operand.type.dtype for operand in node.operands]), attributes)
 
 
 def of_function(function: Function) -> Operations:
@@ -91,9 +131,10 @@ def _of_control(node: Node) -> Operations:
             return of_function(attributes["condition"]) + of_function(attributes["body"])
         case "cond":
             branches = [of_function(attributes[name]) for name in ("then", "otherwise")]
+            slow = dict.fromkeys(one for branch in branches for one in branch.slow)
             return Operations(
                 sizes.maximum(*[branch.all for branch in branches]),
-                sizes.maximum(*[branch.functions for branch in branches]),
+                {one: sizes.maximum(*[x.slow.get(one, 0) for x in branches]) for one in slow},
             )
     return of_function(attributes["body"])
 

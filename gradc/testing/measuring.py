@@ -7,10 +7,11 @@ from typing import Any
 
 from gradc.api.compiled import Compiled
 from gradc.arguments import pytree
+from gradc.calls.signature import bind_types
 from gradc.costs.ceilings import Ceilings, ceilings
 from gradc.costs.measured import Measured, measure
 from gradc.pipeline import Request, derive
-from gradc.testing import sample_arguments
+from gradc.testing.sampling import sample_arguments, within
 from gradc.tracing import Traced
 from gradc_ir.core import sizes
 from gradc_ir.core.types import Array, Type
@@ -27,10 +28,12 @@ def asked(
     kinds: Sequence[str],
     wrt: Any,
     numbers: Mapping[str, int],
+    ranges: Mapping[str, tuple[float, float]],
 ) -> list[Run]:
     """Return what is to be measured: a function traced at sizes, what of it, and arguments.
 
-    Raises TraceError for a name that is no size, and the errors of tracing and differentiation.
+    Raises TraceError for a name that is no size or no argument, and the errors of tracing and of
+    differentiation.
     """
     types = compiled.argument_types(spec)
     leaves, structure = pytree.flatten(types)
@@ -40,9 +43,9 @@ def asked(
         known = f"its sizes: {', '.join(symbols)}" if symbols else "it has none"
         raise TraceError(f"{compiled.__name__} has no size called {unknown[0]}", found=known)
     given = {name: numbers.get(name, _SIZE) for name in symbols}
-    arguments = sample_arguments(
-        pytree.unflatten(structure, [_at(leaf, given) for leaf in leaves]), size=_SIZE
-    )
+    drawn = sample_arguments([_at(leaf, given) for leaf in leaves], size=_SIZE)
+    bound, _ = bind_types(compiled._parameters.names, types)
+    arguments = pytree.unflatten(structure, within(drawn, bound.paths, ranges))
     runs = []
     for kind in kinds or _usual(compiled, arguments):
         traced, request = compiled._request(arguments, kind, wrt)

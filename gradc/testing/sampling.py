@@ -56,11 +56,7 @@ def points(
     """
     check_least(1, points=count)
     check_least(0, size=size, seed=seed)
-    unknown = [name for name in ranges if name not in names]
-    if unknown:
-        raise TraceError(
-            f"no argument is called {unknown[0]!r}", help=f"the arguments: {', '.join(names)}"
-        )
+    _check_names(ranges, names)
     random = np.random.default_rng(seed)
     with _in_memory(types, size):
         return [
@@ -70,6 +66,34 @@ def points(
             ]
             for i in range(count)
         ]
+
+
+def within(
+    arrays: Sequence[Array], names: Sequence[str], ranges: Ranges, seed: int = 0
+) -> list[Array]:
+    """Return arrays, those of floats that have a range drawn uniformly from it.
+
+    An end that is infinite is ten from the other one, or from 0. Raises TraceError for a range of
+    no argument.
+    """
+    _check_names(ranges, names)
+    random = np.random.default_rng(seed)
+    found = []
+    for name, array in zip(names, arrays, strict=True):
+        low, high = ranges.get(name, (0.0, 0.0))
+        if low < high and array.dtype.kind == "f":
+            low, high = max(low, min(high, 0.0) - 10.0), min(high, max(low, 0.0) + 10.0)
+            array = np.asarray(random.uniform(low, high, array.shape), array.dtype)
+        found.append(array)
+    return found
+
+
+def _check_names(ranges: Ranges, names: Sequence[str]) -> None:
+    unknown = [name for name in ranges if name not in names]
+    if unknown:
+        raise TraceError(
+            f"no argument is called {unknown[0]!r}", help=f"the arguments: {', '.join(names)}"
+        )
 
 
 def check_least(least: int, **numbers: int) -> None:

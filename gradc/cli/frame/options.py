@@ -47,6 +47,36 @@ def at_option(help: str) -> Callable[[Any], Any]:
     return click.option("--at", callback=_parsed_sizes, metavar="n=1000,…", help=help)
 
 
+def _parsed_ranges(context: click.Context, option: click.Parameter, texts: Any) -> Any:
+    return dict(map(parsed_range, texts))
+
+
+def parsed_range(text: str) -> tuple[str, tuple[float, float]]:
+    """Return the name and the ends of ``x=-50:50``; an end that is left out is infinite."""
+    name, equals, ends = text.partition("=")
+    low, colon, high = ends.partition(":")
+    try:
+        interval = float(low or "-inf"), float(high or "inf")
+    except ValueError:
+        colon = ""
+        interval = (0.0, 0.0)
+    if not name or not equals or not colon or not interval[0] < interval[1]:
+        raise click.BadParameter(f"{text!r} is no range: write x=-50:50, or x=0: without an end")
+    return name.strip(), interval
+
+
+def range_option(help: str) -> Callable[[Any], Any]:
+    """Return the option ``--range``, which may be given several times: intervals by names."""
+    return click.option(
+        "--range",
+        "ranges",
+        multiple=True,
+        callback=_parsed_ranges,
+        metavar="NAME=LOW:HIGH",
+        help=help,
+    )
+
+
 # what int() would refuse, such as two signs or a thousand digits, is no parameter's name either
 _POSITION = re.compile("-?[0-9]{1,9}")
 
