@@ -159,7 +159,8 @@ def joined(first: Lines, second: Lines) -> Lines:
     for line in second:
         known = found.setdefault(line, line)
         if line.is_whole and not known.is_whole:
-            found[line] = line
+            outside = known.outside  # which the line of the whole expression does not know
+            found[line] = line.with_outside(outside) if outside else line
     return tuple(found.values())
 
 
