@@ -21,6 +21,7 @@ from gradc.pictures.style import width_of
 from gradc.pictures.svg import svg
 from tests.corpus.pharmacology import two_compartments
 from tests.gradc.test_names import SPEC
+from tests.ir.test_control_passes import nest_of_scans
 
 SVG = "{http://www.w3.org/2000/svg}"
 MLP_SPEC = "w1: f64[8,16], b1: f64[16], w2: f64[16], b2: f64, x: f64[n,8], y: f64[n]"
@@ -216,6 +217,13 @@ def test_a_graph_too_large_for_a_cell_is_shown_as_text(monkeypatch: pytest.Monke
     monkeypatch.setattr("gradc.pictures.notebook._MOST_BOXES", 5)
     function = graph()
     assert function._repr_svg_() is None
+    assert function._repr_html_().startswith("<pre>")
+
+
+def test_bodies_that_loops_share_are_not_written_out_in_a_cell() -> None:
+    function = nest_of_scans(18)  # 2**18 loops
+    assert function._repr_svg_() is None
+    assert function._repr_latex_() is None
     assert function._repr_html_().startswith("<pre>")
 
 
