@@ -14,7 +14,7 @@ from gradc_ir.text.display import html_of_function
 # A picture of more boxes, or of more nodes with each body as often as it stands there, is for a
 # report, not for a cell.
 _MOST_BOXES = 200
-_MOST_NODES = 10_000
+_MOST_NODES = 2_000
 
 
 def _nodes(function: Function, known: dict[int, int]) -> int:

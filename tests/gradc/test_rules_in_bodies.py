@@ -225,7 +225,8 @@ def test_bodies_are_printed_parsed_dumped_and_shown() -> None:
     assert "func @in_scan_of_scan.body" in made._repr_html_()
     dumped = compiled.dump(X, after="all")
     counts = [int(count) for count in re.findall(r"^## .*: (\d+) nodes$", dumped, re.MULTILINE)]
-    assert len(counts) > 2 and min(counts) >= 10 > len(made.nodes)
+    assert len(counts) > 2
+    assert min(counts) >= 10 > len(made.nodes)
 
 
 @pytest.mark.parametrize("f", ONCE)
