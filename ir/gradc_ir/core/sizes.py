@@ -422,9 +422,7 @@ def _terms_text(terms: Terms) -> str:
     return " ".join(parts)
 
 
-def _as_written(
-    terms: Terms,
-) -> list[tuple[Monomial, int, str]]:
+def _as_written(terms: Terms) -> list[tuple[Monomial, int, str]]:
     """Return terms, and how each is written: ``max(1, n) - 1`` as a person would."""
     left = dict(terms)
     written: dict[Monomial, tuple[int, str]] = {}
@@ -441,11 +439,7 @@ def _as_written(
         else:
             continue
         left[()] = constant + coefficient * least
-    return [
-        (monomial, *written.get(monomial, (left[monomial], "")))
-        for monomial, _ in terms
-        if left[monomial]
-    ]
+    return [(one, *written.get(one, (left[one], ""))) for one, _ in terms if left[one]]
 
 
 # How many steps the tapes of loops have room for, whose number of steps only the running program
