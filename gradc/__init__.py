@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gradc import testing as testing
     from gradc.api.compile import compile as compile
     from gradc.api.compiled import Compiled as Compiled
+    from gradc.api.export import export as export
     from gradc.api.transforms import grad as grad
     from gradc.api.transforms import hessian as hessian
     from gradc.api.transforms import hvp as hvp
@@ -82,6 +83,7 @@ _PLACES = {
     "gradc.custom.external": ("external",),
     "gradc.custom.numpy_gradients": ("overrides", "register_gradient"),
     "gradc.api.compile": ("compile",),
+    "gradc.api.export": ("export",),
     "gradc.rules.user.register": ("rule",),
     "gradc.custom.gradient_fences": (
         "clip_gradient",

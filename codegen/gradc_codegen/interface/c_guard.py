@@ -86,23 +86,28 @@ size:
 def _checks(function: Function) -> str:
     """Return lines that set ``%refused`` to whether the sizes fit no call of the function."""
     symbols = {name: f"%size{i}" for i, name in enumerate(function.size_symbols)}
-    checks = _Checks(Module(function.name), symbols, itertools.count(1))
-    for symbol in symbols.values():
-        # unsigned, so that negative sizes are above it too
-        checks.refuse(f"icmp ugt i64 {symbol}, {LARGEST_SIZE}")
-    types = (*function.param_types, *function.result_types)
-    for size in dict.fromkeys(size for type_ in types for size in type_.shape):
-        if not sizes.at_least(size, 0):
-            checks.refuse(f"icmp slt i64 {checks.size(size)}, 0")
+    checks = Checks(Module(function.name), symbols, itertools.count(1))
+    checks.check(function)
     return "\n".join([*checks.lines, f"  %refused = or i1 {checks.refused}, false"]) + "\n"
 
 
-class _Checks(Entry):
+class Checks(Entry):
     """Writes the arithmetic of sizes; ``refused`` is the disjunction of all conditions so far."""
 
     refused = "false"
 
+    def check(self, function: Function) -> None:
+        """Refuse the sizes that fit no call of a function."""
+        for symbol in self._symbols.values():
+            # unsigned, so that negative sizes are above it too
+            self.refuse(f"icmp ugt i64 {symbol}, {LARGEST_SIZE}")
+        types = (*function.param_types, *function.result_types)
+        for size in dict.fromkeys(size for type_ in types for size in type_.shape):
+            if not sizes.at_least(size, 0):
+                self.refuse(f"icmp slt i64 {self.size(size)}, 0")
+
     def refuse(self, condition: str) -> None:
+        """Add a condition under which sizes are refused."""
         found = self.emit(condition)
         self.refused = self.emit(f"or i1 {self.refused}, {found}")
 

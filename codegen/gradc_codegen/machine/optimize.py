@@ -203,6 +203,15 @@ class Optimized:
         every = (one.name for one in self.module.functions if one.is_declaration)
         return tuple(sorted(name for name in every if not name.startswith("llvm.")))
 
+    def copied(self) -> Optimized:
+        """Return a copy, to emit something else of: what is emitted changes the module."""
+        with LOCK:
+            return replace(
+                self,
+                module=self.module.clone(),
+                machine=self.target.machine(self.how.generator),
+            )
+
     def assembly(self) -> str:
         """Return the module's assembly."""
         with LOCK, self._options():

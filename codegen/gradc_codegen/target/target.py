@@ -65,6 +65,8 @@ _FAMILIAR_CPUS: dict[str, tuple[str, ...]] = {
     "riscv64": ("generic-rv64",),
 }
 
+_APPLE = re.compile(r"-(darwin|macosx?|ios|tvos|watchos|xros|visionos|driverkit)")
+
 # LLVM tells that it doesn't know a CPU on stderr, or by ending the process, and lists none.
 _CPU_PROBE = """
 import sys, llvmlite.binding as llvm
@@ -95,6 +97,22 @@ class Target:
     def architecture(self) -> str:
         """The first part of the triple, by one name for those that differ in age or encoding."""
         return _architecture(self.triple)
+
+    @property
+    def format(self) -> str:
+        """The format of its object files: ``elf``, ``coff``, ``mach-o`` or ``wasm``."""
+        system = self.triple.split("-")
+        if system[0].startswith("wasm"):
+            return "wasm"
+        if any(part.startswith(("windows", "uefi")) for part in system[2:]):
+            return "coff"
+        return "mach-o" if _APPLE.search(self.triple) else "elf"
+
+    @property
+    def prefix(self) -> str:
+        """What the names of C functions begin with in an object file."""
+        has_one = self.format == "mach-o" or (self.format == "coff" and self.architecture == "i86")
+        return "_" if has_one else ""
 
     @property
     def is_proven(self) -> bool:
