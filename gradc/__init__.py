@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from gradc_ir.errors import GradientArityError as GradientArityError
     from gradc_ir.errors import IndexError as IndexError
     from gradc_ir.errors import LoopError as LoopError
+    from gradc_ir.errors import MissingLibraryError as MissingLibraryError
     from gradc_ir.errors import NoGradientError as NoGradientError
     from gradc_ir.errors import NonFiniteError as NonFiniteError
     from gradc_ir.errors import ParseError as ParseError
@@ -115,6 +116,7 @@ _PLACES = {
         "GradientArityError",
         "IndexError",
         "LoopError",
+        "MissingLibraryError",
         "NoGradientError",
         "NonFiniteError",
         "ParseError",

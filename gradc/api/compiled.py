@@ -12,6 +12,7 @@ from gradc.api import nested_transforms
 from gradc.api.asks import Asked, asks
 from gradc.api.inspected import Inspected, LastCall
 from gradc.api.method import Method
+from gradc.api.native_calls import CalledFromC
 from gradc.api.wrt_variables import ByVariables, split_variables, tangents_of_primals
 from gradc.calls.derivation import OF_FLOATS, VALUE, Derivation
 from gradc.calls.preconditions import check_floats, check_mode
@@ -46,7 +47,7 @@ _MOST_FORMS = 32
 _MOST_SIGNATURES = 1000
 
 
-class Compiled(CalledByAttribute, Inspected):
+class Compiled(CalledByAttribute, Inspected, CalledFromC):
     """A NumPy function with native value and derivatives; made by :func:`gradc.compile`.
 
     Calling it returns what the function would: NumPy arrays, NumPy scalars for 0-d results, in the

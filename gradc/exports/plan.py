@@ -67,10 +67,12 @@ class Plan:
     entries: the C functions.
     arguments: the leaves that the function was given in a call, by the names of parameters; empty
         for a spec.
+    traced: the function, without the captured arrays that were baked.
     """
 
     entries: tuple[Entry, ...]
     arguments: dict[str, Any]
+    traced: Traced
 
 
 def plan(source: Source, asked: Asked) -> Plan:
@@ -94,7 +96,7 @@ def plan(source: Source, asked: Asked) -> Plan:
         entries.append(_entry(asked, kind, bound, traced, request, function))
     leaves = zip(traced.function.names, bound.leaves)
     called = bool(asked.given) and not isinstance(asked.given[0], str)
-    return Plan(tuple(entries), dict(leaves) if called else {})
+    return Plan(tuple(entries), dict(leaves) if called else {}, traced)
 
 
 def _entry(
