@@ -60,7 +60,7 @@ class CalledFromC(ABC):
         key = _key(self, given, of, wrt, bake)
         kept: dict[Any, tuple[Native, Plan]] = vars(self).setdefault("_natives", {})
         found = kept.get(key)
-        if found is not None and all(guard.holds() for guard in found[1].traced.guards):
+        if found is not None and found[1].is_current():
             return found[0]
         name = self.__name__ if self.__name__.isidentifier() else "kernel"
         (kind,) = kinds_of(of)
@@ -150,9 +150,7 @@ def _key(
         return None
     types = compiled._last[1] if not given and compiled.spec is None and compiled._last else None
     words = bake if isinstance(bake, str) else tuple(bake)
-    if words:
-        return None  # what is baked may have changed
-    key = (given, types, of, tuple(wrt) if isinstance(wrt, list) else wrt)
+    key = (given, types, of, tuple(wrt) if isinstance(wrt, list) else wrt, words)
     try:
         hash(key)
     except TypeError:

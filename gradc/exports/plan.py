@@ -10,7 +10,7 @@ from gradc.calls.c_arguments import written
 from gradc.calls.derivation import OF_A_SCALAR
 from gradc.calls.preconditions import check_value
 from gradc.calls.signature import Bound, Wrt
-from gradc.exports.bake import baked
+from gradc.exports.bake import Baked, baked
 from gradc.exports.batch import of_many
 from gradc.exports.formulas import formulas
 from gradc.exports.kinds import VALUE, Kind, with_value
@@ -68,11 +68,19 @@ class Plan:
     arguments: the leaves that the function was given in a call, by the names of parameters; empty
         for a spec.
     traced: the function, without the captured arrays that were baked.
+    baked: those.
     """
 
     entries: tuple[Entry, ...]
     arguments: dict[str, Any]
     traced: Traced
+    baked: tuple[Baked, ...]
+
+    def is_current(self) -> bool:
+        """Whether what the function reads from outside of it is what it was."""
+        return all(guard.holds() for guard in self.traced.guards) and all(
+            one.is_current() for one in self.baked
+        )
 
 
 def plan(source: Source, asked: Asked) -> Plan:
@@ -80,7 +88,7 @@ def plan(source: Source, asked: Asked) -> Plan:
     first = 0 if asked.wrt is None else asked.wrt
     by, bound, types, wrt = source._arranged(asked.given, "value_and_grad", first)
     traced, bound = by._traced(bound, types, "value_and_grad", wrt)
-    traced = baked(source.__name__, traced, asked.bake)
+    traced, constants = baked(source.__name__, traced, asked.bake)
     kinds = _kinds(source.__name__, asked, traced.function.result_types)
     shared = _shared(source.__name__, bound, traced, asked.shared)
     entries = []
@@ -96,7 +104,7 @@ def plan(source: Source, asked: Asked) -> Plan:
         entries.append(_entry(asked, kind, bound, traced, request, function))
     leaves = zip(traced.function.names, bound.leaves)
     called = bool(asked.given) and not isinstance(asked.given[0], str)
-    return Plan(tuple(entries), dict(leaves) if called else {}, traced)
+    return Plan(tuple(entries), dict(leaves) if called else {}, traced, constants)
 
 
 def _entry(
