@@ -51,6 +51,10 @@ if TYPE_CHECKING:
     from gradc.custom.gradient_fences import scale_gradient as scale_gradient
     from gradc.custom.numpy_gradients import overrides as overrides
     from gradc.custom.numpy_gradients import register_gradient as register_gradient
+    from gradc.interop.casadi_function import casadi_external as casadi_external
+    from gradc.interop.jax_function import jax_function as jax_function
+    from gradc.interop.pytensor_op import pytensor_op as pytensor_op
+    from gradc.interop.torch_function import torch_function as torch_function
     from gradc.rules.user.register import rule as rule
     from gradc.tracing.core.opaque import opaque as opaque
     from gradc.tracing.record.debug_print import debug_print as debug_print
@@ -85,6 +89,10 @@ _PLACES = {
     "gradc.custom.numpy_gradients": ("overrides", "register_gradient"),
     "gradc.api.compile": ("compile",),
     "gradc.api.export": ("export",),
+    "gradc.interop.casadi_function": ("casadi_external",),
+    "gradc.interop.jax_function": ("jax_function",),
+    "gradc.interop.pytensor_op": ("pytensor_op",),
+    "gradc.interop.torch_function": ("torch_function",),
     "gradc.rules.user.register": ("rule",),
     "gradc.custom.gradient_fences": (
         "clip_gradient",

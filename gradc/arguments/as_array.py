@@ -27,8 +27,9 @@ def as_array(name: str, leaf: Any) -> Array:
     """Return a leaf as a plain array of a supported dtype, in native byte order.
 
     Subclasses of ndarray that compute as arrays do, and objects with ``__array__``, are taken as
-    ``np.asarray(leaf)``, those with ``__dlpack__`` alone as ``np.from_dlpack(leaf)``. Raises DTypeError, naming the argument and the cast to write, for all
-    other dtypes and kinds of objects.
+    ``np.asarray(leaf)``, those with ``__dlpack__`` alone as ``np.from_dlpack(leaf)``. Raises
+    DTypeError, naming the argument and the cast to write, for all other dtypes and kinds of
+    objects.
     """
     if isinstance(leaf, np.ndarray):
         found = _of_subclass(name, leaf) if type(leaf) is not np.ndarray else leaf

@@ -32,9 +32,7 @@ class Baked(NamedTuple):
         return now.shape == self.value.shape and now.tobytes() == self.value.tobytes()
 
 
-def baked(
-    name: str, traced: Traced, bake: str | Sequence[str]
-) -> tuple[Traced, tuple[Baked, ...]]:
+def baked(name: str, traced: Traced, bake: str | Sequence[str]) -> tuple[Traced, tuple[Baked, ...]]:
     """Return a traced function with some captured arrays as constants of their values now.
 
     ``bake`` has their names, in the words of the program or as C spells them, or is ``"all"``.
@@ -64,9 +62,7 @@ def baked(
             )
     if not chosen:
         return traced, ()
-    found = {
-        i: Baked(traced.captures[i], traced.captures[i].read().copy()) for i in sorted(chosen)
-    }
+    found = {i: Baked(traced.captures[i], traced.captures[i].read().copy()) for i in sorted(chosen)}
     return _with_constants(traced, found), tuple(found.values())
 
 

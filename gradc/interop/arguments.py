@@ -1,4 +1,4 @@
-"""Arguments of a host as those of a function: their types as a spec, and their leaves in C's order."""
+"""Arguments of a host as those of a function: types as a spec, and leaves in C's order."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Kernels inside of JAX: a primitive whose derivatives and batches are kernels again.
 
-The kernel is a handler of XLA's foreign function interface, so that a compiled program calls it without
-Python. The derivative is a primitive of its own, linear in the tangents: forward mode is its kernel,
-reverse mode transposes it to the kernel of the pullback.
+The kernel is a handler of XLA's foreign function interface, so that a compiled program calls it
+without Python. The derivative is a primitive of its own, linear in the tangents: forward mode is
+its kernel, reverse mode transposes it to the kernel of the pullback.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class _Call:
                 f"{flat.name} has tapes of loops, which JAX does not grow",
                 help="give the loops a limit: max_iter=",
             )
-        self.types = tuple(argument.type for argument in self.signature.outputs)
+        self.types: tuple[Type, ...] = tuple(
+            argument.type for argument in self.signature.outputs if argument.type is not None
+        )
 
     @functools.cached_property
     def kernel(self) -> _Kernel:
@@ -74,7 +76,7 @@ class _Call:
         capsule = capsule_of(address, "xla._CUSTOM_CALL_TARGET", native.code)
         jax_ffi.register_ffi_target(target, capsule, platform="cpu")
         _registered.append((capsule, native))
-        return _Kernel(target, self.types, scratch)  # type: ignore[arg-type]
+        return _Kernel(target, self.types, scratch)
 
 
 def _named(function: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
@@ -114,9 +116,7 @@ def _primitives() -> tuple[Any, Any]:
 
     def run(flat: Flat, *operands: Any) -> list[Any]:
         found = _call(flat, [jax.typeof(operand) for operand in operands]).kernel
-        results = [
-            jax.ShapeDtypeStruct(type_.shape, type_.dtype.numpy) for type_ in found.results
-        ]
+        results = [jax.ShapeDtypeStruct(type_.shape, type_.dtype.numpy) for type_ in found.results]
         if found.scratch:
             results.append(jax.ShapeDtypeStruct((found.scratch,), "uint8"))
         made = jax.ffi.ffi_call(found.target, results)(*operands)
@@ -262,8 +262,8 @@ def jax_function(function: Callable[..., Any]) -> Callable[..., Any]:
     ----------
     function: of NumPy, or a compiled one. Its arguments are nests of JAX arrays.
 
-    What is returned goes through ``jax.jit``, ``grad``, ``jvp``, ``vmap`` and what is made of them, to
-    any order; all derivatives are gradc's. Each shape has a kernel, as it has a program in JAX.
+    What is returned goes through ``jax.jit``, ``grad``, ``jvp``, ``vmap`` and what is made of them,
+    to any order; all derivatives are gradc's. Each shape has a kernel, as it has a program in JAX.
     What the function captures is read when JAX traces or calls it. It runs on CPUs. Raises
     MissingLibraryError without JAX, DTypeError where the function returns 64 bits and JAX has 32.
     """

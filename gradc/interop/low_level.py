@@ -1,4 +1,4 @@
-"""SciPy's LowLevelCallable: a kernel that ``quad``, ``nquad`` and ``ndimage`` call without Python."""
+"""SciPy's LowLevelCallable: a kernel that ``quad`` and ``ndimage`` call without Python."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def low_level_callable(
     kept = len(names) - len(user_data)
     if kept < 1:
         raise ExportError(
-            f"{source.__name__} has {len(names)} parameters, and {len(user_data)} further arguments "
-            "are given: SciPy passes the first one"
+            f"{source.__name__} has {len(names)} parameters, and {len(user_data)} further "
+            "arguments are given: SciPy passes the first one"
         )
     given: dict[str, Any] = {}
     if spec is not None:
@@ -82,9 +82,8 @@ def low_level_callable(
         more=[callable_text(_NAME, form, signature, own)],
     )
     returns = ctypes.c_double if form.returns == "double" else ctypes.c_int
-    made = ctypes.CFUNCTYPE(returns, *_CTYPES[form.kind], *([ctypes.c_void_p] * form.has_data))(
-        code.code.address(callable_name(_NAME))
-    )
+    takes = (*_CTYPES[form.kind], *[ctypes.c_void_p] * form.has_data)
+    made: Any = ctypes.CFUNCTYPE(returns, *takes)(code.code.address(callable_name(_NAME)))
     made.gradc_code = code  # which lives as long as SciPy's object has the function
     scipy = importlib.import_module("scipy")
     data = _data(leaves, [argument for argument in signature.inputs[own:]])

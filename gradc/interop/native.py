@@ -63,7 +63,7 @@ class Native:
     @functools.cached_property
     def ctypes(self) -> Any:
         """The function as one of ctypes: sizes and numbers as they are, arrays as ``x.ctypes``."""
-        made = ctypes.CFUNCTYPE(
+        made: Any = ctypes.CFUNCTYPE(
             ctypes.c_int32, *[_ctype(argument) for argument in self.signature.arguments]
         )(self.address)
         made.gradc_code = self.code

@@ -1,4 +1,4 @@
-"""Libraries that an adapter needs and gradc does not: imported then, or an error that names them."""
+"""Libraries that an adapter needs and gradc does not: imported, or an error that names them."""
 
 from __future__ import annotations
 

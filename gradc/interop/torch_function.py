@@ -1,4 +1,4 @@
-"""Kernels inside of PyTorch: an autograd function on the memory of tensors, its gradients kernels too."""
+"""Kernels inside of PyTorch: an autograd function on the memory of tensors, and its gradients."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def torch_function(function: Callable[..., Any]) -> Callable[..., Any]:
     function: of NumPy, or a compiled one. Its arguments are nests of tensors and numbers.
 
     Tensors are read where they are, and results are tensors of the memory the kernel wrote to. They
-    go through autograd, ``torch.func.grad``, ``vjp``, ``jvp``, ``vmap`` and what is made of them, to any
-    order; all derivatives are gradc's. Tensors must be on the CPU. Raises MissingLibraryError without
-    PyTorch, DTypeError for tensors elsewhere.
+    go through autograd, ``torch.func.grad``, ``vjp``, ``jvp``, ``vmap`` and what is made of them,
+    go through autograd, ``torch.func.grad``, ``vjp``, ``jvp``, ``vmap`` and what is made of
+    them, without PyTorch, DTypeError for tensors elsewhere.
     """
     torch = needed("torch", "gradc.torch_function")
     node = _node()
@@ -41,7 +41,9 @@ def torch_function(function: Callable[..., Any]) -> Callable[..., Any]:
         # most calls have tensors alone, and no nest to be looked through
         if kwargs or not all(isinstance(each, tensor) for each in args):
             leaves, key = pytree.tree_flatten((args, kwargs))
-            leaves = [each if isinstance(each, tensor) else torch.as_tensor(each) for each in leaves]
+            leaves = [
+                each if isinstance(each, tensor) else torch.as_tensor(each) for each in leaves
+            ]
         found = flats.get(key)
         if found is None:
             structure = pytree.tree_flatten((args, kwargs))[1]
@@ -98,9 +100,7 @@ def _node() -> Any:
         def backward(ctx: Any, *cotangents: Any) -> Any:
             tensors = ctx.saved_tensors
             needs = ctx.needs_input_grad[1:]
-            moved = [
-                i for i, each in enumerate(tensors) if needs[i] and each.is_floating_point()
-            ]
+            moved = [i for i, each in enumerate(tensors) if needs[i] and each.is_floating_point()]
             found: list[Any] = [None] * len(tensors)
             # PyTorch makes zeros for results that nothing depends on
             given = [each for each, is_float in zip(cotangents, ctx.floats) if is_float]

@@ -1,8 +1,8 @@
 """SciPy's low-level callables: the types of C functions that it calls, over a kernel.
 
-``double (double)`` of ``quad``, ``double (int, double *)`` of ``nquad``, and the three of ``ndimage``,
-each with ``void *`` behind for the user's data: a table of 8 bytes each, numbers as they are and
-arrays by their addresses, which are the kernel's last inputs.
+``double (double)`` of ``quad``, ``double (int, double *)`` of ``nquad``, and the three of
+``ndimage``, each with ``void *`` behind for the user's data: a table of 8 bytes each, numbers as
+they are and arrays by their addresses, which are the kernel's last inputs.
 """
 
 from __future__ import annotations

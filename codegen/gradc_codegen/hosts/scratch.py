@@ -1,8 +1,10 @@
-"""Scratch for a kernel whose host gives it none: on the stack where it is little, else of malloc."""
+"""Scratch for a kernel whose host gives it none: on the stack where it is little, or of malloc."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+
+from gradc_codegen.abi import Status
 
 # A few pages of stack are there on any thread.
 _MOST_ON_STACK = 16384
@@ -19,6 +21,11 @@ def with_scratch(bytes_: str, call: Callable[[str], str], name: str) -> str:
     call: from the register of the scratch to the call's instruction.
     name: a register's name that is free.
     """
+    ends = (
+        f"[ %{name}.first, %{name}.on.stack ]",
+        f"[ {Status.WORK.value}, %{name}.on.heap ]",
+        f"[ %{name}.second, %{name}.use ]",
+    )
     return f"""  %{name}.little = icmp ule i64 {bytes_}, {_MOST_ON_STACK}
   br i1 %{name}.little, label %{name}.on.stack, label %{name}.on.heap
 {name}.on.stack:
@@ -34,7 +41,7 @@ def with_scratch(bytes_: str, call: Callable[[str], str], name: str) -> str:
   call void @free(ptr %{name}.heap)
   br label %called
 called:
-  %status = phi i32 [ %{name}.first, %{name}.on.stack ], [ 2, %{name}.on.heap ], [ %{name}.second, %{name}.use ]
+  %status = phi i32 {", ".join(ends)}
 """
 
 

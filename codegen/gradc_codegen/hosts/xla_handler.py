@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from gradc_codegen.abi import STATUS_MEANING, Signature, Status
 
-# Offsets in bytes, of version 0 of the interface. The arguments and results lie inside of the frame.
+# Offsets in bytes, of version 0 of the interface. The arguments and results lie inside of the
+# frame.
 _API, _EXTENSION = 16, 8
 _ARGUMENTS, _RESULTS = 40, 80
 _COUNT, _PLACES = 16, 32  # in both
@@ -68,7 +69,9 @@ def handler_text(name: str, signature: Signature, has_scratch: bool) -> str:
     texts = "\n".join(
         _text(f"@xla.text{status.value}", message) for status, message in messages.items()
     )
-    layout = "XLA passes another call frame than gradc knows: use a version of JAX it was tested with"
+    layout = (
+        "XLA passes another call frame than gradc knows: use a version of JAX it was tested with"
+    )
     return f"""declare i32 @"{name}"({types})
 {texts}
 {_text("@xla.text.layout", layout)}

@@ -54,7 +54,8 @@ def compile_module(
 
     Parameters
     ----------
-    text: LLVM text of a whole module, or several that become one; its external functions are found in this process (libm), or
+    text: LLVM text of a whole module, or several that become one; its external functions are found
+        in this process (libm), or
         in SciPy (BLAS, LAPACK, special functions).
     cpu: ``native``, or LLVM's name of a CPU whose features this machine has.
     level: 0, 1 or 2; None chooses by size.
