@@ -13,7 +13,7 @@ from gradc_codegen.abi import Order, Signature
 from gradc_codegen.arrays.fortran import routines_in
 from gradc_codegen.calls.uniform import uniform_text
 from gradc_codegen.files.stack_use import worst_stack
-from gradc_codegen.interface.c_guard import guard_text, kernel_name
+from gradc_codegen.interface.c_guard import PROBE, PROBED_BYTES, guard_text, kernel_name
 from gradc_codegen.interface.python_kernel import Kernel
 from gradc_codegen.lower.lower import lower_nest
 from gradc_codegen.machine.helpers import helpers_in
@@ -23,6 +23,7 @@ from gradc_codegen.nest.loop_nest import LoopNest
 from gradc_codegen.schedule.schedule import schedule
 from gradc_codegen.target.target import machine_of, target
 from gradc_ir.core.graph import Function
+from gradc_ir.errors import ExportError
 
 
 def compile_function(function: Function, *, blas: bool = False, level: int | None = None) -> Kernel:
@@ -133,9 +134,10 @@ def compile_object(
     """
     machine = target(cpu, triple)
     bits, texts = machine.pointer_bits, list(more or ())
+    probes = machine.format == "coff"
     for name, function in functions.items():
         kernel = Compilation(function, kernel_name(name), blas, cpu, triple, splits)
-        texts += [kernel.llvm, guard_text(function, name, bits, (orders or {}).get(name))]
+        texts += [kernel.llvm, guard_text(function, name, bits, (orders or {}).get(name), probes)]
     exported = [symbol for name in functions for symbol in (name, f"{name}_worksize")]
     exported += [symbol for symbols in (more or {}).values() for symbol in symbols]
     made = machine_code(texts, cpu, triple, level=level, exported=exported, emulate=emulate)
@@ -143,6 +145,12 @@ def compile_object(
     code = made.object()  # which refuses targets that would end the process
     assembly = copy.assembly()
     stack = worst_stack(assembly, machine.architecture)
+    taken = max(worst_stack(assembly, machine.architecture, PROBE).values(), default=0)
+    if probes and taken > PROBED_BYTES:
+        raise ExportError(
+            f"a kernel takes {taken} bytes of stack, and on Windows it may take {PROBED_BYTES}",
+            help="divide the function into several",
+        )
     return ObjectFile(
         code,
         routines_in(texts),

@@ -22,8 +22,8 @@ def torch_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Tensors are read where they are, and results are tensors of the memory the kernel wrote to. They
     go through autograd, ``torch.func.grad``, ``vjp``, ``jvp``, ``vmap`` and what is made of them,
-    go through autograd, ``torch.func.grad``, ``vjp``, ``jvp``, ``vmap`` and what is made of
-    them, without PyTorch, DTypeError for tensors elsewhere.
+    to any order; all derivatives are gradc's. Tensors must be on the CPU. Raises
+    MissingLibraryError without PyTorch, DTypeError for tensors elsewhere.
     """
     torch = needed("torch", "gradc.torch_function")
     node = _node()

@@ -91,7 +91,7 @@ _ARM = _Dialect(
         (re.compile(r"^\s+vpush\s+\{([^}]*)\}"), _registers(8)),
         (re.compile(rf"^\s+sub(?:\.w|w)?\s+sp, (?:sp, )?#{_NUMBER}"), _number),
         (
-            re.compile(rf"^\s+(?:bfc\s+\w+, [#]0, [#]{_NUMBER})"),
+            re.compile(r"^\s+bfc\s+\w+, [#]0, [#]([1-7])\b"),
             lambda match: (1 << int(match[1])) - 1,
         ),
         (re.compile(r"^\s+str(?:\.w)?\s+.*\[sp, #(-\d+)\]!"), _number),
@@ -122,11 +122,12 @@ class _Function:
     is_known: bool = True
 
 
-def worst_stack(assembly: str, architecture: str) -> dict[str, int]:
+def worst_stack(assembly: str, architecture: str, without: str | None = None) -> dict[str, int]:
     """Return, for each function of a module, how many bytes of stack a call takes at most.
 
     A function is left out where that cannot be told; what it calls in other modules is not counted.
-    Empty for an architecture whose assembly is not known here.
+    Empty for an architecture whose assembly is not known here. Functions whose names begin with
+    ``without`` do not count.
     """
     family = "arm" if architecture.startswith("arm") and architecture != "arm64" else architecture
     dialect = _DIALECTS.get(family)
@@ -140,6 +141,8 @@ def worst_stack(assembly: str, architecture: str) -> dict[str, int]:
             assembly,
         )
     functions = _functions(assembly, dialect)
+    if without is not None:
+        functions = {name: one for name, one in functions.items() if not name.startswith(without)}
     found: dict[str, int | None] = {}
 
     def total(name: str, within: frozenset[str] = frozenset()) -> int | None:

@@ -16,8 +16,18 @@ def kernel_name(name: str) -> str:
     return f"{name}.kernel"
 
 
+# What a kernel on Windows may take of the stack; more is an error when it is exported.
+PROBED_BYTES = 1 << 16
+PROBE = "gradc.probe"
+_PAGE = 4096
+
+
 def guard_text(
-    function: Function, name: str, pointer_bits: int = 64, order: Order | None = None
+    function: Function,
+    name: str,
+    pointer_bits: int = 64,
+    order: Order | None = None,
+    probes: bool = False,
 ) -> str:
     """Return LLVM text that defines ``name`` and ``name_worksize`` over the kernel's own.
 
@@ -32,6 +42,8 @@ def guard_text(
     name: the C name.
     pointer_bits: how wide a ``size_t`` is on the target.
     order: in which C passes parameters and results; the kernel behind has the function's own.
+    probes: whether the system grows the stack by one page below those that were touched, as Windows
+        does: then pages are touched, one after another, before the kernel takes several at once.
     """
     order = order or Order.of(function)
     signature = Signature.of(function)
@@ -50,7 +62,7 @@ def guard_text(
     bytes_wanted = f'call i64 @"{kernel}_worksize"({size_arguments})'
     narrow = f"  %size_t = trunc i64 %bytes to i{pointer_bits}\n" if pointer_bits < 64 else ""
     size_t = "%size_t" if pointer_bits < 64 else "%bytes"
-    return f"""declare i32 @"{kernel}"({all_types})
+    return f"""{_probes() if probes else ""}declare i32 @"{kernel}"({all_types})
 declare i64 @"{kernel}_worksize"({size_types})
 
 define signext i32 @"{name}"({c_arguments}) {{
@@ -63,7 +75,7 @@ sized:
   %lacking = and i1 %needed, %null
   br i1 %lacking, label %scratch, label %ready
 ready:
-  %status = call i32 @"{kernel}"({all_arguments})
+{f"  call void @{PROBE}(){chr(10)}" if probes else ""}  %status = call i32 @"{kernel}"({all_arguments})
   ret i32 %status
 size:
   ret i32 {Status.SIZE.value}
@@ -81,6 +93,16 @@ size:
   ret i{pointer_bits} 0
 }}
 """
+
+
+def _probes() -> str:
+    """Return the text of a function that touches the stack from above, page by page."""
+    lines = [f"define internal void @{PROBE}() noinline optnone {{"]
+    lines.append(f"  %stack = alloca [{PROBED_BYTES} x i8]")
+    for offset in range(PROBED_BYTES - _PAGE, -1, -_PAGE):
+        lines.append(f"  %page{offset} = getelementptr i8, ptr %stack, i64 {offset}")
+        lines.append(f"  store volatile i8 0, ptr %page{offset}")
+    return "\n".join([*lines, "  ret void\n}\n"])
 
 
 def _checks(function: Function) -> str:

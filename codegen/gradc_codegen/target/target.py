@@ -143,7 +143,8 @@ class Target:
             cpu=self.cpu,
             features=self.features,
             opt=level,
-            reloc="pic",
+            # modules of WebAssembly are linked to fixed places, with what refers to data there
+            reloc="static" if self.format == "wasm" else "pic",
             codemodel="small",
             abiname=ABI_NAMES.get(self.architecture, ""),
         )
