@@ -13,7 +13,7 @@ from gradc.traceback import boundary
 
 if TYPE_CHECKING:
     from gradc.exports.plan import Plan
-    from gradc.interop.native import Native
+    from gradc.native.native import Native
 
 # So many functions of C are kept of a compiled function; older ones go when nobody has them.
 _MOST_KEPT = 64
@@ -54,7 +54,7 @@ class CalledFromC(ABC):
         """
         from gradc.exports.kinds import kinds_of
         from gradc.exports.plan import Asked
-        from gradc.interop.native import native_of
+        from gradc.native.native import native_of
 
         given = (spec,) if spec else specs_or_args
         key = _key(self, given, of, wrt, bake)
@@ -117,7 +117,7 @@ class CalledFromC(ABC):
         failure, where the kernel finds an index outside of its axis. Raises ExportError for another
         type.
         """
-        from gradc.interop.low_level import low_level_callable
+        from gradc.native.low_level import low_level_callable
 
         return low_level_callable(
             self,
@@ -137,7 +137,7 @@ class CalledFromC(ABC):
         value or a tuple. Captured arrays are constants, of their values now. Numba has to be
         installed. Raises MissingLibraryError, and as :meth:`native` does.
         """
-        from gradc.interop.numba_function import numba_function
+        from gradc.native.numba_function import numba_function
 
         return numba_function(self, specs_or_args, of, options)
 

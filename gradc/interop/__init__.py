@@ -1,3 +1,3 @@
-"""Kernels in the hands of other libraries in this process: an adapter a file, loaded when it is
-asked for, and none of these libraries is needed before.
+"""Compiled functions inside of JAX, PyTorch, CasADi and PyTensor, with their derivatives: an
+adapter a file, loaded when it is asked for, and none of these libraries is needed before.
 """

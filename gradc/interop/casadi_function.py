@@ -16,9 +16,9 @@ from gradc.arguments import pytree
 from gradc.exports.bake import EVERY
 from gradc.exports.kinds import VALUE
 from gradc.exports.plan import Asked, plan
-from gradc.interop.arguments import types_of
 from gradc.interop.flat import Flat, flat_of
-from gradc.interop.needs import needed
+from gradc.native.arguments import types_of
+from gradc.native.needs import needed
 from gradc.runtime.export import Entry
 from gradc.runtime.specialize import working
 from gradc_codegen.abi import Signature, c_identifier

@@ -16,8 +16,8 @@ from gradc.exports.bake import EVERY
 from gradc.exports.kinds import VALUE
 from gradc.exports.plan import Asked, Plan, plan
 from gradc.interop.flat import Flat, flat_of
-from gradc.interop.native import Native, capsule_of
-from gradc.interop.needs import needed
+from gradc.native.native import Native, capsule_of
+from gradc.native.needs import needed
 from gradc.runtime.specialize import working
 from gradc_codegen.abi import Signature
 from gradc_codegen.hosts.xla_handler import handler_name, handler_text

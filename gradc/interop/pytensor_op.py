@@ -12,7 +12,7 @@ from gradc.exports.bake import EVERY
 from gradc.exports.kinds import VALUE
 from gradc.exports.plan import Asked, plan
 from gradc.interop.flat import Flat, flat_of
-from gradc.interop.needs import needed
+from gradc.native.needs import needed
 from gradc.runtime.specialize import working
 from gradc_ir.core.sizes import symbol
 from gradc_ir.core.types import Type, dtype_of

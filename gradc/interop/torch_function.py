@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradc.interop.flat import Flat, flat_of
-from gradc.interop.needs import needed
+from gradc.native.needs import needed
 from gradc_ir.errors import DTypeError
 
 

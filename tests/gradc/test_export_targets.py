@@ -234,7 +234,7 @@ def test_wasmtime_runs_modules(modules: list[tuple[Path, Path]]) -> None:
         for call in json.loads(calls.read_text()):
             end = (exported["__heap_base"].value(store) + 63) & ~63
 
-            def place(data: bytes) -> int:
+            def place(data: bytes, memory: Any = memory, store: Any = store) -> int:
                 nonlocal end
                 at, end = end, (end + len(data) + 63) & ~63
                 missing = end - memory.data_len(store)

@@ -62,6 +62,7 @@ def guard_text(
     bytes_wanted = f'call i64 @"{kernel}_worksize"({size_arguments})'
     narrow = f"  %size_t = trunc i64 %bytes to i{pointer_bits}\n" if pointer_bits < 64 else ""
     size_t = "%size_t" if pointer_bits < 64 else "%bytes"
+    probed = f"  call void @{PROBE}()\n" if probes else ""
     return f"""{_probes() if probes else ""}declare i32 @"{kernel}"({all_types})
 declare i64 @"{kernel}_worksize"({size_types})
 
@@ -75,7 +76,7 @@ sized:
   %lacking = and i1 %needed, %null
   br i1 %lacking, label %scratch, label %ready
 ready:
-{f"  call void @{PROBE}(){chr(10)}" if probes else ""}  %status = call i32 @"{kernel}"({all_arguments})
+{probed}  %status = call i32 @"{kernel}"({all_arguments})
   ret i32 %status
 size:
   ret i32 {Status.SIZE.value}

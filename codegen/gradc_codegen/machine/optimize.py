@@ -124,7 +124,8 @@ def parse(
 ) -> llvm.ModuleRef:
     """Return the module of one or more texts, laid out for a target.
 
-    Functions get their attributes, and those that are given. What is internal to one text stays apart from the others.
+    Functions get their attributes, and those that are given. What is internal to one text stays
+    apart from the others.
 
     Raises
     ------

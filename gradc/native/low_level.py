@@ -12,8 +12,8 @@ import numpy as np
 from gradc.exports.bake import EVERY
 from gradc.exports.kinds import kinds_of
 from gradc.exports.plan import Asked, Source, plan
-from gradc.interop.arguments import contiguous, leaves_as_written, spec_of, types_of
-from gradc.interop.native import Native
+from gradc.native.arguments import contiguous, leaves_as_written, spec_of, types_of
+from gradc.native.native import Native
 from gradc_codegen.abi import Signature
 from gradc_codegen.hosts.scipy_forms import TYPES, Form, callable_name, callable_text, form_of
 from gradc_ir.core.sizes import symbol

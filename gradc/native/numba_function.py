@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradc.exports.bake import EVERY
-from gradc.interop.needs import needed
+from gradc.native.needs import needed
 from gradc_codegen.abi import STATUS_MEANING, Argument, Signature, Status, c_identifier
 from gradc_ir.core.sizes import Size, evaluate, symbols
 from gradc_ir.core.types import DType, Type

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradc.exports.plan import Asked, Plan, Source, plan
-from gradc.interop.needs import needed
+from gradc.native.needs import needed
 from gradc.runtime.export import Entry
 from gradc_codegen.abi import C_TYPES, Argument, Order, Signature
 from gradc_codegen.compile_function import Compilation
