@@ -73,7 +73,7 @@ def sample(entry: Entry, given: Mapping[str, Any], choices: Choices) -> Sample |
         arrays[place] = (
             _made(type_, shape, position)
             if made[place]
-            else np.ascontiguousarray(given[name], type_.dtype.numpy)
+            else np.asarray(given[name], type_.dtype.numpy, order="C")
         )
     kernel = Compilation(function, splits=choices.fma == "split").kernel()
     status, results = 0, []

@@ -12,7 +12,7 @@ from gradc.exports.bake import EVERY
 from gradc.native.needs import needed
 from gradc_codegen.abi import STATUS_MEANING, Argument, Signature, Status, c_identifier
 from gradc_ir.core.sizes import Size, evaluate, symbols
-from gradc_ir.core.types import DType, Type
+from gradc_ir.core.types import DType
 from gradc_ir.errors import ExportError
 
 
@@ -44,8 +44,10 @@ def numba_function(source: Any, given: Sequence[Any], of: str, options: dict[str
         names["_worksize"] = native._worksize
     else:
         names["_BYTES"] = native.worksize()
+    for argument in signature.inputs:
+        names[f"_as_{argument.identifier}"] = _converter(numba, native.name, argument)
     exec(compile(text, file, "exec"), names)
-    made = numba.njit(_signatures(numba, signature))(names[native.name])
+    made = numba.njit(names[native.name])
     made.gradc_code = native
     return made
 
@@ -72,17 +74,11 @@ def _text(signature: Signature, name: str) -> str:
             f'        raise ValueError("{name}: the shapes of the arguments do not fit")',
         ]
     given = [f"{sizes[size.name]}" for size in signature.sizes]
-    kept = []
     for argument in signature.inputs:
         assert argument.type is not None
-        if argument.by_value:
-            given.append(argument.identifier)
-            continue
-        # an array that is contiguous is itself
-        array = f"_{argument.identifier}_array"
-        lines.append(f"    {array} = np.ascontiguousarray({argument.identifier})")
-        given.append(f"{array}.ctypes")
-        kept.append(array)
+        taken = f"_{argument.identifier}_taken"
+        lines.append(f"    {taken} = _as_{argument.identifier}({argument.identifier})")
+        given.append(taken if argument.by_value else f"{taken}.ctypes")
     for number, argument in enumerate(signature.outputs):
         assert argument.type is not None
         shape = ", ".join(_text_of(size, sizes) for size in argument.type.shape) or "1"
@@ -126,22 +122,33 @@ def _text_of(size: Size, names: dict[str, str]) -> str:
     raise ExportError(f"f.numba() cannot compute the size {text}", help="give a spec of numbers")
 
 
-def _signatures(numba: Any, signature: Signature) -> list[Any]:
-    """Return the types that the function takes: contiguous arrays, and any others."""
+def _converter(numba: Any, name: str, argument: Argument) -> Any:
+    """Return a function for compiled code that takes an argument as the kernel reads it.
+
+    An array that is contiguous is itself; what has another dtype or rank is an error of types.
+    """
     types = numba.types
-    kinds = {
+    wanted = argument.type
+    assert wanted is not None
+    scalar = {
         DType.F64: types.float64,
         DType.F32: types.float32,
         DType.I64: types.int64,
         DType.I32: types.int32,
         DType.BOOL: types.boolean,
-    }
+    }[wanted.dtype]
+    whole = (types.Integer, types.Boolean)
+    numbers = (*whole, types.Float) if wanted.dtype.is_float else whole
 
-    def of(argument: Argument, layout: str) -> Any:
-        type_: Type | None = argument.type
-        assert type_ is not None
-        scalar = kinds[type_.dtype]
-        return scalar if not type_.rank else types.Array(scalar, type_.rank, layout, readonly=True)
+    def convert(x: Any) -> Any:
+        raise NotImplementedError
 
-    layouts = ("C", "A") if any(not each.by_value for each in signature.inputs) else ("C",)
-    return [tuple(of(argument, layout) for argument in signature.inputs) for layout in layouts]
+    @numba.extending.overload(convert, strict=False)  # type: ignore[untyped-decorator]
+    def typed(x: Any) -> Any:
+        if not wanted.rank and isinstance(numba.types.unliteral(x), numbers):
+            return lambda x: scalar(x)
+        if isinstance(x, types.Array) and (x.ndim, x.dtype) == (wanted.rank, scalar):
+            return (lambda x: x) if x.layout == "C" else (lambda x: np.ascontiguousarray(x))
+        raise numba.core.errors.TypingError(f"{name}: {argument.name} is {x}, not {wanted}")
+
+    return convert

@@ -50,15 +50,15 @@ def check_arguments(name: str, signature: Signature) -> None:
 
 def check_symbols(exported: Sequence[Exported], structs: bool) -> None:
     """Raise when two functions, or what comes beside them, have the same name."""
-    owner: dict[str, str] = {}
+    seen: set[str] = set()
     for one in exported:
         for symbol in symbols_of(one.name, structs):
-            if symbol in owner:
+            if symbol in seen:
                 raise ExportError(
-                    f"{symbol} would be defined twice: for {owner[symbol]} and for {one.name}",
-                    help="give one of the functions another name",
+                    f"two functions would be called {symbol} in C",
+                    help="give one of those that are exported another name",
                 )
-            owner[symbol] = one.name
+            seen.add(symbol)
 
 
 def symbols_of(name: str, structs: bool) -> tuple[str, ...]:
