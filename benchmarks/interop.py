@@ -3,8 +3,9 @@
     python -m benchmarks.interop        (make bench-interop)
 
 For a small and a large argument, each row has the time of a call through the library, that of the
-kernel called from Python, and of the library's own call of a function that does nothing. A large call should be the kernel within a fifth; a small one no more
-than the library's identity and the kernel.
+kernel called from Python, and of the library's own call of a function that does nothing. A large
+call should be the kernel within a fifth; a small one no more than the library's identity and the
+kernel. JAX and PyTorch call two kernels for value and gradient, that of the value and the pullback.
 """
 
 from __future__ import annotations
