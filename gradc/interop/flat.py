@@ -30,16 +30,16 @@ class Flat:
     owner: the compiled function whose options hold.
     """
 
-    def __init__(self, function: Callable[..., Leaves], name: str, owner: Compiled) -> None:
+    def __init__(self, function: Callable[..., Leaves], name: str, owner: Compiled[..., Any]) -> None:
         self.function = function
         self.name = name
         self.owner = owner
         self._derived: dict[Any, Flat] = {}
 
     @functools.cached_property
-    def compiled(self) -> Compiled:
+    def compiled(self) -> Compiled[..., Leaves]:
         """The function, compiled."""
-        made = self.owner.like(self.function)
+        made: Compiled[..., Leaves] = self.owner.like(self.function)
         made.__name__ = self.name
         return made
 

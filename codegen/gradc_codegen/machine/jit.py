@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import llvmlite.binding as llvm
 
 from gradc_codegen.arrays import blas_threads, fortran
-from gradc_codegen.machine.optimize import effort, optimize, parse
+from gradc_codegen.machine.optimize import Effort, effort, optimize, parse
 from gradc_codegen.math import formulas, scipy_pointers
 from gradc_codegen.math.emulation import provided
 from gradc_codegen.target.target import LOCK, Target, target
@@ -48,7 +48,7 @@ class LoadedModule:
 
 
 def compile_module(
-    text: str | Sequence[str], cpu: str = "native", level: int | None = None
+    text: str | Sequence[str], cpu: str = "native", level: int | Effort | None = None
 ) -> LoadedModule:
     """Return the machine code of a module, loaded into this process.
 
@@ -58,7 +58,7 @@ def compile_module(
         in this process (libm), or
         in SciPy (BLAS, LAPACK, special functions).
     cpu: ``native``, or LLVM's name of a CPU whose features this machine has.
-    level: 0, 1 or 2; None chooses by size.
+    level: 0, 1 or 2, or how hard to try; None chooses by size.
 
     Raises
     ------
