@@ -30,7 +30,9 @@ class Flat:
     owner: the compiled function whose options hold.
     """
 
-    def __init__(self, function: Callable[..., Leaves], name: str, owner: Compiled[..., Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Leaves], name: str, owner: Compiled[..., Any]
+    ) -> None:
         self.function = function
         self.name = name
         self.owner = owner
