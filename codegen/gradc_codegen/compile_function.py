@@ -19,6 +19,7 @@ from gradc_codegen.lower.lower import lower_nest
 from gradc_codegen.machine.helpers import helpers_in
 from gradc_codegen.machine.jit import compile_module
 from gradc_codegen.machine.machine_code import machine_code
+from gradc_codegen.math.soft_double import NAMES, names_in, soft_double_text
 from gradc_codegen.nest.loop_nest import LoopNest
 from gradc_codegen.schedule.schedule import schedule
 from gradc_codegen.target.target import machine_of, target
@@ -116,6 +117,7 @@ def compile_object(
     orders: Mapping[str, Order] | None = None,
     level: int | None = None,
     more: Mapping[str, Sequence[str]] | None = None,
+    own_doubles: bool = False,
 ) -> ObjectFile:
     """Return functions as kernels for C, each with the checks of its arguments.
 
@@ -127,6 +129,7 @@ def compile_object(
     orders: in which C passes parameters and results, by the functions' names; else their own.
     level: how hard LLVM tries, 0, 1 or 2; None chooses by size.
     more: texts of further modules, each with the functions it defines for others.
+    own_doubles: whether functions of the object's own compute with doubles where the CPU does not.
 
     Raises
     ------
@@ -143,6 +146,14 @@ def compile_object(
     made = machine_code(texts, cpu, triple, level=level, exported=exported, emulate=emulate)
     ir, called, copy = str(made.module), made.called, made.copied()
     code = made.object()  # which refuses targets that would end the process
+    provided = NAMES.intersection(helpers_in(code)) if own_doubles else frozenset[str]()
+    if provided:
+        # which of them are called is known when code has been made
+        texts.append(soft_double_text(provided))
+        exported += names_in(texts[-1])
+        made = machine_code(texts, cpu, triple, level=level, exported=exported, emulate=emulate)
+        ir, called, copy = str(made.module), made.called, made.copied()
+        code = made.object()
     assembly = copy.assembly()
     stack = worst_stack(assembly, machine.architecture)
     taken = max(worst_stack(assembly, machine.architecture, PROBE).values(), default=0)
@@ -154,7 +165,7 @@ def compile_object(
     return ObjectFile(
         code,
         routines_in(texts),
-        helpers_in(code),
+        tuple(name for name in helpers_in(code) if name not in exported),
         called,
         {
             symbol: stack[machine.prefix + symbol]

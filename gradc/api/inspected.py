@@ -198,7 +198,9 @@ class Inspected(ABC):
         fma: for a CPU without fused multiply-add: ``"emulate"`` keeps all bits and is slow,
             ``"split"`` also rounds the products of sums and has other bits.
         helpers: whether the object may call the compiler's library where the CPU has no
-            instruction; ``soft_double`` allows that for the arithmetic of doubles alone.
+            instruction.
+        soft_double: whether functions of the object's own may compute with doubles where the CPU
+            has none, to the same bits and slowly.
         structs: whether there is ``name_struct`` of each function, with a struct a side.
         package: whether ``example_main.c``, which compares with numbers from Python, and files for
             pkg-config and CMake are written beside it.

@@ -89,7 +89,8 @@ from gradc.runtime.export import LINKS
 @click.option(
     "--soft-double/--no-soft-double",
     default=False,
-    help="The same for the arithmetic of doubles alone.",
+    help="Whether functions of the object's own may compute with doubles where the CPU has none: "
+    "the same bits, slowly.",
 )
 def export(
     targets: tuple[str, ...],

@@ -29,6 +29,7 @@ from gradc_codegen.math.scipy_words import scipy_name, word_of
 from gradc_codegen.target.target import Target, target
 from gradc_ir import __version__
 from gradc_ir.core.graph import Function
+from gradc_ir.core.types import DType
 from gradc_ir.core.walk import nested
 from gradc_ir.errors import ExportError
 from gradc_ir.text.printer import print_function
@@ -70,7 +71,8 @@ class Choices:
         are as with ``"emulate"``. None asks for a CPU that has it.
     helpers: whether the object may call functions of the compiler's library (libgcc, compiler-rt)
         where the CPU has no instruction.
-    soft_double: the same, for the arithmetic of doubles alone.
+    soft_double: whether a kernel of doubles may be made for a CPU that has none: functions of the
+        object's own compute with them, to the same bits and slowly.
     optimize: how hard LLVM tries, 0, 1 or 2; None chooses by size.
     link: what is written: one of ``LINKS``.
     structs: whether there is a form of each function with a struct a side.
@@ -277,8 +279,9 @@ def _compiled(
             structs=choices.structs,
         )
         more[text] = symbols_by_name(entry.name, choices.structs)
+    functions = {entry.name: entry.function for entry in entries}
     return compile_object(
-        {entry.name: entry.function for entry in entries},
+        functions,
         blas=choices.blas,
         cpu=choices.cpu,
         triple=choices.triple,
@@ -287,25 +290,31 @@ def _compiled(
         orders={entry.name: entry.order for entry in entries if entry.order is not None},
         level=choices.optimize,
         more=more,
+        own_doubles=choices.soft_double or not any(map(_has_doubles, functions.values())),
+    )
+
+
+def _has_doubles(function: Function) -> bool:
+    """Whether a function is of doubles; math functions of floats may use some by themselves."""
+    return any(
+        value.type.dtype is DType.F64 for _, node in nested(function) for value in node.results
     )
 
 
 def _refuse_helpers(name: str, compiled: ObjectFile, choices: Choices) -> None:
     if not compiled.helpers or choices.helpers:
         return
-    others = [helper for helper in compiled.helpers if not _OF_DOUBLES.fullmatch(helper)]
-    if choices.soft_double and not others:
-        return
     machine = choices.target
-    allows = "helpers=True (--helpers)"
-    if not others:
-        allows += ", or for doubles alone soft_double=True (--soft-double),"
+    others = [helper for helper in compiled.helpers if not _OF_DOUBLES.fullmatch(helper)]
+    own = ""
+    if not others and not choices.soft_double:
+        own = "soft_double=True (--soft-double) computes with doubles by integers, slowly; "
     raise ExportError(
         f"{machine.cpu} has no instructions for some of {name}: it would call functions of the "
         "compiler's library",
         found=(f"target {machine.triple}", f"functions: {', '.join(compiled.helpers)}"),
-        help=f"{allows} allows it, to be linked with -lgcc or compiler-rt, "
-        "slowly; or use dtypes that the CPU has (f32, i32); or name a CPU that has them",
+        help=f"{own}helpers=True (--helpers) allows it, to be linked with -lgcc or compiler-rt; "
+        "or use dtypes that the CPU has (f32, i32); or name a CPU that has them",
     )
 
 

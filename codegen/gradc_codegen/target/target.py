@@ -242,6 +242,16 @@ def has_instruction(target: Target, name: str, operands: int, dtype: DType) -> b
 
 
 @functools.cache
+def has_doubles(target: Target) -> bool:
+    """Whether the machine adds doubles by an instruction; small ones may have floats alone."""
+    return "__" not in _assembly(
+        "define double @probe(double %x, double %y) {\n"
+        "  %sum = fadd double %x, %y\n  ret double %sum\n}\n",
+        target,
+    )
+
+
+@functools.cache
 def has_wide_product(target: Target) -> bool:
     """Whether the machine multiplies numbers of 64 bits to one of 128 by instructions."""
     return "__multi3" not in _assembly(
