@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from gradc_codegen.machine.jit import LoadedModule, compile_module
-from gradc_codegen.math.soft_double import NAMES, soft_double_text
+from gradc_codegen.math.emitted.function_text import text_of
+from gradc_codegen.math.soft_double import NAMES, soft_double_text, soft_square_root
+from gradc_codegen.text.module import vector_type
+from gradc_ir.core.types import DType
 
 _COUNT = 4000
 _EDGES = np.array(
@@ -123,6 +126,28 @@ def test_integers(module: LoadedModule) -> None:
         inside = (numbers < most) & (numbers >= least if name == "d2lz" else numbers > least)
         wanted = numbers[inside].astype(kind)
         assert np.array_equal(called(module, f"__aeabi_{name}", kind, x[inside]), wanted), name
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_square_roots(lanes: int) -> None:
+    text, declarations = text_of("@root", soft_square_root, DType.F64, 1, lanes)
+    kind = vector_type("double", lanes)
+    call = f"""
+define void @roots(ptr %x) {{
+  %given = load {kind}, ptr %x, align 8
+  %found = call {kind} @root({kind} %given)
+  store {kind} %found, ptr %x, align 8
+  ret void
+}}"""
+    module = compile_module("\n".join([text, call, *declarations]))
+    found = bits(6)
+    with np.errstate(all="ignore"):
+        wanted = np.sqrt(found.view(np.float64))
+    roots = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(module.address("roots"))
+    for at in range(0, len(found) // lanes * lanes, lanes):
+        roots(found.ctypes.data + 8 * at)
+    end = len(found) // lanes * lanes
+    same(found[:end].view(np.float64), wanted[:end])
 
 
 def test_only_what_is_asked_for_is_there() -> None:

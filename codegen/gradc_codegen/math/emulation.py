@@ -26,8 +26,8 @@ _FMA: LazyTable[Callable[..., Float]] = LazyTable(
     {"gradc_codegen.math.fma": "fma_double fma_to_odd"}
 )
 _OPERANDS = {"fma": 3, "floor": 1, "maximum": 2, "minimum": 2, "sqrt": 1}
-_SQUARE_ROOT: LazyTable[Callable[[str, int], str]] = LazyTable(
-    {"gradc_codegen.math.soft_double": "square_root_text"}
+_SQUARE_ROOT: LazyTable[Callable[..., Float]] = LazyTable(
+    {"gradc_codegen.math.soft_double": "soft_square_root"}
 )
 _NAMES = "|".join(_OPERANDS)
 _NAME = re.compile(rf"@llvm\.({_NAMES})\.(?:v(\d+))?(f64|f32)\b")
@@ -140,7 +140,7 @@ def _definition(name: str, lanes: int, dtype: DType) -> tuple[str, list[str]]:
     if name == "sqrt":
         if dtype is DType.F32:
             return widened(full, f"@llvm.sqrt.{vector}f64", 1, lanes), []
-        return _SQUARE_ROOT["square_root_text"](full, lanes), []
+        return text_of(full, _SQUARE_ROOT["soft_square_root"], dtype, 1, lanes)
     if name in _OF_STEPS:
         return text_of(full, _OF_STEPS[name], dtype, _OPERANDS[name], lanes)
     if dtype is DType.F64:

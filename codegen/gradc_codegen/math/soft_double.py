@@ -14,202 +14,112 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 
+from gradc_codegen.math.emitted.builder import FIRST_BLOCK, Bits, Body, Float, Truth
+from gradc_codegen.math.emitted.formats import FORMATS
+from gradc_codegen.math.emitted.rare import repeated
+from gradc_ir.core.types import DType
+
 _SIGN, _INFINITY, _NAN = 1 << 63, 0x7FF << 52, 0xFFF << 51
-_FRACTION = (1 << 52) - 1
+_SIZE, _FRACTION = _SIGN - 1, (1 << 52) - 1
 _FLOAT_INFINITY, _FLOAT_NAN = 0xFF << 23, 0x1FF << 22
 
 
-class _Bits:
-    """An integer in a register, with Python's operators; shifts are of unsigned numbers."""
-
-    def __init__(self, code: _Code, text: str, width: int) -> None:
-        self.code, self.text, self.width = code, text, width
-
-    def _made(self, op: str, other: _Bits | int) -> _Bits:
-        return self.code.emit(f"{op} i{self.width} {self.text}, {self._text(other)}", self.width)
-
-    def _text(self, other: _Bits | int) -> str:
-        if isinstance(other, _Bits):
-            return other.text
-        wrapped = other & ((1 << self.width) - 1)
-        return str(wrapped - (1 << self.width) if wrapped >> (self.width - 1) else wrapped)
-
-    def __add__(self, other: _Bits | int) -> _Bits:
-        return self._made("add", other)
-
-    def __sub__(self, other: _Bits | int) -> _Bits:
-        return self._made("sub", other)
-
-    def __mul__(self, other: _Bits | int) -> _Bits:
-        return self._made("mul", other)
-
-    def __and__(self, other: _Bits | int) -> _Bits:
-        return self._made("and", other)
-
-    def __or__(self, other: _Bits | int) -> _Bits:
-        return self._made("or", other)
-
-    def __xor__(self, other: _Bits | int) -> _Bits:
-        return self._made("xor", other)
-
-    def __lshift__(self, other: _Bits | int) -> _Bits:
-        return self._made("shl", other)
-
-    def __rshift__(self, other: _Bits | int) -> _Bits:
-        return self._made("lshr", other)
-
-    def is_(self, relation: str, other: _Bits | int) -> _Bits:
-        """Return whether a relation of LLVM's holds, such as ``ult``, of one bit."""
-        text = f"icmp {relation} i{self.width} {self.text}, {self._text(other)}"
-        return self.code.emit(text, 1)
-
-    def negated(self) -> _Bits:
-        return self.code.emit(f"sub i{self.width} 0, {self.text}", self.width)
-
-    def chosen(self, yes: _Bits | int, no: _Bits | int, width: int = 64) -> _Bits:
-        """Return one of two numbers, by this bit."""
-        sample = _Bits(self.code, "", width)
-        parts = f"i{width} {sample._text(yes)}, i{width} {sample._text(no)}"
-        return self.code.emit(f"select i1 {self.text}, {parts}", width)
-
-    def wide(self, width: int = 64, signed: bool = False) -> _Bits:
-        op = "sext" if signed else "zext"
-        return self.code.emit(f"{op} i{self.width} {self.text} to i{width}", width)
-
-    def narrow(self, width: int) -> _Bits:
-        return self.code.emit(f"trunc i{self.width} {self.text} to i{width}", width)
-
-    def zeros(self) -> _Bits:
-        """Return how many leading bits are 0; the width for 0."""
-        kind = f"i{self.width}"
-        return self.code.emit(
-            f"call {kind} @llvm.ctlz.{kind}({kind} {self.text}, i1 0)", self.width
-        )
-
-    def jammed(self, distance: _Bits) -> _Bits:
-        """Return it shifted to the right; its last bit is 1 where a bit that left was."""
-        near = distance.is_("ult", self.width - 1)
-        safe = near.chosen(distance, self.width - 1, self.width)
-        kept = self >> safe
-        back = kept << safe
-        lost = back.is_("ne", self).wide(self.width)
-        return kept | lost
+def _is_nan(a: Bits) -> Truth:
+    return (a & _SIZE).compared("ugt", _INFINITY)
 
 
-class _Code:
-    """The lines of one function."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self._count = 0
-
-    def emit(self, text: str, width: int) -> _Bits:
-        self._count += 1
-        name = f"%t{self._count}"
-        self.lines.append(f"  {name} = {text}")
-        return _Bits(self, name, width)
-
-    def call(self, name: str, *given: _Bits, width: int = 64) -> _Bits:
-        """Call another of these functions."""
-        arguments = ", ".join(f"i{each.width} {each.text}" for each in given)
-        return self.emit(f"call arm_aapcscc i{width} @{name}({arguments})", width)
-
-    def label(self, name: str) -> None:
-        self.lines.append(f"{name}:")
+def _jammed(x: Bits, distance: int | Bits) -> Bits:
+    """Return an integer shifted to the right; its last bit is 1 where a bit that left was."""
+    distance = x.of(distance)
+    distance = distance.compared("ult", 63).choose(distance, 63)
+    kept = x >> distance
+    return kept | (kept << distance).compared("ne", x).as_bits()
 
 
-def _packed(sign: _Bits, exponent: _Bits, significand: _Bits) -> _Bits:
-    """Return the number, rounded; its exponent is biased, its leading bit is bit 62."""
-    below = (exponent - 1).is_("slt", 0)
-    distance = below.chosen((exponent - 1).negated(), 0)
-    significand = below.chosen(significand.jammed(distance), significand)
-    at = below.chosen(0, exponent - 1)
-    rest = significand & 0x3FF
-    rounded = (significand + 0x200) >> 10
-    tie = rest.is_("eq", 0x200).wide()
+def _packed(
+    sign: int | Bits,
+    exponent: Bits,
+    significand: Bits,
+    fraction: int = 52,
+    infinity: int = _INFINITY,
+) -> Bits:
+    """Return the bits of a number, rounded; its exponent is biased, its leading bit is bit 62.
+
+    ``fraction`` and ``infinity`` are those of its format.
+    """
+    before = exponent - 1
+    below = before.is_negative
+    significand = below.choose(_jammed(significand, 0 - before), significand)
+    at, lost = below.choose(0, before), 62 - fraction
+    half = 1 << (lost - 1)
+    rounded = (significand + half) >> lost
     # of two numbers that are as near, the even one
-    rounded = rounded & (tie ^ -1)
-    found = (at << 52) + rounded
+    tie = (significand & (2 * half - 1)).compared("eq", half)
+    rounded = rounded & (tie.as_bits() ^ -1)
     # what is rounded up to the next power of two has carried into the exponent by itself
-    is_zero = rounded.is_("eq", 0)
-    found = is_zero.chosen(0, found)
-    found = at.is_("sgt", 0x7FD).chosen(_INFINITY, found)
-    return found | sign
+    found = rounded.compared("eq", 0).choose(0, (at << fraction) + rounded)
+    most = (infinity >> fraction) - 2
+    return at.exceeds(most).choose(infinity, found) | sign
 
 
-def _parts(number: _Bits) -> tuple[_Bits, _Bits, _Bits]:
+def _parts(number: Bits) -> tuple[Bits, Bits, Bits]:
     """Return the sign bit, the exponent and a significand with bit 52 set, of what is not 0."""
-    sign, size = number & _SIGN, number & (_SIGN - 1)
+    size = number & _SIZE
     exponent, fraction = size >> 52, size & _FRACTION
-    normal = exponent.is_("ne", 0)
-    shift = fraction.zeros() - 11
-    significand = normal.chosen(fraction | (1 << 52), fraction << (shift & 63))
-    return sign, normal.chosen(exponent, shift.negated() + 1), significand
+    normal = exponent.compared("ne", 0)
+    shift = fraction.leading_zeros - 11
+    significand = normal.choose(fraction | (1 << 52), fraction << (shift & 63))
+    return number & _SIGN, normal.choose(exponent, 1 - shift), significand
 
 
-def _add(code: _Code, a: _Bits, b: _Bits) -> _Bits:
-    size_a, size_b = a & (_SIGN - 1), b & (_SIGN - 1)
-    swap = size_a.is_("ult", size_b)
-    large, small = swap.chosen(b, a), swap.chosen(a, b)
-    size, less = swap.chosen(size_b, size_a), swap.chosen(size_a, size_b)
+def _add(a: Bits, b: Bits) -> Bits:
+    swap = (a & _SIZE).compared("ult", b & _SIZE)
+    large, small = swap.choose(b, a), swap.choose(a, b)
+    size, less = large & _SIZE, small & _SIZE
     sign = large & _SIGN
-    differ = (large ^ small).is_("slt", 0)
+    differ = (large ^ small).is_negative
 
-    def spread(size: _Bits) -> tuple[_Bits, _Bits]:
+    def spread(size: Bits) -> tuple[Bits, Bits]:
         exponent, fraction = size >> 52, size & _FRACTION
-        normal = exponent.is_("ne", 0)
-        return normal.chosen(exponent, 1), normal.chosen(fraction | (1 << 52), fraction) << 10
+        normal = exponent.compared("ne", 0)
+        return normal.choose(exponent, 1), normal.choose(fraction | (1 << 52), fraction) << 10
 
-    exponent, significand = spread(size)
-    exponent_of_small, other = spread(less)
-    other = other.jammed(exponent - exponent_of_small)
+    (exponent, significand), (exponent_of_small, other) = spread(size), spread(less)
+    other = _jammed(other, exponent - exponent_of_small)
     added, taken = significand + other, significand - other
-    carried = added.is_("slt", 0)
-    one = code.emit("add i64 1, 0", 64)
-    added = carried.chosen(added.jammed(one), added)
-    up = carried.chosen(exponent + 1, exponent)
-    nothing = taken.is_("eq", 0)
-    shift = taken.zeros() - 1
-    down = taken << (shift & 63)
-    significand = differ.chosen(down, added)
-    exponent = differ.chosen(exponent - shift, up)
-    # sums of subnormal numbers have no leading bit where packing wants it
-    shift = significand.zeros() - 1
-    significand, exponent = significand << (shift & 63), exponent - shift
-    found = _packed(sign, exponent, significand)
-    none = (differ.wide() & nothing.wide()).is_("ne", 0)
-    found = none.chosen(0, found)
-    zeros = size.is_("eq", 0)
-    found = zeros.chosen(differ.chosen(0, sign), found)
-    infinite = size.is_("eq", _INFINITY)
-    opposite = (less.is_("eq", _INFINITY).wide() & differ.wide()).is_("ne", 0)
-    found = infinite.chosen(opposite.chosen(_NAN, large), found)
-    return size.is_("ugt", _INFINITY).chosen(_NAN, found)
+    carried = added.is_negative
+    found = differ.choose(taken, carried.choose(_jammed(added, 1), added))
+    exponent = differ.choose(exponent, exponent + carried.as_bits())
+    shift = found.leading_zeros - 1
+    result = _packed(sign, exponent - shift, found << (shift & 63))
+    result = (differ & taken.compared("eq", 0)).choose(0, result)
+    result = size.compared("eq", 0).choose(differ.choose(0, sign), result)
+    undefined = less.compared("eq", _INFINITY) & differ
+    result = size.compared("eq", _INFINITY).choose(undefined.choose(_NAN, large), result)
+    return _is_nan(size).choose(_NAN, result)
 
 
-def _sub(code: _Code, a: _Bits, b: _Bits) -> _Bits:
-    return code.call("__aeabi_dadd", a, b ^ _SIGN)
+def _sub(a: Bits, b: Bits) -> Bits:
+    return _called("__aeabi_dadd", a, b ^ _SIGN)
 
 
-def _special(a: _Bits, b: _Bits, finite: _Bits, by: str) -> _Bits:
+def _special(a: Bits, b: Bits, finite: Bits, by: str) -> Bits:
     """Return a product or quotient of what is zero, infinite or nan; else what is given."""
     sign = (a ^ b) & _SIGN
-    sizes = [x & (_SIGN - 1) for x in (a, b)]
-    zero = [size.is_("eq", 0).wide() for size in sizes]
-    infinite = [size.is_("eq", _INFINITY).wide() for size in sizes]
-    nan = [size.is_("ugt", _INFINITY).wide() for size in sizes]
+    sizes = [x & _SIZE for x in (a, b)]
+    zero = [size.compared("eq", 0) for size in sizes]
+    infinite = [size.compared("eq", _INFINITY) for size in sizes]
     if by == "product":
         to_zero, to_infinity = zero[0] | zero[1], infinite[0] | infinite[1]
         undefined = to_zero & to_infinity
     else:
         to_zero, to_infinity = zero[0] | infinite[1], infinite[0] | zero[1]
         undefined = (zero[0] & zero[1]) | (infinite[0] & infinite[1])
-    found = to_zero.is_("ne", 0).chosen(sign, finite)
-    found = to_infinity.is_("ne", 0).chosen(sign | _INFINITY, found)
-    return (undefined | nan[0] | nan[1]).is_("ne", 0).chosen(_NAN, found)
+    found = to_infinity.choose(sign | _INFINITY, to_zero.choose(sign, finite))
+    return (undefined | _is_nan(a) | _is_nan(b)).choose(_NAN, found)
 
 
-def _mul(code: _Code, a: _Bits, b: _Bits) -> _Bits:
+def _mul(a: Bits, b: Bits) -> Bits:
     sign_a, exponent_a, x = _parts(a)
     sign_b, exponent_b, y = _parts(b)
     x, y = x << 10, y << 11
@@ -218,268 +128,178 @@ def _mul(code: _Code, a: _Bits, b: _Bits) -> _Bits:
     middle = (low >> 32) + (one & 0xFFFFFFFF) + (other & 0xFFFFFFFF)
     upper = high + (one >> 32) + (other >> 32) + (middle >> 32)
     lower = (middle << 32) | (low & 0xFFFFFFFF)
-    upper = upper | lower.is_("ne", 0).wide()
-    short = upper.is_("ult", 1 << 62)
-    significand = short.chosen(upper << 1, upper)
+    upper = upper | lower.compared("ne", 0).as_bits()
+    short = upper.compared("ult", 1 << 62)
+    significand = short.choose(upper << 1, upper)
     exponent = exponent_a + exponent_b - 1023
-    found = _packed(sign_a ^ sign_b, short.chosen(exponent, exponent + 1), significand)
+    found = _packed(sign_a ^ sign_b, short.choose(exponent, exponent + 1), significand)
     return _special(a, b, found, "product")
 
 
-def _div(code: _Code, a: _Bits, b: _Bits) -> _Bits:
+def _div(a: Bits, b: Bits) -> Bits:
     sign_a, exponent_a, x = _parts(a)
     sign_b, exponent_b, y = _parts(b)
-    less = x.is_("ult", y)
-    x = less.chosen(x << 1, x)
-    exponent = exponent_a - exponent_b + 1023
-    exponent = less.chosen(exponent - 1, exponent)
-    code.lines.append("  br label %step")
-    code.label("step")
-    quotient, rest, count = (_Bits(code, f"%{name}", 64) for name in ("q", "r", "i"))
-    code.lines += [
-        "  %q = phi i64 [ 0, %entry ], [ %q.next, %step ]",
-        f"  %r = phi i64 [ {x.text}, %entry ], [ %r.next, %step ]",
-        "  %i = phi i64 [ 0, %entry ], [ %i.next, %step ]",
-    ]
-    fits = rest.is_("uge", y)
-    left = fits.chosen(rest - y, rest)
-    made = (quotient << 1) | fits.wide()
-    doubled, following = left << 1, count + 1
-    code.lines += [
-        f"  %q.next = add i64 {made.text}, 0",
-        f"  %r.next = add i64 {doubled.text}, 0",
-        f"  %i.next = add i64 {following.text}, 0",
-    ]
-    more = following.is_("ult", 63)
-    code.lines.append(f"  br i1 {more.text}, label %step, label %done")
-    code.label("done")
-    significand = made | doubled.is_("ne", 0).wide()
+    less = x.compared("ult", y)
+    exponent = exponent_a - exponent_b + 1023 - less.as_bits()
+
+    def step(quotient: Bits, rest: Bits, count: Bits) -> list[Bits]:
+        fits = rest.compared("uge", y)
+        left = fits.choose(rest - y, rest)
+        return [(quotient << 1) | fits.as_bits(), left << 1, count + 1]
+
+    start = [a.of(0), less.choose(x << 1, x), a.of(0)]
+    quotient, rest, _ = repeated(start, lambda _, __, count: count.compared("ult", 63), step)
+    significand = quotient | rest.compared("ne", 0).as_bits()
     return _special(a, b, _packed(sign_a ^ sign_b, exponent, significand), "quotient")
 
 
-def _ordered(a: _Bits) -> tuple[_Bits, _Bits]:
-    """Return numbers as integers in the same order, and whether it is a nan."""
-    size = a & (_SIGN - 1)
-    return a.is_("slt", 0).chosen(size.negated(), size), size.is_("ugt", _INFINITY).wide()
+def _comparison(relation: str) -> Callable[[Bits, Bits], Bits]:
+    def ordered(a: Bits) -> Bits:
+        """Return numbers as integers in the same order."""
+        size = a & _SIZE
+        return a.is_negative.choose(0 - size, size)
 
-
-def _comparison(relation: str) -> Callable[[_Code, _Bits, _Bits], _Bits]:
-    def compare(code: _Code, a: _Bits, b: _Bits) -> _Bits:
-        (x, x_nan), (y, y_nan) = _ordered(a), _ordered(b)
-        nan = (x_nan | y_nan).is_("ne", 0)
+    def compare(a: Bits, b: Bits) -> Bits:
+        unordered = _is_nan(a) | _is_nan(b)
         if relation == "unordered":
-            return nan.wide(32)
-        return nan.chosen(0, x.is_(relation, y).wide(32), 32)
+            return unordered.as_bits(32)
+        return unordered.choose(0, ordered(a).compared(relation, ordered(b)).as_bits(32), 32)
 
     return compare
 
 
-def _from_integer(sign: _Bits, size: _Bits) -> tuple[_Bits, _Bits]:
-    """Return the exponent, biased by 1023, and the significand of a whole number that is not 0."""
-    top = size.is_("slt", 0)
-    one = size.code.emit("add i64 1, 0", 64)
-    shift = size.zeros() - 1
-    significand = top.chosen(size.jammed(one), size << (shift & 63))
-    return top.chosen(1086, shift.negated() + 1085), significand
+def _from_integer(sign: int | Bits, size: Bits) -> Bits:
+    """Return the number that is a whole one of a sign, of 64 bits."""
+    top = size.is_negative
+    shift = size.leading_zeros - 1
+    significand = top.choose(_jammed(size, 1), size << (shift & 63))
+    found = _packed(sign, top.choose(1086, 1085 - shift), significand)
+    return size.compared("eq", 0).choose(0, found)
 
 
-def _unsigned(code: _Code, a: _Bits) -> _Bits:
-    zero = code.emit("add i64 0, 0", 64)
-    exponent, significand = _from_integer(zero, a)
-    return a.is_("eq", 0).chosen(0, _packed(zero, exponent, significand))
+def _unsigned(a: Bits) -> Bits:
+    return _from_integer(0, a)
 
 
-def _signed(code: _Code, a: _Bits) -> _Bits:
-    sign = a & _SIGN
-    size = a.is_("slt", 0).chosen(a.negated(), a)
-    exponent, significand = _from_integer(sign, size)
-    return a.is_("eq", 0).chosen(0, _packed(sign, exponent, significand))
+def _signed(a: Bits) -> Bits:
+    return _from_integer(a & _SIGN, a.is_negative.choose(0 - a, a))
 
 
-def _float_packed(sign: _Bits, exponent: _Bits, significand: _Bits) -> _Bits:
-    """Return a float of 32 bits, rounded; its exponent is biased by 127, its leading bit 62."""
-    below = (exponent - 1).is_("slt", 0)
-    distance = below.chosen((exponent - 1).negated(), 0)
-    significand = below.chosen(significand.jammed(distance), significand)
-    at = below.chosen(0, exponent - 1)
-    half, unit = 1 << 38, 39
-    rest = significand & ((1 << unit) - 1)
-    rounded = (significand + half) >> unit
-    rounded = rounded & (rest.is_("eq", half).wide() ^ -1)
-    found = rounded.is_("eq", 0).chosen(0, (at << 23) + rounded)
-    found = at.is_("sgt", 0xFD).chosen(_FLOAT_INFINITY, found)
-    return (found | (sign >> 32)).narrow(32)
-
-
-def _to_float(code: _Code, a: _Bits) -> _Bits:
-    size = a & (_SIGN - 1)
+def _to_float(a: Bits) -> Bits:
+    size = a & _SIZE
     sign, exponent, significand = _parts(a)
-    found = _float_packed(sign, exponent - 896, significand << 10)
-    short = (sign >> 32).narrow(32)
-    found = size.is_("eq", 0).chosen(short, found, 32)
-    found = size.is_("eq", _INFINITY).chosen(short | _FLOAT_INFINITY, found, 32)
-    return size.is_("ugt", _INFINITY).chosen(_FLOAT_NAN, found, 32)
+    found = _packed(0, exponent - 896, significand << 10, 23, _FLOAT_INFINITY)
+    found = size.compared("eq", 0).choose(0, found)
+    found = size.compared("eq", _INFINITY).choose(_FLOAT_INFINITY, found)
+    return _is_nan(a).choose(_FLOAT_NAN, found | (sign >> 32)).resized(32)
 
 
-def _from_float(code: _Code, a: _Bits) -> _Bits:
-    bits = a.wide()
+def _from_float(a: Bits) -> Bits:
+    bits = a.resized(64)
     sign, size = (bits & (1 << 31)) << 32, bits & ((1 << 31) - 1)
     exponent, fraction = size >> 23, size & ((1 << 23) - 1)
-    shift = fraction.zeros() - 40  # so that its leading bit is bit 23
-    normal = exponent.is_("ne", 0)
-    kept = normal.chosen(fraction, (fraction << (shift & 63)) & ((1 << 23) - 1))
-    moved = normal.chosen(exponent + 896, shift.negated() + 897)
-    found = (moved << 52) | (kept << 29)
-    found = size.is_("eq", 0).chosen(0, found) | sign
-    found = size.is_("eq", _FLOAT_INFINITY).chosen(sign | _INFINITY, found)
-    return size.is_("ugt", _FLOAT_INFINITY).chosen(_NAN, found)
+    shift = fraction.leading_zeros - 40  # so that its leading bit is bit 23
+    normal = exponent.compared("ne", 0)
+    kept = normal.choose(fraction, (fraction << (shift & 63)) & ((1 << 23) - 1))
+    moved = normal.choose(exponent + 896, 897 - shift)
+    found = size.compared("eq", 0).choose(0, (moved << 52) | (kept << 29))
+    found = size.compared("eq", _FLOAT_INFINITY).choose(_INFINITY, found)
+    return size.compared("ugt", _FLOAT_INFINITY).choose(_NAN, found | sign)
 
 
-def _size_as_integer(a: _Bits) -> _Bits:
-    """Return the whole part of a number's size; what is 2**64 or more is any number."""
-    size = a & (_SIGN - 1)
-    exponent = size >> 52
-    significand = (size & _FRACTION) | (1 << 52)
-    left = exponent.is_("uge", 1075)
+def _whole_part(a: Bits) -> tuple[Bits, Bits]:
+    """Return the exponent, and the whole part of a number's size; from 2**64 on that is any."""
+    exponent = (a & _SIZE) >> 52
+    significand = (a & _FRACTION) | (1 << 52)
+    away = 1075 - exponent
+    down = away.compared("ult", 64).choose(significand >> (away & 63), 0)
     up = significand << ((exponent - 1075) & 63)
-    away = _to_be_whole(exponent)
-    down = away.is_("ult", 64).chosen(significand >> (away & 63), 0)
-    return left.chosen(up, down)
+    return exponent, exponent.compared("uge", 1075).choose(up, down)
 
 
-def _to_be_whole(exponent: _Bits) -> _Bits:
-    """Return how far a significand is shifted to be whole; 64 where nothing is left."""
-    distance = exponent.negated() + 1075
-    return distance.is_("ult", 64).chosen(distance, 64)
-
-
-def _to_signed(code: _Code, a: _Bits) -> _Bits:
-    size = _size_as_integer(a)
-    found = a.is_("slt", 0).chosen(size.negated(), size)
+def _to_signed(a: Bits) -> Bits:
+    exponent, size = _whole_part(a)
+    found = a.is_negative.choose(0 - size, size)
     # beyond the last number on either side, and for a nan, as ARM's instructions have it
-    exponent = (a & (_SIGN - 1)) >> 52
-    ends = a.is_("slt", 0).chosen(_SIGN, _SIGN - 1)
-    found = exponent.is_("ugt", 1085).chosen(ends, found)
-    return (a & (_SIGN - 1)).is_("ugt", _INFINITY).chosen(0, found)
+    ends = a.is_negative.choose(_SIGN, _SIZE)
+    return _is_nan(a).choose(0, exponent.compared("ugt", 1085).choose(ends, found))
 
 
-def _to_unsigned(code: _Code, a: _Bits) -> _Bits:
-    found = _size_as_integer(a)
-    exponent = (a & (_SIGN - 1)) >> 52
-    found = exponent.is_("ugt", 1086).chosen(-1, found)
-    negative = a.is_("slt", 0).wide() | (a & (_SIGN - 1)).is_("ugt", _INFINITY).wide()
-    return negative.is_("ne", 0).chosen(0, found)
+def _to_unsigned(a: Bits) -> Bits:
+    exponent, size = _whole_part(a)
+    found = exponent.compared("ugt", 1086).choose(-1, size)
+    return (a.is_negative | _is_nan(a)).choose(0, found)
 
 
-def _through(inner: str, outer: Callable[[_Bits], _Bits], width: int) -> Callable[..., _Bits]:
-    """Return a function that another one computes of its operand as it is made here."""
-
-    def made(code: _Code, a: _Bits) -> _Bits:
-        found = code.call(inner, outer(a))
-        return found if width == 64 else found.narrow(width)
-
-    return made
-
-
-def _square_root(code: _Code, a: _Bits) -> _Bits:
-    """Return the square root, two bits of the number for each of its own."""
+def soft_square_root(x: Float) -> Float:
+    """Return the square root of a double, two bits of the number for each of its own."""
+    a = x.bits
     _, exponent, significand = _parts(a)
-    odd = ((exponent - 1023) & 1).is_("ne", 0)
-    radicand = odd.chosen(significand << 11, significand << 10)
-    halved = code.emit(f"ashr i64 {(exponent - 1023).text}, 1", 64) + 1023
-    code.lines.append("  br label %step")
-    code.label("step")
-    left, root, rest, count = (_Bits(code, f"%{name}", 64) for name in ("n", "q", "r", "i"))
-    code.lines += [
-        f"  %n = phi i64 [ {radicand.text}, %entry ], [ %n.next, %step ]",
-        "  %q = phi i64 [ 0, %entry ], [ %q.next, %step ]",
-        "  %r = phi i64 [ 0, %entry ], [ %r.next, %step ]",
-        "  %i = phi i64 [ 0, %entry ], [ %i.next, %step ]",
-    ]
-    taken, trial = (rest << 2) | (left >> 62), (root << 2) | 1
-    fits = taken.is_("uge", trial)
-    found, remaining = (root << 1) | fits.wide(), fits.chosen(taken - trial, taken)
-    following, shifted = count + 1, left << 2
-    code.lines += [
-        f"  %n.next = add i64 {shifted.text}, 0",
-        f"  %q.next = add i64 {found.text}, 0",
-        f"  %r.next = add i64 {remaining.text}, 0",
-        f"  %i.next = add i64 {following.text}, 0",
-    ]
-    more = following.is_("ult", 56)
-    code.lines.append(f"  br i1 {more.text}, label %step, label %done")
-    code.label("done")
-    zero = code.emit("add i64 0, 0", 64)
-    made = _packed(zero, halved, (found << 7) | remaining.is_("ne", 0).wide())
-    size = a & (_SIGN - 1)
-    made = (
-        (a.is_("slt", 0).wide() | size.is_("ugt", _INFINITY).wide()).is_("ne", 0).chosen(_NAN, made)
-    )
-    made = a.is_("eq", _INFINITY).chosen(_INFINITY, made)
-    return size.is_("eq", 0).chosen(a, made)
+    odd = (exponent - 1023).is_odd
+    radicand = odd.choose(significand << 11, significand << 10)
+
+    def step(left: Bits, root: Bits, rest: Bits, count: Bits) -> list[Bits]:
+        taken, trial = (rest << 2) | (left >> 62), (root << 2) | 1
+        fits = taken.compared("uge", trial)
+        found = fits.choose(taken - trial, taken)
+        return [left << 2, (root << 1) | fits.as_bits(), found, count + 1]
+
+    start = [radicand, a.of(0), a.of(0), a.of(0)]
+    _, root, rest, _ = repeated(start, lambda *state: state[3].compared("ult", 56), step)
+    halved = ((exponent - 1023 + 4096) >> 1) - 2048 + 1023  # shifted where it is positive
+    made = _packed(0, halved, (root << 7) | rest.compared("ne", 0).as_bits())
+    made = (a.is_negative | _is_nan(a)).choose(_NAN, made)
+    made = a.compared("eq", _INFINITY).choose(_INFINITY, made)
+    return (a & _SIZE).compared("eq", 0).choose(a, made).number
 
 
-def square_root_text(name: str, lanes: int) -> str:
-    """Return the LLVM text of an internal square root of doubles, one or several at once."""
-    code = _Code()
-    found = _square_root(code, _Bits(code, "%a0", 64))
-    body = "\n".join(code.lines)
-    one = (
-        f"define internal double {name}.one(double %x) noinline {{\nentry:\n"
-        f"  %a0 = bitcast double %x to i64\n{body}\n"
-        f"  %found = bitcast i64 {found.text} to double\n  ret double %found\n}}\n"
-    )
-    if lanes == 1:
-        return one.replace(f"{name}.one", name)
-    type_ = f"<{lanes} x double>"
-    lines = [f"define internal {type_} {name}({type_} %x) {{"]
-    made = "poison"
-    for lane in range(lanes):
-        lines += [
-            f"  %x{lane} = extractelement {type_} %x, i32 {lane}",
-            f"  %y{lane} = call double {name}.one(double %x{lane})",
-            f"  %v{lane} = insertelement {type_} {made}, double %y{lane}, i32 {lane}",
-        ]
-        made = f"%v{lane}"
-    return one + "\n".join([*lines, f"  ret {type_} {made}", "}"])
+def _called(name: str, *given: Bits) -> Bits:
+    """Call another of these functions, which gives a double or an integer as long."""
+    arguments = ", ".join(each.typed for each in given)
+    return given[0].body.emit_bits(f"call arm_aapcscc i64 @{name}({arguments})")
 
 
-# name -> what makes it, the widths of its operands and of its result, what it calls
-_Definition = tuple[Callable[..., _Bits], tuple[int, ...], int, tuple[str, ...]]
+def _short(name: str) -> Callable[[Bits], Bits]:
+    return lambda a: _called(name, a).resized(32)
+
+
+def _of_short(name: str, signed: bool) -> Callable[[Bits], Bits]:
+    return lambda a: _called(name, a.resized(64, signed))
+
+
+# name -> what makes it, the widths of its operands and of its result
+_Definition = tuple[Callable[..., Bits], tuple[int, ...], int]
 _PAIR = (64, 64)
 _DEFINITIONS: dict[str, _Definition] = {
-    "__aeabi_dadd": (_add, _PAIR, 64, ()),
-    "__aeabi_dsub": (_sub, _PAIR, 64, ("__aeabi_dadd",)),
-    "__aeabi_dmul": (_mul, _PAIR, 64, ()),
-    "__aeabi_ddiv": (_div, _PAIR, 64, ()),
-    "__aeabi_dcmpeq": (_comparison("eq"), _PAIR, 32, ()),
-    "__aeabi_dcmplt": (_comparison("slt"), _PAIR, 32, ()),
-    "__aeabi_dcmple": (_comparison("sle"), _PAIR, 32, ()),
-    "__aeabi_dcmpge": (_comparison("sge"), _PAIR, 32, ()),
-    "__aeabi_dcmpgt": (_comparison("sgt"), _PAIR, 32, ()),
-    "__aeabi_dcmpun": (_comparison("unordered"), _PAIR, 32, ()),
-    "__aeabi_d2f": (_to_float, (64,), 32, ()),
-    "__aeabi_f2d": (_from_float, (32,), 64, ()),
-    "__aeabi_l2d": (_signed, (64,), 64, ()),
-    "__aeabi_ul2d": (_unsigned, (64,), 64, ()),
-    "__aeabi_d2lz": (_to_signed, (64,), 64, ()),
-    "__aeabi_d2ulz": (_to_unsigned, (64,), 64, ()),
-    "__aeabi_i2d": (
-        _through("__aeabi_l2d", lambda a: a.wide(64, signed=True), 64),
-        (32,),
-        64,
-        ("__aeabi_l2d",),
-    ),
-    "__aeabi_ui2d": (
-        _through("__aeabi_ul2d", lambda a: a.wide(), 64),
-        (32,),
-        64,
-        ("__aeabi_ul2d",),
-    ),
-    "__aeabi_d2iz": (_through("__aeabi_d2lz", lambda a: a, 32), (64,), 32, ("__aeabi_d2lz",)),
-    "__aeabi_d2uiz": (_through("__aeabi_d2ulz", lambda a: a, 32), (64,), 32, ("__aeabi_d2ulz",)),
+    "__aeabi_dadd": (_add, _PAIR, 64),
+    "__aeabi_dsub": (_sub, _PAIR, 64),
+    "__aeabi_dmul": (_mul, _PAIR, 64),
+    "__aeabi_ddiv": (_div, _PAIR, 64),
+    "__aeabi_dcmpeq": (_comparison("eq"), _PAIR, 32),
+    "__aeabi_dcmplt": (_comparison("slt"), _PAIR, 32),
+    "__aeabi_dcmple": (_comparison("sle"), _PAIR, 32),
+    "__aeabi_dcmpge": (_comparison("sge"), _PAIR, 32),
+    "__aeabi_dcmpgt": (_comparison("sgt"), _PAIR, 32),
+    "__aeabi_dcmpun": (_comparison("unordered"), _PAIR, 32),
+    "__aeabi_d2f": (_to_float, (64,), 32),
+    "__aeabi_f2d": (_from_float, (32,), 64),
+    "__aeabi_l2d": (_signed, (64,), 64),
+    "__aeabi_ul2d": (_unsigned, (64,), 64),
+    "__aeabi_d2lz": (_to_signed, (64,), 64),
+    "__aeabi_d2ulz": (_to_unsigned, (64,), 64),
+    "__aeabi_i2d": (_of_short("__aeabi_l2d", signed=True), (32,), 64),
+    "__aeabi_ui2d": (_of_short("__aeabi_ul2d", signed=False), (32,), 64),
+    "__aeabi_d2iz": (_short("__aeabi_d2lz"), (64,), 32),
+    "__aeabi_d2uiz": (_short("__aeabi_d2ulz"), (64,), 32),
 }
 NAMES = frozenset(_DEFINITIONS)
+_CALLS = {
+    "__aeabi_dsub": "__aeabi_dadd",
+    "__aeabi_i2d": "__aeabi_l2d",
+    "__aeabi_ui2d": "__aeabi_ul2d",
+    "__aeabi_d2iz": "__aeabi_d2lz",
+    "__aeabi_d2uiz": "__aeabi_d2ulz",
+}
 
 
 def names_in(text: str) -> list[str]:
@@ -493,23 +313,15 @@ def soft_double_text(names: Collection[str], convention: str = "arm_aapcscc") ->
     They are weak and hidden, so that the objects of one program share them and no other library
     sees them.
     """
-    wanted: dict[str, None] = {}
-    waiting = sorted(names)
-    while waiting:
-        name = waiting.pop()
-        if name not in wanted:
-            wanted[name] = None
-            waiting += _DEFINITIONS[name][3]
-    texts = []
-    for name in sorted(wanted):
-        make, widths, width, _ = _DEFINITIONS[name]
-        code = _Code()
-        given = [_Bits(code, f"%a{i}", each) for i, each in enumerate(widths)]
-        found = make(code, *given)
-        parameters = ", ".join(f"i{each.width} {each.text}" for each in given)
-        body = "\n".join(code.lines)
-        texts.append(
-            f"define weak hidden {convention} i{width} @{name}({parameters}) {{\n"
-            f"entry:\n{body}\n  ret i{width} {found.text}\n}}\n"
-        )
-    return "\n".join(texts).replace("call arm_aapcscc ", f"call {convention} ")
+    texts, declarations = [], dict[str, None]()
+    for name in sorted({*names, *(_CALLS[name] for name in names if name in _CALLS)}):
+        make, widths, width = _DEFINITIONS[name]
+        body = Body(name, FORMATS[DType.F64])
+        given = [Bits(body, f"%a{i}", each) for i, each in enumerate(widths)]
+        found = make(*given)
+        parameters = ", ".join(each.typed for each in given)
+        lines = [f"{FIRST_BLOCK}:", *body.lines, f"  ret i{width} {found.text}", "}"]
+        texts.append(f"define weak hidden {convention} i{width} @{name}({parameters}) {{")
+        texts += lines
+        declarations |= body.declarations
+    return "\n".join([*texts, *declarations]).replace("call arm_aapcscc ", f"call {convention} ")
