@@ -21,8 +21,9 @@ from gradc_codegen.machine.jit import compile_module
 from gradc_codegen.machine.machine_code import machine_code
 from gradc_codegen.math.soft_double import NAMES, names_in, soft_double_text
 from gradc_codegen.nest.loop_nest import LoopNest
+from gradc_codegen.schedule.choices import Choices, WithoutLanes
 from gradc_codegen.schedule.schedule import schedule
-from gradc_codegen.target.target import machine_of, target
+from gradc_codegen.target.target import has_vectors, machine_of, target
 from gradc_ir.core.graph import Function
 from gradc_ir.errors import ExportError
 
@@ -67,7 +68,8 @@ class Compilation:
     @cached_property
     def nest(self) -> LoopNest:
         """The loop nest, after the passes of :mod:`gradc_codegen.schedule.passes.prepare`."""
-        return schedule(self.function, self.blas)
+        vectors = has_vectors(target(self.cpu, self.triple))
+        return schedule(self.function, self.blas, Choices() if vectors else WithoutLanes())
 
     @cached_property
     def llvm(self) -> str:

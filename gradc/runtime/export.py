@@ -26,7 +26,7 @@ from gradc_codegen.interface.c_by_name import Facts, by_name_text
 from gradc_codegen.interface.c_by_name import symbols as symbols_by_name
 from gradc_codegen.interface.c_header import Exported, header, link_flags, spec_line
 from gradc_codegen.math.scipy_words import scipy_name, word_of
-from gradc_codegen.target.target import Target, target
+from gradc_codegen.target.target import Target, has_doubles, target
 from gradc_ir import __version__
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType
@@ -290,11 +290,14 @@ def _compiled(
         orders={entry.name: entry.order for entry in entries if entry.order is not None},
         level=choices.optimize,
         more=more,
-        own_doubles=choices.soft_double or not any(map(_has_doubles, functions.values())),
+        # what a machine with doubles lacks are some conversions
+        own_doubles=choices.soft_double
+        or has_doubles(machine)
+        or not any(map(_of_doubles, functions.values())),
     )
 
 
-def _has_doubles(function: Function) -> bool:
+def _of_doubles(function: Function) -> bool:
     """Whether a function is of doubles; math functions of floats may use some by themselves."""
     return any(
         value.type.dtype is DType.F64 for _, node in nested(function) for value in node.results

@@ -46,6 +46,7 @@ MACHINES = {
     "x86-64-v4": Machine("x86_64-linux-gnu", "cc", (), {"cpu": "x86-64-v4"}, needs="avx512vl"),
     "aarch64": Machine("aarch64-linux-gnu", "aarch64-linux-gnu-gcc", ("qemu-aarch64",)),
     "riscv64": Machine("riscv64-linux-gnu", "riscv64-linux-gnu-gcc", ("qemu-riscv64",)),
+    "armv7": Machine("armv7-linux-gnueabihf", "arm-linux-gnueabihf-gcc", ("qemu-arm",)),
     "windows": Machine(
         "x86_64-w64-mingw32", "x86_64-w64-mingw32-gcc", ("wine",), undefined=("_fltused",)
     ),
@@ -72,30 +73,46 @@ def export(case: Case, out: Path, **options: Any) -> list[Path]:
     return case.export(out, **options)
 
 
-@pytest.mark.parametrize("name", MACHINES)
-def test_programs_get_the_bits_of_python(name: str, tmp_path: Path) -> None:
-    machine = MACHINES[name]
+def needed_for(machine: Machine) -> None:
     needed(machine.compiler, *machine.emulator)
     if machine.needs and machine.needs not in Path("/proc/cpuinfo").read_text():
         pytest.skip(f"this CPU has no {machine.needs}")
+
+
+def printed(machine: Machine, code: Path) -> str:
+    """Build the example beside an object and return what it prints on a machine."""
+    command = [machine.compiler, "-static", "-O1", "example_main.c", code.name, "-o", "m.exe"]
+    done = subprocess.run(command, cwd=code.parent, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    environment = {**os.environ, "WINEDEBUG": "-all"}
+    command = [*machine.emulator, "./m.exe"]
+    done = subprocess.run(command, cwd=code.parent, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_programs_get_the_bits_of_python(name: str, tmp_path: Path) -> None:
+    machine = MACHINES[name]
+    needed_for(machine)
     for case in CASES:
         folder = tmp_path / case.name
         code, *_ = export(case, folder, target=machine.triple, package=True, **machine.options)
         assert set(undefined(code)) <= set(machine.undefined)
-        command = [machine.compiler, "-static", "-O1", "example_main.c", code.name, "-o", "m.exe"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        environment = {**os.environ, "WINEDEBUG": "-all"}
-        done = subprocess.run(
-            [*machine.emulator, "./m.exe"],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            env=environment,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert f"{case.name}: as in Python" in done.stdout
+        assert f"{case.name}: as in Python" in printed(machine, code)
         assert "Stack: at most" in (folder / f"{case.name}.h").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_subnormal_numbers_stay(name: str, tmp_path: Path) -> None:
+    """Vectors of 32-bit ARM would take them for 0."""
+    machine = MACHINES[name]
+    needed_for(machine)
+    x = (np.arange(40) * 1e-41).astype(np.float32)
+    compiled = gradc.compile(lambda x: x * np.float32(0.5) + x)
+    options = {"target": machine.triple, **machine.options}
+    code, *_ = compiled.export("sum", x, package=True, out=tmp_path, **options)
+    assert "sum: as in Python" in printed(machine, code)
 
 
 def single_logistic(w: Any, x: Any, y: Any) -> Any:

@@ -97,7 +97,7 @@ _ARM = _Dialect(
         (re.compile(r"^\s+str(?:\.w)?\s+.*\[sp, #(-\d+)\]!"), _number),
     ),
     call=re.compile(r'^\s+bl?x?(?:\.w)?\s+("[^"]+"|[\w.$]+)'),
-    unknown=re.compile(r"^\s+sub(?:\.w)?\s+sp, (?:sp, )?r\d"),
+    unknown=re.compile(r"^\s+sub(?:\.w)?\s+sp, (?:sp, )?r\d+\s*$"),
 )
 _WASM = _Dialect(
     takes=((re.compile(rf"^\s+i(?:32|64)\.const\s+{_NUMBER}\s*;stack"), _number),),

@@ -156,6 +156,13 @@ def _architecture(triple: str) -> str:
     return re.sub(r"^i[3-9]86$", "i86", first)
 
 
+def _features(architecture: str) -> str:
+    """Return what LLVM is told to use of an architecture, and what not."""
+    if re.match(r"arm(?!64)", architecture):
+        return "-neon"  # which takes subnormal numbers for 0, where LLVM is given vectors
+    return _BASELINE_FEATURES.get(architecture, "")
+
+
 STRENGTH_REDUCTION, PEEPHOLES = "-disable-lsr", "-disable-peephole"
 
 
@@ -217,10 +224,10 @@ def target(cpu: str | None = None, triple: str | None = None) -> Target:
             return Target(
                 triple,
                 _BASELINE_CPU.get(architecture, "generic"),
-                _BASELINE_FEATURES.get(architecture, ""),
+                _features(architecture),
             )
         _known_cpu(cpu, triple)
-        return Target(triple, cpu, _BASELINE_FEATURES.get(architecture, ""))
+        return Target(triple, cpu, _features(architecture))
 
 
 @functools.cache
@@ -249,6 +256,23 @@ def has_doubles(target: Target) -> bool:
         "  %sum = fadd double %x, %y\n  ret double %sum\n}\n",
         target,
     )
+
+
+@functools.cache
+def has_vectors(target: Target) -> bool:
+    """Whether the machine has instructions for several floats at once."""
+    if target.architecture in ("x86_64", "aarch64", "arm64"):
+        return True
+    one, eight = (
+        _assembly(
+            f"define void @probe(ptr %p) {{\n  %x = load {type_}, ptr %p\n"
+            f"  %y = fadd {type_} %x, %x\n  store {type_} %y, ptr %p\n  ret void\n}}\n",
+            target,
+        )
+        for type_ in ("float", "<8 x float>")
+    )
+    # one by one they take at least so many instructions more
+    return eight.count("\n") < one.count("\n") + 7
 
 
 @functools.cache
