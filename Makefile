@@ -51,15 +51,15 @@ measure: $(VENV)/.test ## measure parts of gradc: calls, compile time, loops, tr
 math-slow: $(VENV)/.test ## prove the errors of the math functions, in f32 over every number: forty minutes
 	$(BIN)/python tools/math_slow.py $(ARGS)
 
-interop: $(VENV)-interop/.interop ## test adapters with the libraries they are for, and the examples of other languages
+interop: $(VENV)-interop/.interop ## test adapters with the libraries they are for
 	$(VENV)-interop/bin/python -m pytest -n auto -m "slow or not slow" tests/interop tests/test_docs.py $(ARGS)
 
 bench-interop: $(VENV)-interop/.interop ## what a call through another library costs, beside that library's own
 	OMP_NUM_THREADS=1 $(VENV)-interop/bin/python -m benchmarks.interop $(ARGS)
 
-targets: $(VENV)/.test ## run kernels for other machines: qemu, wine, Node
+targets: $(VENV)-interop/.interop ## run kernels for other machines: qemu, wine, Node, wasmtime; and examples in other languages
 	tools/install_cross --all
-	$(PYTEST) -m slow tests/gradc/test_export_targets.py $(ARGS)
+	$(VENV)-interop/bin/python -m pytest -n auto -m slow tests/gradc/test_export_targets.py tests/test_examples.py $(ARGS)
 
 cross: $(VENV)/.test ## compare the bits of kernels for other machines, run by qemu-user
 	tools/install_cross
