@@ -8,7 +8,7 @@ const { instance } = await WebAssembly.instantiate(readFileSync(file), {});
 const { memory, __heap_base: heap, ...functions } = instance.exports;
 let wrong = 0;
 for (const call of JSON.parse(readFileSync(list))) {
-    let end = (heap ? heap.value : memory.buffer.byteLength) + 63 & ~63;
+    let end = heap.value + 63 & ~63;
     const place = (bytes) => {
         const at = end;
         end = (end + bytes.length + 63) & ~63;

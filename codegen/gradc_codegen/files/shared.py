@@ -75,7 +75,8 @@ def _commands(
     architecture = target.architecture
     match target.format:
         case "wasm":
-            shown = [f"--export={symbol}" for symbol in exported]
+            # Hosts put arrays where the module's own data end.
+            shown = [f"--export={symbol}" for symbol in (*exported, "__heap_base")]
             yield ["wasm-ld", "--no-entry", "--stack-first", *shown, *made]
         case "coff":
             prefix = {"x86_64": "x86_64", "i86": "i686", "aarch64": "aarch64"}.get(architecture)
