@@ -37,7 +37,15 @@ TAKES = {
     "scan": "as the body",
     "while": "as the body",
 }
-ATTRIBUTES = {"at": (), "axes": (), "shape": (), "permutation": (), "starts": (), "steps": (), "spec": ",->"}
+ATTRIBUTES = {
+    "at": (),
+    "axes": (),
+    "shape": (),
+    "permutation": (),
+    "starts": (),
+    "steps": (),
+    "spec": ",->",
+}
 
 
 def takes(op: Op) -> str:

@@ -148,5 +148,7 @@ POINTS = (
         600.0,
         _potential_in_casadi,
     ),
-    Point("arm7_hessian", potential, "hessian", data, _hessian_by_hand, 1500.0, _potential_in_casadi),
+    Point(
+        "arm7_hessian", potential, "hessian", data, _hessian_by_hand, 1500.0, _potential_in_casadi
+    ),
 )

@@ -55,6 +55,13 @@ def data(random: np.random.Generator) -> tuple[Array, ...]:
 POINTS = (
     Point("cart_pole", dynamics, "value", data, _value_by_hand, 30.0, _in_casadi, (0, 1)),
     Point(
-        "cart_pole_jacobian", dynamics, "jacobian", data, _jacobian_by_hand, 60.0, _in_casadi, (0, 1)
+        "cart_pole_jacobian",
+        dynamics,
+        "jacobian",
+        data,
+        _jacobian_by_hand,
+        60.0,
+        _in_casadi,
+        (0, 1),
     ),
 )

@@ -71,5 +71,7 @@ def data(random: np.random.Generator) -> tuple[Array, ...]:
 
 
 POINTS = (
-    Point("pharmacokinetics", likelihood, "value_and_grad", data, _by_hand, 250.0, _in_casadi, (0, 1)),
+    Point(
+        "pharmacokinetics", likelihood, "value_and_grad", data, _by_hand, 250.0, _in_casadi, (0, 1)
+    ),
 )

@@ -73,11 +73,11 @@ def _in_casadi(casadi: Any) -> tuple[list[Any], list[Any]]:
     roll = column(row(1, 0, 0), row(0, cr, -sr), row(0, sr, cr))
     pitch = column(row(cp, 0, sp), row(0, 1, 0), row(-sp, 0, cp))
     yaw = column(row(cy, -sy, 0), row(sy, cy, 0), row(0, 0, 1))
-    to_angles = column(row(1, sr * sp / cp, cr * sp / cp), row(0, cr, -sr), row(0, sr / cp, cr / cp))
-    thrust = column(0, 0, u[0] + u[1] + u[2] + u[3])
-    torque = column(
-        ARM * (u[1] - u[3]), ARM * (u[2] - u[0]), DRAG * (u[0] - u[1] + u[2] - u[3])
+    to_angles = column(
+        row(1, sr * sp / cp, cr * sp / cp), row(0, cr, -sr), row(0, sr / cp, cr / cp)
     )
+    thrust = column(0, 0, u[0] + u[1] + u[2] + u[3])
+    torque = column(ARM * (u[1] - u[3]), ARM * (u[2] - u[0]), DRAG * (u[0] - u[1] + u[2] - u[3]))
     pull = yaw @ pitch @ roll @ thrust / MASS - casadi.DM([0, 0, GRAVITY])
     inertia = casadi.diag(casadi.DM(INERTIA))
     spin = casadi.inv(inertia) @ (torque - casadi.cross(turning, inertia @ turning))
@@ -92,6 +92,13 @@ def data(random: np.random.Generator) -> tuple[Array, ...]:
 POINTS = (
     Point("quadrotor", dynamics, "value", data, _value_by_hand, 90.0, _in_casadi, (0, 1)),
     Point(
-        "quadrotor_jacobian", dynamics, "jacobian", data, _jacobian_by_hand, 180.0, _in_casadi, (0, 1)
+        "quadrotor_jacobian",
+        dynamics,
+        "jacobian",
+        data,
+        _jacobian_by_hand,
+        180.0,
+        _in_casadi,
+        (0, 1),
     ),
 )

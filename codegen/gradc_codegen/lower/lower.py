@@ -460,9 +460,7 @@ class FunctionLowering:
             return False
         wanted = self.elements.wanted(storage.output)
         count = len(node.operands)
-        self.rows.add(
-            value, place.base, wanted, place.position, count, statement.operand, register
-        )
+        self.rows.add(value, place.base, wanted, place.position, count, statement.operand, register)
         return True
 
     def _scatter(self, statement: Statement, own: list[str]) -> None:

@@ -95,4 +95,3 @@ class RowStores:
                     )
                     at = Lane(writer.add(position, str(first)), "1")
                     self._memory.store(row.base, at, dtype, register)
-

@@ -101,7 +101,10 @@ def _transpose_squares(
                 along = Lane(writer.add(at.origin, start), "1")
                 if is_short:
                     type_ = writer.type_of("i64", True)
-                    given = f"{type_} {writer.index_vector(along)}", f"{type_} {writer.spread(bottom, 'i64')}"
+                    given = (
+                        f"{type_} {writer.index_vector(along)}",
+                        f"{type_} {writer.spread(bottom, 'i64')}",
+                    )
                     name = f"@llvm.smin.v{SIDE}i64"
                     along = writer.emit_vector(writer.module.call(type_, name, *given))
                 position = writer.linear([*others, along, column], shape)

@@ -79,7 +79,11 @@ class StatementBuilder:
 
         Of a stack no reader knows which operand it wants.
         """
-        return node.op.name == "stack" or len(node.operands) > MOST_PIECES_RECOMPUTED or node.results[0] not in self._read
+        return (
+            node.op.name == "stack"
+            or len(node.operands) > MOST_PIECES_RECOMPUTED
+            or node.results[0] not in self._read
+        )
 
     def _is_recomputed(self, node: Node) -> bool:
         """Whether readers recompute a node; what is overwritten is read while it is there."""

@@ -87,7 +87,9 @@ def eliminated(
         return None
     with Builder():
         own = [build.active().param(i, param.type) for i, param in enumerate(function.params)]
-        shape = _Elimination(function, graph, active, own).shape(_asked(graph, wrt, results, function) if symmetric else None)
+        shape = _Elimination(function, graph, active, own).shape(
+            _asked(graph, wrt, results, function) if symmetric else None
+        )
     order, cost = best_order(shape)
     if cost > _MOST_PRODUCTS:
         return None
@@ -190,7 +192,10 @@ class _Elimination:
 
     def _partials(self) -> list[dict[int, Cotangent]]:
         """Return for each element, and for each of the results, its partials by others."""
-        before = [self._partials_of(cell) if i >= len(self._graph.inputs) else {} for i, cell in enumerate(self._cells)]
+        before = [
+            self._partials_of(cell) if i >= len(self._graph.inputs) else {}
+            for i, cell in enumerate(self._cells)
+        ]
         for _, cell in self._graph.outputs:
             dtype = cell.value.type.dtype
             before.append({self._number[cell]: Cotangent(build.full((), 1, dtype))})
@@ -294,7 +299,10 @@ def _blocks(
     symmetric: bool,
 ) -> Blocks:
     """Return the blocks of all results by all parameters; of ``symmetric`` ones one half is given."""
-    ends, starts = ([values[i] for i in at] for values, at in ((function.results, results), (function.params, wrt)))
+    ends, starts = (
+        [values[i] for i in at]
+        for values, at in ((function.results, results), (function.params, wrt))
+    )
     if symmetric:
         start_of, end_of = dict(zip(ends, starts)), dict(zip(starts, ends))
         for (end, start), entry in list(entries.items()):

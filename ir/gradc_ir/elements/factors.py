@@ -47,9 +47,7 @@ def _each_matrix(
     node: Node, given: Sequence[Cells], make: Callable[..., Sequence[_Matrix]], count: int
 ) -> list[Cells]:
     """Apply a function of matrices to all in stacks; returns its results, as stacks of matrices."""
-    stays = [
-        all(cells.stays[axis] for cells in given) for axis in range(len(given[0].shape) - 2)
-    ]
+    stays = [all(cells.stays[axis] for cells in given) for axis in range(len(given[0].shape) - 2)]
     given = [arranged(cells, (*stays, False, False)) for cells in given]
     stack = given[0].values.shape[:-2]
     made: list[list[_Matrix]] = [[] for _ in range(count)]
@@ -182,9 +180,7 @@ def _lu(node: Node, wanted: Wanted, a: Cells) -> list[Cells]:
 # -- substitution ----------------------------------------------------------------------------------
 
 
-def _substituted(
-    a: _Matrix, b: _Matrix, *, lower: bool, transposed: bool, unit: bool
-) -> _Matrix:
+def _substituted(a: _Matrix, b: _Matrix, *, lower: bool, transposed: bool, unit: bool) -> _Matrix:
     """Substitute one unknown after another, each into all the equations that are left."""
     n = len(a)
     matrix = [[a[j][i] for j in range(n)] for i in range(n)] if transposed else a

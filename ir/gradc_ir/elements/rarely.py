@@ -12,9 +12,7 @@ from gradc_ir.elements.numbers import build_of
 Make = Callable[[list[Value]], list[Value]]
 
 
-def rarely(
-    flag: Value, given: Sequence[Value], make: Make, usual: Sequence[Value]
-) -> list[Value]:
+def rarely(flag: Value, given: Sequence[Value], make: Make, usual: Sequence[Value]) -> list[Value]:
     """Return what is made of given values where a flag is set, the usual ones elsewhere.
 
     Of numbers it is a branch, of arrays a choice of elements, for which both are computed.
@@ -33,4 +31,3 @@ def rarely(
     then = body(lambda here: make([here[value] for value in given]))
     otherwise = body(lambda here: [here[value] for value in usual])
     return list(cond(flag, then, otherwise, distinct))
-

@@ -47,7 +47,9 @@ def elementwise(node: Node, wanted: Wanted, *given: Cells) -> Cells:
     return Cells(given[0].shape, objects(shape, made), flags, stays)
 
 
-def _chosen(condition: Cells, x: Cells, y: Cells) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def _chosen(
+    condition: Cells, x: Cells, y: Cells
+) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Return where a choice is surely zero: what is known to be chosen, or both."""
     flags = x.zero & y.zero
     for place in places(condition.values):
@@ -258,7 +260,10 @@ class _Product:
         self.of = of
         self.x, self.y = x, y
         self.stays = stays
-        self.sizes: dict[str, Size] = {**dict(zip(of.left, x.shape)), **dict(zip(of.right, y.shape))}
+        self.sizes: dict[str, Size] = {
+            **dict(zip(of.left, x.shape)),
+            **dict(zip(of.right, y.shape)),
+        }
         self.lengths = {
             **dict(zip(of.left, x.values.shape)),
             **dict(zip(of.right, y.values.shape)),
@@ -274,9 +279,7 @@ class _Product:
         ):
             return False
         condition = self.of.condition
-        return condition is None or not (
-            self.stays[condition.small] or self.stays[condition.large]
-        )
+        return condition is None or not (self.stays[condition.small] or self.stays[condition.large])
 
     def total(self, at: dict[str, int], depth: int = 0) -> tuple[Value, bool]:
         """Return the sum over the letters from a depth on, and whether it is surely zero."""
@@ -353,7 +356,10 @@ class _Product:
         left_out = len(terms) < length or self.of.condition is not None
         if any(factor.type.shape for term in terms for factor in term):
             terms = [
-                (self._spread(x, self.of.left, self.rest), self._spread(y, self.of.right, self.rest))
+                (
+                    self._spread(x, self.of.left, self.rest),
+                    self._spread(y, self.of.right, self.rest),
+                )
                 for x, y in terms
             ]
         return numbers.product_sum(terms, begins_with_zero=left_out), False
@@ -378,5 +384,3 @@ class _Product:
             return made, False
         axes = tuple(map(kept.index, found))
         return build.broadcast(made, tuple(self.sizes[each] for each in kept), axes), False
-
-
