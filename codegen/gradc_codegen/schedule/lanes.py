@@ -323,7 +323,7 @@ def _guessed(reading: Reading, statement: Statement) -> Reading:
     if len(unread) != reading.count(-1):
         return reading
     moved = iter(unread)
-    return tuple(next(moved) if dim < 0 else dim for dim in reading)
+    return tuple(next(moved) if dim == -1 else dim for dim in reading)
 
 
 def _never(loop: Loop) -> bool:

@@ -16,7 +16,7 @@ from gradc.autodiff.open_calls import open_ruleless
 from gradc.autodiff.table import Site, derivative_of
 from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.elements.numbers import build_of
 from gradc_ir.elements.take_apart import TakeApart
 from gradc_ir.graphs.rearrange import scalar_constant
@@ -82,6 +82,8 @@ def eliminated(
     ends = [function.results[r] for r in results]
     active = active_values(function, wrt, ends)
     check_constants(function, wrt, active)
+    if any(_is_in_blocks(node, function, active) for node in function.body):
+        return None
     graph = _graph(function, wrt, ends, active)
     if graph is None:
         return None
@@ -141,6 +143,14 @@ def _graph(
     if any(cell not in known for _, cell in outputs):
         return None
     return _Graph(list(inputs), inner, outputs)
+
+
+def _is_in_blocks(node: Node, function: Function, active: set[Value]) -> bool:
+    """Whether the derivative of a node is that of bodies, which is done for all seeds at once."""
+    if not any(result in active for result in node.results):
+        return False
+    derivative = derivative_of(node, function)
+    return derivative.accumulates or derivative.augmented is not None
 
 
 def cell_of(value: Value, place: int) -> Cell:

@@ -92,7 +92,7 @@ class Regions(NamedTuple):
         is_number = node.op.is_elementwise and not node.results[0].type.shape
         if not is_number and all(all(self.stays(value)) for value in values):
             return False
-        if any(self.cells(value) > _MOST_CELLS for value in values):
+        if any(0 in value.type.shape or self.cells(value) > _MOST_CELLS for value in values):
             return False
         if node.op.name == "contract":
             return _products(self, node) <= _MOST_PRODUCTS

@@ -43,7 +43,7 @@ def elementwise(node: Node, wanted: Wanted, *given: Cells) -> Cells:
         operands = [cells.values[place] for cells in given]
         made.append(numbers.of(node.op, operands, node.attributes))
     zero = _ZEROS.get(node.op.name)
-    flags = np.zeros(shape, bool) if zero is None else zero(*given)
+    flags = np.zeros(shape, bool) if zero is None else np.asarray(zero(*given))
     return Cells(given[0].shape, objects(shape, made), flags, stays)
 
 
@@ -51,7 +51,7 @@ def _chosen(
     condition: Cells, x: Cells, y: Cells
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Return where a choice is surely zero: what is known to be chosen, or both."""
-    flags = x.zero & y.zero
+    flags = np.asarray(x.zero & y.zero)
     for place in places(condition.values):
         known = numbers.scalar_constant(condition.values[place])
         if known is not None:
