@@ -308,7 +308,7 @@ def _jacobian(function: Function, request: Request, *, symmetric: bool = False) 
 
 
 def _has_own_derivatives(function: Function) -> bool:
-    """Whether a part of a function says itself what its derivative is: a second one need not fit."""
+    """Whether a part says itself what its derivative is: a second one need not fit."""
     return any(node.op.name in ("call", "external") for _, node in nested_nodes(function))
 
 

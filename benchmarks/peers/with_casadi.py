@@ -1,4 +1,4 @@
-"""CasADi: its own C of a point's function and derivatives, compiled by cc, in a loop over points."""
+"""CasADi: its C of a point's function and derivatives, compiled by cc, in a loop over points."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _compiled(case: Case, tool: str, flags: Sequence[str]) -> Contestant | None:
 
 
 def point_text(case: Case) -> tuple[str, int]:
-    """Return CasADi's C of one point, whose function is ``point``, and how much scratch it takes."""
+    """Return CasADi's C of a point, whose function is ``point``, and how much scratch it takes."""
     casadi = installed("casadi")
     row = case.row
     assert row.casadi is not None

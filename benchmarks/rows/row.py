@@ -34,7 +34,7 @@ class Row:
     function: the NumPy function that gradc compiles.
     wrt: by which arguments its derivative is taken; None where the function returns its derivatives
         itself, as a tuple.
-    of: what is made of it where there is a ``wrt``: value and gradient, or what else a request names.
+    of: what is made of it where there is a ``wrt``: value and gradient, or another request.
     sizes: the sizes it is measured at.
     tiny: sizes at which all tools finish at once, for tests.
     data: from a random generator and sizes to the arguments, f64 and integers.

@@ -70,7 +70,7 @@ def as_window(part: Value, x: Value, at: tuple[int | None, ...]) -> Value:
 @transpose(ops.stack)
 def stack(cotangent: Value, *parts: Value, shape: Shape, axes: Axes) -> list[Value]:
     """Parts along new axes: the elements there."""
-    places = np.ndindex(*(shape[axis] for axis in axes))
+    places = np.ndindex(*[size for size in (shape[axis] for axis in axes) if isinstance(size, int)])
     return [
         build.element(cotangent, [at.get(axis) for axis in range(len(shape))])
         for at in (dict(zip(axes, place)) for place in places)

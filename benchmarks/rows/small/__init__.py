@@ -1,4 +1,4 @@
-"""Rows of small fixed sizes: each alone, and as a batch of points of known and of unknown number."""
+"""Rows of small fixed sizes: each alone, and as a batch of known and of unknown number."""
 
 from benchmarks.rows.row import Row
 from benchmarks.rows.small import (

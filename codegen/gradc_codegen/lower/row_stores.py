@@ -24,7 +24,7 @@ class _Row(NamedTuple):
     ----------
     base: where the array begins; ``wanted``: the flag whether it is to be written.
     start: where the rows begin, a position for each lane.
-    count: how many elements a row has.
+    columns: how many elements a row has.
     have: those that are there.
     """
 
@@ -32,7 +32,7 @@ class _Row(NamedTuple):
     base: str
     wanted: str
     start: Lane
-    count: int
+    columns: int
     have: dict[int, str]
 
 
@@ -50,10 +50,10 @@ class RowStores:
         return type_.dtype.is_float and writer.mask is None and writer.lanes % SIDE == 0
 
     def add(
-        self, value: Value, base: str, wanted: str, start: Lane, count: int, at: int, register: str
+        self, value: Value, base: str, wanted: str, start: Lane, columns: int, at: int, register: str
     ) -> None:
         """Keep an element of each row; squares of eight are written when they are there."""
-        row = self._rows.setdefault(value, _Row(value, base, wanted, start, count, {}))
+        row = self._rows.setdefault(value, _Row(value, base, wanted, start, columns, {}))
         have = row.have
         have[at] = self._writer.spread(register, REGISTER[value.type.dtype])
         first = at - at % SIDE
@@ -63,13 +63,13 @@ class RowStores:
     def flush(self) -> None:
         """Write what fills no square."""
         for row in self._rows.values():
-            first = row.count - row.count % SIDE
-            if len(row.have) < row.count:
+            first = row.columns - row.columns % SIDE
+            if len(row.have) < row.columns:
                 self._writer.where(row.wanted, lambda row=row: self._alone(row))  # type: ignore[misc]
-            elif row.count > SIDE and first < row.count:
-                self._write(row, row.count - SIDE, SIDE)
-            elif first < row.count:
-                self._write(row, first, row.count - first)
+            elif row.columns > SIDE and first < row.columns:
+                self._write(row, row.columns - SIDE, SIDE)
+            elif first < row.columns:
+                self._write(row, first, row.columns - first)
         self._rows.clear()
 
     def _alone(self, row: _Row) -> None:

@@ -1,7 +1,7 @@
 """Transposing blocks of arrays: what lies apart for lanes is copied to scratch, side by side.
 
 Eight rows of eight neighbours are loaded as eight vectors and transposed in registers, by three
-rounds of shuffles that exchange halves, quarters and neighbours. Where rows do not end with a square
+rounds of shuffles that exchange halves, quarters and neighbours. Where rows end with no whole square
 the last one overlaps the one before, or is loaded under a mask.
 """
 
@@ -98,7 +98,7 @@ def _transpose_squares(
 
         def alone(column: str) -> None:
             with writer.in_lanes(SIDE):
-                along = Lane(writer.add(at.origin, start), "1")
+                along: str = Lane(writer.add(at.origin, start), "1")
                 if is_short:
                     type_ = writer.type_of("i64", True)
                     given = (

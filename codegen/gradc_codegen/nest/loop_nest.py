@@ -12,8 +12,8 @@ from gradc_ir.core.sizes import Size, product
 from gradc_ir.location import Location
 from gradc_ir.text.variables import names_of_values, unique
 
-# For each axis of a value the dim of the reading statement it is read at; KNOWN for a number, -1 for
-# any other index.
+# For each axis of a value the dim of the reading statement it is read at; KNOWN for a number, -1
+# for any other index.
 Reading: TypeAlias = tuple[int, ...]
 KNOWN = -2
 

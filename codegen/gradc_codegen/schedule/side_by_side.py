@@ -34,7 +34,8 @@ def bundled(body: list[Item]) -> list[Item]:
             made += _bundled_run(run)
             run = []
             made.append(item)
-    return made + _bundled_run(run)
+    made += _bundled_run(run)
+    return made
 
 
 def _is_number(item: Statement) -> bool:

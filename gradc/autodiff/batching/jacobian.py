@@ -47,8 +47,8 @@ def jacobian(
             params = parameters(function.param_types)
             few = eliminated(function, wrt, results, params, zeros=zeros, symmetric=symmetric)
             if few is not None:
-                found = [few[r, w] for r in results for w in wrt]
-                return _named(builder, function, params, found)
+                blocks = [few[r, w] for r in results for w in wrt]
+                return _named(builder, function, params, blocks)
     if mode == "forward" or (mode == "auto" and at_least(outputs, inputs)):
         return _by(_by_columns, function, wrt, results)
     if mode == "reverse" or at_least(inputs, outputs + 1):

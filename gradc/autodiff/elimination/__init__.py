@@ -1,1 +1,1 @@
-"""Jacobians of numbers by elimination: what lies between inputs and results goes, in a good order."""
+"""Jacobians of numbers by elimination of what lies between inputs and results."""

@@ -73,10 +73,12 @@ def eliminated(
     symmetric: results and ``wrt`` are alike, and so are the Jacobian and its transpose: one half is
         computed.
 
-    Returns blocks of the results' shapes and the parameters'; None where the function is not made of
-    few numbers, or its Jacobian takes too many operations.
+    Returns blocks of the results' shapes and the parameters'; None where the function is not made
+    of few numbers, or its Jacobian takes too many operations.
     """
     function = TakeApart(zeros, is_last=False)(open_ruleless(function))
+    # one result for two parameters has two halves
+    symmetric = symmetric and len({function.results[r] for r in results}) == len(results)
     if len(function.nodes) > _MOST_VERTICES:
         return None
     ends = [function.results[r] for r in results]
@@ -125,7 +127,7 @@ def _graph(
         if node.op.name == "element" and node.operands[0] in params:
             if node.results[0].type.shape:
                 return None
-            inputs[cell_of(node.results[0], 0)] = None
+            inputs[_cell_of(node.results[0], 0)] = None
     outputs: list[tuple[Cell, Cell]] = []
     for end in dict.fromkeys(ends):
         count = end.type.count
@@ -134,7 +136,7 @@ def _graph(
         if not isinstance(count, int):
             return None
         for place in range(count):
-            cell = cell_of(end, place)
+            cell = _cell_of(end, place)
             if cell.value in active:
                 outputs.append((Cell(end, place), cell))
                 if cell.value in params:
@@ -153,7 +155,7 @@ def _is_in_blocks(node: Node, function: Function, active: set[Value]) -> bool:
     return derivative.accumulates or derivative.augmented is not None
 
 
-def cell_of(value: Value, place: int) -> Cell:
+def _cell_of(value: Value, place: int) -> Cell:
     """Return which element an element of a value is, behind stacks and elements of arrays."""
     while True:
         node = value.node
@@ -161,12 +163,17 @@ def cell_of(value: Value, place: int) -> Cell:
             value, place = node.operands[place], 0
         elif node.op.name == "element" and not value.type.shape:
             whole = node.operands[0]
-            shape = tuple(size for size in whole.type.shape if isinstance(size, int))
-            if len(shape) < whole.type.rank:
+            if not isinstance(whole.type.count, int):
                 return Cell(value, place)
-            value, place = whole, int(np.ravel_multi_index(node.attributes["at"], shape))
+            at = np.ravel_multi_index(node.attributes["at"], _known_shape(whole))
+            value, place = whole, int(at)
         else:
             return Cell(value, place)
+
+
+def _known_shape(value: Value) -> tuple[int, ...]:
+    """Return the shape of an array of a known number of elements."""
+    return tuple(size for size in value.type.shape if isinstance(size, int))
 
 
 def _asked(
@@ -230,7 +237,7 @@ class _Elimination:
                 if partial is None or operand not in self._active:
                     continue
                 for place, part in enumerate(_elements(partial, operand)):
-                    number = self._number.get(cell_of(operand, place))
+                    number = self._number.get(_cell_of(operand, place))
                     if number is not None:
                         total = masks.add(found.get(number), part)
                         assert total is not None
@@ -283,16 +290,17 @@ def _unit(result: Value, cell: Cell) -> Cotangent | None:
         return None
     if not result.type.shape:
         return Cotangent(build.ones_like(result))
-    array = np.zeros(result.type.count, result.type.dtype.numpy)
-    array[cell.place] = 1
-    return Cotangent(build.constant(array.reshape(result.type.shape)))
+    shape = _known_shape(result)
+    array = np.zeros(shape, result.type.dtype.numpy)
+    array.flat[cell.place] = 1
+    return Cotangent(build.constant(array))
 
 
 def _elements(cotangent: Cotangent, like: Value) -> Iterator[Cotangent]:
     if not like.type.shape:
         yield cotangent
         return
-    for at in np.ndindex(*like.type.shape):
+    for at in np.ndindex(*_known_shape(like)):
         yield cotangent.moved(lambda value, at=at: build.element(value, at))  # type: ignore[misc]
 
 
@@ -308,16 +316,13 @@ def _blocks(
     *,
     symmetric: bool,
 ) -> Blocks:
-    """Return the blocks of all results by all parameters; of ``symmetric`` ones one half is given."""
+    """Return the blocks of all results by all parameters; one half of ``symmetric`` ones is given."""
     ends, starts = (
         [values[i] for i in at]
         for values, at in ((function.results, results), (function.params, wrt))
     )
     if symmetric:
-        start_of, end_of = dict(zip(ends, starts)), dict(zip(starts, ends))
-        for (end, start), entry in list(entries.items()):
-            mirrored = Cell(end_of[start.value], start.place), Cell(start_of[end.value], end.place)
-            entries[mirrored] = entry
+        entries |= _mirrored(entries, dict(zip(ends, starts)), dict(zip(starts, ends)))
     blocks: Blocks = {}
     for r, end in zip(results, ends):
         for w, start in zip(wrt, starts):
@@ -334,6 +339,18 @@ def _blocks(
             axes = tuple(range(len(shape)))
             blocks[r, w] = build.stack(parts, shape, axes) if parts else build.full(shape, 0, dtype)
     return blocks
+
+
+def _mirrored(
+    entries: dict[tuple[Cell, Cell], Cotangent],
+    start_of: dict[Value, Value],
+    end_of: dict[Value, Value],
+) -> dict[tuple[Cell, Cell], Cotangent]:
+    """Return the entries on the other side of the diagonal."""
+    return {
+        (Cell(end_of[start.value], start.place), Cell(start_of[end.value], end.place)): entry
+        for (end, start), entry in entries.items()
+    }
 
 
 def _joined(have: Cotangent | None, outer: Cotangent, inner: Cotangent) -> Cotangent | None:

@@ -1,1 +1,1 @@
-"""Small arrays as numbers: what each op is, element by element, and the pass that takes them apart."""
+"""Small arrays as numbers: each op element by element, and the pass that takes them apart."""

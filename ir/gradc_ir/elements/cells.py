@@ -1,7 +1,8 @@
-"""Arrays taken apart along some of their axes: a number for each element, or an array of the rest."""
+"""Arrays taken apart along some axes: a number for each element, or an array of the rest."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -14,7 +15,8 @@ from gradc_ir.core.sizes import Shape
 from gradc_ir.core.types import DType
 from gradc_ir.graphs.rearrange import scalar_constant
 
-Objects: TypeAlias = np.ndarray[Any, np.dtype[np.object_]]
+# Of values, by their places.
+Objects: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Truths: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 
 
@@ -56,13 +58,20 @@ class Cells:
         return cell if cell.type.shape == self.rest else build.broadcast(cell, self.rest, ())
 
 
+def lengths_of(shape: Shape, stays: Sequence[bool]) -> tuple[int, ...]:
+    """Return how many cells an array has along each axis: one where it stays."""
+    found = [1 if stay else size for size, stay in zip(shape, stays)]
+    assert all(isinstance(size, int) for size in found)
+    return tuple(found)  # type: ignore[arg-type]
+
+
 def places(values: np.ndarray[Any, Any]) -> Iterator[tuple[int, ...]]:
     """Yield all places of cells."""
     return np.ndindex(values.shape)
 
 
 def objects(shape: tuple[int, ...], cells: Sequence[Value]) -> Objects:
-    """Return cells in row-major order as an array of objects."""
+    """Return cells in row-major order as an array of them."""
     found = np.empty(len(cells), object)
     for i, cell in enumerate(cells):
         found[i] = cell
@@ -72,22 +81,22 @@ def objects(shape: tuple[int, ...], cells: Sequence[Value]) -> Objects:
 def taken_apart(array: Value, stays: tuple[bool, ...], *, zeros: bool) -> Cells:
     """Return the cells of an array; ``zeros``: whether those of a constant count as surely zero."""
     shape = array.type.shape
-    lengths = [1 if stay else size for size, stay in zip(shape, stays)]
+    lengths = lengths_of(shape, stays)
     known = scalar_constant(array)
     if known is not None:
         cell = build.full((), known, array.type.dtype)
-        values = objects(tuple(lengths), [cell] * int(np.prod(lengths)))
+        values = objects(lengths, [cell] * math.prod(lengths))
         return Cells(shape, values, np.full(lengths, zeros and known == 0), stays)
     if array.op.name == "constant" and not any(stays):
         elements = array.node.attributes["value"].array
         cells = [build.constant(element, array.type.dtype) for element in elements.flat]
         zero = (elements == 0) & zeros
-        return Cells(shape, objects(tuple(lengths), cells), np.asarray(zero), stays)
+        return Cells(shape, objects(lengths, cells), np.asarray(zero), stays)
     cells = [
         build.element(array, [None if stay else i for i, stay in zip(place, stays)])
         for place in np.ndindex(*lengths)
     ]
-    return Cells(shape, objects(tuple(lengths), cells), np.zeros(lengths, bool), stays)
+    return Cells(shape, objects(lengths, cells), np.zeros(lengths, bool), stays)
 
 
 def put_together(cells: Cells) -> Value:
@@ -95,9 +104,10 @@ def put_together(cells: Cells) -> Value:
     axes = tuple(axis for axis, stays in enumerate(cells.stays) if not stays)
     spread = [cells.spread(cell) for cell in cells.values.flat]
     numbers = [scalar_constant(cell) for cell in spread]
-    if axes and None not in numbers and all(isinstance(size, int) for size in cells.shape):
+    sizes = tuple(size for size in cells.shape if isinstance(size, int))
+    if axes and None not in numbers and len(sizes) == len(cells.shape):
         made = np.array(numbers, cells.dtype.numpy).reshape(cells.values.shape)
-        return build.constant(np.broadcast_to(made, cells.shape), cells.dtype)
+        return build.constant(np.broadcast_to(made, sizes), cells.dtype)
     return build.stack(spread, cells.shape, axes)
 
 
@@ -134,18 +144,18 @@ def _joined(cells: Cells, axis: int) -> Cells:
     """Put cells together along an axis."""
     stays = _changed(cells.stays, axis, True)
     values = np.moveaxis(cells.values, axis, 0)
-    shape = values.shape[1:]
+    shape: tuple[int, ...] = values.shape[1:]
     new = sum(stays[:axis])
     rest = tuple(size for size, stay in zip(cells.shape, stays) if stay)
 
     def whole(place: tuple[int, ...]) -> Value:
-        column = list(values[(slice(None), *place)])
+        column: list[Value] = [layer[place] for layer in values]
         if all(cell is column[0] for cell in column) and not column[0].type.shape:
             return column[0]
         return build.stack([cells.spread(cell) for cell in column], rest, (new,))
 
     made = objects(shape, [whole(place) for place in np.ndindex(*shape)])
-    zero = cells.zero.all(axis, keepdims=True)
+    zero = np.asarray(cells.zero.all(axis, keepdims=True))
     return Cells(cells.shape, np.expand_dims(made, axis), zero, stays)
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from gradc_ir import build
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.types import DType
-from gradc_ir.elements import numbers
 from gradc_ir.elements.cells import Cells, arranged
 from gradc_ir.elements.numbers import build_of
 from gradc_ir.elements.rarely import rarely
 from gradc_ir.elements.rule import Wanted, rule
+from gradc_ir.graphs.rearrange import scalar_constant
 
 
 class _Number(NamedTuple):
@@ -130,7 +130,7 @@ def _pivots(column: _Row, k: int) -> list[tuple[int, Value]]:
         above = build_of("logical_not", build_of("le", here, largest))
         is_number = build_of("eq", largest, largest)
         flag = build_of("logical_and", above, is_number)
-        if numbers.scalar_constant(flag) is False:
+        if scalar_constant(flag) is False:
             continue
         larger.append((i, flag))
         largest = build_of("select", flag, here, largest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from gradc_ir.core.sizes import Shape
 from gradc_ir.core.types import Axes
 from gradc_ir.elements import numbers
 from gradc_ir.elements.axes import known_array
-from gradc_ir.elements.cells import Cells, arranged, objects
+from gradc_ir.elements.cells import Cells, arranged, lengths_of, objects
 from gradc_ir.elements.rule import Wanted, rule
 
 
@@ -34,7 +35,7 @@ def _broadcast(node: Node, wanted: Wanted, x: Cells) -> Cells:
     def spread(cell: Value) -> Value:
         return build.broadcast(cell, rest, at) if cell.type.shape else cell
 
-    lengths = [1 if stay else size for size, stay in zip(shape, target)]
+    lengths = lengths_of(shape, target)
     added = tuple(axis for axis in range(len(shape)) if axis not in axes)
     values = objects(x.values.shape, [spread(cell) for cell in x.values.flat])
     return Cells(
@@ -69,7 +70,7 @@ def _reshape(node: Node, wanted: Wanted, x: Cells) -> Cells | None:
     shape: Shape = node.attributes["shape"]
     if _segments(shape, wanted) != _segments(x.shape, x.stays):
         return None
-    lengths = [1 if stay else size for size, stay in zip(shape, wanted)]
+    lengths = lengths_of(shape, wanted)
     return Cells(shape, x.values.reshape(lengths), x.zero.reshape(lengths), wanted)
 
 
@@ -110,7 +111,7 @@ def _stack(node: Node, wanted: Wanted, *parts: Cells) -> Cells:
     shape: Shape = node.attributes["shape"]
     axes: Axes = node.attributes["axes"]
     kept = [axis for axis in range(len(shape)) if axis not in axes]
-    counts = [shape[axis] for axis in axes]
+    counts: list[Any] = [shape[axis] for axis in axes]
     stays = tuple(parts[0].stays[kept.index(i)] if i in kept else False for i in range(len(shape)))
     order = np.argsort((*axes, *kept))
 
@@ -194,8 +195,8 @@ def _few(x: Cells, axis: int, at: Sequence[int]) -> Cells:
         return build.element(cell, [i if other == place else None for other in range(rank)])
 
     layers = [objects(x.values.shape, [part(cell, i) for cell in x.values.flat]) for i in at]
-    values = np.concatenate(layers, axis) if at else np.empty(shape, object)
     stays = tuple(stay and i != axis for i, stay in enumerate(x.stays))
+    values = np.concatenate(layers, axis)
     return Cells(shape, values, np.repeat(x.zero, len(at), axis), stays)
 
 
@@ -210,8 +211,7 @@ def _window_key(node: Node, part: Shape, x: Cells) -> tuple[Any, ...] | None:
             return None
         else:
             key.append([start + step * i for i in range(size)])
-    lengths = [1 if stay else size for stay, size in zip(x.stays, x.shape)]
-    full = (range(n) if isinstance(k, slice) else k for k, n in zip(key, lengths))
+    full = (range(n) if isinstance(k, slice) else k for k, n in zip(key, x.values.shape))
     return np.ix_(*map(list, full)) if key else ()
 
 
@@ -220,8 +220,8 @@ def _pad(node: Node, wanted: Wanted, x: Cells) -> Cells | None:
     shape: Shape = node.attributes["shape"]
     dtype = x.dtype
     zero_cell = build.full((), 0, dtype)
-    lengths = [1 if stay else size for size, stay in zip(shape, wanted)]
-    values = objects(tuple(lengths), [zero_cell] * int(np.prod(lengths)))
+    lengths = lengths_of(shape, wanted)
+    values = objects(lengths, [zero_cell] * math.prod(lengths))
     made = Cells(shape, values, np.ones(lengths, bool), wanted)
     key = _window_key(node, x.shape, made)
     if key is None:

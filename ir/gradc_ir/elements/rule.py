@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from gradc_ir.elements.cells import Cells
 
 Wanted: TypeAlias = tuple[bool, ...]  # for each axis of the result whether it is to stay
 # From a node, what is wanted, and operands to the cells of the result, None where there are none.
-Function: TypeAlias = Callable[..., Cells | None]
+Function: TypeAlias = Callable[..., Cells | Sequence[Cells] | None]
 
 
 class Rule(NamedTuple):

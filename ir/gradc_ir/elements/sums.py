@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,10 +13,11 @@ from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
 from gradc_ir.elements import numbers
-from gradc_ir.elements.numbers import build_of
 from gradc_ir.elements.cells import Cells, Objects, arranged, objects, places
+from gradc_ir.elements.numbers import build_of
 from gradc_ir.elements.rarely import rarely
 from gradc_ir.elements.rule import Wanted, rule
+from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.meaning import reduction
 from gradc_ir.meaning.norms import SCALES
 from gradc_ir.ops.linalg import Condition, condition_of, contracted, parse_spec, print_spec
@@ -53,7 +54,7 @@ def _chosen(
     """Return where a choice is surely zero: what is known to be chosen, or both."""
     flags = np.asarray(x.zero & y.zero)
     for place in places(condition.values):
-        known = numbers.scalar_constant(condition.values[place])
+        known = scalar_constant(condition.values[place])
         if known is not None:
             flags[place] = (x if known else y).zero[place]
     return flags
@@ -91,15 +92,16 @@ def _reduce(node: Node, wanted: Wanted, x: Cells) -> Cells | None:
 def _norm(node: Node, wanted: Wanted, x: Cells) -> Cells | None:
     """Squares whose sum leaves the range are scaled, and summed again."""
     axes = sorted(node.attributes["axes"], reverse=True)
-    if any(x.stays[axis] or not 0 < x.shape[axis] <= reduction.GROUP for axis in axes):  # type: ignore[operator]
+    if any(x.stays[axis] or not 0 < x.shape[axis] <= reduction.GROUP for axis in axes):
         return None
     total = _sum_of_squares(x, axes)
     made = np.empty(total.values.shape, object)
     for place in places(total.values):
-        full: list[int | slice] = list(place)
+        full: list[Any] = list(place)
         for axis in sorted(axes):
             full.insert(axis, slice(None))
-        made[place] = _root(total.values[place], x.values[tuple(full)])
+        row: Objects = x.values[tuple(full)]
+        made[place] = _root(total.values[place], row)
     return Cells(total.shape, made, total.zero, total.stays)
 
 
@@ -379,7 +381,8 @@ class _Product:
                 factors.append(build.broadcast(cell, (self.sizes[letter],), ()))
         kept = "".join(each for each in self.rest if each != letter)
         found = "".join(each for each in kept if each in letters[0] + letters[1])
-        made = build.contract(*factors, print_spec(letters[0], letters[1], found))
+        x, y = factors
+        made = build.contract(x, y, print_spec(letters[0], letters[1], found))
         if not found:
             return made, False
         axes = tuple(map(kept.index, found))

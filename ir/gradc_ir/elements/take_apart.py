@@ -26,8 +26,8 @@ class TakeApart(PlainPass):
 
     Every number is that of the array, to the bit. Where ``zeros`` says so, products with elements
     that are zero by their place in an array count for nothing, as in the conditions of
-    contractions: an infinity that meets one makes no nan. Where the function is to be differentiated,
-    it is not ``is_last``, and ops that have a derivative as a whole stay.
+    contractions: an infinity that meets one makes no nan. Where the function is to be
+    differentiated, it is not ``is_last``, and ops that have a derivative as a whole stay.
     """
 
     zeros: bool = True
