@@ -25,7 +25,6 @@ from gradc.rules.final.finish import Finish
 from gradc.rules.in_force import entries
 from gradc.rules.series import ContinueGuards, ExpandSeries, SettleGuards
 from gradc_ir.core.graph import Function
-from gradc_ir.core.walk import nested as nested_nodes
 from gradc_ir.elements.take_apart import TakeApart
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.graphs.subgraph import drop_results
@@ -279,7 +278,7 @@ def _derivative(function: Function, request: Request) -> Function:
             return _jacobian(function, request)
         case "hessian":
             gradient = _inner_gradient(function, request)
-            return _jacobian(gradient, request, symmetric=not _has_own_derivatives(function))
+            return _jacobian(gradient, request)
     raise ValueError(f"no such kind: {request.of}; one of {', '.join(KINDS)}")
 
 
@@ -300,16 +299,10 @@ def _value_and_grad(function: Function, wrt: tuple[int, ...]) -> Function:
     return vjp(function, wrt, seeds="ones")
 
 
-def _jacobian(function: Function, request: Request, *, symmetric: bool = False) -> Function:
+def _jacobian(function: Function, request: Request) -> Function:
     from gradc.autodiff.batching.jacobian import jacobian  # batching, which gradients do without
 
-    stable = request.options.stable
-    return jacobian(function, request.wrt, request.mode, zeros=stable, symmetric=symmetric)
-
-
-def _has_own_derivatives(function: Function) -> bool:
-    """Whether a part says itself what its derivative is: a second one need not fit."""
-    return any(node.op.name in ("call", "external") for _, node in nested_nodes(function))
+    return jacobian(function, request.wrt, request.mode)
 
 
 def _inner_gradient(function: Function, request: Request) -> Function:

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TypeAlias
 
 from gradc.autodiff.batching import batch
-from gradc.autodiff.elimination.eliminate import eliminated
 from gradc.autodiff.forward import jvp
 from gradc.autodiff.parameters import parameters
 from gradc.autodiff.reverse import vjp
@@ -21,34 +20,19 @@ from gradc_ir.graphs.subgraph import drop_results
 Blocks: TypeAlias = dict[tuple[int, int], Value]  # by the result and the parameter
 
 
-def jacobian(
-    function: Function,
-    wrt: Sequence[int],
-    mode: str = "auto",
-    *,
-    zeros: bool = True,
-    symmetric: bool = False,
-) -> Function:
+def jacobian(function: Function, wrt: Sequence[int], mode: str = "auto") -> Function:
     """Return the function of the Jacobians of every float result by every parameter in ``wrt``.
 
     The new function has the same parameters; its results are, for each result r in order and each
     parameter w of ``wrt`` in order, an array of r's shape followed by w's shape, of w's dtype.
     ``mode`` is ``"forward"`` (one tangent an input element), ``"reverse"`` (one cotangent a result
-    element), or ``"auto"``: of few numbers by elimination, else forward where inputs are not more
-    than results. Where only the sizes of a call decide that, the function holds both and chooses
-    between them as it is called. ``zeros`` and ``symmetric``: as of
-    :func:`~gradc.autodiff.elimination.eliminate.eliminated`.
+    element), or ``"auto"``: forward where inputs are not more than results. Where only the sizes
+    of a call decide that, the function holds both and chooses between them as it is called, so
+    what it computes is the same as with these sizes static.
     """
     results = [i for i, type_ in enumerate(function.result_types) if type_.dtype.is_float]
     inputs = sum((function.param_types[i].count for i in wrt), start=0)
     outputs = sum((function.result_types[i].count for i in results), start=0)
-    if mode == "auto":
-        with Builder() as builder:
-            params = parameters(function.param_types)
-            few = eliminated(function, wrt, results, params, zeros=zeros, symmetric=symmetric)
-            if few is not None:
-                blocks = [few[r, w] for r in results for w in wrt]
-                return _named(builder, function, params, blocks)
     if mode == "forward" or (mode == "auto" and at_least(outputs, inputs)):
         return _by(_by_columns, function, wrt, results)
     if mode == "reverse" or at_least(inputs, outputs + 1):

@@ -16,8 +16,6 @@ from gradc_ir.elements.axes import AxisClasses, is_short
 from gradc_ir.elements.rule import RULES
 from gradc_ir.ops.linalg import parse_spec
 
-# Ops that have a derivative as a whole, which is less work than that of their elements.
-_WHOLE = frozenset({"lu", "cholesky", "triangular_solve", "solve", "norm"})
 _ROOMS = (factors, moves, sums)
 # An axis along which elements are told apart has at most as many, an array taken apart, too …
 _LONGEST = 64
@@ -58,16 +56,12 @@ class Regions(NamedTuple):
     kept: frozenset[Value]
 
     @classmethod
-    def of(cls, function: Function, *, is_last: bool) -> Regions:
+    def of(cls, function: Function) -> Regions:
         """Return all that could be taken apart in a function, see :class:`TakeApart`."""
         classes = AxisClasses(function)
         apart = _apart(function, classes)
         regions = cls(classes, frozenset(apart), {}, frozenset(), frozenset())
-        nodes = [
-            node
-            for node in function.nodes
-            if regions.may_take(node) and (is_last or node.op.name not in _WHOLE)
-        ]
+        nodes = [node for node in function.nodes if regions.may_take(node)]
         groups = _grouped(regions, nodes)
         kept = _kept(function, regions)
         return regions._replace(groups=groups, nodes=frozenset(groups), kept=kept)

@@ -26,12 +26,10 @@ class TakeApart(PlainPass):
 
     Every number is that of the array, to the bit. Where ``zeros`` says so, products with elements
     that are zero by their place in an array count for nothing, as in the conditions of
-    contractions: an infinity that meets one makes no nan. Where the function is to be
-    differentiated, it is not ``is_last``, and ops that have a derivative as a whole stay.
+    contractions: an infinity that meets one makes no nan.
     """
 
     zeros: bool = True
-    is_last: bool = True
 
     name = "take-apart"
     summary = "write small arrays as numbers, where that is less work than loops"
@@ -39,7 +37,7 @@ class TakeApart(PlainPass):
     def __call__(self, function: Function) -> Function:
         """Return the function with small arrays taken apart."""
         bodies = changed_bodies(function, self)
-        regions = Regions.of(function, is_last=self.is_last)
+        regions = Regions.of(function)
         if not regions.nodes:
             return _Writer(function, regions, bodies, self.zeros).made() if bodies else function
         writer = _Writer(function, regions, bodies, self.zeros)

@@ -1,1 +1,0 @@
-"""Jacobians of numbers by elimination of what lies between inputs and results."""
