@@ -25,7 +25,7 @@ from gradc.runtime.specialize import fits, generalize
 from gradc.testing.c_kernel import CKernel, NoKernel
 from gradc.testing.sampling import check_least
 from gradc.tracing import NeedsConcreteSize, Traced
-from gradc_codegen.arrays.fortran import routines_in
+from gradc_codegen.libraries.routines import routines_in
 from gradc_ir.core.types import Array
 from gradc_ir.errors import ShapeError
 from gradc_ir.meaning.ulp_distance import same_bits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from gradc_codegen.calls import walker
-from gradc_codegen.machine.jit import LoadedModule, compile_module
+from gradc_codegen.machine.jit import LoadedModule, kept_module
 
 
 def address() -> int:
@@ -16,4 +16,4 @@ def address() -> int:
 @functools.cache
 def _code() -> LoadedModule:
     # what the optimiser would gain is a tenth of a call, and costs ten times the compile time
-    return compile_module(walker.text(), level=0)
+    return kept_module(walker.text(), level=0)

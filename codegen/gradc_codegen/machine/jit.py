@@ -8,14 +8,13 @@ import itertools
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import llvmlite.binding as llvm
 
-from gradc_codegen.arrays import blas_threads, fortran
-from gradc_codegen.machine.optimize import effort, optimize, parse
-from gradc_codegen.math import formulas, scipy_pointers
-from gradc_codegen.math.emulation import provided
+from gradc_codegen.cache import objects
+from gradc_codegen.cache.objects import Object
+from gradc_codegen.libraries import blas_threads, routines, scipy_pointers
 from gradc_codegen.target.target import LOCK, Target, target
 from gradc_ir.core import foreign
 from gradc_ir.errors import VerifyError
@@ -47,7 +46,12 @@ class LoadedModule:
         return int(self._library[name])
 
 
-def compile_module(text: str, cpu: str = "native", level: int | None = None) -> LoadedModule:
+def compile_module(
+    text: str,
+    cpu: str = "native",
+    level: int | None = None,
+    addresses: Mapping[str, int] | None = None,
+) -> LoadedModule:
     """Return the machine code of a module, loaded into this process.
 
     Parameters
@@ -56,12 +60,37 @@ def compile_module(text: str, cpu: str = "native", level: int | None = None) -> 
         in SciPy (BLAS, LAPACK, special functions).
     cpu: ``native``, or LLVM's name of a CPU whose features this machine has.
     level: 0, 1 or 2; None chooses by size.
+    addresses: where further external functions are.
 
     Raises
     ------
     GradcError: the code needs SciPy, which is missing.
     VerifyError: LLVM refuses the text.
     """
+    return load_object(*_emitted(text, cpu, level), addresses)
+
+
+def kept_module(
+    text: str, level: int | None = None, addresses: Mapping[str, int] | None = None
+) -> LoadedModule:
+    """Return what :func:`compile_module` does, of code that every process needs alike.
+
+    The text is that of every process: it has no address of this one's in it.
+    """
+    key = objects.key_of(b"text", text.encode(), str(level).encode())
+    found = None if key is None else objects.find(key)
+    if found is None:
+        found = _emitted(text, "native", level)
+        if key is not None:
+            objects.keep(key, found)
+    return load_object(*found, addresses)
+
+
+def _emitted(text: str, cpu: str, level: int | None) -> Object:
+    # LLVM's passes, which code that is kept does without
+    from gradc_codegen.machine.optimize import effort, optimize, parse
+    from gradc_codegen.math.emulation import provided
+
     with LOCK:
         machine_of = target(cpu)
         text = provided(text, machine_of)
@@ -72,10 +101,12 @@ def compile_module(text: str, cpu: str = "native", level: int | None = None) -> 
             for function in module.functions
             if not function.is_declaration and function.linkage is not llvm.Linkage.internal
         )
-        return load_object(optimize(module, machine_of, how).object(), names)
+        return Object(optimize(module, machine_of, how).object(), names)
 
 
-def load_object(code: bytes, names: tuple[str, ...]) -> LoadedModule:
+def load_object(
+    code: bytes, names: tuple[str, ...], addresses: Mapping[str, int] | None = None
+) -> LoadedModule:
     """Return an object file's functions, loaded into this process.
 
     SciPy is loaded if it calls a function of SciPy's. Raises VerifyError when it calls another that
@@ -85,7 +116,7 @@ def load_object(code: bytes, names: tuple[str, ...]) -> LoadedModule:
         builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name in names:
             builder.export_symbol(name)
-        for symbol, address in _symbols(code).items():
+        for symbol, address in {**_symbols(code), **(addresses or {})}.items():
             builder.import_symbol(symbol, address)
         engine = _engine()
         try:
@@ -107,20 +138,24 @@ def _symbols(code: bytes) -> dict[str, int]:
 
 
 @functools.cache
-def _formulas(symbol: str) -> LoadedModule:
+def _formula(symbol: str) -> LoadedModule:
+    from gradc_codegen.math import formulas  # few kernels call one
+
     # more effort makes it no faster; another name, or it would name itself
-    return compile_module(formulas.definition(symbol, "define", "formula"), level=1)
+    return kept_module(formulas.definition(symbol, "define", "formula"), level=1)
 
 
 @functools.cache
 def _routine(symbol: str) -> int:
     """Return the address of a routine of BLAS or LAPACK that keeps to its number of threads."""
-    own = fortran.address(symbol)  # or an error that says what is missing
+    own = routines.address(symbol)  # or an error that says what is missing
     held = _held_threads()
     if held is None:
         return own
-    places = map(held.address, (blas_threads.HOLD, blas_threads.RELEASE))
-    loaded = compile_module(blas_threads.around(symbol, "routine", *places), level=0)
+    addresses = {name: held.address(name) for name in (blas_threads.HOLD, blas_threads.RELEASE)}
+    loaded = kept_module(
+        blas_threads.around(symbol, "routine"), 0, {**addresses, blas_threads.OWN: own}
+    )
     _kept.append(loaded)
     return loaded.address("routine")
 
@@ -131,7 +166,8 @@ def _held_threads() -> LoadedModule | None:
     found = blas_threads.control()
     if found is None:
         return None
-    loaded = compile_module(blas_threads.holding(found), level=0)
+    addresses = {blas_threads.GETTER: found.getter, blas_threads.SETTER: found.setter}
+    loaded = kept_module(blas_threads.holding(found.threads), 0, addresses)
     if hasattr(os, "register_at_fork"):
         # calls of other threads do not go on in a child
         reset = ctypes.CFUNCTYPE(None)(loaded.address(blas_threads.RESET))
@@ -142,11 +178,14 @@ def _held_threads() -> LoadedModule | None:
 # routines that any number of kernels call
 _kept: list[LoadedModule] = []
 
+# the functions of gradc_codegen.math.formulas
+_FORMULA = re.compile(rb"gradc_formula_f(?:64|32)\b")
+
 # symbols of object files, and what returns the address of one
 _PROVIDERS: dict[re.Pattern[bytes], Callable[[str], int]] = {
-    fortran.SYMBOL: _routine,
+    routines.SYMBOL: _routine,
     scipy_pointers.SYMBOL: scipy_pointers.address,
-    formulas.SYMBOL: lambda symbol: _formulas(symbol).address("formula"),
+    _FORMULA: lambda symbol: _formula(symbol).address("formula"),
 }
 
 _serial = itertools.count()

@@ -77,6 +77,17 @@ def register(symbol: str, address: int, owner: Any) -> Foreign:
     return known
 
 
+def known(name: str) -> Symbol:
+    """Return the symbol of a function that is registered, with what it is called with.
+
+    Raises TraceError for a name that nobody registered.
+    """
+    address(name)
+    with _lock:
+        found = [_known.get(one) for one in (name, worksize(name))]
+    return Symbol(name, [one for one in found if one is not None])
+
+
 def address(symbol: str) -> int:
     """Return where a function is; raises TraceError for a symbol that nobody registered."""
     known = _known.get(symbol)
