@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from gradc.api import nested_transforms
 from gradc.api.asks import Asked, asks
@@ -27,7 +27,7 @@ from gradc.calls.signature import (
 )
 from gradc.calls.tangents import as_tuple, hvp_arguments, like_argument, push_tangents
 from gradc.calls.variable import Variable
-from gradc.pipeline import Options
+from gradc.requests.options import Options
 from gradc.rules import as_rules
 from gradc.runtime.pullback import Linearized, Pullback
 from gradc.runtime.quick_call import CalledByAttribute, Learner, quick_call
@@ -35,7 +35,7 @@ from gradc.runtime.specialize import Family, Signature, Specialization
 from gradc.scopes import scopes_key
 from gradc.traceback import boundary
 from gradc.tracing import call, current
-from gradc.tracing.core.leaves import exact_key
+from gradc.tracing.captured.captures import exact_key
 from gradc_codegen.calls import cells
 from gradc_ir.errors import ShapeError, TraceError
 
@@ -53,6 +53,8 @@ class Compiled(CalledByAttribute, Inspected):
     function's own nest. A compiled function never changes its arguments: an argument that the
     function writes to is a private copy.
     """
+
+    __gradc_parts__: ClassVar = ("__wrapped__",)
 
     def __init__(
         self,

@@ -21,7 +21,9 @@ from gradc.calls.signature import (
     names_variables,
 )
 from gradc.calls.traceable import Traceable
-from gradc.pipeline import KINDS, Options, Request, derive
+from gradc.pipeline import derive
+from gradc.requests.options import Options
+from gradc.requests.request import KINDS, Request
 from gradc.runtime.specialize import Signature, alone
 from gradc.traceback import boundary
 from gradc.tracing import NeedsConcreteSize, Traced

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from typing import Any
+from typing import Any, ClassVar
 
 from gradc.tracing import call, current
 from gradc_ir.errors import TraceError
@@ -12,6 +12,8 @@ from gradc_ir.errors import TraceError
 
 class Method(functools.partial[Any]):
     """What ``model.loss`` is for a compiled ``loss``; it has the methods of that."""
+
+    __gradc_parts__: ClassVar = ("func", "args", "keywords")
 
     @property
     def __self__(self) -> Any:

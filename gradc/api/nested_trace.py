@@ -11,7 +11,8 @@ from gradc.calls.derivation import OF_FLOATS, Derivation
 from gradc.calls.results import Answer
 from gradc.calls.signature import Parameters, Wrt, flatten_arguments, leaves_of
 from gradc.calls.tangents import moves_no_float
-from gradc.pipeline import current_options, differentiates_last, nested, using
+from gradc.pipeline import nested
+from gradc.requests.options import current_options, differentiates_last, using
 from gradc.tracing import inline, subtrace, tracer_of, value_of
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from gradc.api import nested_transforms
 from gradc.api.compile import compiled
@@ -186,6 +186,8 @@ class _Derivative(CalledByAttribute):
     ----------
     replaced: how many elements ``nonfinite="zero"`` has replaced in calls with numbers.
     """
+
+    __gradc_parts__: ClassVar = ("fn", "_asked")
 
     def __init__(self, fn: Function_, asked: Derivation) -> None:
         if not callable(fn):

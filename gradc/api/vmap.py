@@ -6,7 +6,7 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -92,6 +92,8 @@ def _table_of_other(fn: Function_) -> dict[Any, Mapped]:
 
 class Mapped:
     """A function over many points; see :func:`vmap`."""
+
+    __gradc_parts__: ClassVar = ("__wrapped__", "in_axes", "out_axes", "_static")
 
     def __init__(self, fn: Function_, in_axes: Any, out_axes: Any) -> None:
         functools.update_wrapper(self, fn, updated=())

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from gradc.calls.signature import Bound, Parameters, WideInteger
-from gradc.pipeline import Options, using
+from gradc.requests.options import Options, using
 from gradc.tracing import PythonNumber, Traced, trace
 from gradc_ir.core.types import Type
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -32,6 +32,8 @@ class Variable(NDArrayOperatorsMixin):
     Threads may read and set it at any time: a call reads one whole value, and ``w -= step`` is one
     step. Raises DTypeError for what is no array of these dtypes.
     """
+
+    __gradc_parts__: ClassVar = ("name", "type")
 
     __slots__ = ("__weakref__", "_array", "_lock", "name")
 

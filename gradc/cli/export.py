@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from gradc.cli.target import load, spec_option, target_argument, wrt_option_or_none
-from gradc.pipeline import KINDS
+from gradc.requests.request import KINDS
 
 
 @click.command(short_help="Write value and gradient as an object and a C header.")

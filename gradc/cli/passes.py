@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from gradc.pipeline import Options, after, before
+from gradc.pipeline import after, before
+from gradc.requests.options import Options
 
 
 @click.command(short_help="List the passes in the order in which they run.")

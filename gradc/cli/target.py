@@ -16,7 +16,7 @@ import click
 from gradc.api.compiled import Compiled
 from gradc.cli.search_path import add_folder, module_name
 from gradc.cli.users_errors import loading
-from gradc.pipeline import KINDS
+from gradc.requests.request import KINDS
 
 
 def load(target: str) -> Compiled:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -46,6 +46,8 @@ def checkpoint(fn: Callable[..., Any]) -> Checkpointed:
 
 class Checkpointed:
     """A function that is recorded as one node; see :func:`checkpoint`."""
+
+    __gradc_parts__: ClassVar = ("__wrapped__",)
 
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar, overload
+from typing import Any, ClassVar, TypeVar, overload
 
 from gradc.custom.check_rules import check_at, check_rules
 from gradc.custom.rule_arguments import Arguments
@@ -29,6 +29,15 @@ class CustomGradient:
     defaults: whether rules are given the defaults of arguments that a caller leaves out.
     needs_rules: whether it is an error to have no rule; else it is then part of its caller.
     """
+
+    __gradc_parts__: ClassVar = (
+        "__wrapped__",
+        "name",
+        "check",
+        "_defaults",
+        "_needs_rules",
+        "_rules",
+    )
 
     def __init__(
         self,

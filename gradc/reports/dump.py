@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gradc.pipeline import Request, after, before, derive
+from gradc.pipeline import after, before, derive
+from gradc.requests.request import Request
 from gradc_ir.core.graph import Function
 from gradc_ir.core.walk import nested
 from gradc_ir.errors import TraceError

@@ -14,8 +14,8 @@ from gradc.calls.results import Answer
 from gradc.calls.signature import Bound
 from gradc.runtime.specialize import Specialization
 from gradc.scopes import changed_by_blocks
-from gradc.tracing.core.state import Capture, Guard, SameElements
-from gradc.tracing.lens.reads import Attribute, CodeOf, Entry, Member
+from gradc.tracing.captured.captures import Capture, Guard, SameElements
+from gradc.tracing.captured.reads import Attribute, CodeOf, Entry, Member
 from gradc_codegen.calls.plan import NoPlan, Plan
 from gradc_codegen.calls.steps import Form
 from gradc_ir.core.types import Array, Type

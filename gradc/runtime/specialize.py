@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import functools
 import gc
-import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +19,10 @@ from typing import Any, TypeVar, cast
 
 from gradc.calls.derivation import Derivation
 from gradc.calls.traceable import Traceable
-from gradc.pipeline import Request, final_functions, pushing
+from gradc.kept import traces
+from gradc.kept.traces import Found, Question
+from gradc.pipeline import final_functions, pushing
+from gradc.requests.request import Request
 from gradc.runtime.executable import Executable
 from gradc.tracing import NeedsConcreteSize, Traced
 from gradc_ir import ops
@@ -32,6 +33,7 @@ from gradc_ir.core.types import Array, DType, Type, dtype_of
 from gradc_ir.core.walk import nested
 from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.forks import Depth, give_way, lock_across_forks
+from gradc_ir.telling.log import log
 
 # One thread traces and compiles at a time; a function that is traced may compile another.
 _compiling = lock_across_forks(Depth.WORK)
@@ -217,32 +219,27 @@ class Family:
         again = shapes in self._seen[:-1]
         reason = "something captured from outside changed" if again else "a new size"
         reason = reason if len(self._seen) > 1 else "first call"
-        traced = None
-        is_last = self._asked.of == "value"
+        found: Found | None = None
         if len(self._seen) > 1 and not self._per_size:
             general = list(generalize(concrete, self._seen))
             if general != concrete:
                 try:
-                    traced = self._source.trace(general, is_last=is_last)
+                    found = self._found(general, shapes)
                 except NeedsConcreteSize as why:
                     self._per_size = str(why) or "a size is needed as a number"
                 except ShapeError:
-                    traced = None  # the trace with numbers decides, and shows them in its message
-                if traced is not None and fits(traced, shapes):
+                    found = None  # the trace with numbers decides, and shows them in its message
+                if found is not None:
                     reason = "a second size: sizes that changed are symbols"
-                else:
-                    traced = None
-        if traced is None:
-            traced = self._source.trace(concrete, is_last=is_last)
+        if found is None:
+            found = self._found(concrete)
             if self._per_size:
                 reason = f"one kernel per size: {self._per_size}"
         options = self._source.options
-        request = self._asked.request(traced, self._wrt, options, traced.function.names.__getitem__)
         executables = tuple(
-            Executable(function, options.debug_nans, options.blas)
-            for function in final_functions(traced.function, request)
+            Executable(function, options.debug_nans, options.blas) for function in found.functions
         )
-        made = Specialization(traced, request, executables, least_sizes(traced))
+        made = Specialization(found.traced, found.request, executables, found.least)
         if len(self._made) >= _MOST_KERNELS:
             oldest = self._made[0]
             kept = {key: one for key, one in self._by_shapes.items() if one is not oldest}
@@ -253,13 +250,35 @@ class Family:
         seconds = time.perf_counter() - start
         signature = Signature(
             self._asked.of,
-            spec_of(traced),
+            spec_of(found.traced),
             "; ".join([reason, *(each.reason for each in executables if each.reason)]),
             seconds,
             all(each.kernel is not None for each in executables),
         )
         self._record(signature)
         log("compile", "%s: %s", self._source.name, signature)
+        return made
+
+    def _found(self, types: Sequence[Type], shapes: Shapes | None = None) -> Found | None:
+        """Return what the function is at these types, traced or kept on disk.
+
+        None where it was traced for symbolic sizes and serves no arguments of these shapes.
+        """
+        is_last = self._asked.of == "value"
+        question = Question(self._source, self._asked, self._wrt, tuple(types), is_last)
+        place = traces.place_of(question)
+        kept = None if place is None else traces.find(question, place)
+        if kept is not None:
+            return kept if shapes is None or fits(kept.traced, shapes, kept.least) else None
+        traced = self._source.trace(types, is_last=is_last)
+        least = least_sizes(traced)
+        if shapes is not None and not fits(traced, shapes, least):
+            return None
+        options, name_of = self._source.options, traced.function.names.__getitem__
+        request = self._asked.request(traced, self._wrt, options, name_of)
+        made = Found(traced, request, final_functions(traced.function, request), least)
+        if place is not None:
+            traces.keep(question, place, made)
         return made
 
 
@@ -320,10 +339,10 @@ def _fits(function: Function, shapes: Sequence[tuple[int, ...]], least: Least = 
     return all(evaluate(size, values) >= number for size, number in least)
 
 
-def fits(traced: Traced, shapes: Shapes) -> bool:
+def fits(traced: Traced, shapes: Shapes, least: Least) -> bool:
     """Whether a function that was traced for symbolic sizes serves arguments of these shapes."""
     captured = [capture.read().shape for capture in traced.captures]
-    return _fits(traced.function, [*shapes, *captured], least_sizes(traced))
+    return _fits(traced.function, [*shapes, *captured], least)
 
 
 @contextmanager
@@ -340,12 +359,3 @@ def collector_paused() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def log(topic: str, message: str, *values: Any) -> None:
-    """Log to the logger ``gradc``, and to standard error when ``GRADC_LOG`` names the topic."""
-    logging = sys.modules.get("logging")  # whoever listens has loaded it
-    if logging is not None:
-        logging.getLogger("gradc").debug(message, *values)
-    if topic in os.environ.get("GRADC_LOG", "").split(","):
-        print("gradc: " + message % values, file=sys.stderr)

@@ -19,7 +19,9 @@ import numpy as np
 
 from gradc.api.compile import compiled
 from gradc.arguments import pytree
-from gradc.pipeline import Options, Request, derive
+from gradc.pipeline import derive
+from gradc.requests.options import Options
+from gradc.requests.request import Request
 from gradc.runtime.executable import Executable
 from gradc.runtime.specialize import fits, generalize
 from gradc.testing.c_kernel import CKernel, NoKernel

@@ -5,9 +5,10 @@ or compiles.
 from gradc import on_need
 from gradc.tracing import numpy as numpy
 from gradc.tracing.array import members
+from gradc.tracing.captured.captures import Capture, Guard
 from gradc.tracing.core.leaves import PythonNumber, Static, abstract
 from gradc.tracing.core.signals import NeedsConcreteSize, SizesMustMatch
-from gradc.tracing.core.state import Capture, Guard, current
+from gradc.tracing.core.state import current
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.record.trace import (
     Subtrace,

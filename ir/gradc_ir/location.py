@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import linecache
 import unicodedata
-from collections.abc import Callable
 from types import CodeType
 from typing import NamedTuple
+
+
+class Outside(NamedTuple):
+    """What an index outside its axis means: a name in gradc_ir.errors, what failed, and a cure."""
+
+    kind: str
+    what: str
+    help: str
 
 
 class _Line(NamedTuple):
@@ -20,13 +27,13 @@ class Location(_Line):
 
     ``instruction`` is the code object and the position in it that the value came from, when known.
     It is no part of what a location equals: the columns are looked up when an error is shown.
-    ``outside`` makes the error for an index outside its axis, where that means something else.
+    ``outside`` is the error for an index outside its axis, where that means something else.
     """
 
     instruction: tuple[CodeType, int] | None = None
-    outside: Callable[[Location], Exception] | None = None
+    outside: Outside | None = None
 
-    def with_outside(self, outside: Callable[[Location], Exception]) -> Location:
+    def with_outside(self, outside: Outside) -> Location:
         """Return the same place, where an index outside its axis is another error."""
         made = Location(*self)
         made.instruction, made.outside = self.instruction, outside

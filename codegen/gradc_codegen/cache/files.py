@@ -1,12 +1,13 @@
 """The files of the cache: each is there whole or not at all, and knows whether it is as written.
 
-A file is written under a name of its own and then renamed, so that who reads it while it is written,
-or after its writer was killed, finds the old one, or none. It begins with a checksum of its place
+A file is written under a name of its own and then renamed, so that who reads it meanwhile, or after
+its writer was killed, finds the old one, or none. It begins with a checksum of its place
 and of what it holds: a file that was cut off, changed, or put in the place of another is a miss.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import stat
@@ -15,7 +16,7 @@ from hashlib import sha256
 
 from gradc_codegen.cache.folder import folder, is_mine
 from gradc_codegen.cache.limit import keep_to_limit
-from gradc_ir.log import log
+from gradc_ir.telling.log import log
 
 _MARK = b"gradc\n"
 _SUM = 16
@@ -102,12 +103,17 @@ def every_file(root: str) -> Iterator[tuple[str, ...]]:
             yield (name,) if inside == "." else (*inside.split(os.sep), name)
 
 
+def drop(*names: str) -> None:
+    """Keep the file of a place no longer."""
+    root = folder()
+    if root is not None:
+        remove(os.path.join(root, *names))
+
+
 def remove(path: str) -> None:
     """Remove a file, if it is there and can be."""
-    try:
+    with contextlib.suppress(OSError):
         os.unlink(path)
-    except OSError:
-        pass
 
 
 def _head(names: tuple[str, ...], held: bytes) -> bytes:
@@ -128,20 +134,16 @@ def _bytes_of(path: str) -> bytes:
             left -= len(part)
     finally:
         os.close(handle)
-    try:
+    with contextlib.suppress(OSError):  # it cannot be written to, or has just gone
         os.utime(path)  # what is used last is removed last
-    except OSError:
-        pass  # it cannot be written to, or has just gone
     return b"".join(parts)
 
 
 def _make_folders(root: str, names: tuple[str, ...]) -> None:
     for name in names:
         root = os.path.join(root, name)
-        try:
+        with contextlib.suppress(FileExistsError):
             os.mkdir(root, 0o700)
-        except FileExistsError:
-            pass
 
 
 def _write_all(path: str, data: bytes) -> None:

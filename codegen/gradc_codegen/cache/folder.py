@@ -12,7 +12,7 @@ import stat
 import sys
 from pathlib import Path
 
-from gradc_ir.log import log
+from gradc_ir.telling.log import log
 
 # Files are of another form where this is another number.
 _FORM = "v1"

@@ -1,16 +1,17 @@
 """How much is kept: beyond a number of bytes the files go that were not used for longest.
 
-``GRADC_CACHE_MB`` says how many millions of bytes, 1000 by default. Files are looked through now and
-then, the more often the larger what is written is beside that, so that the folder is never larger
-by more than a few hundredths.
+``GRADC_CACHE_MB`` says how many millions of bytes, 1000 by default. Files are looked through now
+and then, the more often the larger what is written is beside that, so that the folder is larger by
+a few hundredths at most.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 
-from gradc_ir.log import log
+from gradc_ir.telling.log import log
 
 _USUAL = 1000
 # Of what is kept: how much may come before the files are looked through, on average.
@@ -64,8 +65,6 @@ def sweep(root: str, most: int) -> None:
 
 
 def _remove(path: str) -> None:
-    try:
+    with contextlib.suppress(OSError):
         os.unlink(path)
         os.rmdir(os.path.dirname(path))  # where it was the last
-    except OSError:
-        pass

@@ -17,7 +17,7 @@ import llvmlite.binding as llvm
 from gradc_codegen.cache import files
 from gradc_codegen.cache.versions import CODEGEN, libraries, settings
 from gradc_codegen.target.target import host
-from gradc_ir.log import log
+from gradc_ir.telling.log import log
 
 FOLDER = "objects"
 

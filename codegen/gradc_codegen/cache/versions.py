@@ -20,7 +20,7 @@ import numpy as np
 import gradc_codegen
 import gradc_ir
 from gradc_codegen.cache.folder import is_off
-from gradc_ir.log import log
+from gradc_ir.telling.log import log
 
 # What begins so and is no setting: where things are kept, and what is told of it.
 _NO_SETTINGS = ("GRADC_CACHE", "GRADC_LOG")
@@ -29,7 +29,7 @@ _LOOK_AGAIN = 1.0
 
 
 class _Read(NamedTuple):
-    """The files of some packages: a hash of what is in them, and of what the system says of them."""
+    """Files of some packages: a hash of what is in them, and of what the system says of them."""
 
     digest: bytes
     stamp: bytes

@@ -46,19 +46,6 @@ class Static:
     value: Any
 
 
-def exact_key(value: Any) -> Any:
-    """Return what equals that of another value only where a trace sees no difference.
-
-    Python holds 1, 1.0 and True for equal, 0.0 and -0.0 too, but nan for no nan.
-    """
-    kind = type(value)
-    if kind is tuple:
-        return kind, *map(exact_key, value)
-    if kind is float or isinstance(value, np.floating):
-        return kind, float(value).hex()
-    return kind, value
-
-
 def abstract(leaf: Any, path: str = "an argument") -> Type | PythonNumber | Static:
     """Return what is known of an argument before it is traced: its type.
 

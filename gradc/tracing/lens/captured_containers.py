@@ -12,13 +12,15 @@ import functools
 import marshal
 import sys
 import types
-from collections.abc import Callable
 from typing import Any, Generic, Protocol
 
+import numpy as np
+
+from gradc.tracing.captured.captures import Guard, SameElements, SameObject
+from gradc.tracing.captured.reads import Attribute, Contents, Member, contents
 from gradc.tracing.core import opaque, source
 from gradc.tracing.core.source import trace_error
-from gradc.tracing.core.state import Lens, SameObject
-from gradc.tracing.lens.reads import Attribute, Member
+from gradc.tracing.core.state import Lens
 
 # Containers that are seen as copies of the same kind, made by their own copy().
 _COPIED = (list, dict, collections.OrderedDict, collections.defaultdict, collections.deque)
@@ -57,11 +59,6 @@ def is_plain(value: Any, depth: int = 8) -> bool:
     return all(is_plain(part, depth - 1) for part in parts)
 
 
-def contents(value: Any) -> bytes:
-    """Return a plain container as bytes: equal for the same types, bits and order only."""
-    return marshal.dumps(value, 2)
-
-
 def copy_of_plain(value: Any) -> Any:
     """Return a copy of a plain container, with copies of those in it."""
     return marshal.loads(contents(value))
@@ -86,18 +83,6 @@ def _handed(part: Any, old: Any) -> Any:
         return part
     hand_on(part, old)
     return old
-
-
-def keys_of(value: Any) -> Any:
-    """Return the keys of a dict, the elements of a set, or the length of a sequence."""
-    if isinstance(value, set | frozenset):
-        return type(value), len(value), tuple(value)
-    return tuple(value) if isinstance(value, dict) else (type(value), len(value))
-
-
-def entry(fetch: Callable[[], Any], key: Any) -> Any:
-    """Return an entry of a container that is read again."""
-    return fetch()[key]
 
 
 def is_user_object(value: Any) -> bool:
@@ -263,6 +248,24 @@ def guard_member(lens: Lens, kind: type, name: str, found: Any) -> None:
     lens.guard((id(kind), name), SameObject(path, found, Member(kind, name)))
 
 
+def guard_attributes(lens: Lens, kind: Any) -> None:
+    """Have the function traced again when what a class holds changes that stays itself.
+
+    Such are exceptions, enumerations, and classes that cannot be derived from.
+    """
+    for base in filter(is_written, kind.__mro__):
+        for name, part in vars(base).items():
+            if name.startswith("__"):
+                continue
+            path, fetch = f"{kind.__name__}.{name}", Member(kind, name)
+            if isinstance(part, (*_PLAIN, np.generic)):
+                lens.guard((id(kind), name), Guard(path, part, fetch))
+            elif isinstance(part, np.ndarray):
+                lens.guard((id(kind), name), SameElements(path, part.copy(), fetch))
+            elif is_plain(part):
+                lens.guard((id(kind), name), Guard(path, contents(part), Contents(fetch)))
+
+
 def _refuse_outside(seen: Any, name: str) -> None:
     origin = object.__getattribute__(seen, "__dict__").get(_ORIGIN)
     if origin is not None:
@@ -271,11 +274,6 @@ def _refuse_outside(seen: Any, name: str) -> None:
             f"the function assigns to {path}, an attribute of an object outside of it",
             help=f"return the new value of {name} from the function",
         )
-
-
-def contents_now(fetch: Any) -> bytes:
-    """Return the contents of what is read again."""
-    return contents(fetch())
 
 
 def keys_same(left: Any, right: Any) -> bool:

@@ -14,12 +14,12 @@ import types
 from typing import Any
 
 from gradc.arguments import pytree
+from gradc.tracing.captured.reads import Attribute
 from gradc.tracing.core import opaque, source
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import state
 from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.lens import captured_containers
-from gradc.tracing.lens.reads import Attribute
 
 # Python's own business, or made by dataclass and the like for the class itself.
 _UNSEEN = {

@@ -7,20 +7,21 @@ import inspect
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gradc.arguments import pytree
 from gradc.arguments.pytree import Structure
+from gradc.tracing.captured.traced import Traced
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.leaves import PythonNumber, Static, abstract
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.signals import SizesMustMatch
 from gradc.tracing.core.source import trace_error
-from gradc.tracing.core.state import Capture, Guard, Trace, running, state
+from gradc.tracing.core.state import Trace, running, state
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import Tracer, make, read
@@ -35,34 +36,6 @@ from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Type
 from gradc_ir.errors import TraceError
 from gradc_ir.location import Location
-
-
-@dataclass(frozen=True, eq=False)
-class Traced:
-    """What a trace found.
-
-    Parameters
-    ----------
-    function: the graph; its parameters are the leaves of the arguments, then the captured arrays.
-    in_tree: the structure of ``(args, values of kwargs)``.
-    out_tree: the structure of the result.
-    captures: the arrays reached by name, to be read and passed at every call, in parameter order.
-    guards: numbers, strings and flags reached by name; the graph holds only while they hold.
-    specialised: symbols that an op forced to be a number or another symbol.
-    log: what was decided on the way, one line each.
-    prints: what ``debug_print`` prints at every call.
-    least: what symbolic sizes must be at least, since the graph of smaller ones is another one.
-    """
-
-    function: Function
-    in_tree: Structure
-    out_tree: Structure
-    captures: tuple[Capture, ...]
-    guards: tuple[Guard, ...] = ()
-    specialised: Mapping[str, Size] = field(default_factory=dict)
-    log: tuple[str, ...] = ()
-    prints: debug_print.Prints | None = None
-    least: Mapping[Size, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +141,8 @@ def _trace_once(
         results, out_tree = _results(result, name)
         lens.check_holders()
         captures, guards = tuple(running_trace.captures), tuple(running_trace.guards.values())
+        if running_trace.prints:
+            running_trace.keep_not("it prints numbers at every call")
     out_tree = pytree.normal(out_tree)
     names += _distinct([capture.name for capture in captures], names)
     function = running_trace.builder.function(
@@ -175,7 +150,6 @@ def _trace_once(
     )
     return Traced(
         function,
-        in_tree,
         out_tree,
         captures,
         guards,
@@ -183,6 +157,8 @@ def _trace_once(
         (*_unrolled(function), *running_trace.log),
         debug_print.closed(running_trace, names),
         dict(running_trace.least),
+        tuple(running_trace.unkept),
+        tuple(running_trace.imports),
     )
 
 

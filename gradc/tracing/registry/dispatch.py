@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.advice.ignored_options import has_no_effect, instead_of
+from gradc.tracing.captured import outside
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import contains_unknown, plain_nest
 from gradc.tracing.core.selection import Selection
@@ -103,6 +104,10 @@ class Mapped:
         written += [x for x in (out if isinstance(out, tuple) else (out,)) if type(x) is Tracer]
         for tracer in written:
             refuse_write(tracer)
+        if self.record is None and state.top is not None:
+            module = getattr(self.__gradc_original__, "__module__", None) or "numpy"
+            if why := outside.of_library(module, self.name):
+                state.top.keep_not(why)
         plain = [plain_nest(arg) for arg in args]
         named = {key: plain_nest(value) for key, value in kwargs.items()}
         try:

@@ -1,4 +1,4 @@
-"""Functions whose graphs are read when something looks into them; what calls need is known before."""
+"""Functions whose graphs are read when something looks into them; their types are known before."""
 
 from __future__ import annotations
 
