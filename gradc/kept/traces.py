@@ -9,11 +9,11 @@ at. The first one whose looks all find what they found before has the graphs.
 from __future__ import annotations
 
 import marshal
+import sys
 import zlib
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-import gradc
 from gradc.calls.derivation import Derivation
 from gradc.calls.traceable import Traceable
 from gradc.kept import nests
@@ -35,7 +35,7 @@ from gradc_ir.telling.log import log
 FOLDER = "graphs"
 # So many programs are kept under one name; a number that is another one each time makes many.
 _MOST_PROGRAMS = 16
-_TRACER = Packages(*gradc.__path__)
+_TRACER = Packages(*sys.modules[__name__.partition(".")[0]].__path__)
 
 
 class Question(NamedTuple):

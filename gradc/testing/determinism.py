@@ -201,7 +201,7 @@ class _Injected:
             traced = self.compiled._at(self.bound).trace(types)
         except ShapeError as misfit:
             raise NoKernel(f"its sizes are not free: {misfit.what}") from None
-        if not fits(traced, shapes):
+        if not fits(traced, shapes, least_sizes(traced)):
             raise NoKernel("its sizes are not free: those of the arguments do not fit the others")
         return traced
 
