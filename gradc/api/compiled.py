@@ -12,7 +12,6 @@ from gradc.api import nested_transforms
 from gradc.api.asks import Asked, asks
 from gradc.api.inspected import Inspected, LastCall
 from gradc.api.method import Method
-from gradc.api.wrt_variables import ByVariables, split_variables, tangents_of_primals
 from gradc.calls.derivation import OF_FLOATS, VALUE, Derivation
 from gradc.calls.preconditions import check_floats, check_mode
 from gradc.calls.results import Answer
@@ -28,14 +27,13 @@ from gradc.calls.signature import (
 from gradc.calls.tangents import as_tuple, hvp_arguments, like_argument, push_tangents
 from gradc.calls.variable import Variable
 from gradc.requests.options import Options
-from gradc.rules import as_rules
 from gradc.runtime.pullback import Linearized, Pullback
 from gradc.runtime.quick_call import CalledByAttribute, Learner, quick_call
 from gradc.runtime.specialize import Family, Signature, Specialization
 from gradc.scopes import scopes_key
 from gradc.traceback import boundary
-from gradc.tracing import call, current
 from gradc.tracing.captured.captures import exact_key
+from gradc.tracing.captured.top import is_tracing
 from gradc_codegen.calls import cells
 from gradc_ir.errors import ShapeError, TraceError
 
@@ -68,7 +66,7 @@ class Compiled(CalledByAttribute, Inspected):
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
         self.__name__ = getattr(function, "__name__", type(function).__name__)
-        self.options = Options(**options, rules=as_rules(rules))
+        self.options = Options(**options, rules=_rules(rules))
         self.spec = spec
         names = static if isinstance(static, (tuple, list)) else (static,)
         self._parameters = Parameters(function, names)
@@ -154,7 +152,7 @@ class Compiled(CalledByAttribute, Inspected):
     @boundary
     def linearize(self, *args: Any) -> tuple[Any, Function_]:
         """Return ``(value, push)``; ``push(*tangents)`` is the tangent of the value here."""
-        if current() is not None:
+        if is_tracing():
             return nested_transforms.linearize(self, args)
         asked = Derivation("linearize", None)
         bound, positions = self._bind(asked, args, {})
@@ -173,7 +171,7 @@ class Compiled(CalledByAttribute, Inspected):
         """
         args, wrt = hvp_arguments("hvp", args, rest, wrt)
         asked = Derivation("hvp", wrt)
-        if current() is not None:
+        if is_tracing():
             return nested_transforms.hvp(self, asked, args, vector)
         if names_variables(wrt):
             form, args, wrt = self._by_variables(args, wrt)
@@ -213,7 +211,7 @@ class Compiled(CalledByAttribute, Inspected):
         Under policies it is in a pair with the number of elements that were not finite. ``learner``
         is told of a call that passed ``given`` by name.
         """
-        if current() is not None:
+        if is_tracing():
             return nested_transforms.derivative(self, asked, args, kwargs)
         if asked.wrt is not None and names_variables(asked.wrt):
             form, args, wrt = self._by_variables(args, asked.wrt)
@@ -232,11 +230,13 @@ class Compiled(CalledByAttribute, Inspected):
 
         There is one tangent for each primal, or for each entry of ``asked.wrt``.
         """
-        if current() is not None:
+        if is_tracing():
             return nested_transforms.jvp(self, asked, primals, tangents)
         primals, tangents = as_tuple(primals, "primals"), as_tuple(tangents, "tangents")
         if asked.wrt is not None:
             form, primals, wrt = self._by_variables(primals, asked.wrt)
+            from gradc.api.wrt_variables import tangents_of_primals  # which few need
+
             tangents = tangents_of_primals(form._parameters.names, primals, tangents, wrt)
             return form.pushed(asked._replace(wrt=None), primals, tangents)
         moved = [i for i, tangent in enumerate(tangents) if tangent is not None]
@@ -250,7 +250,7 @@ class Compiled(CalledByAttribute, Inspected):
         self, asked: Derivation, args: Sequence[Any], kwargs: dict[str, Any]
     ) -> tuple[Any, Function_]:
         """Return ``(value, pullback)``; what that returns is, under policies, in a pair."""
-        if current() is not None:
+        if is_tracing():
             return nested_transforms.vjp(functools.partial(self.__wrapped__, **kwargs), asked, args)
         if asked.wrt is not None and names_variables(asked.wrt):
             form, args, wrt = self._by_variables(args, asked.wrt)
@@ -278,7 +278,7 @@ class Compiled(CalledByAttribute, Inspected):
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Inline the function into the trace that calls it."""
-        return call(self.__wrapped__, *args, **kwargs)
+        return nested_transforms.derivative(self.__wrapped__, VALUE, args, kwargs)
 
     def __copy__(self) -> Compiled:
         """Return itself, as a function does."""
@@ -337,6 +337,8 @@ class Compiled(CalledByAttribute, Inspected):
         key = type(wrt), tuple([(id(e),) if type(e) is Variable else e for e in listed(wrt)])
         found = self._forms_by_variables.get(key)
         if found is None:
+            from gradc.api.wrt_variables import ByVariables, split_variables  # which few need
+
             variables, chosen = split_variables(wrt)
             names = [variable.name or f"variable_{i}" for i, variable in enumerate(variables)]
             # the form keeps the variables, so that no other one has the id
@@ -387,3 +389,12 @@ class Compiled(CalledByAttribute, Inspected):
                 self._families.pop(next(iter(self._families)), None)
             family = self._families.setdefault(key, family)
         return family
+
+
+def _rules(given: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the rules of an option."""
+    if isinstance(given, tuple | list) and not given:
+        return ()
+    from gradc.rules import as_rules  # which most functions do without
+
+    return as_rules(given)

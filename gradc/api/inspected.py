@@ -21,12 +21,12 @@ from gradc.calls.signature import (
     names_variables,
 )
 from gradc.calls.traceable import Traceable
-from gradc.pipeline import derive
 from gradc.requests.options import Options
 from gradc.requests.request import KINDS, Request
 from gradc.runtime.specialize import Signature, alone
 from gradc.traceback import boundary
-from gradc.tracing import NeedsConcreteSize, Traced
+from gradc.tracing.captured.traced import Traced
+from gradc.tracing.core.signals import NeedsConcreteSize
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Type, dtype_of
 from gradc_ir.errors import ExportError, GradcError, TraceError
@@ -97,6 +97,8 @@ class Inspected(ABC):
     @alone
     def ir(self, *specs_or_args: Any, of: str = "value", wrt: Wrt = 0) -> Function:
         """Return the final graph of what ``of`` names: for a spec, arguments, or the last call."""
+        from gradc.pipeline import derive  # which calls of what is kept on disk do without
+
         traced, request = self._request(specs_or_args, of, wrt)
         return derive(traced.function, request)
 
@@ -216,6 +218,7 @@ class Inspected(ABC):
         size. Raises ExportError, with the cure, when the function cannot be exported.
         """
         from gradc.calls.c_arguments import SUFFIXES, written
+        from gradc.pipeline import derive
         from gradc.runtime.export import export
         from gradc_codegen.abi import Order
 

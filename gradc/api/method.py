@@ -6,7 +6,7 @@ import functools
 import types
 from typing import Any, ClassVar
 
-from gradc.tracing import call, current
+from gradc.tracing.captured.top import is_tracing
 from gradc_ir.errors import TraceError
 
 
@@ -31,7 +31,7 @@ class Method(functools.partial[Any]):
     @property
     def _seen(self) -> Any:
         """The compiled function, or in a trace that of the method as it is there."""
-        return self.func if current() is None else self._function.like(self.__wrapped__)
+        return self._function.like(self.__wrapped__) if is_tracing() else self.func
 
     @property
     def _function(self) -> Any:
@@ -39,6 +39,8 @@ class Method(functools.partial[Any]):
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Inline the method into the trace that calls it."""
+        from gradc.tracing.record.trace import call  # which a trace has loaded
+
         return call(self.__wrapped__, *args, **kwargs)
 
     def __repr__(self) -> str:
@@ -49,7 +51,7 @@ def _of_instance(name: str) -> property:
     """Return a method of the compiled function with the instance as its first argument."""
 
     def get(method: Method) -> Any:
-        if current() is not None:
+        if is_tracing():
             return getattr(method._seen, name)
         return functools.partial(getattr(method.func, name), method.args[0])
 
@@ -58,7 +60,7 @@ def _of_instance(name: str) -> property:
 
 def _of_functions(name: str) -> property:
     def get(method: Method) -> Any:
-        if current() is not None:
+        if is_tracing():
             return getattr(method._seen, name)
         raise TraceError(
             f".{name} of a method is not supported",

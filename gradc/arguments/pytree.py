@@ -2,6 +2,8 @@
 
 None is an empty nest. Everything that is not one of these containers is a leaf. Keys of a dict are
 visited in sorted order, so two dicts with the same keys have one structure.
+
+optree is loaded by the first nest: a call with numbers and arrays does without.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-import optree
+import numpy as np
 
 from gradc_ir.errors import TraceError
 
@@ -25,14 +27,17 @@ def class_of_instances(kind: Any) -> Any:
 
 
 class Structure(NamedTuple):
-    """The shape of a nest without its leaves; hashable, equal for equal nests."""
+    """The shape of a nest without its leaves; hashable, equal for equal nests.
+
+    ``spec`` is optree's, None for a leaf by itself.
+    """
 
     spec: Any
 
     @property
     def leaves(self) -> int:
         """How many leaves the nest has."""
-        return int(self.spec.num_leaves)
+        return 1 if self.spec is None else int(self.spec.num_leaves)
 
     def __str__(self) -> str:
         return str(unflatten(self, [Star()] * self.leaves))
@@ -45,15 +50,25 @@ class Star:
         return "*"
 
 
+LEAF = Structure(None)
+_LEAVES = frozenset(
+    {np.ndarray, float, int, bool, np.float64, np.float32, np.int64, np.bool_, Star}
+)
+
+
 def flatten(nest: Any) -> tuple[list[Any], Structure]:
     """Return the leaves of a nest, in a fixed order, and its structure."""
+    if type(nest) in _LEAVES:
+        return [nest], LEAF
+    import optree
+
     try:
         leaves, spec = optree.tree_flatten(nest, namespace=_NAMESPACE)
     except RecursionError:
         raise TraceError("a nest of lists or dicts holds itself, or is too deep") from None
     if _register_dataclasses(leaves):
         return flatten(nest)
-    return leaves, Structure(spec)
+    return leaves, LEAF if len(leaves) == 1 and leaves[0] is nest else Structure(spec)
 
 
 def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
@@ -64,12 +79,16 @@ def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
     found = list(leaves)
     if len(found) != structure.leaves:
         raise TraceError(f"a nest with {structure.leaves} leaves was given {len(found)}")
+    if structure.spec is None:
+        return found[0]
+    import optree
+
     return optree.tree_unflatten(structure.spec, found)
 
 
 def parts_at_leaves(structure: Structure, nest: Any) -> list[Any]:
     """Return what a nest holds in the places of a structure's leaves, None too."""
-    return list(structure.spec.flatten_up_to(nest))
+    return [nest] if structure.spec is None else list(structure.spec.flatten_up_to(nest))
 
 
 def leaves_like(nest: Any, structure: Structure) -> list[Any] | None:
@@ -91,6 +110,8 @@ def map_leaves(function: Callable[[Any], Any], nest: Any) -> Any:
 
 def written(structure: Structure) -> tuple[int, ...]:
     """Return the leaves of a structure in the order in which its dicts were written."""
+    import optree
+
     nest = unflatten(structure, range(structure.leaves))
     with optree.dict_insertion_ordered(True, namespace=_NAMESPACE):
         return tuple(optree.tree_leaves(nest, namespace=_NAMESPACE))
@@ -102,12 +123,16 @@ def paths(nest: Any, root: str = "") -> list[str]:
     ``root`` is the name of the nest itself. Keys that are identifiers and fields are written with a
     dot, positions and other keys in brackets.
     """
+    import optree
+
     flatten(nest)  # which makes dataclasses known
     return [_path(root, entries) for entries in optree.tree_accessors(nest, namespace=_NAMESPACE)]
 
 
 def keys(nest: Any) -> list[tuple[Any, ...]]:
     """Return the keys, positions and names of fields by which each leaf of a nest is reached."""
+    import optree
+
     flatten(nest)
     found: list[tuple[Any, ...]] = optree.tree_paths(nest, namespace=_NAMESPACE)
     return found
@@ -129,6 +154,8 @@ def _register_dataclasses(leaves: Iterable[Any]) -> bool:
 
     A class that says ``__gradc_leaf__`` stays a leaf.
     """
+    import optree
+
     register: Any = optree.register_pytree_node
     new = {
         type(leaf)
@@ -153,6 +180,8 @@ def _register_dataclasses(leaves: Iterable[Any]) -> bool:
 
 def register_named_tuple(cls: Any, kind: Any) -> None:
     """Have instances of a subclass of a namedtuple put together again as the namedtuple itself."""
+    import optree
+
     register: Any = optree.register_pytree_node
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # it could be one without being registered

@@ -12,7 +12,7 @@ from gradc.calls.preconditions import TracedLike, check_value
 from gradc.calls.signature import Wrt
 from gradc.requests.options import Options
 from gradc.requests.request import Request
-from gradc.tracing import Tracer, current
+from gradc.tracing.captured.top import is_tracing
 from gradc_ir.errors import UnconnectedGradientError
 
 OF_A_SCALAR = ("grad", "value_and_grad", "hvp", "hessian")
@@ -123,4 +123,8 @@ VALUE = Derivation("value", ())
 
 def array_classes() -> tuple[type, ...]:
     """Return the classes of what is one array when it is one object."""
-    return (np.ndarray,) if current() is None else (Tracer,)
+    if not is_tracing():
+        return (np.ndarray,)
+    from gradc.tracing.core.tracer import Tracer  # which a trace has loaded
+
+    return (Tracer,)

@@ -21,16 +21,13 @@ from gradc.calls.derivation import Derivation
 from gradc.calls.traceable import Traceable
 from gradc.kept import traces
 from gradc.kept.traces import Found, Question
-from gradc.pipeline import final_functions, pushing
 from gradc.requests.request import Request
 from gradc.runtime.executable import Executable
-from gradc.tracing import NeedsConcreteSize, Traced
-from gradc_ir import ops
-from gradc_ir.core.binding import bind_sizes
-from gradc_ir.core.graph import Function
-from gradc_ir.core.sizes import Size, evaluate, symbol, symbols
-from gradc_ir.core.types import Array, DType, Type, dtype_of
-from gradc_ir.core.walk import nested
+from gradc.runtime.fitting import Least, Shapes, fits, fits_sizes
+from gradc.tracing.captured.traced import Traced
+from gradc.tracing.core.signals import NeedsConcreteSize
+from gradc_ir.core.sizes import Size, symbol
+from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.forks import Depth, give_way, lock_across_forks
 from gradc_ir.telling.log import log
@@ -50,8 +47,6 @@ _mine = _Mine()
 _MOST_SHAPES = 1024
 _MOST_KERNELS = 128
 
-Shapes = tuple[tuple[int, ...], ...]
-Least = tuple[tuple[Size, int], ...]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -133,6 +128,8 @@ class Specialization:
         """
         if len(given) == len(self.request.wrt):
             return self.executables[1]
+        from gradc.pipeline import pushing  # which few calls need
+
         with _compiling:
             if given not in self._pushes:
                 options = self.request.options
@@ -202,7 +199,7 @@ class Family:
         if not captured and shapes in self._by_shapes and self._by_shapes[shapes] is made:
             return True
         every = [*shapes, *(array.shape for array in captured)]
-        return _fits(made.traced.function, every, made.least)
+        return fits_sizes(made.traced.function, every, made.least)
 
     def _specialize(self, leaves: Sequence[Array], shapes: Shapes) -> Specialization:
         with collector_paused():
@@ -270,14 +267,10 @@ class Family:
         kept = None if place is None else traces.find(question, place)
         if kept is not None:
             return kept if shapes is None or fits(kept.traced, shapes, kept.least) else None
-        traced = self._source.trace(types, is_last=is_last)
-        least = least_sizes(traced)
-        if shapes is not None and not fits(traced, shapes, least):
-            return None
-        options, name_of = self._source.options, traced.function.names.__getitem__
-        request = self._asked.request(traced, self._wrt, options, name_of)
-        made = Found(traced, request, final_functions(traced.function, request), least)
-        if place is not None:
+        from gradc.runtime.trace_anew import trace_anew  # what traces and derives
+
+        made = trace_anew(question, shapes)
+        if made is not None and place is not None:
             traces.keep(question, place, made)
         return made
 
@@ -307,42 +300,6 @@ def _symbol_names() -> Iterator[str]:
     while True:
         yield f"n{number}"
         number += 1
-
-
-def least_sizes(traced: Traced) -> Least:
-    """Return symbolic sizes that must be so large, since a smaller one is traced by itself.
-
-    A largest or smallest element does not exist along an axis of size 0, which is refused with its
-    line; of some functions the trace has other ops for small sizes.
-    """
-    function = traced.function
-    found = {
-        node.operands[0].type.shape[axis]: 1
-        for _, node in nested(function)
-        if node.op in (ops.reduce_max, ops.reduce_min)
-        and node.operands[0].type.dtype is not DType.BOOL  # any and all have a value
-        for axis in node.attributes["axes"]
-    } | dict(traced.least)
-    told = {name for type_ in function.param_types for name in type_.symbols}
-    return tuple(
-        (size, least)
-        for size, least in found.items()
-        if (names := symbols(size)) and told.issuperset(names)
-    )
-
-
-def _fits(function: Function, shapes: Sequence[tuple[int, ...]], least: Least = ()) -> bool:
-    try:
-        values = bind_sizes(function.param_types, shapes)
-    except ShapeError:
-        return False
-    return all(evaluate(size, values) >= number for size, number in least)
-
-
-def fits(traced: Traced, shapes: Shapes, least: Least) -> bool:
-    """Whether a function that was traced for symbolic sizes serves arguments of these shapes."""
-    captured = [capture.read().shape for capture in traced.captures]
-    return _fits(traced.function, [*shapes, *captured], least)
 
 
 @contextmanager

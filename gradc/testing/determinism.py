@@ -23,7 +23,9 @@ from gradc.pipeline import derive
 from gradc.requests.options import Options
 from gradc.requests.request import Request
 from gradc.runtime.executable import Executable
-from gradc.runtime.specialize import fits, generalize, least_sizes
+from gradc.runtime.fitting import fits
+from gradc.runtime.specialize import generalize
+from gradc.runtime.trace_anew import least_sizes
 from gradc.testing.c_kernel import CKernel, NoKernel
 from gradc.testing.sampling import check_least
 from gradc.tracing import NeedsConcreteSize, Traced

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from gradc.tracing.captured.captures import Capture, Guard
+from gradc.tracing.captured.top import state
 from gradc.tracing.core import source
 from gradc.tracing.core.prints import Print
 from gradc.tracing.core.source import trace_error
@@ -16,13 +16,6 @@ from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Type
-
-
-class _State(threading.local):
-    top: Trace | None = None
-
-
-state = _State()
 
 
 class Lens(Protocol):
@@ -167,12 +160,13 @@ def _sizes_of(results: tuple[Value, ...], attributes: Any) -> list[sizes.Expr]:
 
 def current() -> Trace | None:
     """Return the innermost running trace, None outside of tracing."""
-    return state.top
+    found: Trace | None = state.top
+    return found
 
 
 def running() -> Trace:
     """Return the innermost running trace and mark the user's line for the nodes built next."""
-    trace = state.top
+    trace: Trace | None = state.top
     if trace is None:
         raise trace_error(
             "a traced value was used after its trace ended",

@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from gradc import on_need
 from gradc.arguments import pytree
 from gradc.arguments.pytree import Structure
+from gradc.tracing import numpy as numpy
+from gradc.tracing.array import members
 from gradc.tracing.captured.traced import Traced
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
@@ -36,6 +39,12 @@ from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Type
 from gradc_ir.errors import TraceError
 from gradc_ir.location import Location
+
+members.attach()
+on_need.announce(
+    on_need.SELECTIONS, "gradc.tracing.masked.selected", "gradc.tracing.masked.products"
+)
+on_need.announce(on_need.NUMPY_OBJECTS, "gradc.tracing.array.iterating")
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Any, ClassVar, TypeAlias, Union
 from weakref import WeakValueDictionary
 
@@ -16,10 +17,34 @@ from gradc_ir.location import Location
 Operand: TypeAlias = Union["Value", int, float, bool]
 _Operator: TypeAlias = Callable[["Value", Operand], "Value"]
 
-# What the rooms above make of values and functions; they enter it when they are imported, which
-# importing anything of the language does.
+# What the rooms above make of values and functions; they enter it when they are imported, by the
+# first that asks for it.
 _constructors: dict[str, Callable[..., Value]] = {}
 _forms: dict[str, Callable[[Function], str]] = {}
+_announced: tuple[str, ...] = ()
+
+
+def announce(*modules: str) -> None:
+    """Say which modules enter what is made of values and functions."""
+    global _announced
+    _announced = modules
+
+
+def _constructor(name: str) -> Callable[..., Value]:
+    if name not in _constructors:
+        _load()
+    return _constructors[name]
+
+
+def _form(name: str) -> Callable[[Function], str]:
+    if name not in _forms:
+        _load()
+    return _forms[name]
+
+
+def _load() -> None:
+    for module in _announced:
+        import_module(module)
 
 
 def use_constructors(**constructors: Callable[..., Value]) -> None:
@@ -35,8 +60,8 @@ def use_form(name: str, form: Callable[[Function], str]) -> None:
 def _operators(name: str) -> tuple[_Operator, _Operator]:
     """Return the methods of an operator, whose value is on its left and on its right."""
     return (
-        lambda value, other: _constructors[name](value, other),
-        lambda value, other: _constructors[name](other, value),
+        lambda value, other: _constructor(name)(value, other),
+        lambda value, other: _constructor(name)(other, value),
     )
 
 
@@ -79,7 +104,7 @@ class Value:
     __pow__, __rpow__ = _operators("power")
 
     def __neg__(self) -> Value:
-        return _constructors["neg"](self)
+        return _constructor("neg")(self)
 
 
 class Node:
@@ -259,7 +284,7 @@ class Function:
         return hash(self.structure)
 
     def __str__(self) -> str:
-        return _forms["text"](self)
+        return _form("text")(self)
 
     def __repr__(self) -> str:
         params = ", ".join(f"{name}: {x.type}" for name, x in zip(self.names, self.params))
@@ -269,7 +294,7 @@ class Function:
         return f"<func @{self.name}({params}) -> {results}: {count} op{'s' * (count != 1)}>"
 
     def _repr_html_(self) -> str:
-        return _forms["html"](self)
+        return _form("html")(self)
 
 
 def _has_tape(node: Node) -> bool:
