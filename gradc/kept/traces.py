@@ -23,7 +23,9 @@ from gradc.kept.places import read_line
 from gradc.kept.plain import Unkept
 from gradc.kept.roots import Roots
 from gradc.requests.request import Request
+from gradc.tracing.captured.traced import Looked as LookedAt
 from gradc.tracing.captured.traced import Traced
+from gradc.tracing.core.signals import NeedsConcreteSize
 from gradc_codegen.cache import files
 from gradc_codegen.cache.versions import CODEGEN, Packages, libraries, settings
 from gradc_ir.core.deferred import Deferred
@@ -66,6 +68,12 @@ class Found(NamedTuple):
     least: tuple[tuple[Size, int], ...]
 
 
+class Stopped(NamedTuple):
+    """A trace that was stopped, since it needs a symbolic size as a number."""
+
+    signal: NeedsConcreteSize
+
+
 class Place(NamedTuple):
     """Where a trace is kept: under which name, and what its looks begin at."""
 
@@ -104,7 +112,7 @@ def _tell(source: Traceable, why: object) -> None:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def find(question: Question, place: Place) -> Found | None:
+def find(question: Question, place: Place) -> Found | Stopped | None:
     """Return what is kept of a trace, None where nothing is that is as it would be traced now."""
     names = files.names_in(FOLDER, place.name[:2], place.name)
     for name in names:
@@ -115,6 +123,8 @@ def find(question: Question, place: Place) -> Found | None:
         looked = look_again(manifest[0], place.roots.values)
         if looked is not None:
             log("cache", "%s: the trace is kept, as %s", question.source.name, name)
+            if len(rest) == 1:
+                return _stopped(looked, *rest)
             return _read(question, looked, manifest, rest)
     log("cache", "%s: %d traces are kept, none as it is now", question.source.name, len(names))
     return None
@@ -142,6 +152,12 @@ def _read(question: Question, looked: Looked, manifest: Any, rest: Any) -> Found
         tuple(deferred(number, about) for number, about in enumerate(functions)),
         tuple((_size(size), number) for size, number in limits),
     )
+
+
+def _stopped(looked: Looked, about: Any) -> Stopped:
+    size, what, line = about
+    at = None if line is None else read_line(looked.found, line)
+    return Stopped(NeedsConcreteSize(_size(size), what, at))
 
 
 def _request(question: Question, traced: Traced, wanted: Any) -> Request:
@@ -181,13 +197,13 @@ def _size(data: int | str) -> Size:
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def keep(question: Question, place: Place, made: Found) -> None:
+def keep(question: Question, place: Place, made: Found | Stopped) -> None:
     """Keep what a trace and the passes have made, where that can be done."""
-    traced = made.traced
+    looked = made.signal.looked if isinstance(made, Stopped) else made.traced.looked
     try:
-        if traced.unkept:
-            raise Unkept(traced.unkept[0])
-        held = _written(place, made)
+        if looked is None or looked.unkept:
+            raise Unkept(looked.unkept[0] if looked else "it was stopped")
+        held = _written(place, looked, made)
     except (Unkept, ValueError) as why:
         _tell(question.source, why)
         return
@@ -200,15 +216,19 @@ def keep(question: Question, place: Place, made: Found) -> None:
             files.drop(*where, old)
 
 
-def _written(place: Place, made: Found) -> bytes:
+def _written(place: Place, looked: LookedAt, made: Found | Stopped) -> bytes:
     # what only those need whose traces are not kept yet
     from gradc.kept.manifest import Writer
     from gradc.kept.places import WrittenLines
 
-    traced, request, functions, limits = made
-    writer = Writer(place.roots.values, traced.imports)
-    manifest = writer.manifest(traced.captures, traced.guards)
+    writer = Writer(place.roots.values, looked.imports)
+    manifest = writer.manifest(looked.captures, tuple(looked.guards.values()))
     lines = WrittenLines(writer.codes())
+    if isinstance(made, Stopped):
+        signal = made.signal
+        at = None if signal.at is None else lines(signal.at)
+        return marshal.dumps((tuple(manifest), ((_text(signal.size), signal.what, at),)))
+    traced, request, functions, limits = made
     packed = [_packed(function, lines) for function in functions]
     if request.of == "linearize":
         packed.append(_packed(traced.function, lines))  # of which further parts are made
@@ -250,4 +270,4 @@ def _text(size: Size) -> int | str:
     return size if isinstance(size, int) else str(size)
 
 
-__all__ = ["Found", "Place", "Question", "find", "keep", "place_of"]
+__all__ = ["Found", "Place", "Question", "Stopped", "find", "keep", "place_of"]

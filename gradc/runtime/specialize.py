@@ -265,11 +265,18 @@ class Family:
         question = Question(self._source, self._asked, self._wrt, tuple(types), is_last)
         place = traces.place_of(question)
         kept = None if place is None else traces.find(question, place)
+        if isinstance(kept, traces.Stopped):
+            raise kept.signal
         if kept is not None:
             return kept if shapes is None or fits(kept.traced, shapes, kept.least) else None
         from gradc.runtime.trace_anew import trace_anew  # what traces and derives
 
-        made = trace_anew(question, shapes)
+        try:
+            made = trace_anew(question, shapes)
+        except NeedsConcreteSize as stop:
+            if place is not None:
+                traces.keep(question, place, traces.Stopped(stop))
+            raise
         if made is not None and place is not None:
             traces.keep(question, place, made)
         return made

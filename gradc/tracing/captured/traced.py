@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gradc.arguments.pytree import Structure
 from gradc.tracing.captured.captures import Capture, Guard
@@ -18,6 +18,18 @@ class Printing(Protocol):
 
     def show(self, arrays: Sequence[Array]) -> None:
         """Print it all for the arrays of a call."""
+
+
+class Looked(NamedTuple):
+    """What a trace has looked at outside, by which it went as it did; as of :class:`Traced`.
+
+    ``guards`` are by what they are of, so that a second trace adds what is new.
+    """
+
+    captures: tuple[Capture, ...]
+    guards: Mapping[Any, Guard]
+    unkept: tuple[str, ...]
+    imports: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,3 +60,8 @@ class Traced:
     least: Mapping[Size, int] = field(default_factory=dict)
     unkept: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
+
+    @property
+    def looked(self) -> Looked:
+        """What the trace has looked at outside."""
+        return Looked(self.captures, dict(enumerate(self.guards)), self.unkept, self.imports)

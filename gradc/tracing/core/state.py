@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from gradc.tracing.captured.captures import Capture, Guard
 from gradc.tracing.captured.top import state
+from gradc.tracing.captured.traced import Looked
 from gradc.tracing.core import source
 from gradc.tracing.core.prints import Print
 from gradc.tracing.core.source import trace_error
@@ -124,6 +125,22 @@ class Trace:
     def keep_not(self, reason: str) -> None:
         """Say why the trace depends on more than what is read from outside by a name."""
         self.root.unkept[reason] = None
+
+    def looked_before(self, before: Iterable[Looked]) -> None:
+        """Take over what traces before this one looked at, since it goes as it does by them."""
+        for _, guards, unkept, imports in before:
+            self.guards |= guards
+            self.unkept |= dict.fromkeys(unkept)
+            self.imports |= dict.fromkeys(imports)
+
+    def looked(self) -> Looked:
+        """Return what was looked at outside so far."""
+        return Looked(
+            tuple(self.captures),
+            dict(self.guards),
+            tuple(self.unkept),
+            tuple(self.imports),
+        )
 
     def lift_sizes(self, results: list[Value]) -> None:
         """Take outer arrays as operands until every size used here can be read off a parameter.

@@ -17,12 +17,12 @@ from gradc.arguments import pytree
 from gradc.arguments.pytree import Structure
 from gradc.tracing import numpy as numpy
 from gradc.tracing.array import members
-from gradc.tracing.captured.traced import Traced
+from gradc.tracing.captured.traced import Looked, Traced
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.leaves import PythonNumber, Static, abstract
 from gradc.tracing.core.selection import Selection
-from gradc.tracing.core.signals import SizesMustMatch
+from gradc.tracing.core.signals import NeedsConcreteSize, SizesMustMatch
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Trace, running, state
 from gradc.tracing.core.symbolic_size import SymbolicSize
@@ -93,13 +93,16 @@ def trace(
     paths = _argument_paths(fn, tuple(args), kwargs)
     types = [abstract(leaf, path) for leaf, path in zip(leaves, paths)]
     solved: dict[str, Size] = {}
+    before: list[Looked] = []
     while True:
         given = [_substituted(leaf, solved) for leaf in types]
         try:
             return _trace_once(
-                fn, given, paths, in_tree, tuple(kwargs), name or _name_of(fn), solved
+                fn, given, paths, in_tree, tuple(kwargs), name or _name_of(fn), solved, before
             )
         except SizesMustMatch as question:
+            if question.looked is not None:
+                before.append(question.looked)
             answer = question.solution()
             if answer is None:
                 raise question.error from None
@@ -133,11 +136,13 @@ def _trace_once(
     keywords: Sequence[str],
     name: str,
     solved: Mapping[str, Size],
+    before: Sequence[Looked],
 ) -> Traced:
     if state.top is not None:
         raise trace_error("trace() inside of a trace: use subtrace()")
     with closing(Lens()) as lens, Trace(None, lens) as running_trace:
         lens.trace = running_trace
+        running_trace.looked_before(before)
         given, names = [], running_trace.names
         for leaf, path in zip(leaves, paths):
             if isinstance(leaf, Static):
@@ -146,12 +151,16 @@ def _trace_once(
             given.append(_parameter(running_trace, leaf))
             names.append(path)
         args, values = see_named_tuples(pytree.unflatten(in_tree, given))
-        result = lens.see(fn)(*args, **dict(zip(keywords, values)))
-        results, out_tree = _results(result, name)
+        try:
+            result = lens.see(fn)(*args, **dict(zip(keywords, values)))
+            results, out_tree = _results(result, name)
+        except (NeedsConcreteSize, SizesMustMatch) as stop:
+            stop.looked = running_trace.looked()
+            raise
         lens.check_holders()
-        captures, guards = tuple(running_trace.captures), tuple(running_trace.guards.values())
         if running_trace.prints:
             running_trace.keep_not("it prints numbers at every call")
+        captures, guards, unkept, imports = running_trace.looked()
     out_tree = pytree.normal(out_tree)
     names += _distinct([capture.name for capture in captures], names)
     function = running_trace.builder.function(
@@ -161,13 +170,13 @@ def _trace_once(
         function,
         out_tree,
         captures,
-        guards,
+        tuple(guards.values()),
         dict(solved),
         (*_unrolled(function), *running_trace.log),
         debug_print.closed(running_trace, names),
         dict(running_trace.least),
-        tuple(running_trace.unkept),
-        tuple(running_trace.imports),
+        unkept,
+        imports,
     )
 
 
