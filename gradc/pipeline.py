@@ -36,12 +36,13 @@ from gradc_ir.passes import (
     UnboundExponents,
 )
 from gradc_ir.pipeline import Pass, Pipeline, Watch
+from gradc_ir.telling.phases import DERIVATIVE, RULES, phase
 from gradc_ir.verify import verify
 
 
 def before(options: Options) -> Pipeline:
     """Return the passes before differentiation: the derivative must be of the stable form."""
-    return Pipeline("before", _simplify(options))
+    return Pipeline("before", _simplify(options), phase=RULES)
 
 
 def after(options: Options) -> Pipeline:
@@ -55,13 +56,13 @@ def after(options: Options) -> Pipeline:
     if not options.debug_nans:
         formulas = (RecoverFinite(), UnboundExponents()) if options.stable else ()
         last = (DistributeLoops(), RelayoutInvariants(), *formulas)
-    return Pipeline("after", (*_derivative_passes(options), *last))
+    return Pipeline("after", (*_derivative_passes(options), *last), phase=RULES)
 
 
 def _finish_body(options: Options, body: Function) -> Function:
     """Return the derivative of a loop's body as it is before it is divided."""
     # formulas come when the loop has been distributed: in a step they would take usual ones' time
-    return Pipeline("body", _derivative_passes(options))(body)
+    return Pipeline("body", _derivative_passes(options), phase=RULES)(body)
 
 
 def _simplify_body(options: Options, body: Function) -> Function:
@@ -202,10 +203,11 @@ def differentiate(function: Function, request: Request) -> Function:
     """Return the derivative a request names of a stabilised function, under its policies."""
     if request.of == "value":
         return function
-    if request.options.stable:
-        function = ContinueGuards()(function)
-    found = _derivative(function, request)
-    return found if request.policies is None else request.policies(found)
+    with phase(DERIVATIVE):
+        if request.options.stable:
+            function = ContinueGuards()(function)
+        found = _derivative(function, request)
+        return found if request.policies is None else request.policies(found)
 
 
 def _derivative(function: Function, request: Request) -> Function:

@@ -20,6 +20,7 @@ from gradc_codegen.machine.jit import compile_module, load_object
 from gradc_codegen.target.target import machine_of, target
 from gradc_ir.core.deferred import Deferred
 from gradc_ir.core.graph import Function
+from gradc_ir.telling.phases import DISK, LLVM, SCHEDULE, phase
 
 if TYPE_CHECKING:
     from gradc_codegen.nest.loop_nest import LoopNest
@@ -42,13 +43,17 @@ def compile_function(function: Function, *, blas: bool = False, level: int | Non
     ------
     GradcError: the code needs SciPy, which is missing.
     """
-    key = _key(function, blas, level) if objects.are_kept() else None
-    found = None if key is None else objects.find(key)
+    with phase(DISK):
+        key = _key(function, blas, level) if objects.are_kept() else None
+        found = None if key is None else objects.find(key)
     if found is not None:
-        return Kernel(function, load_object(*found), _NAME)
+        with phase(LLVM):
+            loaded = load_object(*found)
+        return Kernel(function, loaded, _NAME)
     made = Compilation(function, blas=blas).kernel(level)
     if key is not None:
-        objects.keep(key, Object(made.compiled.code, made.compiled.names))
+        with phase(DISK):
+            objects.keep(key, Object(made.compiled.code, made.compiled.names))
     return made
 
 
@@ -112,8 +117,10 @@ class Compilation:
         """Return the kernel in this process, whose CPU has the features of the target's."""
         from gradc_codegen.calls.uniform import uniform_text
 
-        text = self.llvm + "\n" + uniform_text(Signature.of(self.function), self.name)
-        loaded = compile_module(text, self.cpu or "native", level)
+        with phase(SCHEDULE):
+            text = self.llvm + "\n" + uniform_text(Signature.of(self.function), self.name)
+        with phase(LLVM):
+            loaded = compile_module(text, self.cpu or "native", level)
         return Kernel(self.function, loaded, self.name)
 
 

@@ -1,4 +1,4 @@
-"""The command ``gradc``: doctor, dump, explain, check, export, passes, rules."""
+"""The command ``gradc``: doctor, dump, explain, check, export, passes, rules, cache."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from gradc.cli.cache import cache
 from gradc.cli.check import check
 from gradc.cli.doctor import doctor
 from gradc.cli.dump import dump
@@ -27,7 +28,7 @@ def group() -> None:
     """Hold the subcommands."""
 
 
-for command in (doctor, dump, explain, check, export, passes, rules):
+for command in (doctor, dump, explain, check, export, passes, rules, cache):
     group.add_command(command)
 
 

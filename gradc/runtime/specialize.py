@@ -31,6 +31,7 @@ from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.forks import Depth, give_way, lock_across_forks
 from gradc_ir.telling.log import log
+from gradc_ir.telling.phases import DISK, measured, phase, told
 
 # One thread traces and compiles at a time; a function that is traced may compile another.
 _compiling = lock_across_forks(Depth.WORK)
@@ -46,6 +47,8 @@ _mine = _Mine()
 # cost little, and the kernels, which cost memory and a look at each when a new shape comes.
 _MOST_SHAPES = 1024
 _MOST_KERNELS = 128
+# What takes more seconds than this is told with what would shorten it.
+_LONG = 2.0
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -202,15 +205,17 @@ class Family:
         return fits_sizes(made.traced.function, every, made.least)
 
     def _specialize(self, leaves: Sequence[Array], shapes: Shapes) -> Specialization:
-        with collector_paused():
+        with collector_paused(), measured() as phases:
             self._seen.append(shapes)
             try:
-                return self._compile(leaves, shapes)
+                return self._compile(leaves, shapes, phases)
             except BaseException:
                 self._seen.pop()  # a call that failed says nothing about the sizes to come
                 raise
 
-    def _compile(self, leaves: Sequence[Array], shapes: Shapes) -> Specialization:
+    def _compile(
+        self, leaves: Sequence[Array], shapes: Shapes, phases: dict[str, float]
+    ) -> Specialization:
         start = time.perf_counter()
         concrete = [Type(dtype_of(leaf.dtype), leaf.shape) for leaf in leaves]
         again = shapes in self._seen[:-1]
@@ -254,6 +259,12 @@ class Family:
         )
         self._record(signature)
         log("compile", "%s: %s", self._source.name, signature)
+        log("compile", "%s: %s", self._source.name, told(phases))
+        if seconds > _LONG:
+            from gradc.reports.slow import what_would_help  # few take so long
+
+            helps = what_would_help(found.traced, found.functions, phases)
+            log("compile", "%s took %.1f s: %s", self._source.name, seconds, helps)
         return made
 
     def _found(self, types: Sequence[Type], shapes: Shapes | None = None) -> Found | None:
@@ -263,8 +274,9 @@ class Family:
         """
         is_last = self._asked.of == "value"
         question = Question(self._source, self._asked, self._wrt, tuple(types), is_last)
-        place = traces.place_of(question)
-        kept = None if place is None else traces.find(question, place)
+        with phase(DISK):
+            place = traces.place_of(question)
+            kept = None if place is None else traces.find(question, place)
         if isinstance(kept, traces.Stopped):
             raise kept.signal
         if kept is not None:
@@ -278,7 +290,8 @@ class Family:
                 traces.keep(question, place, traces.Stopped(stop))
             raise
         if made is not None and place is not None:
-            traces.keep(question, place, made)
+            with phase(DISK):
+                traces.keep(question, place, made)
         return made
 
 

@@ -10,6 +10,7 @@ from gradc_ir import ops
 from gradc_ir.core.sizes import symbols
 from gradc_ir.core.types import DType
 from gradc_ir.core.walk import nested
+from gradc_ir.telling.phases import TRACING, phase
 
 
 def trace_anew(question: Question, shapes: Shapes | None = None) -> Found | None:
@@ -18,7 +19,8 @@ def trace_anew(question: Question, shapes: Shapes | None = None) -> Found | None
     None where it was traced for symbolic sizes and serves no arguments of these shapes.
     """
     source, asked, wrt, types, is_last = question
-    traced = source.trace(types, is_last=is_last)
+    with phase(TRACING):
+        traced = source.trace(types, is_last=is_last)
     least = least_sizes(traced)
     if shapes is not None and not fits(traced, shapes, least):
         return None

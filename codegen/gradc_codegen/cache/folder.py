@@ -51,13 +51,24 @@ def folder(*, make: bool = False) -> str | None:
     return found
 
 
+def why_not() -> str:
+    """Return why the folder that is there is not used, nothing where it is, or is not there yet."""
+    root = place()
+    try:
+        return "" if root is None else _distrusted(os.path.join(root, _FORM))
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return str(error)
+
+
 def place() -> str | None:
     """Return what folder the environment asks for, whether it is there or not."""
     given = os.environ.get("GRADC_CACHE_DIR", "")
     if given:
         return os.path.abspath(given)
-    home = os.path.expanduser("~")
-    if not os.path.isabs(home):
+    home = os.environ["HOME"] if "HOME" in os.environ else os.path.expanduser("~")
+    if not os.path.isabs(home) or not os.path.isdir(home):
         return None
     if sys.platform == "win32":
         caches = os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
