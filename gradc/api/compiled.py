@@ -26,6 +26,7 @@ from gradc.calls.signature import (
 )
 from gradc.calls.tangents import as_tuple, hvp_arguments, like_argument, push_tangents
 from gradc.calls.variable import Variable
+from gradc.parallel.by_value import reduced
 from gradc.requests.options import Options
 from gradc.runtime.pullback import Linearized, Pullback
 from gradc.runtime.quick_call import CalledByAttribute, Learner, quick_call
@@ -288,9 +289,15 @@ class Compiled(CalledByAttribute, Inspected):
         """Return itself, as a function does."""
         return self
 
-    def __reduce__(self) -> str:
-        """Pickle as a function is pickled, by its name."""
-        return str(vars(self).get("__qualname__", self.__name__))
+    def __reduce__(self) -> Any:
+        """Pickle by its name, as a function, or by value where it has none to be imported by."""
+        static, options = sorted(self._parameters.static), dict(vars(self.options))
+        return reduced(self, (self.__wrapped__, self.spec, static, options))
+
+    def __setstate__(self, parts: Any) -> None:
+        """Become what was pickled."""
+        function, spec, static, options = parts
+        Compiled.__init__(self, function, spec=spec, static=static, **options)
 
     def __repr__(self) -> str:
         return f"<gradc.compile {self.__name__}{self._parameters.signature}>"

@@ -6,6 +6,7 @@ import functools
 import types
 from typing import Any, ClassVar
 
+from gradc.parallel.by_value import reduced
 from gradc.tracing.captured.top import is_tracing
 from gradc_ir.errors import TraceError
 
@@ -42,6 +43,10 @@ class Method(functools.partial[Any]):
         from gradc.tracing.record.trace import call  # which a trace has loaded
 
         return call(self.__wrapped__, *args, **kwargs)
+
+    def __reduce__(self) -> Any:
+        """Pickle with the instance."""
+        return reduced(self, (self.func, self.args, self.keywords, None))
 
     def __repr__(self) -> str:
         return f"<{self.func!r} of {self.__self__!r}>"

@@ -19,6 +19,7 @@ from gradc.calls.policies import Policies, groups_of, summed_by_group
 from gradc.calls.preconditions import check_mode
 from gradc.calls.signature import Parameters, Wrt, choose_wrt, is_variable, listed
 from gradc.calls.tangents import as_tuple, hvp_arguments
+from gradc.parallel.by_value import reduced
 from gradc.runtime.quick_call import CalledByAttribute, Learner, quick_call
 from gradc.traceback import boundary
 from gradc.tracing import current
@@ -203,6 +204,14 @@ class _Derivative(CalledByAttribute):
         self._lock = lock_across_forks()
         again = functools.partial(_Derivative, fn, asked)
         self.__call__, self._learner = quick_call(self, _Derivative._answer, again, "__call__")
+
+    def __reduce__(self) -> Any:
+        """Pickle with the function it is of."""
+        return reduced(self, (self.fn, self._asked))
+
+    def __setstate__(self, parts: Any) -> None:
+        """Become what was pickled."""
+        _Derivative.__init__(self, *parts)
 
     def _answer(self, args: Any, kwargs: dict[str, Any], learner: Learner) -> Any:
         """Return the derivative at these arguments, and tell how."""

@@ -15,6 +15,7 @@ from gradc.api.vmap_arguments import PointLeaf, signature_of, size_of_points
 from gradc.arguments import pytree
 from gradc.arguments.vmap_axes import Axis, checked_axes, key_of_axes, spread_axes
 from gradc.autodiff.batching import batch_each
+from gradc.parallel.by_value import Kept, reduced
 from gradc.traceback import boundary
 from gradc.tracing import Tracer, current, inline, subtrace, tracer_of
 from gradc.tracing.core.as_tracer import as_tracer
@@ -74,10 +75,13 @@ def _table_of(fn: Function_) -> dict[Any, Mapped]:
     """Return the mapped forms of a function, each compiled once; it carries them where it can."""
     if isinstance(fn, types.FunctionType | Compiled | Mapped):
         # a decorator may have copied another function's
-        owner, kept = fn.__dict__.get(_KEPT, (None, None))
-        table: dict[Any, Mapped] = kept if owner is fn else {}
-        fn.__dict__[_KEPT] = fn, table
-        return table
+        kept = fn.__dict__.get(_KEPT)
+        owner, table = (kept and kept.value) or (None, {})
+        if owner is not fn:
+            table = {}
+            fn.__dict__[_KEPT] = Kept((fn, table))
+        found: dict[Any, Mapped] = table
+        return found
     try:
         return _table_of_other(fn)
     except TypeError:
@@ -104,6 +108,14 @@ class Mapped:
         self._compiled: Compiled | None = None
         # what only steers a compiled function is no array of points
         self._static = fn._parameters.static if isinstance(fn, Compiled) else frozenset[str]()
+
+    def __reduce__(self) -> Any:
+        """Pickle with the function it is of."""
+        return reduced(self, (self.__wrapped__, self.in_axes, self.out_axes))
+
+    def __setstate__(self, parts: Any) -> None:
+        """Become what was pickled."""
+        Mapped.__init__(self, *parts)
 
     @property
     def __signature__(self) -> inspect.Signature:

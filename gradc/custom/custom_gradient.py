@@ -10,6 +10,7 @@ from gradc.custom.check_rules import check_at, check_rules
 from gradc.custom.rule_arguments import Arguments
 from gradc.custom.sympy_functions import numpy_function, parameters_of
 from gradc.custom.traced_call import Rules, TracedCall, value_and_gradient
+from gradc.parallel.by_value import reduced
 from gradc.tracing import call, current
 from gradc.tracing.core.stand_ins import busy, overrides_for
 from gradc_ir.errors import RuleError, TraceError
@@ -160,6 +161,11 @@ class CustomGradient:
         if self.check:
             check_rules(node)
         return value
+
+    def __reduce__(self) -> Any:
+        """Pickle by its name, or with its rules where it has none to be imported by."""
+        made = {**vars(self), "_is_used": False}
+        return reduced(self, made)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind as a method."""

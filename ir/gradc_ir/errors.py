@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import pickle
 from collections.abc import Iterable
 
 from gradc_ir.location import Location, shown
@@ -108,6 +109,10 @@ class NonFiniteError(GradcError, FloatingPointError):
 
 class GradientArityError(GradcError, ValueError):
     """A user's gradient function returned the wrong number of gradients."""
+
+
+class PickleError(GradcError, pickle.PicklingError):
+    """Something that a function reads cannot be sent to another process."""
 
 
 class RuleError(GradcError, ValueError):
