@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradc.kept.code import (
+    MEMBERS,
     NOTHING,
     absent_names,
     base_content,
@@ -104,6 +105,8 @@ def unseen_code(
         for name, part in vars(base).items():
             if name in NOTHING - {"__hash__"} or not (all_of_it or name in _LEFT_ALONE):
                 continue
+            if all_of_it and not name.startswith("__"):
+                found.append((name, _value_in_class(base, name, part)))
             for each in functions_of(part):
                 if type(each) is not types.FunctionType:
                     continue
@@ -114,6 +117,22 @@ def unseen_code(
         if type(base).__module__.partition(".")[0] not in sys.stdlib_module_names:
             found.append(reached_content(type(base), known))
     return tuple(found)
+
+
+def _value_in_class(base: Any, name: str, part: Any) -> Any:
+    """Return the content of what a class holds that is no code, as far as it can be told."""
+    if is_plain(part):
+        return plain(part)
+    if isinstance(part, np.ndarray):
+        return array_content(part)
+    if type(part) is types.FunctionType or isinstance(part, MEMBERS):
+        return None
+    if issubclass(base, Enum):
+        member = base.__members__.get(name)
+        return None if member is None else reached_content(member.value)
+    if type(part).__module__ in ("builtins", "_collections", "functools", "abc", "_abc"):
+        return None  # a slot, a field of a named tuple
+    raise Unkept(f"code that gradc does not see reads {base.__name__}.{name}")
 
 
 def check_names(function: types.FunctionType) -> None:

@@ -1,0 +1,504 @@
+"""What is kept is as what was traced: errors, guards, sizes, what cannot be kept, what is told."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import linecache
+import os
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import roots_legendre
+
+import gradc
+from gradc.kept import traces
+from gradc_codegen import compile_function
+from gradc_codegen.cache import objects
+from gradc_ir.core.deferred import Deferred
+from tests.comparing import assert_same_bits
+
+X = np.array([0.5, -1.5, 2.0])
+
+
+class Told:
+    """What the cache did: whether traces and objects were found, and why some are not kept."""
+
+    def __init__(self) -> None:
+        self.traces: list[bool] = []
+        self.objects: list[bool] = []
+        self.unkept: list[str] = []
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Told:
+    """Use a cache of the test's own, and tell what it does."""
+    monkeypatch.setenv("GRADC_CACHE", "1")
+    monkeypatch.setenv("GRADC_CACHE_DIR", str(tmp_path / "cache"))
+    found = Told()
+
+    def watch(module: Any, name: str, seen: list[bool]) -> None:
+        real = getattr(module, name)
+
+        def watched(*args: Any) -> Any:
+            answer = real(*args)
+            seen.append(answer is not None)
+            return answer
+
+        monkeypatch.setattr(module, name, watched)
+
+    watch(traces, "find", found.traces)
+    watch(objects, "find", found.objects)
+    tell = traces._tell
+
+    def telling(source: Any, why: object) -> None:
+        found.unkept.append(str(why))
+        tell(source, why)
+
+    monkeypatch.setattr(traces, "_tell", telling)
+    return found
+
+
+def twice(make: Callable[[], Any], told: Told, call: Callable[[Any], Any]) -> Any:
+    """Return what a function gives that was found on disk, checked to be what it gave before."""
+    first = call(make())
+    made = make()
+    told.traces.clear()
+    told.objects.clear()
+    found = call(made)
+    assert told.traces
+    assert all(told.traces), told.unkept
+    assert all(told.objects)
+    assert str(found) == str(first)
+    return made
+
+
+# -- what is restored ------------------------------------------------------------------------------
+
+
+def test_nests_of_arguments_and_results(told: Told) -> None:
+    def make() -> Any:
+        def f(p, pair, *rest, k=2.0):
+            a, b = pair
+            return {"s": np.sum(p["w"] * a), "t": [b * k, (rest[0] + p["b"], None)]}
+
+        return gradc.compile(f)
+
+    p = {"w": X, "b": np.float64(2.0)}
+    f = twice(make, told, lambda f: f(p, (X, 1.5), 3.0, k=np.arange(2.0)))
+    assert list(f(p, (X, 1.5), 3.0, k=np.arange(2.0))) == ["s", "t"]
+
+
+def test_every_kind_of_derivative(told: Told) -> None:
+    def make() -> Any:
+        return gradc.compile(lambda x, y: np.sum(np.sin(x) * y) + y)
+
+    def every(f: Any) -> Any:
+        value, pull = f.vjp(X, 2.0)
+        _, push = f.linearize(X, 2.0)
+        return (
+            f(X, 2.0), f.grad(X, 2.0), f.value_and_grad(X, 2.0, wrt=(0, 1)), f.jacobian(X, 2.0),
+            f.hessian(X, 2.0), f.hvp((X, 2.0), X), f.jvp((X, 2.0), (X, None)), value, pull(1.0),
+            push(X, 1.0), push(X, None),
+        )  # fmt: skip
+
+    twice(make, told, every)
+
+
+def test_policies(told: Told) -> None:
+    def make() -> Any:
+        return gradc.value_and_grad(
+            lambda x, y: np.sum(np.sqrt(x)), (0, 1), unconnected="none", nonfinite="zero"
+        )
+
+    f = twice(make, told, lambda f: f(np.array([0.0, 4.0]), X))
+    assert f.replaced == 1
+
+
+def test_variables(told: Told) -> None:
+    def make() -> Any:
+        w = gradc.Variable(X, "w")
+
+        def f(x):
+            return np.sum(w * x**2)
+
+        compiled = gradc.compile(f)
+        return w, compiled
+
+    def call(made: Any) -> Any:
+        w, f = made
+        first = f.grad(X, wrt=w), f(X)
+        w.value = 2 * X
+        return first, f.grad(X, wrt=(w, 0)), f(X)
+
+    twice(make, told, call)
+
+
+def test_methods_and_static_arguments(told: Told) -> None:
+    class Model:
+        def __init__(self) -> None:
+            self.a = 2.0
+
+        @gradc.compile
+        def loss(self, x):
+            return self.a * np.sum(x * x)
+
+    def g(x, how):
+        return how(x) if callable(how) else x
+
+    twice(Model, told, lambda model: (model.loss(X), model.loss.grad(X)))
+    for how in (np.tanh, np.cos, None, "text"):
+        twice(lambda: gradc.compile(g, static="how"), told, lambda f, how=how: f(X, how))
+
+
+def test_a_second_size(told: Told) -> None:
+    def make() -> Any:
+        return gradc.compile(lambda x: np.sum(x[1:] * x[:-1]))
+
+    def call(f: Any) -> Any:
+        return [f.value_and_grad(np.arange(n) / 3) for n in (4, 5, 6, 2)]
+
+    f = twice(make, told, call)
+    reasons = [signature.reason for signature in f.signatures]
+    assert reasons == ["first call", "a second size: sizes that changed are symbols"]
+
+
+def test_a_size_that_is_needed_as_a_number(told: Told) -> None:
+    def make() -> Any:
+        def f(x):
+            total = 0.0
+            for i in range(len(x)):
+                total = total + x[i] ** (i + 1)
+            return total
+
+        return gradc.compile(f)
+
+    f = twice(make, told, lambda f: [f.grad(np.ones(n)) for n in (2, 3, 4)])
+    assert f.signatures[-1].reason == (
+        "one kernel per size: a Python integer needs the size n as a number"
+    )
+
+
+def test_what_changes_later_is_seen(told: Told) -> None:
+    def make() -> Any:
+        held = {"k": 2.0, "w": X}
+
+        def f(x):
+            return np.sum(held["w"] * x) * held["k"]
+
+        return gradc.compile(f), held
+
+    f, held = twice(make, told, lambda made: made[0](X))
+    held["w"] = 3 * X
+    assert f(X) == 2 * np.sum(3 * X * X)
+    held["k"] = 5.0
+    assert f(X) == 5 * np.sum(3 * X * X)
+    held["w"] = X[:2]
+    with pytest.raises(gradc.ShapeError):
+        f(X)
+
+
+def test_errors_show_the_line_where_it_stands_now(told: Told, tmp_path: Path) -> None:
+    text = "import numpy as np\n\n\ndef f(x, i):\n    y = np.sin(x)\n    return y[i] + y[0]\n"
+    path = tmp_path / "moved.py"
+    for above in ("", "# more\n\n\n"):
+        path.write_text(above + text)
+        linecache.checkcache(str(path))
+        names: dict[str, Any] = {"__name__": "moved"}
+        exec(compile(above + text, str(path), "exec"), names)
+        f = gradc.compile(names["f"])
+        f(X, 1)
+        line = text[: text.index("return")].count("\n") + 1 + above.count("\n")
+        with pytest.raises(gradc.IndexError, match=rf"moved\.py:{line} in f\n      return y.i. . y"):
+            f(X, 7)
+    assert told.traces == [False, True]
+
+
+def test_errors_of_masks(told: Told) -> None:
+    f = twice(lambda: gradc.compile(lambda x: np.max(x[x > 0])), told, lambda f: f(X))
+    with pytest.raises(gradc.ShapeError, match=r"selects no elements, of which np\.max"):
+        f(-np.ones(3))
+
+
+def test_nothing_is_traced(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    def make() -> Any:
+        return gradc.compile(lambda x: np.sum(np.exp(x)))
+
+    make().value_and_grad(X)
+    f = make()
+    with monkeypatch.context() as patch:
+        patch.setattr("gradc.tracing.record.trace.trace", None)
+        patch.setattr("gradc.runtime.trace_anew.trace_anew", None)
+        patch.setattr(compile_function, "Compilation", None)
+        f.value_and_grad(X)
+    assert "exp" in f.dump()
+    assert "nodes, as written and by the rules" in f.explain()
+
+
+def test_graphs_without_their_objects_are_not_traced(told: Told, tmp_path: Path) -> None:
+    def make() -> Any:
+        def f(x):
+            return gradc.scan(lambda c, y: (c * 0.5 + y, c), 0.0, np.sin(x))[1][2]
+
+        return gradc.compile(f)
+
+    first = make().value_and_grad(X)
+    for path in (tmp_path / "cache" / "v1" / "objects").rglob("*"):
+        if path.is_file():
+            path.unlink()
+    told.traces.clear()
+    f = make()
+    found = f.value_and_grad(X)
+    assert told.traces == [True]
+    assert_same_bits(found[0], first[0])
+    assert_same_bits(found[1], first[1])
+    kernel = next(iter(f._families.values()))._made[0].executables[0].function
+    assert isinstance(kernel, Deferred)
+    assert str(kernel) == str(f.ir(of="value_and_grad"))
+
+
+def test_a_name_is_none_of_the_kernels(told: Told) -> None:
+    gradc.compile(lambda x: np.sum(x * 3))(X)
+    gradc.compile(lambda another: np.sum(another * 3))(X)
+    assert told.traces == [False, False]
+    assert told.objects == [False, True]
+
+
+# -- what is looked at -----------------------------------------------------------------------------
+
+
+class Settings:
+    def __init__(self, a: float) -> None:
+        self.a = a
+
+
+def test_two_names_of_one_object(told: Told) -> None:
+    def make(one: Settings, other: Settings) -> Any:
+        return gradc.compile(lambda x: x * one.a + other.a)
+
+    same = Settings(2.0)
+    assert make(same, same)(1.0) == 4.0
+    assert make(Settings(2.0), Settings(5.0))(1.0) == 7.0
+    assert make(Settings(2.0), Settings(5.0))(1.0) == 7.0
+    assert make(same, same)(1.0) == 4.0
+    assert told.traces == [False, False, True, True]
+
+
+def test_two_names_of_one_list(told: Told) -> None:
+    def make(one: Any, other: Any) -> Any:
+        return gradc.compile(lambda x: x * one[0] + other[0])
+
+    for k in (1.0, 2.0):
+        same = [np.array(2.0), settings := Settings(k)]
+        assert make(same, same)(1.0) == 4.0
+        assert make(same, [np.array(k), settings])(1.0) == 2.0 + k
+
+
+def test_a_list_that_takes_the_place_of_another() -> None:
+    """Also without a cache: the second name of a list is bound to another one."""
+    one = other = [np.array(2.0)]
+
+    @gradc.compile
+    def f(x):
+        return x * one[0] + other[0]
+
+    assert f(1.0) == 4.0
+    other = [np.array(5.0)]
+    assert f(1.0) == 7.0
+
+
+def test_what_is_shared_by_closures(told: Told) -> None:
+    def make(shared: bool) -> Any:
+        def of(k: float) -> Any:
+            return lambda x: x * k
+
+        one = of(2.0)
+        other = one if shared else of(3.0)
+        return gradc.compile(lambda x: one(x) + other(x))
+
+    assert [make(shared)(1.0) for shared in (True, False, True, False)] == [4.0, 5.0, 4.0, 5.0]
+
+
+def test_names_that_are_not_there(told: Told) -> None:
+    for names, want in (({}, 3.0), ({"float": lambda x: 2 * x}, 6.0), ({}, 3.0)):
+        space: dict[str, Any] = {"__name__": "m", **names}
+        exec("def f(x):\n    return x * float(3)", space)
+        assert gradc.compile(space["f"])(1.0) == want
+
+
+def test_an_attribute_that_is_asked_for(told: Told) -> None:
+    def make(extra: dict[str, float]) -> Any:
+        settings = Settings(2.0)
+        vars(settings).update(extra)
+        return gradc.compile(lambda x: x * (settings.b if hasattr(settings, "b") else 1.0))
+
+    assert [make(extra)(1.0) for extra in ({}, {"b": 4.0}, {}, {"b": 4.0})] == [1, 4, 1, 4]
+
+
+def test_options_rules_and_gradients_in_force(told: Told) -> None:
+    def make(**options: Any) -> Any:
+        return gradc.compile(lambda x: np.sum(np.log(1 + np.exp(x))), **options)
+
+    def run() -> Any:
+        return make().grad(X), make(stable=False)(X), make(fast=True)(X)
+
+    def rule(upstream, x):
+        return upstream * 7.0
+
+    first = run()
+    assert_same_bits(run()[0], first[0])
+    with gradc.overrides({np.exp: rule}):
+        changed = make(stable=False).grad(X)
+        told.traces.clear()
+        assert_same_bits(make(stable=False).grad(X), changed)
+        assert told.traces == [True]
+    assert not np.array_equal(changed, make(stable=False).grad(X))
+    with gradc.overrides({np.exp: lambda upstream, x: upstream * 8.0}):
+        assert not np.array_equal(make(stable=False).grad(X), changed)
+    with gradc.rule("log(1 + exp(x))", "softplus(x)", register=False, name="soft"):
+        make()(X)
+        told.traces.clear()
+        make()(X)
+        assert told.traces == [True]
+    told.traces.clear()
+    with gradc.opaque("json"):
+        make()(X)
+    assert told.traces == [False]
+
+
+def test_guards_of_rules_are_read(told: Told) -> None:
+    answers = []
+    for limit in (1.0, -1.0):
+        bound = limit
+
+        def holds(match: Any, bound: float = bound) -> bool:
+            return bound > 0
+
+        rule = gradc.rule("x * 3", "x + x + x", when=holds, register=False, kind="fast")
+        f = gradc.compile(lambda x: x * 3, rules=[rule])
+        f(2.0)
+        answers.append(told.traces[-1])
+    assert answers == [False, False]
+
+
+# -- what is not kept ------------------------------------------------------------------------------
+
+
+def reads_time(x):
+    return x * time.time()
+
+
+def reads_environment(x):
+    return x * float(os.environ.get("NOT_THERE", "2"))
+
+
+def reads_a_date(x):
+    return x * datetime.date.today().year
+
+
+def reads_a_file(x):
+    with open(__file__) as file:
+        return x * len(file.readline())
+
+
+def loads(x):
+    return x + np.loadtxt(["1.0"])
+
+
+def imports(x):
+    import platform
+
+    return x * len(platform.node())
+
+
+def prints(x):
+    print("traced")
+    return x
+
+
+def prints_numbers(x):
+    gradc.debug_print("x = {}", x)
+    return x
+
+
+def hashes(x):
+    return x * (hash("a") % 2)
+
+
+def looks_into(x):
+    return x * len(prints.__globals__)
+
+
+def asks_a_module(x):
+    return x * (1.0 if hasattr(gradc_tests, "nothing") else 2.0)
+
+
+def now(x):
+    return x * np.datetime64("now").astype(np.int64)
+
+
+def changes(x):
+    made.append(1)
+    return x * len(made)
+
+
+made: list[int] = []
+import tests.comparing as gradc_tests  # noqa: E402
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (reads_time, "it uses time, which reads or writes outside of the program"),
+        (reads_environment, "it uses os, which reads or writes outside of the program"),
+        (reads_a_date, "it uses datetime, which reads or writes outside of the program"),
+        (reads_a_file, "it uses open()"),
+        (loads, "it runs np.loadtxt while tracing"),
+        (imports, "it uses platform, which reads or writes outside of the program"),
+        (prints, "it prints while it is traced"),
+        (prints_numbers, "it prints numbers at every call"),
+        (hashes, "it uses hash()"),
+        (looks_into, "looks_into reads __globals__"),
+        (asks_a_module, "it asks tests.comparing for nothing, which is not there"),
+        (now, "it makes an np.datetime64, which may be the time"),
+        (changes, "it changes made, which is outside of it"),
+    ],
+)
+def test_what_hangs_on_more_is_not_kept(told: Told, function: Any, why: str) -> None:
+    for _ in range(2):
+        gradc.compile(function)(2.0)
+    assert told.traces == [False, False]
+    assert told.unkept == [why, why]
+
+
+def test_pure_helpers_of_libraries_are_kept(told: Told) -> None:
+    nodes, weights = roots_legendre(5)
+
+    def f(x):
+        more = functools.reduce(lambda a, b: a * b, [2.0, 3.0])
+        return np.sum(weights * np.exp(nodes * x)) * more * roots_legendre(3)[0][2]
+
+    twice(lambda: gradc.compile(f), told, lambda f: f.value_and_grad(0.5))
+
+
+def test_functions_of_c_are_kept(told: Told) -> None:
+    import ctypes
+
+    cosine = ctypes.CDLL(None).cos
+    c = gradc.external(cosine, "x: f64 -> f64")
+    c.def_partials(lambda x: -np.sin(x))
+    twice(lambda: gradc.compile(lambda x: c(x) * 2), told, lambda f: f.value_and_grad(0.5))
+
+
+def test_log_tells_why(told: Told, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setenv("GRADC_LOG", "cache")
+    gradc.compile(prints)(2.0)
+    gradc.compile(lambda x: x + 1.0)(2.0)
+    said = capsys.readouterr().err
+    assert "gradc: prints is not kept: it prints while it is traced\n" in said
+    assert re.search(r"gradc: <lambda>: kept \d+ bytes of its trace\n", said)
