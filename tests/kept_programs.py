@@ -216,6 +216,9 @@ _NUMBERS = [
     )),
 ]  # fmt: skip
 
+# of these, what is in arrays that are read at every call, or is not looked at
+IN_ARRAYS = {"0.1, 0.2", "2.5, 3.0", ", 2.0)]", "0.25, 2.0", "1.0, -1.0"}
+
 STRUCTURE = [
     Edit("kept_far", "np.sin(x)", "np.cos(x)"),
     Edit("kept_far", '"a": 0.5, "b": [1.0, 2.0]', '"a": 0.5, "b": [1.0, 2.0, 3.0]'),
@@ -227,7 +230,7 @@ STRUCTURE = [
     Edit("kept_deep", "if how is Kind.HIGH", "if how is Kind.LOW"),
     Edit("kept_deep", "class Model(Base):", "class Model(Base):\n    rate = 0.7\n"),
     Edit("kept_deep", "class Model(Base):", "class Model(Base):\n    twice = 0.7\n"),
-    Edit("kept_deep", "    @staticmethod", "    more = 5\n\n    @staticmethod"),
+    Edit("kept_deep", "    @staticmethod", "    more = 5\n    @staticmethod"),
     Edit("kept_deep", "super().step(x)", "self.still(x)"),
     Edit("kept_deep", "cls.rate", "cls.order[0]"),
     Edit("kept_deep", "left: float\n    right: float", "right: float\n    left: float"),

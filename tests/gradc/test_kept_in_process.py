@@ -213,8 +213,9 @@ def test_errors_show_the_line_where_it_stands_now(told: Told, tmp_path: Path) ->
         exec(compile(above + text, str(path), "exec"), names)
         f = gradc.compile(names["f"])
         f(X, 1)
-        line = text[: text.index("return")].count("\n") + 1 + above.count("\n")
-        with pytest.raises(gradc.IndexError, match=rf"moved\.py:{line} in f\n      return y.i. . y"):
+        line = (above + text).partition("return")[0].count("\n") + 1
+        shown = rf"moved\.py:{line} in f\n      return y.i. . y"
+        with pytest.raises(gradc.IndexError, match=shown):
             f(X, 7)
     assert told.traces == [False, True]
 

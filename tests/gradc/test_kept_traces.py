@@ -12,7 +12,7 @@ import pytest
 import gradc
 from gradc.kept import traces
 from tests.comparing import assert_same_bits
-from tests.kept_programs import HARMLESS, STRUCTURE, Edit, edited, edits_of_numbers, load
+from tests.kept_programs import HARMLESS, IN_ARRAYS, STRUCTURE, Edit, edited, edits_of_numbers, load
 
 W = np.array([0.3, -0.7, 1.1])
 
@@ -77,19 +77,26 @@ def test_what_changes_nothing_changes_nothing(cache: Counted, tmp_path: Path) ->
     assert cache.found.pop()
 
 
-def check(edits: list[tuple[Edit, ...]], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that edited programs give what they give without a cache, one after the other."""
+def check(
+    edits: list[tuple[Edit, ...]], folder: Path, cache: Counted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Check that edited programs give what they give without a cache, one after the other.
+
+    Their traces are not to be found, unless only elements of arrays were edited.
+    """
     for each in edits:
         texts = edited(*each)
+        cache.found.clear()
         assert_same_bits(run(texts, folder), without_cache(monkeypatch, texts, folder))
+        if not all(edit.old in IN_ARRAYS for edit in each):
+            assert not any(cache.found), each
 
 
 def test_edits_of_structure_are_seen(
     cache: Counted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(edited(), tmp_path)
-    check([(edit,) for edit in STRUCTURE[::2]], tmp_path, monkeypatch)
-    assert not any(cache.found)
+    check([(edit,) for edit in STRUCTURE[::4]], tmp_path, cache, monkeypatch)
     assert not cache.unkept
 
 
@@ -97,8 +104,7 @@ def test_edits_of_numbers_are_seen(
     cache: Counted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(edited(), tmp_path)
-    check([(edit,) for edit in edits_of_numbers()[::7]], tmp_path, monkeypatch)
-    assert not any(cache.found)
+    check([(edit,) for edit in edits_of_numbers()[::14]], tmp_path, cache, monkeypatch)
 
 
 @pytest.mark.slow
@@ -117,8 +123,4 @@ def test_three_hundred_edits(
     edits = [*alone, *pairs]
     draw.shuffle(edits)
     run(edited(), tmp_path)
-    check(edits, tmp_path, monkeypatch)
-    assert not any(cache.found)
-    # and all of them again, which are found
-    cache.found.clear()
-    check(edits[:60], tmp_path, monkeypatch)
+    check(edits, tmp_path, cache, monkeypatch)
