@@ -16,7 +16,7 @@ from gradc_codegen.abi import Order, Signature
 from gradc_codegen.cache import objects
 from gradc_codegen.cache.objects import Object
 from gradc_codegen.interface.python_kernel import Kernel
-from gradc_codegen.machine.jit import compile_module, load_object
+from gradc_codegen.machine import jit
 from gradc_codegen.target.target import machine_of, target
 from gradc_ir.core.deferred import Deferred
 from gradc_ir.core.graph import Function
@@ -48,7 +48,7 @@ def compile_function(function: Function, *, blas: bool = False, level: int | Non
         found = None if key is None else objects.find(key)
     if found is not None:
         with phase(LLVM):
-            loaded = load_object(*found)
+            loaded = jit.load_object(*found)
         return Kernel(function, loaded, _NAME)
     made = Compilation(function, blas=blas).kernel(level)
     if key is not None:
@@ -120,7 +120,7 @@ class Compilation:
         with phase(SCHEDULE):
             text = self.llvm + "\n" + uniform_text(Signature.of(self.function), self.name)
         with phase(LLVM):
-            loaded = compile_module(text, self.cpu or "native", level)
+            loaded = jit.compile_module(text, self.cpu or "native", level)
         return Kernel(self.function, loaded, self.name)
 
 

@@ -174,7 +174,7 @@ class Writer:
                 self._part(place, name, getattr(value, name))
         elif hasattr(kind, "__gradc_parts__"):
             for name in kind.__gradc_parts__:
-                self._parts(place, name, getattr(value, name))
+                self._part(place, name, getattr(value, name))
         elif isinstance(value, functools.partial):
             self._part(place, "func", value.func)
         elif kind is CACHED:
@@ -217,21 +217,20 @@ class Writer:
                         if inner is not None:
                             self._note(inner, Step.RAW, place, (i, name, each))
 
-    def _parts(self, place: int, name: str, value: Any) -> None:
-        """Look at a part of an object of gradc's, or at what is in a list of them."""
-        if is_plain(value):
-            return
-        if type(value) in (tuple, list, dict):
-            inside = self._look(Step.ATTRIBUTE, place, name, value, Check.NOTHING)
-            for key, each in value.items() if type(value) is dict else enumerate(value):
-                check = Check.PLAIN if is_plain(each) else check_of(each)
-                self._look(Step.ITEM, inside, key, each, check)
-        else:
-            self._part(place, name, value)
-
     def _part(self, place: int, name: str, value: Any) -> None:
-        check = Check.PLAIN if is_plain(value) else check_of(value)
-        self._look(Step.ATTRIBUTE, place, name, value, check)
+        """Look at an attribute of something, with all that is in it if it is a container."""
+        self._whole(Step.ATTRIBUTE, place, name, value)
+
+    def _whole(self, step: Step, parent: int, key: Any, value: Any) -> None:
+        if type(value) not in (tuple, list, dict) or is_plain(value):
+            check = check_of(value)
+            if check is Check.NOTHING:
+                raise Unkept(f"{_called(value)} is not seen")
+            self._look(step, parent, key, value, check)
+            return
+        inside = self._look(step, parent, key, value, Check.KEYS)
+        for name, each in value.items() if type(value) is dict else enumerate(value):
+            self._whole(Step.ITEM, inside, name, each)
 
     def _note(self, value: Any, step: Step, place: int, key: Any) -> None:
         if id(value) not in self._near:
@@ -244,8 +243,10 @@ def check_of(value: Any) -> Check:
         return Check.PLAIN
     if isinstance(value, type):
         return Check.CLASS if is_user_class(value) else Check.WHOLE
+    if type(value).__module__.partition(".")[0] in ("gradc", "gradc_ir"):
+        return Check.SAME
     if type(value) in (dict, types.CellType, types.CodeType) or is_container(value):
-        return Check.NOTHING
+        return Check.NOTHING  # its entries are looked at each by itself
     return Check.SAME
 
 

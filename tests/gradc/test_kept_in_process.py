@@ -372,6 +372,47 @@ def test_options_rules_and_gradients_in_force(told: Told) -> None:
     assert told.traces == [False]
 
 
+def test_transforms_of_one_function(told: Told) -> None:
+    def f(x, y):
+        return np.sum(x * y) + y[0]
+
+    transforms: list[Callable[[], Any]] = [
+        lambda: gradc.grad(f),
+        lambda: gradc.grad(f, 1),
+        lambda: gradc.grad(f, (0, 1)),
+        lambda: gradc.value_and_grad(f, (0, 1)),
+        lambda: gradc.value_and_grad(f, (1, 0)),
+        lambda: gradc.jacobian(f, 0, "forward"),
+        lambda: gradc.grad(f, (0, 1), unconnected="none", nonfinite="zero"),
+        lambda: gradc.hessian(f, (0, 1)),
+        lambda: functools.partial(f, y=X),
+        lambda: functools.partial(f, y=2 * X),
+        lambda: functools.partial(f, y=X[:1]),
+    ]
+
+    def call(make: Callable[[], Any]) -> Any:
+        function = make()
+        args = (X,) if isinstance(function, functools.partial) else (X, 2 * X)
+        return str(gradc.compile(function)(*args))
+
+    answers = [call(make) for make in transforms]
+    assert [call(make) for make in transforms] == answers
+    assert len({*answers[:3], answers[3], answers[4], *answers[7:]}) == 9
+
+
+def test_axes_of_points(told: Told) -> None:
+    def f(x, y):
+        return x * 2 + y
+
+    a, b = np.arange(6.0).reshape(2, 3), np.arange(3.0)
+    answers = []
+    for _ in range(2):
+        for axes in ((0, None), (1, None), (None, 0), 0):
+            other = a if axes == 0 else b if axes != (1, None) else b[:2]
+            answers.append(str(gradc.vmap(lambda x, y: f(x, y), axes, 0)(a, other)))
+    assert answers[:4] == answers[4:]
+
+
 def test_guards_of_rules_are_read(told: Told) -> None:
     answers = []
     for limit in (1.0, -1.0):
