@@ -11,6 +11,15 @@ from gradc.tracing.captured.top import is_tracing
 from gradc_ir.errors import TraceError
 
 
+class _Bound(functools.partial[Any]):
+    """A derivative of a method."""
+
+    def bind(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Return a function without parameters that calls this; see ``bind`` of the function."""
+        door: Any = self.func
+        return door.bind(*self.args, *args, **kwargs)
+
+
 class Method(functools.partial[Any]):
     """What ``model.loss`` is for a compiled ``loss``; it has the methods of that."""
 
@@ -48,6 +57,10 @@ class Method(functools.partial[Any]):
         """Pickle with the instance."""
         return reduced(self, (self.func, self.args, self.keywords, None))
 
+    def bind(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Return a function without parameters that calls this; see ``bind`` of the function."""
+        return self._function.bind(self.args[0], *args, **kwargs)
+
     def __repr__(self) -> str:
         return f"<{self.func!r} of {self.__self__!r}>"
 
@@ -58,7 +71,7 @@ def _of_instance(name: str) -> property:
     def get(method: Method) -> Any:
         if is_tracing():
             return getattr(method._seen, name)
-        return functools.partial(getattr(method.func, name), method.args[0])
+        return _Bound(getattr(method.func, name), method.args[0])
 
     return property(get)
 

@@ -9,21 +9,41 @@ optree is loaded by the first nest: a call with numbers and arrays does without.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import warnings
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradc_ir.errors import TraceError
 
-_NAMESPACE = "gradc"
+NAMESPACE = "gradc"
 _registered: set[type] = set()
 
 
 def class_of_instances(kind: Any) -> Any:
     """Return the class of which an instance is made from its fields; tracing puts in its own."""
     return kind
+
+
+# what is to be done as soon as optree is loaded
+_when_loaded: list[Callable[[Any], None]] = []
+
+
+@functools.cache
+def optree() -> Any:
+    """Return the module, with all of gradc's kinds of nests registered."""
+    found = import_module("optree")
+    for register in _when_loaded:
+        register(found)
+    return found
+
+
+def when_loaded(register: Callable[[Any], None]) -> None:
+    """Have something done to optree before it is first used."""
+    _when_loaded.append(register)
 
 
 class Structure(NamedTuple):
@@ -56,14 +76,21 @@ _LEAVES = frozenset(
 )
 
 
+class _Place:
+    """Stands for a leaf, and knows which one."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
 def flatten(nest: Any) -> tuple[list[Any], Structure]:
     """Return the leaves of a nest, in a fixed order, and its structure."""
     if type(nest) in _LEAVES:
         return [nest], LEAF
-    import optree
-
     try:
-        leaves, spec = optree.tree_flatten(nest, namespace=_NAMESPACE)
+        leaves, spec = optree().tree_flatten(nest, namespace=NAMESPACE)
     except RecursionError:
         raise TraceError("a nest of lists or dicts holds itself, or is too deep") from None
     if _register_dataclasses(leaves):
@@ -81,9 +108,7 @@ def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
         raise TraceError(f"a nest with {structure.leaves} leaves was given {len(found)}")
     if structure.spec is None:
         return found[0]
-    import optree
-
-    return optree.tree_unflatten(structure.spec, found)
+    return optree().tree_unflatten(structure.spec, found)
 
 
 def parts_at_leaves(structure: Structure, nest: Any) -> list[Any]:
@@ -110,11 +135,10 @@ def map_leaves(function: Callable[[Any], Any], nest: Any) -> Any:
 
 def written(structure: Structure) -> tuple[int, ...]:
     """Return the leaves of a structure in the order in which its dicts were written."""
-    import optree
-
-    nest = unflatten(structure, range(structure.leaves))
-    with optree.dict_insertion_ordered(True, namespace=_NAMESPACE):
-        return tuple(optree.tree_leaves(nest, namespace=_NAMESPACE))
+    nest = unflatten(structure, [_Place(i) for i in range(structure.leaves)])
+    with optree().dict_insertion_ordered(True, namespace=NAMESPACE):
+        found: list[Any] = optree().tree_leaves(nest, namespace=NAMESPACE)
+    return tuple([part.number for part in found if type(part) is _Place])
 
 
 def paths(nest: Any, root: str = "") -> list[str]:
@@ -123,18 +147,14 @@ def paths(nest: Any, root: str = "") -> list[str]:
     ``root`` is the name of the nest itself. Keys that are identifiers and fields are written with a
     dot, positions and other keys in brackets.
     """
-    import optree
-
     flatten(nest)  # which makes dataclasses known
-    return [_path(root, entries) for entries in optree.tree_accessors(nest, namespace=_NAMESPACE)]
+    return [_path(root, entries) for entries in optree().tree_accessors(nest, namespace=NAMESPACE)]
 
 
 def keys(nest: Any) -> list[tuple[Any, ...]]:
     """Return the keys, positions and names of fields by which each leaf of a nest is reached."""
-    import optree
-
     flatten(nest)
-    found: list[tuple[Any, ...]] = optree.tree_paths(nest, namespace=_NAMESPACE)
+    found: list[tuple[Any, ...]] = optree().tree_paths(nest, namespace=NAMESPACE)
     return found
 
 
@@ -154,9 +174,7 @@ def _register_dataclasses(leaves: Iterable[Any]) -> bool:
 
     A class that says ``__gradc_leaf__`` stays a leaf.
     """
-    import optree
-
-    register: Any = optree.register_pytree_node
+    register: Any = optree().register_pytree_node
     new = {
         type(leaf)
         for leaf in leaves
@@ -172,25 +190,23 @@ def _register_dataclasses(leaves: Iterable[Any]) -> bool:
             cls,
             _fields_of(names),
             _maker_of(cls, names),
-            path_entry_type=optree.DataclassEntry,
-            namespace=_NAMESPACE,
+            path_entry_type=optree().DataclassEntry,
+            namespace=NAMESPACE,
         )
     return bool(new)
 
 
 def register_named_tuple(cls: Any, kind: Any) -> None:
     """Have instances of a subclass of a namedtuple put together again as the namedtuple itself."""
-    import optree
-
-    register: Any = optree.register_pytree_node
+    register: Any = optree().register_pytree_node
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # it could be one without being registered
         register(
             cls,
             lambda value: (tuple(value), None, tuple(range(len(kind._fields)))),
             lambda _, parts: class_of_instances(kind)._make(parts),
-            path_entry_type=optree.NamedTupleEntry,
-            namespace=_NAMESPACE,
+            path_entry_type=optree().NamedTupleEntry,
+            namespace=NAMESPACE,
         )
 
 

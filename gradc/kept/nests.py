@@ -8,34 +8,38 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from gradc.arguments import pytree
+from gradc.arguments.flags import Static
 from gradc.arguments.pytree import Star, Structure
-from gradc.kept.plain import Unkept, is_plain
+from gradc.kept.plain import Unkept, is_plain, plain
 
-# How a class is written, and found again.
-WriteClass = Callable[[type], Any]
-ReadClass = Callable[[Any], Any]
+# How a class or a flag is written, and found again.
+Write = Callable[[Any], Any]
+Read = Callable[[Any], Any]
 
 _LEAF = "leaf"
 _PLAIN: dict[str, type] = {"list": list, "tuple": tuple}
 _DICTS: dict[str, type] = {"dict": dict, "ordered": collections.OrderedDict}
 
 
-def written(structure: Structure, write: WriteClass) -> Any:
+def written(structure: Structure, write: Write) -> Any:
     """Return a structure as plain data; raises Unkept for containers of other kinds."""
     return _written(pytree.unflatten(structure, [Star()] * structure.leaves), write)
 
 
-def _written(nest: Any, write: WriteClass) -> Any:
+def _written(nest: Any, write: Write) -> Any:
     kind: Any = type(nest)
     if kind is Star:
         return _LEAF
     if nest is None:
         return None
-    for name, plain in _PLAIN.items():
-        if kind is plain:
+    if kind is Static:
+        # a flag, which is a part of the nest
+        return "flag", plain(nest.value) if is_plain(nest.value) else write(nest.value)
+    for name, plain_kind in _PLAIN.items():
+        if kind is plain_kind:
             return name, *(_written(part, write) for part in nest)
-    for name, plain in _DICTS.items():
-        if kind is plain:
+    for name, plain_kind in _DICTS.items():
+        if kind is plain_kind:
             if not all(map(is_plain, nest)):
                 raise Unkept("a key of a dict is no number and no text")
             return name, tuple(nest), *(_written(part, write) for part in nest.values())
@@ -47,12 +51,12 @@ def _written(nest: Any, write: WriteClass) -> Any:
     raise Unkept(f"a nest has a {kind.__name__} in it")
 
 
-def read(data: Any, find: ReadClass) -> Structure:
+def read(data: Any, find: Read) -> Structure:
     """Return the structure of some plain data."""
     return pytree.flatten(_read(data, find))[1]
 
 
-def _read(data: Any, find: ReadClass) -> Any:
+def _read(data: Any, find: Read) -> Any:
     if data == _LEAF:
         return Star()
     if data is None:
@@ -75,15 +79,15 @@ def _read(data: Any, find: ReadClass) -> Any:
     return made
 
 
-def classes_in(structures: Sequence[Structure | None]) -> list[type]:
-    """Return the classes of named tuples and dataclasses in nests, each once, in order."""
-    found: dict[type, None] = {}
+def objects_in(structures: Sequence[Structure | None]) -> list[Any]:
+    """Return the classes in nests, and flags that are no plain values, each once, in order."""
+    found: dict[int, Any] = {}
 
-    def note(kind: type) -> int:
-        found.setdefault(kind)
+    def note(value: Any) -> int:
+        found.setdefault(id(value), value)
         return 0
 
     for structure in structures:
         if structure is not None:
             written(structure, note)
-    return list(found)
+    return list(found.values())

@@ -1,4 +1,4 @@
-"""What the looks of a trace begin at: the function, static arguments, classes of the arguments."""
+"""What the looks of a trace begin at: the function, static arguments, classes, flags."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ class Roots:
     def __init__(self, source: Traceable) -> None:
         bound = source.bound
         self._source = source
-        self._classes = nests.classes_in(bound.structure)
+        objects = nests.objects_in(bound.structure)
+        self._places = {id(value): place for place, value in enumerate(objects)}
         static = (value for _, value in bound.static)
-        self.values: list[Any] = [source.function, *static, *self._classes]
+        self.values: list[Any] = [source.function, *static, *objects]
 
     def add(self, value: Any) -> int:
         """Add a root; returns its place."""
@@ -34,7 +35,7 @@ class Roots:
         """Return what the roots are, and the structure of the arguments; raises Unkept."""
         bound = self._source.bound
         structures = (
-            None if one is None else nests.written(one, self._classes.index)
+            None if one is None else nests.written(one, lambda value: self._places[id(value)])
             for one in bound.structure
         )
         signature = self._source.parameters.signature.parameters.values()

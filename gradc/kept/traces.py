@@ -25,7 +25,7 @@ from gradc.kept.roots import Roots
 from gradc.requests.request import Request
 from gradc.tracing.captured.traced import Looked as LookedAt
 from gradc.tracing.captured.traced import Traced
-from gradc.tracing.core.signals import NeedsConcreteSize
+from gradc.tracing.core.signals import NeedsConcreteSize, NeedsNumber
 from gradc_codegen.cache import files
 from gradc_codegen.cache.versions import CODEGEN, Packages, libraries, settings
 from gradc_ir.core.deferred import Deferred
@@ -69,9 +69,9 @@ class Found(NamedTuple):
 
 
 class Stopped(NamedTuple):
-    """A trace that was stopped, since it needs a symbolic size as a number."""
+    """A trace that was stopped, since it needs a size or an argument as a number."""
 
-    signal: NeedsConcreteSize
+    signal: NeedsConcreteSize | NeedsNumber
 
 
 class Place(NamedTuple):
@@ -132,7 +132,7 @@ def find(question: Question, place: Place) -> Found | Stopped | None:
 
 def _read(question: Question, looked: Looked, manifest: Any, rest: Any) -> Found:
     head, wanted, functions, more = rest
-    traced_as, out_tree, specialised, least, limits = head
+    traced_as, out_tree, deciding, specialised, least, limits = head
 
     def deferred(number: int, about: Any) -> Deferred:
         return _deferred(about, lambda: _unpacked(more[number], looked))
@@ -142,6 +142,7 @@ def _read(question: Question, looked: Looked, manifest: Any, rest: Any) -> Found
         _deferred(traced_as, lambda: _unpacked(more[len(functions)], looked)),
         nests.read(out_tree, looked.found.__getitem__),
         looked.captures(manifest[2]),
+        frozenset(deciding),
         looked.guards(manifest[1]),
         {name: _size(size) for name, size in specialised},
         least={_size(size): number for size, number in least},
@@ -155,6 +156,8 @@ def _read(question: Question, looked: Looked, manifest: Any, rest: Any) -> Found
 
 
 def _stopped(looked: Looked, about: Any) -> Stopped:
+    if len(about) == 1:
+        return Stopped(NeedsNumber(*about))
     size, what, line = about
     at = None if line is None else read_line(looked.found, line)
     return Stopped(NeedsConcreteSize(_size(size), what, at))
@@ -225,9 +228,7 @@ def _written(place: Place, looked: LookedAt, made: Found | Stopped) -> bytes:
     manifest = writer.manifest(looked.captures, tuple(looked.guards.values()))
     lines = WrittenLines(writer.codes())
     if isinstance(made, Stopped):
-        signal = made.signal
-        at = None if signal.at is None else lines(signal.at)
-        return marshal.dumps((tuple(manifest), ((_text(signal.size), signal.what, at),)))
+        return marshal.dumps((tuple(manifest), (_signal(made.signal, lines),)))
     traced, request, functions, limits = made
     packed = [_packed(function, lines) for function in functions]
     if request.of == "linearize":
@@ -235,6 +236,7 @@ def _written(place: Place, looked: LookedAt, made: Found | Stopped) -> bytes:
     head = (
         _about(traced.function, b""),
         nests.written(traced.out_tree, writer.place_of),
+        tuple(sorted(traced.deciding)),
         tuple((name, _text(size)) for name, size in traced.specialised.items()),
         tuple((_text(size), number) for size, number in traced.least.items()),
         tuple((_text(size), number) for size, number in limits),
@@ -248,6 +250,12 @@ def _written(place: Place, looked: LookedAt, made: Found | Stopped) -> bytes:
     about = tuple(_about(one, digest) for one, (digest, _) in zip(functions, packed))
     more = tuple(data for _, data in packed)
     return marshal.dumps((tuple(manifest), (head, wanted, about, more)))
+
+
+def _signal(signal: NeedsConcreteSize | NeedsNumber, lines: Any) -> tuple[Any, ...]:
+    if isinstance(signal, NeedsNumber):
+        return (signal.leaves,)
+    return _text(signal.size), signal.what, None if signal.at is None else lines(signal.at)
 
 
 def _packed(function: Function, lines: Any) -> tuple[bytes, bytes]:

@@ -25,7 +25,7 @@ from gradc.requests.request import Request
 from gradc.runtime.executable import Executable
 from gradc.runtime.fitting import Least, Shapes, fits, fits_sizes
 from gradc.tracing.captured.traced import Traced
-from gradc.tracing.core.signals import NeedsConcreteSize
+from gradc.tracing.core.signals import NeedsConcreteSize, NeedsNumber
 from gradc_ir.core.sizes import Size, symbol
 from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import ShapeError, TraceError
@@ -150,6 +150,7 @@ class Family:
     wrt: the leaves that it is with respect to.
     source: the function at arguments of this structure, to be traced.
     record: is told of each compilation.
+    reason: of the first one.
     """
 
     def __init__(
@@ -158,11 +159,13 @@ class Family:
         wrt: tuple[int, ...],
         source: Traceable,
         record: Callable[[Signature], None],
+        reason: str = "first call",
     ) -> None:
         self._asked = asked
         self._wrt = wrt
         self._source = source
         self._record = record
+        self._reason = reason
         self._seen: list[Shapes] = []
         self._by_shapes: dict[Shapes, Specialization] = {}
         self._made: list[Specialization] = []
@@ -220,7 +223,7 @@ class Family:
         concrete = [Type(dtype_of(leaf.dtype), leaf.shape) for leaf in leaves]
         again = shapes in self._seen[:-1]
         reason = "something captured from outside changed" if again else "a new size"
-        reason = reason if len(self._seen) > 1 else "first call"
+        reason = reason if len(self._seen) > 1 else self._reason
         found: Found | None = None
         if len(self._seen) > 1 and not self._per_size:
             general = list(generalize(concrete, self._seen))
@@ -258,8 +261,7 @@ class Family:
             all(each.kernel is not None for each in executables),
         )
         self._record(signature)
-        log("compile", "%s: %s", self._source.name, signature)
-        log("compile", "%s: %s", self._source.name, told(phases))
+        log("compile", "%s: %s; %s", self._source.name, signature, told(phases))
         if seconds > _LONG:
             from gradc.reports.slow import what_would_help  # few take so long
 
@@ -285,7 +287,7 @@ class Family:
 
         try:
             made = trace_anew(question, shapes)
-        except NeedsConcreteSize as stop:
+        except (NeedsConcreteSize, NeedsNumber) as stop:
             if place is not None:
                 traces.keep(question, place, traces.Stopped(stop))
             raise

@@ -8,9 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gradc.arguments.flags import Static
     from gradc.tracing.captured.captures import Capture, Guard
     from gradc.tracing.captured.traced import Traced
-    from gradc.tracing.core.leaves import PythonNumber, Static, abstract
+    from gradc.tracing.core.leaves import PythonNumber, abstract
     from gradc.tracing.core.signals import NeedsConcreteSize, SizesMustMatch
     from gradc.tracing.core.state import current
     from gradc.tracing.core.tracer import Tracer
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 _PLACES = {
     "gradc.tracing.captured.captures": ("Capture", "Guard"),
     "gradc.tracing.captured.traced": ("Traced",),
-    "gradc.tracing.core.leaves": ("PythonNumber", "Static", "abstract"),
+    "gradc.arguments.flags": ("Static",),
+    "gradc.tracing.core.leaves": ("PythonNumber", "abstract"),
     "gradc.tracing.core.signals": ("NeedsConcreteSize", "SizesMustMatch"),
     "gradc.tracing.core.state": ("current",),
     "gradc.tracing.core.tracer": ("Tracer",),

@@ -1,81 +1,29 @@
-"""What is kept is as what was traced: errors, guards, sizes, what cannot be kept, what is told."""
+"""What is kept is as what was traced: errors, guards, sizes, what is looked at."""
 
 from __future__ import annotations
 
-import datetime
 import functools
 import linecache
-import os
-import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import roots_legendre
 
 import gradc
-from gradc.kept import traces
 from gradc_codegen import compile_function
-from gradc_codegen.cache import objects
 from gradc_ir.core.deferred import Deferred
 from tests.comparing import assert_same_bits
+from tests.kept_traces import Told, telling, twice
 
 X = np.array([0.5, -1.5, 2.0])
-
-
-class Told:
-    """What the cache did: whether traces and objects were found, and why some are not kept."""
-
-    def __init__(self) -> None:
-        self.traces: list[bool] = []
-        self.objects: list[bool] = []
-        self.unkept: list[str] = []
 
 
 @pytest.fixture
 def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Told:
     """Use a cache of the test's own, and tell what it does."""
-    monkeypatch.setenv("GRADC_CACHE", "1")
-    monkeypatch.setenv("GRADC_CACHE_DIR", str(tmp_path / "cache"))
-    found = Told()
-
-    def watch(module: Any, name: str, seen: list[bool]) -> None:
-        real = getattr(module, name)
-
-        def watched(*args: Any) -> Any:
-            answer = real(*args)
-            seen.append(answer is not None)
-            return answer
-
-        monkeypatch.setattr(module, name, watched)
-
-    watch(traces, "find", found.traces)
-    watch(objects, "find", found.objects)
-    tell = traces._tell
-
-    def telling(source: Any, why: object) -> None:
-        found.unkept.append(str(why))
-        tell(source, why)
-
-    monkeypatch.setattr(traces, "_tell", telling)
-    return found
-
-
-def twice(make: Callable[[], Any], told: Told, call: Callable[[Any], Any]) -> Any:
-    """Return what a function gives that was found on disk, checked to be what it gave before."""
-    first = call(make())
-    made = make()
-    told.traces.clear()
-    told.objects.clear()
-    found = call(made)
-    assert told.traces
-    assert all(told.traces), told.unkept
-    assert all(told.objects)
-    assert str(found) == str(first)
-    return made
+    return telling(tmp_path, monkeypatch)
 
 
 # -- what is restored ------------------------------------------------------------------------------
@@ -258,7 +206,7 @@ def test_graphs_without_their_objects_are_not_traced(told: Told, tmp_path: Path)
     assert told.traces == [True]
     assert_same_bits(found[0], first[0])
     assert_same_bits(found[1], first[1])
-    kernel = next(iter(f._families.values()))._made[0].executables[0].function
+    kernel = next(f._families.all())._made[0].executables[0].function
     assert isinstance(kernel, Deferred)
     assert str(kernel) == str(f.ir(of="value_and_grad"))
 
@@ -426,121 +374,3 @@ def test_guards_of_rules_are_read(told: Told) -> None:
         f(2.0)
         answers.append(told.traces[-1])
     assert answers == [False, False]
-
-
-# -- what is not kept ------------------------------------------------------------------------------
-
-
-def reads_time(x):
-    return x * time.time()
-
-
-def reads_environment(x):
-    return x * float(os.environ.get("NOT_THERE", "2"))
-
-
-def reads_a_date(x):
-    return x * datetime.date.today().year
-
-
-def reads_a_file(x):
-    with open(__file__) as file:
-        return x * len(file.readline())
-
-
-def loads(x):
-    return x + np.loadtxt(["1.0"])
-
-
-def imports(x):
-    import platform
-
-    return x * len(platform.node())
-
-
-def prints(x):
-    print("traced")
-    return x
-
-
-def prints_numbers(x):
-    gradc.debug_print("x = {}", x)
-    return x
-
-
-def hashes(x):
-    return x * (hash("a") % 2)
-
-
-def looks_into(x):
-    return x * len(prints.__globals__)
-
-
-def asks_a_module(x):
-    return x * (1.0 if hasattr(gradc_tests, "nothing") else 2.0)
-
-
-def now(x):
-    return x * np.datetime64("now").astype(np.int64)
-
-
-def changes(x):
-    made.append(1)
-    return x * len(made)
-
-
-made: list[int] = []
-import tests.comparing as gradc_tests  # noqa: E402
-
-
-@pytest.mark.parametrize(
-    ("function", "why"),
-    [
-        (reads_time, "it uses time, which reads or writes outside of the program"),
-        (reads_environment, "it uses os, which reads or writes outside of the program"),
-        (reads_a_date, "it uses datetime, which reads or writes outside of the program"),
-        (reads_a_file, "it uses open()"),
-        (loads, "it runs np.loadtxt while tracing"),
-        (imports, "it uses platform, which reads or writes outside of the program"),
-        (prints, "it prints while it is traced"),
-        (prints_numbers, "it prints numbers at every call"),
-        (hashes, "it uses hash()"),
-        (looks_into, "looks_into reads __globals__"),
-        (asks_a_module, "it asks tests.comparing for nothing, which is not there"),
-        (now, "it makes an np.datetime64, which may be the time"),
-        (changes, "it changes made, which is outside of it"),
-    ],
-)
-def test_what_hangs_on_more_is_not_kept(told: Told, function: Any, why: str) -> None:
-    for _ in range(2):
-        gradc.compile(function)(2.0)
-    assert told.traces == [False, False]
-    assert told.unkept == [why, why]
-
-
-def test_pure_helpers_of_libraries_are_kept(told: Told) -> None:
-    nodes, weights = roots_legendre(5)
-
-    def f(x):
-        more = functools.reduce(lambda a, b: a * b, [2.0, 3.0])
-        return np.sum(weights * np.exp(nodes * x)) * more * roots_legendre(3)[0][2]
-
-    twice(lambda: gradc.compile(f), told, lambda f: f.value_and_grad(0.5))
-
-
-def test_functions_of_c_are_kept(told: Told) -> None:
-    import ctypes
-
-    cosine = ctypes.CDLL(None).cos
-    c = gradc.external(cosine, "x: f64 -> f64")
-    c.def_partials(lambda x: -np.sin(x))
-    twice(lambda: gradc.compile(lambda x: c(x) * 2), told, lambda f: f.value_and_grad(0.5))
-
-
-def test_log_tells_why(told: Told, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    monkeypatch.setenv("GRADC_LOG", "cache")
-    gradc.compile(prints)(2.0)
-    gradc.compile(lambda x: x + 1.0)(2.0)
-    said = capsys.readouterr().err
-    assert "gradc: prints is not kept: it prints while it is traced\n" in said
-    assert re.search(r"gradc: <lambda>: kept \d+ bytes of its trace\n", said)

@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
+from typing import Literal, TypeAlias
 
 import llvmlite.binding as llvm
 
@@ -18,6 +19,9 @@ from gradc_codegen.libraries import blas_threads, routines, scipy_pointers
 from gradc_codegen.target.target import LOCK, Target, target
 from gradc_ir.core import foreign
 from gradc_ir.errors import VerifyError
+
+# How hard LLVM tries: a level, or as for long code without loops; None chooses by size.
+Level: TypeAlias = Literal[0, 1, 2, "long"] | None
 
 
 class LoadedModule:
@@ -49,7 +53,7 @@ class LoadedModule:
 def compile_module(
     text: str,
     cpu: str = "native",
-    level: int | None = None,
+    level: Level = None,
     addresses: Mapping[str, int] | None = None,
 ) -> LoadedModule:
     """Return the machine code of a module, loaded into this process.
@@ -59,7 +63,7 @@ def compile_module(
     text: LLVM text of a whole module; its external functions are found in this process (libm), or
         in SciPy (BLAS, LAPACK, special functions).
     cpu: ``native``, or LLVM's name of a CPU whose features this machine has.
-    level: 0, 1 or 2; None chooses by size.
+    level: 0, 1 or 2, or ``"long"``, which is for code without loops; None chooses by size.
     addresses: where further external functions are.
 
     Raises
@@ -71,7 +75,7 @@ def compile_module(
 
 
 def kept_module(
-    text: str, level: int | None = None, addresses: Mapping[str, int] | None = None
+    text: str, level: Level = None, addresses: Mapping[str, int] | None = None
 ) -> LoadedModule:
     """Return what :func:`compile_module` does, of code that every process needs alike.
 
@@ -86,15 +90,15 @@ def kept_module(
     return load_object(*found, addresses)
 
 
-def _emitted(text: str, cpu: str, level: int | None) -> Object:
+def _emitted(text: str, cpu: str, level: Level) -> Object:
     # LLVM's passes, which code that is kept does without
-    from gradc_codegen.machine.optimize import effort, optimize, parse
+    from gradc_codegen.machine.optimize import LONG, effort, optimize, parse
     from gradc_codegen.math.emulation import provided
 
     with LOCK:
         machine_of = target(cpu)
         text = provided(text, machine_of)
-        how = effort([text], level)
+        how = LONG if level == "long" else effort([text], level)
         module = parse([text], machine_of, how)
         names = tuple(
             function.name

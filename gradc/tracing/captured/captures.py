@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradc.arguments.flags import exact_key
 from gradc_ir.core.types import Array, Type
 from gradc_ir.errors import TraceError
 
@@ -90,16 +91,3 @@ class SameElements(Guard):
     def accepts(self, now: Any) -> bool:
         """Whether it is an array of the same elements."""
         return isinstance(now, np.ndarray) and np.array_equal(now, self.value)
-
-
-def exact_key(value: Any) -> Any:
-    """Return what equals that of another value only where a trace sees no difference.
-
-    Python holds 1, 1.0 and True for equal, 0.0 and -0.0 too, but nan for no nan.
-    """
-    kind = type(value)
-    if kind is tuple:
-        return kind, *map(exact_key, value)
-    if kind is float or isinstance(value, np.floating):
-        return kind, float(value).hex()
-    return kind, value

@@ -41,6 +41,7 @@ class Traced:
     function: the graph; its parameters are the leaves of the arguments, then the captured arrays.
     out_tree: the structure of the result.
     captures: the arrays reached by name, to be read and passed at every call, in parameter order.
+    deciding: the leaves, numbers all, of which the graph depends on whether they are Python's.
     guards: numbers, strings and flags reached by name; the graph holds only while they hold.
     specialised: symbols that an op forced to be a number or another symbol.
     log: what was decided on the way, one line each.
@@ -53,6 +54,7 @@ class Traced:
     function: Function
     out_tree: Structure
     captures: tuple[Capture, ...]
+    deciding: frozenset[int]
     guards: tuple[Guard, ...] = ()
     specialised: Mapping[str, Size] = field(default_factory=dict)
     log: tuple[str, ...] = ()

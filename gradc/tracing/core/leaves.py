@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gradc.arguments.flags import Static
 from gradc_ir.core.types import DType, Type, dtype_of
 from gradc_ir.errors import TraceError
 
@@ -35,15 +36,6 @@ class PythonNumber:
 
 
 _KINDS: dict[DType, type] = {DType.F64: float, DType.I64: int, DType.BOOL: bool}
-
-
-@dataclass(frozen=True)
-class Static:
-    """An argument that is passed on as it is, and is no parameter of the graph."""
-
-    __gradc_leaf__: ClassVar[bool] = True
-
-    value: Any
 
 
 def abstract(leaf: Any, path: str = "an argument") -> Type | PythonNumber | Static:
