@@ -12,7 +12,21 @@ from gradc_ir.errors import TraceError
 
 
 class _Bound(functools.partial[Any]):
-    """A derivative of a method."""
+    """A derivative of a method, which it is called ``name`` of."""
+
+    method: Method
+    name: str
+
+    @classmethod
+    def of(cls, method: Method, name: str) -> _Bound:
+        """Return the derivative of a method by its name."""
+        made = cls(getattr(method.func, name), method.args[0])
+        made.method, made.name = method, name
+        return made
+
+    def __reduce__(self) -> Any:
+        """Pickle with the method."""
+        return getattr, (self.method, self.name)
 
     def bind(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return a function without parameters that calls this; see ``bind`` of the function."""
@@ -71,7 +85,7 @@ def _of_instance(name: str) -> property:
     def get(method: Method) -> Any:
         if is_tracing():
             return getattr(method._seen, name)
-        return _Bound(getattr(method.func, name), method.args[0])
+        return _Bound.of(method, name)
 
     return property(get)
 

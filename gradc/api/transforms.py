@@ -55,12 +55,7 @@ def grad(
     """
     if has_aux:
         both = value_and_grad(fn, wrt, has_aux, argnums=argnums, **policies)
-
-        def gradient_and_aux(*args: Any, **kwargs: Any) -> Any:
-            (_, aux), gradient = both(*args, **kwargs)
-            return gradient, aux
-
-        return cast(Answers[P, Any], gradient_and_aux)
+        return cast(Answers[P, Any], _GradientAndAux(both))
     return _Derivative(
         fn, Derivation("grad", _either(wrt, argnums), policies=Policies.of(policies))
     )
@@ -188,6 +183,29 @@ def linearize(fn: Callable[..., R], *args: Any) -> tuple[R, Callable[..., R]]:
         return nested_transforms.linearize(fn, args)
     found: tuple[Any, Function_] = compiled(fn).linearize(*args)
     return found
+
+
+class _GradientAndAux:
+    """The gradient of a function of ``(value, aux)``, and aux."""
+
+    __gradc_parts__: ClassVar = ("both",)
+
+    def __init__(self, both: Function_) -> None:
+        functools.update_wrapper(self, both, updated=())
+        self.both = both
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return ``(gradient, aux)``."""
+        (_, aux), gradient = self.both(*args, **kwargs)
+        return gradient, aux
+
+    def __reduce__(self) -> Any:
+        """Pickle with the function it is of."""
+        return reduced(self, self.both)
+
+    def __setstate__(self, both: Function_) -> None:
+        """Become what was pickled."""
+        _GradientAndAux.__init__(self, both)
 
 
 class _Derivative(CalledByAttribute):
