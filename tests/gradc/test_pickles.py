@@ -270,6 +270,11 @@ print("all is well")
 def test_cells_of_a_notebook() -> None:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
     done = subprocess.run(
-        [sys.executable, "-"], input=CELLS, env=env, capture_output=True, text=True, check=False
+        [sys.executable, "-c", CELLS],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert done.stdout == "all is well\n", done.stderr
