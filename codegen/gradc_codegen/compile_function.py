@@ -17,6 +17,7 @@ from gradc_codegen.cache import objects
 from gradc_codegen.cache.objects import Object
 from gradc_codegen.interface.python_kernel import Kernel
 from gradc_codegen.machine import jit
+from gradc_codegen.machine.jit import Level
 from gradc_codegen.target.target import machine_of, target
 from gradc_ir.core.deferred import Deferred
 from gradc_ir.core.graph import Function
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _NAME = "gradc_kernel"
 
 
-def compile_function(function: Function, *, blas: bool = False, level: int | None = None) -> Kernel:
+def compile_function(function: Function, *, blas: bool = False, level: Level = None) -> Kernel:
     """Return the kernel of a function, for this machine: arrays in, newly made arrays out.
 
     Parameters
@@ -57,7 +58,7 @@ def compile_function(function: Function, *, blas: bool = False, level: int | Non
     return made
 
 
-def _key(function: Function, blas: bool, level: int | None) -> str | None:
+def _key(function: Function, blas: bool, level: Level) -> str | None:
     """Return under which name the machine code is kept: by the graph alone, whose names are none
     of a kernel's.
     """
@@ -113,7 +114,7 @@ class Compilation:
 
         return machine_code(self.llvm, self.cpu, self.triple).assembly()
 
-    def kernel(self, level: int | None = None) -> Kernel:
+    def kernel(self, level: Level = None) -> Kernel:
         """Return the kernel in this process, whose CPU has the features of the target's."""
         from gradc_codegen.calls.uniform import uniform_text
 

@@ -83,7 +83,7 @@ def compiled(fn: Function_) -> Compiled[..., Any]:
     if isinstance(fn, types.FunctionType):
         # a decorator may have copied another function's
         kept = fn.__dict__.get(_KEPT)
-        found: Compiled | None = kept and kept.value
+        found: Compiled[..., Any] | None = kept and kept.value
         if found is None or found.__wrapped__ is not fn:
             found = Compiled(fn)
             fn.__dict__[_KEPT] = Kept(found)

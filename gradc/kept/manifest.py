@@ -117,7 +117,7 @@ class Writer:
 
     def _capture(self, capture: Capture) -> tuple[str, int, str, tuple[int, ...], bool]:
         place = self._read(capture.fetch, Check.CAPTURE)
-        shape = tuple(int(size) for size in capture.type.shape)
+        shape: Any = capture.type.shape  # whose sizes are all numbers
         is_variable = capture.variable is not None
         return capture.name, place, capture.type.dtype.value, shape, is_variable
 

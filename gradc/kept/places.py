@@ -37,11 +37,7 @@ class WrittenLines:
 
     def __call__(self, line: Location) -> Any:
         """Return a line as plain data; raises Unkept for one of other code."""
-        position = None
-        if line.instruction is not None:
-            code, position = line.instruction
-        else:
-            code = self._defined(line)
+        code, position = line.instruction or (self._defined(line), None)
         place = self._ids.get(id(code))
         if place is None:
             raise Unkept(f"{line} is a line of code that is not seen")

@@ -46,8 +46,8 @@ def reached_content(value: Any, known: dict[int, int] | None = None) -> Any:
         parts = (value.__func__, value.__self__)
         return "method", *(reached_content(part, known) for part in parts)
     if kind is functools.partial:
-        parts = (value.func, value.args, value.keywords)
-        return "partial", *(reached_content(part, known) for part in parts)
+        bound = (value.func, value.args, value.keywords)
+        return "partial", *(reached_content(part, known) for part in bound)
     if kind in (tuple, list):
         return kind.__name__, *(reached_content(part, known) for part in value)
     if kind is dict:

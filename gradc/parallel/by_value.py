@@ -13,7 +13,7 @@ import sys
 import threading
 from collections import OrderedDict
 from hashlib import sha256
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from gradc_ir.errors import PickleError
@@ -84,7 +84,7 @@ def _written(value: Any) -> bytes:
 
 def _empty(kind: type[_Kind]) -> _Kind:
     if issubclass(kind, functools.partial):
-        return kind(_empty)  # it takes a function, until it has its own
+        return cast(_Kind, kind(_empty))  # it takes a function, until it has its own
     return object.__new__(kind)
 
 

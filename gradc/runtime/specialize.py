@@ -238,6 +238,7 @@ class Family:
                     reason = "a second size: sizes that changed are symbols"
         if found is None:
             found = self._found(concrete)
+            assert found is not None  # these are the sizes of the arguments
             if self._per_size:
                 reason = f"one kernel per size: {self._per_size}"
         options = self._source.options

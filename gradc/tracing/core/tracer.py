@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from gradc.tracing.captured.top import state
 from gradc.tracing.core.materialise import constant_value
 from gradc.tracing.core.source import shape_error, trace_error
-from gradc.tracing.core.state import Trace, running, state
+from gradc.tracing.core.state import Trace, running
 from gradc.tracing.core.symbolic_size import as_integer
 from gradc.tracing.core.views import View, Window
 from gradc_ir import build

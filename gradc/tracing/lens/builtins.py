@@ -14,9 +14,9 @@ import numpy as np
 from gradc.tracing.array.numbers import steps_of_range
 from gradc.tracing.array.operators import operate
 from gradc.tracing.building.weak_numbers import as_truth
+from gradc.tracing.captured.top import state
 from gradc.tracing.core.as_tracer import stacked
 from gradc.tracing.core.selection import Selection
-from gradc.tracing.core.state import state
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.table import TABLE, AnyFunction, call
 from gradc.tracing.core.tracer import Tracer, shape_of

@@ -12,10 +12,11 @@ import numpy as np
 
 from gradc.tracing.captured import outside
 from gradc.tracing.captured.reads import Attribute
+from gradc.tracing.captured.top import state
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import cast, contains_unknown, plain_nest
 from gradc.tracing.core.source import trace_error
-from gradc.tracing.core.state import Lens, running, state
+from gradc.tracing.core.state import Lens, running
 from gradc.tracing.core.table import TABLE, package_of
 from gradc.tracing.lens.math_module import math_module
 from gradc.tracing.lens.scipy_module import scipy_module, see_scipy

@@ -19,10 +19,11 @@ import numpy as np
 
 from gradc.tracing.captured.captures import Guard
 from gradc.tracing.captured.reads import Member
+from gradc.tracing.captured.top import state
 from gradc.tracing.core import opaque, source
 from gradc.tracing.core.as_tracer import contains_unknown, plain_nest
 from gradc.tracing.core.source import trace_error
-from gradc.tracing.core.state import Lens, state
+from gradc.tracing.core.state import Lens
 from gradc.tracing.core.table import TABLE, AnyFunction, package_of
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.lens import captured_containers

@@ -15,9 +15,9 @@ from typing import Any
 
 from gradc.arguments import pytree
 from gradc.tracing.captured.reads import Attribute
+from gradc.tracing.captured.top import state
 from gradc.tracing.core import opaque, source
 from gradc.tracing.core.source import trace_error
-from gradc.tracing.core.state import state
 from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.lens import captured_containers
 

@@ -18,6 +18,7 @@ from gradc.arguments.flags import Static
 from gradc.arguments.pytree import Structure
 from gradc.tracing import numpy as numpy
 from gradc.tracing.array import members
+from gradc.tracing.captured.top import state
 from gradc.tracing.captured.traced import Looked, Traced
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
@@ -25,7 +26,7 @@ from gradc.tracing.core.leaves import PythonNumber, abstract
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.signals import NeedsConcreteSize, NeedsNumber, SizesMustMatch
 from gradc.tracing.core.source import trace_error
-from gradc.tracing.core.state import Trace, running, state
+from gradc.tracing.core.state import Trace, running
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import Tracer, as_weak, make, may_be_weak, read

@@ -17,9 +17,10 @@ import numpy as np
 
 from gradc.tracing.array.members import MEMBERS
 from gradc.tracing.captured.captures import Capture
+from gradc.tracing.captured.top import state
 from gradc.tracing.core import source
 from gradc.tracing.core.selection import Selection
-from gradc.tracing.core.state import Trace, running, state
+from gradc.tracing.core.state import Trace, running
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer, make, read, write
 from gradc.tracing.lens import lens, math_module, modules

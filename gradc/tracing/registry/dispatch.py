@@ -12,12 +12,12 @@ import numpy as np
 
 from gradc.tracing.advice.ignored_options import has_no_effect, instead_of
 from gradc.tracing.captured import outside
+from gradc.tracing.captured.top import state
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import contains_unknown, plain_nest
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.stand_ins import overrides_for
-from gradc.tracing.core.state import state
 from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import Tracer, make_known, make_view, refuse_write, touch
 from gradc.tracing.core.views import Overlapping

@@ -190,7 +190,8 @@ class _Reader:
 
         def value(place: Any) -> Value:
             node, index = place
-            return nodes[node].results[index]
+            found: Value = nodes[node].results[index]
+            return found
 
         made = Function(
             name,
