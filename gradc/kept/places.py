@@ -39,7 +39,7 @@ class WrittenLines:
         """Return a line as plain data; raises Unkept for one of other code."""
         code, position = line.instruction or (self._defined(line), None)
         place = self._ids.get(id(code))
-        if place is None:
+        if code is None or place is None:
             raise Unkept(f"{line} is a line of code that is not seen")
         outside = None if line.outside is None else tuple(line.outside)
         return place, line.line - code.co_firstlineno, line.function, position, outside
