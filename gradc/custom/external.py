@@ -21,7 +21,7 @@ from gradc_ir import build, ops
 from gradc_ir.core import foreign, sizes
 from gradc_ir.core.sizes import Size, symbols
 from gradc_ir.core.types import DType, Type
-from gradc_ir.errors import ParseError, PickleError, TraceError
+from gradc_ir.errors import ParseError, TraceError
 from gradc_ir.text.spec import parse_spec
 
 
@@ -115,13 +115,6 @@ class _External:
         self.of_numbers = self.of_numbers and len(results) == 1 and not kernel
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         self.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n, _ in inputs])
-
-    def __reduce__(self) -> Any:
-        """Refuse to be pickled: an address is one of this process."""
-        raise PickleError(
-            f"{self.__name__} is a function of C, which is known by its address in this process",
-            help="make it with gradc.external in a module, which the other process imports",
-        )
 
     @property
     def symbol(self) -> str:

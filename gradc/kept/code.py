@@ -104,18 +104,27 @@ def base_content(base: Any) -> Any:
         return name
     if opaque.named(base.__module__) is not None:
         raise Unkept(f"{base.__module__} is opaque")
-    members = ((key, _member(key, part)) for key, part in vars(base).items())
+    # by name: a class that came in a pickle has them in another order
+    members = (
+        (key, _member(key, part))
+        for key, part in sorted(vars(base).items())
+        if key not in NOTHING or type(part) is types.FunctionType
+    )
     meta = type(base)
     return name, f"{meta.__module__}.{meta.__qualname__}", *members
 
 
-# What Python writes into classes, of which nothing follows for a trace.
+# What Python writes into classes, some of it when it is first asked for: nothing follows of it for a
+# trace.
 NOTHING = frozenset({
     "__doc__", "__module__", "__dict__", "__weakref__", "__firstlineno__", "__static_attributes__",
     "__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__",
-    "__abstractmethods__", "_abc_impl", "__parameters__", "__orig_bases__", "__hash__",
+    "__abstractmethods__", "_abc_impl", "__parameters__", "__orig_bases__",
+    "__slotnames__", "__classcell__",
 })  # fmt: skip
-_STRUCTURE = frozenset({"_fields", "__slots__", "__match_args__", "_field_defaults"})
+_STRUCTURE = frozenset({
+    "_fields", "__slots__", "__match_args__", "_field_defaults", "_member_names_",
+})  # fmt: skip
 
 
 def _member(key: str, part: Any) -> Any:
@@ -125,8 +134,6 @@ def _member(key: str, part: Any) -> Any:
             (field.name, str(field._field_type), field.init, field.compare)
             for field in part.values()
         )
-    if key in NOTHING and type(part) is not types.FunctionType:
-        return type(part).__name__
     if key in _STRUCTURE and is_plain(part):
         return plain(part)
     if type(part) is types.FunctionType:

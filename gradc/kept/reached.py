@@ -102,8 +102,8 @@ def unseen_code(
     for base in kind.__mro__:
         if type(base_content(base)) is str:
             continue
-        for name, part in vars(base).items():
-            if name in NOTHING - {"__hash__"} or not (all_of_it or name in _LEFT_ALONE):
+        for name, part in sorted(vars(base).items()):
+            if name in NOTHING or not (all_of_it or name in _LEFT_ALONE):
                 continue
             if all_of_it and not name.startswith("__"):
                 found.append((name, _value_in_class(base, name, part)))

@@ -10,7 +10,7 @@ import ctypes
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -21,6 +21,7 @@ from gradc_ir.errors import (
     IndexError,
     LoopError,
     NonFiniteError,
+    PickleError,
     ShapeError,
     TraceError,
 )
@@ -53,6 +54,13 @@ class Symbol(str):
         made = super().__new__(cls, name)
         made.functions = tuple(functions)
         return made
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled: an address is one of this process. Raises PickleError."""
+        raise PickleError(
+            f"{self} is a function of C, which is known by its address in this process",
+            help="make it with gradc.external in a module, which the other process imports",
+        )
 
 
 # what neither a graph nor its user calls any more leaves it
