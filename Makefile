@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint types golden bench bench-old bench-calls measure accuracy rules-audit gate docs coefficients math-slow cross sanitize fuzz
+.PHONY: help demo test test-slow test-parallel lint types golden bench bench-old bench-calls measure accuracy rules-audit gate docs coefficients math-slow cross sanitize fuzz
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ test: $(VENV)/.test ## run the tests
 
 test-slow: $(VENV)/.test ## run the tests of random programs and measured errors
 	$(PYTEST) -m slow $(ARGS)
+
+test-parallel: $(VENV)/.parallel ## run functions in processes of joblib, Dask and Ray
+	$(BIN)/python -m pytest tests/gradc/test_pickles.py tests/gradc/test_notebook_cells.py $(ARGS)
 
 lint: $(VENV)/.dev ## check style and formatting
 	$(BIN)/ruff check .
@@ -76,7 +79,7 @@ coefficients: $(VENV)/.dev ## compute the coefficients of the math functions aga
 	git diff --stat codegen/gradc_codegen/math/emitted/coefficients.py
 
 # An editable install with an extra of pyproject.toml; renewed when that file changes.
-$(VENV)/.test $(VENV)/.dev: $(VENV)/.%: pyproject.toml
+$(VENV)/.test $(VENV)/.dev $(VENV)/.parallel: $(VENV)/.%: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "gradc needs Python 3.11 or newer; set PYTHON=/path/to/python" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'

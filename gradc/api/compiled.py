@@ -41,7 +41,7 @@ from gradc.calls.signature import (
 )
 from gradc.calls.tangents import as_tuple, hvp_arguments, push_tangents
 from gradc.calls.variable import Variable
-from gradc.parallel.by_value import reduced
+from gradc.parallel.by_value import Travels
 from gradc.requests.options import Options
 from gradc.runtime.bound_call import BoundCall
 from gradc.runtime.families import Families
@@ -69,7 +69,7 @@ _MOST_FORMS, _MOST_SIGNATURES = 32, 1000
 Form: TypeAlias = "Compiled[..., Any]"
 
 
-class Compiled(CalledByAttribute, Inspected, Generic[P, R]):
+class Compiled(Travels, CalledByAttribute, Inspected, Generic[P, R]):
     """A NumPy function with native value and derivatives; made by :func:`gradc.compile`.
 
     Calling it returns what the function would: NumPy arrays, NumPy scalars for 0-d results, in the
@@ -405,18 +405,10 @@ class Compiled(CalledByAttribute, Inspected, Generic[P, R]):
         """Inline the function into the trace that calls it."""
         return self.answered(VALUE, UNTOLD, args, kwargs)
 
-    def __copy__(self) -> Form:
-        """Return itself, as a function does."""
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Form:
-        """Return itself, as a function does."""
-        return self
-
-    def __reduce__(self) -> Any:
-        """Pickle by its name, as a function, or by value where it has none to be imported by."""
+    def __gradc_pickled__(self) -> Any:
+        """Return the function and its options."""
         static, options = sorted(self._parameters.static), dict(vars(self.options))
-        return reduced(self, (self.__wrapped__, self.spec, static, options))
+        return self.__wrapped__, self.spec, static, options
 
     def __setstate__(self, parts: Any) -> None:
         """Become what was pickled."""

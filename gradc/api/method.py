@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import types
 from typing import Any, ClassVar
 
-from gradc.parallel.by_value import reduced
+from gradc.parallel.by_value import Travels
 from gradc.tracing.captured.top import is_tracing
 from gradc_ir.errors import TraceError
 
 
 class _Bound(functools.partial[Any]):
-    """A derivative of a method, which it is called ``name`` of."""
-
-    method: Method
-    name: str
-
-    @classmethod
-    def of(cls, method: Method, name: str) -> _Bound:
-        """Return the derivative of a method by its name."""
-        made = cls(getattr(method.func, name), method.args[0])
-        made.method, made.name = method, name
-        return made
+    """A derivative of a method."""
 
     def __reduce__(self) -> Any:
-        """Pickle with the method."""
-        return getattr, (self.method, self.name)
+        """Pickle as the derivative of the method, which is pickled."""
+        door: Any = self.func
+        return getattr, (Method(door.owner, *self.args), door.__name__)
 
     def bind(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return a function without parameters that calls this; see ``bind`` of the function."""
@@ -34,7 +26,7 @@ class _Bound(functools.partial[Any]):
         return door.bind(*self.args, *args, **kwargs)
 
 
-class Method(functools.partial[Any]):
+class Method(Travels, functools.partial[Any]):
     """What ``model.loss`` is for a compiled ``loss``; it has the methods of that."""
 
     __gradc_parts__: ClassVar = ("func", "args", "keywords")
@@ -67,9 +59,13 @@ class Method(functools.partial[Any]):
 
         return call(self.__wrapped__, *args, **kwargs)
 
-    def __reduce__(self) -> Any:
-        """Pickle with the instance."""
-        return reduced(self, (self.func, self.args, self.keywords, None))
+    def __gradc_pickled__(self) -> Any:
+        """Return the function and the instance, as a partial takes them."""
+        return self.func, self.args, self.keywords, None
+
+    def __deepcopy__(self, memo: Any) -> Method:
+        """Return the method of a copy of the instance."""
+        return Method(self.func, copy.deepcopy(self.args[0], memo))
 
     def bind(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return a function without parameters that calls this; see ``bind`` of the function."""
@@ -85,7 +81,7 @@ def _of_instance(name: str) -> property:
     def get(method: Method) -> Any:
         if is_tracing():
             return getattr(method._seen, name)
-        return _Bound.of(method, name)
+        return _Bound(getattr(method.func, name), method.args[0])
 
     return property(get)
 

@@ -21,7 +21,7 @@ from gradc.calls.policies import Policies, groups_of, summed_by_group
 from gradc.calls.preconditions import check_mode
 from gradc.calls.signature import Parameters, Wrt, choose_wrt, is_variable, listed
 from gradc.calls.tangents import as_tuple, hvp_arguments
-from gradc.parallel.by_value import reduced
+from gradc.parallel.by_value import Travels
 from gradc.runtime.bound_call import BoundCall
 from gradc.runtime.quick_call import UNTOLD, Call, CalledByAttribute, quick_call
 from gradc.traceback import boundary
@@ -185,7 +185,7 @@ def linearize(fn: Callable[..., R], *args: Any) -> tuple[R, Callable[..., R]]:
     return found
 
 
-class _GradientAndAux:
+class _GradientAndAux(Travels):
     """The gradient of a function of ``(value, aux)``, and aux."""
 
     __gradc_parts__: ClassVar = ("both",)
@@ -199,16 +199,16 @@ class _GradientAndAux:
         (_, aux), gradient = self.both(*args, **kwargs)
         return gradient, aux
 
-    def __reduce__(self) -> Any:
-        """Pickle with the function it is of."""
-        return reduced(self, self.both)
+    def __gradc_pickled__(self) -> Any:
+        """Return the function that has both."""
+        return self.both
 
     def __setstate__(self, both: Function_) -> None:
         """Become what was pickled."""
         _GradientAndAux.__init__(self, both)
 
 
-class _Derivative(CalledByAttribute):
+class _Derivative(Travels, CalledByAttribute):
     """A derivative of a function as a function of the same parameters.
 
     Attributes
@@ -235,9 +235,9 @@ class _Derivative(CalledByAttribute):
             self, _Derivative._answer, again, "__call__", called=True
         )
 
-    def __reduce__(self) -> Any:
-        """Pickle with the function it is of."""
-        return reduced(self, (self.fn, self._asked))
+    def __gradc_pickled__(self) -> Any:
+        """Return the function and what is asked of it."""
+        return self.fn, self._asked
 
     def __setstate__(self, parts: Any) -> None:
         """Become what was pickled."""

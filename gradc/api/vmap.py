@@ -16,7 +16,7 @@ from gradc.arguments import flags, pytree
 from gradc.arguments.flags import Static
 from gradc.arguments.vmap_axes import Axis, checked_axes, key_of_axes, spread_axes
 from gradc.autodiff.batching import batch_each
-from gradc.parallel.by_value import Kept, reduced
+from gradc.parallel.by_value import Kept, Travels
 from gradc.runtime.bound_call import BoundCall
 from gradc.runtime.quick_call import Call, CalledByAttribute, quick_call
 from gradc.traceback import boundary
@@ -96,7 +96,7 @@ def _table_of_other(fn: Function_) -> dict[Any, Mapped]:
     return {}
 
 
-class Mapped(CalledByAttribute):
+class Mapped(Travels, CalledByAttribute):
     """A function over many points; see :func:`vmap`."""
 
     __gradc_parts__: ClassVar = ("__wrapped__", "in_axes", "out_axes", "_static")
@@ -115,9 +115,9 @@ class Mapped(CalledByAttribute):
             self, Mapped._answer, again, "__call__", called=True
         )
 
-    def __reduce__(self) -> Any:
-        """Pickle with the function it is of."""
-        return reduced(self, (self.__wrapped__, self.in_axes, self.out_axes))
+    def __gradc_pickled__(self) -> Any:
+        """Return the function and the axes."""
+        return self.__wrapped__, self.in_axes, self.out_axes
 
     def __setstate__(self, parts: Any) -> None:
         """Become what was pickled."""

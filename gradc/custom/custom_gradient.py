@@ -10,7 +10,7 @@ from gradc.custom.check_rules import check_at, check_rules
 from gradc.custom.rule_arguments import Arguments
 from gradc.custom.sympy_functions import numpy_function, parameters_of
 from gradc.custom.traced_call import Rules, TracedCall, value_and_gradient
-from gradc.parallel.by_value import reduced
+from gradc.parallel.by_value import Travels
 from gradc.tracing import call, current
 from gradc.tracing.core.stand_ins import busy, overrides_for
 from gradc_ir.errors import RuleError, TraceError
@@ -19,7 +19,7 @@ AnyFunction = Callable[..., Any]
 Rule = TypeVar("Rule", bound=AnyFunction)
 
 
-class CustomGradient:
+class CustomGradient(Travels):
     """A function with derivatives of its own; see :func:`custom_gradient`.
 
     Parameters
@@ -162,10 +162,9 @@ class CustomGradient:
             check_rules(node)
         return value
 
-    def __reduce__(self) -> Any:
-        """Pickle by its name, or with its rules where it has none to be imported by."""
-        made = {**vars(self), "_is_used": False}
-        return reduced(self, made)
+    def __gradc_pickled__(self) -> Any:
+        """Return the function with its rules, as one that has not been traced."""
+        return {**vars(self), "_is_used": False}
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind as a method."""

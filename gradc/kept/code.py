@@ -114,8 +114,7 @@ def base_content(base: Any) -> Any:
     return name, f"{meta.__module__}.{meta.__qualname__}", *members
 
 
-# What Python writes into classes, some of it when it is first asked for: nothing follows of it for a
-# trace.
+# What Python writes into classes, some of it when it is first asked for: a trace does not read it.
 NOTHING = frozenset({
     "__doc__", "__module__", "__dict__", "__weakref__", "__firstlineno__", "__static_attributes__",
     "__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__",

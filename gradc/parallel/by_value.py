@@ -13,7 +13,7 @@ import sys
 import threading
 from collections import OrderedDict
 from hashlib import sha256
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from gradc_ir.errors import PickleError
@@ -36,19 +36,33 @@ _MOST_LATEST = 8
 _arriving = lock_across_forks()
 
 
-def reduced(value: Any, parts: Any) -> str | tuple[Any, ...]:
-    """Return what ``__reduce__`` of an object of gradc's returns.
+class Travels:
+    """A function of gradc's kinds: pickled by its name or by value, and as a copy itself."""
 
-    ``parts`` is what its ``__setstate__`` takes: all that the object is made of. Raises PickleError
-    where something that the function reads cannot be pickled.
-    """
-    name = _name_of(value)
-    if name:
-        return name
-    if _state.inside:
-        # parts come after the object, since code may refer to the function it belongs to
-        return _empty, (type(value),), parts
-    return _arrive, (_written(value),)
+    def __gradc_pickled__(self) -> Any:
+        """Return what it is made of, which ``__setstate__`` takes."""
+        raise NotImplementedError
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Pickle by the name it can be imported by, or by value where it has none.
+
+        Raises PickleError where something that the function reads cannot be pickled.
+        """
+        name = _name_of(self)
+        if name:
+            return name
+        if _state.inside:
+            # parts come after the object, since code may refer to the function it belongs to
+            return _empty, (type(self),), self.__gradc_pickled__()
+        return _arrive, (_written(self),)
+
+    def __copy__(self) -> Self:
+        """Return itself, as a function does."""
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        """Return itself, as a function does."""
+        return self
 
 
 def _name_of(value: Any) -> str:

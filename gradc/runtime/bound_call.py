@@ -86,6 +86,10 @@ class BoundCall(CalledByAttribute, Generic[R]):
         found = self._prepared()
         return call.answer(_known(found)) if isinstance(found, Prepared) else found
 
+    def __reduce__(self) -> Any:
+        """Pickle with the arguments as they are now."""
+        return BoundCall, (self._owner, self._method, self._args, self._kwargs)
+
     def __repr__(self) -> str:
         return f"<bound call of {self._owner!r}>"
 

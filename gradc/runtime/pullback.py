@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from gradc_codegen.calls import cells
 from gradc_codegen.calls.door import OWN_STATE, definition, door, state_of
 from gradc_codegen.calls.plan import CallLayout, Plan
 from gradc_ir.core.types import Array
-from gradc_ir.errors import ShapeError
+from gradc_ir.errors import PickleError, ShapeError
 
 _DOCS = {
     "pullback": "pullback(cotangent)\n--\n\n"
@@ -75,6 +75,13 @@ class SecondHalf:
 
     def _owner(self) -> Any:
         return self
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled: a function's state is a point's. Raises PickleError."""
+        raise PickleError(
+            f"a {self.name} keeps the values of one point, and is not sent to another process",
+            help="send the function and the point, and ask for it there",
+        )
 
     def make_door(self, plan: Plan, layout: CallLayout, residuals: int) -> None:
         """Have a plan make the function, of the last results."""

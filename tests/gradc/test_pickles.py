@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import multiprocessing
 import os
 import pickle
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -193,6 +193,44 @@ def test_what_cannot_be_sent() -> None:
     assert isinstance(caught.value, pickle.PicklingError)
 
 
+def test_calls_that_are_bound_travel() -> None:
+    f = closure(2.0)
+    for bound in (
+        f.bind(X),
+        f.value_and_grad.bind(X),
+        gradc.grad(f).bind(X),
+        gradc.vmap(f).bind(X[:, None]),
+    ):
+        assert_same_bits(flat(pickle.loads(pickle.dumps(bound))()), flat(bound()))
+
+
+@pytest.mark.parametrize(("make", "name"), [("vjp", "pullback"), ("linearize", "push")])
+def test_functions_at_a_point_stay(make: str, name: str) -> None:
+    _, at_a_point = getattr(closure(2.0), make)(X)
+    for dumps in (pickle.dumps, cloudpickle.dumps):
+        with pytest.raises(gradc.PickleError) as caught:
+            dumps(at_a_point)
+    assert str(caught.value) == (
+        f"a {name} keeps the values of one point, and is not sent to another process\n"
+        "  help: send the function and the point, and ask for it there"
+    )
+
+
+def test_copies_of_functions_are_the_functions() -> None:
+    """As those of Python's own functions; that of a method has a copy of the instance."""
+    f = closure(2.0)
+    for function in (f, gradc.grad(f), gradc.vmap(f), with_aux(), gradc.checkpoint(f)):
+        assert copy.copy(function) is copy.deepcopy(function) is function
+    model = Model(3.0)
+    held = {"model": model, "loss": model.loss, "gradient": model.loss.grad}
+    copied = copy.deepcopy(held)
+    assert copied["loss"].__self__ is copied["model"] is not model
+    copied["model"].scale = 4.0
+    assert copied["loss"](X) == 4.0 * np.sum(X * X)
+    assert_same_bits(copied["gradient"](X), 8.0 * X)
+    assert_same_bits(model.loss.grad(X), 6.0 * X)
+
+
 def test_functions_of_c_stay() -> None:
     c = gradc.external(ctypes.CDLL(None).cosh, "x: f64 -> f64")
     with pytest.raises(gradc.PickleError) as caught:
@@ -233,50 +271,3 @@ def test_processes_that_are_spawned(
     said = capfd.readouterr().err
     assert said.count("the trace is kept, as") == len(SENT)
     assert " bytes of " not in said  # of a trace, or of machine code
-
-
-# a __main__ that no other process can import, as a notebook's
-CELLS = """
-import multiprocessing
-import numpy as np
-import gradc
-
-scale = 2.0
-weights = np.arange(3.0)
-
-def helper(x):
-    return np.sin(x) * scale
-
-@gradc.compile
-def loss(x):
-    return np.sum(helper(x) * weights)
-
-class Model:
-    def __init__(self):
-        self.rate = 3.0
-
-    @gradc.compile
-    def step(self, x):
-        return self.rate * helper(x)
-
-points = np.arange(6.0).reshape(2, 3)
-with multiprocessing.get_context("spawn").Pool(1) as pool:
-    for function in (loss, loss.value_and_grad, gradc.grad(loss), gradc.vmap(lambda x: x * scale),
-                     Model().step, Model().step.jacobian):
-        for found, point in zip(pool.map(function, points), points):
-            assert str(found) == str(function(point)), (function, found)
-print("all is well")
-"""
-
-
-def test_cells_of_a_notebook() -> None:
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
-    done = subprocess.run(
-        [sys.executable, "-c", CELLS],
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.stdout == "all is well\n", done.stderr
