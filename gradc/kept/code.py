@@ -6,6 +6,7 @@ moves a function, or writes another above it, changes nothing.
 
 from __future__ import annotations
 
+import abc
 import functools
 import sys
 import types
@@ -89,7 +90,19 @@ def absent_names(function: types.FunctionType, names: Iterable[str]) -> tuple[st
 
 def class_content(kind: Any) -> Any:
     """Return what a class is: its names and its code, and those of the classes it is made from."""
-    return "class", *(base_content(base) for base in kind.__mro__)
+    return "class", *(base_content(base) for base in kind.__mro__), _registered(kind)
+
+
+def _registered(kind: Any) -> Any:
+    """Return what was said to be of an abstract class, and is not made from it."""
+    if not isinstance(kind, abc.ABCMeta):
+        return None
+    try:
+        registry = abc._get_dump(kind)[0]  # type: ignore[attr-defined]
+    except AttributeError:
+        raise Unkept(f"{kind.__qualname__} does not tell which classes it was given") from None
+    found = filter(None, (reference() for reference in registry))
+    return sorted(f"{each.__module__}.{each.__qualname__}" for each in found)
 
 
 def base_content(base: Any) -> Any:

@@ -148,6 +148,9 @@ def _of_other(value: Any) -> Any:
             return "library", name
         raise Unkept(f"a {kind.__module__}.{kind.__qualname__} is not known by its content")
     if package in sys.stdlib_module_names and kind is not types.SimpleNamespace:
+        name = "" if outside.of_module(kind.__module__) else _name_in(kind.__module__, value)
+        if name:
+            return "library", name
         raise Unkept(f"a {kind.__module__}.{kind.__qualname__} is not known by its content")
     if opaque.named(kind.__module__) is not None:
         raise Unkept(f"{kind.__module__} is opaque")
@@ -163,8 +166,11 @@ def _name_in_library(value: Any) -> str:
     module, own = getattr(value, "__module__", ""), getattr(value, "__name__", "")
     if isinstance(own, str) and getattr(sys.modules.get(module), own, None) is value:
         return f"{module}.{own}"
-    for name in ("scipy.stats", "scipy.special", "scipy.linalg", "numpy"):
-        for key, found in vars(sys.modules.get(name, types.ModuleType(""))).items():
-            if found is value:
-                return f"{name}.{key}"
-    return ""
+    places = ("scipy.stats", "scipy.special", "scipy.linalg", "numpy")
+    return next(filter(None, (_name_in(place, value) for place in places)), "")
+
+
+def _name_in(module: str, value: Any) -> str:
+    """Return by which name a module has an object, nothing where it is not there or not loaded."""
+    names = vars(sys.modules.get(module, types.ModuleType("")))
+    return next((f"{module}.{name}" for name, found in names.items() if found is value), "")

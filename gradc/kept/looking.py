@@ -16,7 +16,15 @@ from gradc.tracing.captured.captures import (
     SameElements,
     SameObject,
 )
-from gradc.tracing.captured.reads import Contents, KeysOf, contents, keys_of
+from gradc.tracing.captured.reads import (
+    Contents,
+    KeysOf,
+    Lacks,
+    TypeOf,
+    contents,
+    keys_of,
+    type_of,
+)
 from gradc_ir.core.types import DType, Type
 
 
@@ -52,12 +60,17 @@ class Looked:
         )
 
     def _guard(self, name: str, place: int) -> Guard:
-        fetch, now = self._fetch(place), self.found[place]
-        match self.looks[place].check:
+        look, now = self.looks[place], self.found[place]
+        if look.check is Check.LACKS:
+            return Guard(name, True, Lacks(now, look.key))
+        fetch = self._fetch(place)
+        match look.check:
             case Check.PLAIN:
                 return Guard(name, now, fetch)
             case Check.CONTENTS:
                 return Guard(name, contents(now), Contents(fetch))
+            case Check.TYPE:
+                return Guard(name, type_of(now), TypeOf(fetch))
             case Check.KEYS:
                 return Guard(name, keys_of(now), KeysOf(fetch))
             case Check.ELEMENTS:

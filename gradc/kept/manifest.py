@@ -25,8 +25,10 @@ from gradc.tracing.captured.reads import (
     Contents,
     Entry,
     KeysOf,
+    Lacks,
     Member,
     Part,
+    TypeOf,
     ValueOf,
 )
 from gradc.tracing.core import source
@@ -107,6 +109,11 @@ class Writer:
             return self._read(fetch.fetch, Check.CONTENTS)
         if isinstance(fetch, KeysOf):
             return self._read(fetch.fetch, Check.KEYS)
+        if isinstance(fetch, TypeOf):
+            return self._read(fetch.fetch, Check.TYPE)
+        if isinstance(fetch, Lacks):
+            place = self.place_of(fetch.owner)
+            return self._look(Step.ITSELF, place, fetch.name, fetch.owner, Check.LACKS)
         if isinstance(fetch, CodeOf):
             return self._read(fetch, Check.NOTHING)
         if isinstance(guard, SameElements):
@@ -259,10 +266,11 @@ def _is_known(value: Any) -> bool:
     """Whether nothing of a value is read that its content does not tell."""
     kind: Any = type(value)
     package = kind.__module__.partition(".")[0]
-    return package in _KNOWN
+    return package in _KNOWN or package in sys.stdlib_module_names
 
 
-_KNOWN = ("builtins", "functools", "gradc", "gradc_ir", "numpy", "scipy", "types", "typing")
+# and Python's library, of whose objects only those have a content that it has by a name
+_KNOWN = ("gradc", "gradc_ir", "numpy", "scipy")
 
 
 def _called(value: Any) -> str:

@@ -23,6 +23,8 @@ from gradc.tracing.captured.reads import (
     Part,
     ValueOf,
     contents,
+    lacks,
+    type_of,
 )
 
 
@@ -57,6 +59,8 @@ class Check(IntEnum):
     ELEMENTS = 7
     CAPTURE = 8
     ABSENT = 9  # names that a function uses and does not find
+    TYPE = 10
+    LACKS = 11  # an attribute
 
 
 class Look(NamedTuple):
@@ -125,6 +129,8 @@ _ASK: dict[Check, Callable[[Any, Any], Any]] = {
     Check.ELEMENTS: lambda value, _: array_content(value),
     Check.CAPTURE: lambda value, _: capture_content(value),
     Check.ABSENT: lambda function, names: absent_names(function, names),
+    Check.TYPE: lambda value, _: type_of(value),
+    Check.LACKS: lacks,
 }
 
 

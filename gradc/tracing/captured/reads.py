@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Callable
+from types import MemberDescriptorType
 from typing import Any
+
+import numpy as np
 
 
 class Entry:
@@ -116,6 +119,49 @@ class KeysOf:
     def __call__(self) -> Any:
         """Return the keys, elements or length, as :func:`keys_of` does."""
         return keys_of(self.fetch())
+
+
+class TypeOf:
+    """Reads the dtype and the shape of an array again."""
+
+    __slots__ = ("fetch",)
+
+    def __init__(self, fetch: Callable[[], Any]) -> None:
+        self.fetch = fetch
+
+    def __call__(self) -> Any:
+        """Return both; raises TypeError when it is no array by now."""
+        return type_of(self.fetch())
+
+
+class Lacks:
+    """Looks again for an attribute that is not there: of an object, a class or a module."""
+
+    __slots__ = ("name", "owner")
+
+    def __init__(self, owner: Any, name: str) -> None:
+        self.owner = owner
+        self.name = name
+
+    def __call__(self) -> bool:
+        """Whether it is still not there; what a class finds by ``__getattr__`` does not count."""
+        return lacks(self.owner, self.name)
+
+
+def lacks(owner: Any, name: str) -> bool:
+    """Whether neither an object nor its class has an attribute."""
+    kinds = (owner if isinstance(owner, type) else type(owner)).__mro__
+    found = next((vars(kind)[name] for kind in kinds if name in vars(kind)), None)
+    if type(found) is MemberDescriptorType:
+        return not hasattr(owner, name)  # a slot, which may be empty
+    return found is None and name not in getattr(owner, "__dict__", ())
+
+
+def type_of(array: Any) -> tuple[str, tuple[int, ...]]:
+    """Return the dtype and the shape of an array; raises TypeError for anything else."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError("it is no array")
+    return array.dtype.str, array.shape
 
 
 def contents(value: Any) -> bytes:

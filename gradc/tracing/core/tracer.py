@@ -146,6 +146,18 @@ def make_hidden(trace: Trace, type: Type, origin: Any, why_fixed: str) -> Tracer
     return tracer
 
 
+def hide_type(tracer: Tracer) -> None:
+    """Have the type of an array outside be told by its origin, when it is first asked for."""
+    del tracer._type
+
+
+def told_type(tracer: Tracer) -> Type:
+    """Return the type that :func:`hide_type` has hidden; Python asks, as it finds none."""
+    type_: Type = tracer._origin.tell_type()
+    tracer._type = type_
+    return type_
+
+
 def make_view(parent: Tracer, view: View, shape: tuple[Size, ...] = ()) -> Tracer:
     """Return a view: of its memory for a known array, else of this shape, read when used."""
     known = parent.known

@@ -243,7 +243,12 @@ def seen_builtins(see: Callable[[Any], Any]) -> dict[str, Any]:
     """Return the builtins of a trace; ``see`` is what imported modules are passed through."""
 
     def seen_import(*args: Any, **kwargs: Any) -> Any:
-        found = builtins.__import__(*args, **kwargs)
+        try:
+            found = builtins.__import__(*args, **kwargs)
+        except ImportError:
+            if state.top is not None:
+                state.top.keep_not(f"it imports {args[0]}, which is not there")
+            raise
         _note_import(*args, **kwargs)
         return see(found)
 

@@ -17,7 +17,7 @@ from typing import Any, Generic, Protocol
 import numpy as np
 
 from gradc.tracing.captured.captures import Guard, SameElements, SameObject
-from gradc.tracing.captured.reads import Attribute, Contents, Member, contents
+from gradc.tracing.captured.reads import Attribute, Contents, Lacks, Member, contents, lacks
 from gradc.tracing.core import opaque, source
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Lens
@@ -236,7 +236,10 @@ def _read(self: Any, origin: Origin, own: dict[str, Any], name: str) -> Any:
                 return types.MethodType(origin.lens.see(value.__func__), self)
             return origin.lens.see(value)
         if found is None and not hasattr(kind, name):
+            guard_absence(origin.lens, origin.original, name, origin.name)
             return object.__getattribute__(self, name)
+    if type(found) is _Slot:
+        guard_absence(origin.lens, origin.original, name, origin.name)  # where it is empty
     value = getattr(origin.original, name)
     fetch = Attribute(origin.original, name)
     return origin.lens.captured(value, (id(origin.original), name), f"{origin.name}.{name}", fetch)
@@ -246,6 +249,12 @@ def guard_member(lens: Lens, kind: type, name: str, found: Any) -> None:
     """Have the function traced again when a method or property of a class is another one."""
     path = f"{kind.__name__}.{name}"
     lens.guard((id(kind), name), SameObject(path, found, Member(kind, name)))
+
+
+def guard_absence(lens: Lens, owner: Any, name: str, path: str) -> None:
+    """Have the function traced again when there is an attribute that it has not found."""
+    if lacks(owner, name):
+        lens.guard((id(owner), name), Guard(f"{path}.{name}", True, Lacks(owner, name)))
 
 
 def guard_attributes(lens: Lens, kind: Any) -> None:

@@ -24,13 +24,15 @@ from gradc.tracing.captured.reads import (
     Entry,
     KeysOf,
     Part,
+    TypeOf,
     contents,
     keys_of,
+    type_of,
 )
 from gradc.tracing.core import source
 from gradc.tracing.core.state import Trace
 from gradc.tracing.core.table import TABLE, AnyFunction
-from gradc.tracing.core.tracer import Tracer, make_hidden
+from gradc.tracing.core.tracer import Tracer, hide_type, make_hidden
 from gradc.tracing.lens import captured_containers
 from gradc.tracing.lens.builtins import BUILTINS, seen_builtins, seen_type
 from gradc.tracing.lens.code_names import refuse_stores, used_names
@@ -78,6 +80,12 @@ class Origin:
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
+        self.has_told = False
+
+    def tell_type(self) -> Type:
+        """Return the type, on which the trace hangs even if it never reads the array."""
+        self.has_told = True
+        return self.capture.type
 
     def read(self, tracer: Tracer, trace: Trace) -> Value:
         """Return the new hidden input, a parameter of the outermost trace, in this trace."""
@@ -180,6 +188,7 @@ class Lens:
                 type_ = Type(dtype_of(value.dtype), value.shape)
                 origin = Origin(Capture(name, type_, fetch))
                 tracer = make_hidden(self.trace, type_, origin, _CAPTURED)
+                hide_type(tracer)
                 found = self._arrays[identity] = (value, tracer)
             return found[1]
         if isinstance(value, _PLAIN):
@@ -213,6 +222,15 @@ class Lens:
         """Have the function traced again when the guard no longer holds."""
         if self.trace is not None:
             self.trace.guards[identity] = guard
+
+    def guard_types(self) -> None:
+        """Guard the types of arrays that were asked for theirs and never read; those are inputs."""
+        for identity, (value, tracer) in self._arrays.items():
+            origin: Origin = tracer._origin
+            if origin.has_told and tracer._value is None:
+                capture = origin.capture
+                guard = Guard(capture.name, type_of(value), TypeOf(capture.fetch))
+                self.guard(identity, guard)
 
     def _container(
         self, value: Any, identity: tuple[int, str], name: str, fetch: Callable[[], Any]

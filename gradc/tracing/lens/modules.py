@@ -18,6 +18,7 @@ from gradc.tracing.core.as_tracer import cast, contains_unknown, plain_nest
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Lens, running
 from gradc.tracing.core.table import TABLE, package_of
+from gradc.tracing.lens import captured_containers
 from gradc.tracing.lens.math_module import math_module
 from gradc.tracing.lens.scipy_module import scipy_module, see_scipy
 from gradc.tracing.lens.seen_module import SeenModule
@@ -154,8 +155,9 @@ def _user_module(module: types.ModuleType, lens: Lens) -> SeenModule:
         return lens.captured(value, (id(module), name), path, read)
 
     def missing(name: str) -> None:
-        if lens.trace is not None:
-            lens.trace.keep_not(f"it asks {module.__name__} for {name}, which is not there")
+        captured_containers.guard_absence(lens, module, name, module.__name__)
+        if "__getattr__" in vars(module) and lens.trace is not None:
+            lens.trace.keep_not(f"{module.__name__} is asked for {name}, and decides by itself")
 
     return SeenModule(module, see, missing)
 

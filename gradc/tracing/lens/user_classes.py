@@ -58,6 +58,13 @@ class _SeenMeta(abc.ABCMeta):
         finally:
             _asked.kinds.pop()
 
+    def __getattr__(cls, name: str) -> Any:
+        """Tell of what the user's class has not; Python asks when it finds nothing."""
+        kind = cls.__dict__.get("__gradc_kind__")
+        if kind is not None and state.top is not None and not name.startswith("__"):
+            captured_containers.guard_absence(state.top.root.lens, kind, name, kind.__name__)
+        raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+
     def __subclasses__(cls) -> list[Any]:
         """Return what is derived from the user's class, as traced code sees it."""
         derived = type.__subclasses__(cls.__dict__["__gradc_kind__"])

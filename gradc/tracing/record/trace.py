@@ -164,8 +164,10 @@ def _trace_once(
             result = lens.see(fn)(*args, **dict(zip(keywords, values)))
             results, out_tree = _results(result, name)
         except (NeedsConcreteSize, NeedsNumber, SizesMustMatch) as stop:
+            lens.guard_types()
             stop.looked = running_trace.looked()
             raise
+        lens.guard_types()
         lens.check_holders()
         if running_trace.prints:
             running_trace.keep_not("it prints numbers at every call")
