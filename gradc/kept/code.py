@@ -13,6 +13,8 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from gradc.kept.plain import Unkept, is_plain, plain
 from gradc.tracing.captured import outside
 from gradc.tracing.core import opaque, source
@@ -146,12 +148,16 @@ def _member(key: str, part: Any) -> Any:
             (field.name, str(field._field_type), field.init, field.compare)
             for field in part.values()
         )
-    if key in _STRUCTURE and is_plain(part):
+    # what has a name like Python's own is read without being seen
+    is_special = key.startswith("__") and key.endswith("__")
+    if (key in _STRUCTURE or is_special) and is_plain(part):
         return plain(part)
     if type(part) is types.FunctionType:
         return _code_of(part)
     if isinstance(part, MEMBERS):
         return member_content(part)
+    if is_special and (type(part) in (list, dict, tuple, set) or isinstance(part, np.ndarray)):
+        raise Unkept(f"{key} of a class is not known by its content")
     return type(part).__module__, type(part).__qualname__
 
 

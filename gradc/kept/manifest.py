@@ -18,6 +18,7 @@ from gradc.kept.content import CACHED
 from gradc.kept.plain import Unkept, is_plain
 from gradc.kept.reached import check_names, is_empty
 from gradc.kept.steps import Check, Look, Step, answer
+from gradc.tracing.captured import outside
 from gradc.tracing.captured.captures import Capture, Guard, SameElements, SameObject
 from gradc.tracing.captured.reads import (
     Attribute,
@@ -69,6 +70,7 @@ class Writer:
         # what has not been looked at, and from where it can be: by ids
         self._near: dict[int, tuple[Any, Step, int, Any]] = {}
         self._functions: list[tuple[int, types.FunctionType]] = []
+        self._of_libraries: set[tuple[int, str]] = set()
         self._imports = imports
         for place, root in enumerate(roots):
             self._look(Step.ROOT, -1, place, root, check_of(root))
@@ -76,7 +78,10 @@ class Writer:
     def manifest(self, captures: Sequence[Capture], guards: Sequence[Guard]) -> Manifest:
         """Return the manifest of what a trace captured and guards; raises Unkept."""
         for name in self._imports:
-            self._look(Step.MODULE, -1, name, sys.modules[name], Check.SAME)
+            place = self._look(Step.MODULE, -1, name, sys.modules[name], Check.SAME)
+            if outside.is_recorded(name):
+                for _, function in tuple(self._functions):
+                    self._library(place, sys.modules[name], used_names(function.__code__))
         kept = [(guard.name, self._guard(guard)) for guard in guards]
         read = [self._capture(capture) for capture in captures]
         looks = tuple(
@@ -203,15 +208,35 @@ class Writer:
             return
         check_names(function)
         self._functions.append((place, function))
-        self._look(Step.GLOBALS, place, None, function.__globals__, Check.NOTHING)
-        absent = absent_names(function, used_names(function.__code__))
-        self._look(Step.ITSELF, place, absent, function, Check.ABSENT)
+        globals_ = self._look(Step.GLOBALS, place, None, function.__globals__, Check.NOTHING)
+        names = used_names(function.__code__)
+        self._look(Step.ITSELF, place, absent_names(function, names), function, Check.ABSENT)
+        for name in names:
+            found = function.__globals__.get(name)
+            if isinstance(found, types.ModuleType) and outside.is_recorded(found.__name__):
+                module = self._look(Step.ENTRY, globals_, name, found, Check.SAME)
+                self._library(module, found, names)
         runs_unseen = source.is_unseen(function.__code__.co_filename)
         for i, cell in enumerate(function.__closure__ or ()):
             inside = self._look(Step.CELL, place, i, cell, Check.NOTHING)
             name = function.__code__.co_freevars[i]
             if not is_empty(cell) and (runs_unseen or name == "__class__"):
                 self._part(inside, "cell_contents", cell.cell_contents)
+
+    def _library(self, place: int, module: types.ModuleType, names: Sequence[str]) -> None:
+        """Look at what names stand for in a library's module, lest something was put there."""
+        entries = self._look(Step.GLOBALS, place, None, vars(module), Check.NOTHING)
+        for name in names:
+            value = vars(module).get(name)
+            if value is None or (entries, name) in self._of_libraries:
+                continue
+            self._of_libraries.add((entries, name))
+            try:
+                found = self._look(Step.ENTRY, entries, name, value, check_of(value))
+            except Unkept:
+                continue  # the name is that of something else, or why it is not kept is told
+            if isinstance(value, types.ModuleType) and outside.is_recorded(value.__name__):
+                self._library(found, value, names)
 
     def _near_class(self, place: int, kind: Any) -> None:
         for i, base in enumerate(kind.__mro__):

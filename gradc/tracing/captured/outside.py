@@ -49,6 +49,11 @@ def of_module(name: str) -> str:
     return ""
 
 
+def is_recorded(module: str) -> bool:
+    """Whether a module is NumPy's, SciPy's or Python's math, whose functions are recorded."""
+    return module.partition(".")[0] in ("numpy", "scipy", "math")
+
+
 def of_builtin(name: str) -> str:
     """Return why a builtin of Python's is not called while tracing; nothing where it may."""
     return f"it uses {name}()" if name in _BUILTINS else ""

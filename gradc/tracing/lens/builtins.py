@@ -14,6 +14,7 @@ import numpy as np
 from gradc.tracing.array.numbers import steps_of_range
 from gradc.tracing.array.operators import operate
 from gradc.tracing.building.weak_numbers import as_truth
+from gradc.tracing.captured import outside
 from gradc.tracing.captured.top import state
 from gradc.tracing.core.as_tracer import stacked
 from gradc.tracing.core.selection import Selection
@@ -227,7 +228,7 @@ BUILTINS: dict[str, tuple[Any, Any]] = {
 def _note_import(
     name: str, globals: Any = None, locals: Any = None, names: Any = (), level: int = 0
 ) -> None:
-    """Note which modules of the user's are imported while tracing, by their full names."""
+    """Note which modules are imported while tracing that are seen, by their full names."""
     trace = state.top
     if trace is None:
         return
@@ -235,7 +236,7 @@ def _note_import(
     full = importlib.util.resolve_name("." * level + name, package) if level else name
     for each in (full, *(f"{full}.{inner}" for inner in names or ())):
         module = sys.modules.get(each)
-        if module is not None and is_seen_module(module):
+        if module is not None and (is_seen_module(module) or outside.is_recorded(each)):
             trace.root.imports[each] = None
 
 

@@ -180,7 +180,7 @@ def _seen_class(kind: Any) -> Any:
     def get(self: Any, name: str) -> Any:
         own = object.__getattribute__(self, "__dict__")
         origin = own.get(_ORIGIN)
-        if origin is None or (name.startswith("__") and name != "__class__"):
+        if origin is None or _is_of_python(origin.original, name):
             return object.__getattribute__(self, name)
         return origin.lens.see(kind) if name == "__class__" else _read(self, origin, own, name)
 
@@ -203,6 +203,13 @@ def _seen_class(kind: Any) -> Any:
     names |= {"__gradc_kind__": kind, "__module__": kind.__module__}
     names |= {"__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
     return type(kind)(kind.__name__, (kind,), names)
+
+
+def _is_of_python(original: Any, name: str) -> bool:
+    """Whether a name is one that every object has by its class, and not one of the user's."""
+    if not name.startswith("__") or name == "__class__":
+        return False
+    return name not in getattr(original, "__dict__", ())
 
 
 def _special(function: Any) -> Any:

@@ -146,8 +146,6 @@ def belongs_to_numpy(value: Any) -> bool:
 
 def _user_module(module: types.ModuleType, lens: Lens) -> SeenModule:
     def see(name: str, value: Any) -> Any:
-        if name.startswith("__"):
-            return value
         path = f"{module.__name__}.{name}"
         if name in module.__dict__:
             return lens.see_named(value, module.__dict__, name, path)

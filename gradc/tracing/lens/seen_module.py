@@ -7,6 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 
+# Who asks for these is NumPy, or gradc itself.
+_ASKED_BY_LIBRARIES = ("__array_", "__gradc_")
+
+
 class SeenModule(types.ModuleType):
     """Stands for a module; ``see`` takes the name of an entry and the entry.
 
@@ -28,7 +32,7 @@ class SeenModule(types.ModuleType):
         try:
             value = getattr(self.__gradc_original__, name)
         except AttributeError:
-            if self.__gradc_missing__ is not None and not name.startswith("__"):
+            if self.__gradc_missing__ is not None and not name.startswith(_ASKED_BY_LIBRARIES):
                 self.__gradc_missing__(name)
             raise
         found = self.__gradc_see__(name, value)
