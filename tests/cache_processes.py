@@ -90,6 +90,37 @@ def share(count: int) -> None:
     check_files()
 
 
+def damage(count: int) -> None:
+    """Damage the files in every way, one after the other; what is compiled is right all the same."""
+    draw = random.Random(11)
+    root = folder(make=True)
+    assert root is not None
+    for number in range(count):
+        compile_one(number % 4)
+        every = [os.path.join(root, *names) for names in files.every_file(root)]
+        path, other = draw.choice(every), draw.choice(every)
+        with open(path, "rb") as file:
+            held = bytearray(file.read())
+        match draw.randrange(6):
+            case 0:
+                held[draw.randrange(len(held))] ^= 1 << draw.randrange(8)
+            case 1:
+                del held[draw.randrange(len(held)) :]
+            case 2:
+                at = draw.randrange(len(held))
+                held[at : at + 64] = draw.randbytes(64)
+            case 3:
+                held += draw.randbytes(16)
+            case 4:
+                held[:] = draw.randbytes(len(held))
+            case 5:
+                with open(other, "rb") as file:
+                    held[:] = file.read()
+        with open(path, "wb") as file:
+            file.write(held)
+        compile_one(number % 4)
+
+
 def check_files() -> None:
     """Check that all files are whole but those that were being written."""
     root = folder()
@@ -103,4 +134,4 @@ def check_files() -> None:
 
 if __name__ == "__main__":
     compile_one(0)
-    {"kill": kill, "share": share}[sys.argv[1]](int(sys.argv[2]))
+    {"kill": kill, "share": share, "damage": damage}[sys.argv[1]](int(sys.argv[2]))

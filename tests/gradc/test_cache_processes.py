@@ -73,6 +73,11 @@ def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
     assert len(second.splitlines()) == 2
 
 
+@pytest.mark.slow
+def test_five_hundred_damages(tmp_path: Path) -> None:
+    run(tmp_path, "damage", "500")
+
+
 def test_files_that_are_damaged(tmp_path: Path) -> None:
     program = tmp_path / "model.py"
     program.write_text(MODEL)

@@ -85,6 +85,7 @@ def changes(x):
 
 made: list[int] = []
 
+
 @pytest.mark.parametrize(
     ("function", "why"),
     [

@@ -6,7 +6,6 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-
 # Who asks for these is NumPy, or gradc itself.
 _ASKED_BY_LIBRARIES = ("__array_", "__gradc_")
 

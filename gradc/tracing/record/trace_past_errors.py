@@ -25,6 +25,7 @@ from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer, make, read, write
 from gradc.tracing.lens import lens, math_module, modules
 from gradc.tracing.masked import selected
+from gradc.tracing.record import trace as trace  # attaches what is replaced here
 from gradc.tracing.registry.dispatch import Mapped
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node, Value
