@@ -91,7 +91,7 @@ def share(count: int) -> None:
 
 
 def damage(count: int) -> None:
-    """Damage the files in every way, one after the other; what is compiled is right all the same."""
+    """Damage files in every way, one after the other; what is compiled is right all the same."""
     draw = random.Random(11)
     root = folder(make=True)
     assert root is not None
