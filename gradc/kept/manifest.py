@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from gradc.kept.code import MEMBERS, absent_names, is_library
 from gradc.kept.content import CACHED
 from gradc.kept.plain import Unkept, is_plain
-from gradc.kept.reached import check_names, is_empty
+from gradc.kept.reached import check_names
 from gradc.kept.steps import Check, Look, Step, answer
 from gradc.tracing.captured import outside
 from gradc.tracing.captured.captures import Capture, Guard, SameElements, SameObject
@@ -31,6 +31,7 @@ from gradc.tracing.captured.reads import (
     Part,
     TypeOf,
     ValueOf,
+    is_empty,
 )
 from gradc.tracing.core import source
 from gradc.tracing.lens.captured_containers import is_container, is_user_object

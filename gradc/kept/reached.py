@@ -23,6 +23,7 @@ from gradc.kept.code import (
 from gradc.kept.content import BUILTIN, array_content, content
 from gradc.kept.plain import Unkept, is_plain, plain
 from gradc.tracing.captured import outside
+from gradc.tracing.captured.reads import is_empty
 from gradc.tracing.core import source
 from gradc.tracing.lens.code_names import global_names, used_names
 
@@ -146,12 +147,3 @@ def check_names(function: types.FunctionType) -> None:
         for name in global_names(function.__code__):
             if name in asked:
                 raise Unkept(outside.of_builtin(name))
-
-
-def is_empty(cell: Any) -> bool:
-    """Whether a cell of a closure has nothing in it yet."""
-    try:
-        cell.cell_contents  # noqa: B018 - reading it is the question
-    except ValueError:
-        return True
-    return False

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Callable
-from types import MemberDescriptorType
+from types import CellType, MemberDescriptorType
 from typing import Any
 
 import numpy as np
@@ -174,3 +174,12 @@ def keys_of(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return type(value), len(value), tuple(value)
     return tuple(value) if isinstance(value, dict) else (type(value), len(value))
+
+
+def is_empty(cell: CellType) -> bool:
+    """Whether a cell of a closure has nothing in it yet."""
+    try:
+        cell.cell_contents  # noqa: B018 - reading it is the question
+    except ValueError:
+        return True
+    return False

@@ -26,6 +26,7 @@ from gradc.tracing.captured.reads import (
     Part,
     TypeOf,
     contents,
+    is_empty,
     keys_of,
     type_of,
 )
@@ -407,7 +408,7 @@ class Lens:
             copy = self._cells[id(cell)][1]
             if name == "__class__":
                 copy.cell_contents = cell.cell_contents  # what super() begins at
-            elif _is_empty(copy) and not _is_empty(cell):
+            elif is_empty(copy) and not is_empty(cell):
                 read = Attribute(cell, "cell_contents")
                 copy.cell_contents = self.captured(read(), (id(cell), name), name, read)
 
@@ -419,7 +420,7 @@ def _is_capturable(array: Any) -> bool:
 
 def _wraps_seen(function: types.FunctionType) -> bool:
     """Whether a function of Python's library, as contextlib makes, calls one that is seen."""
-    cells = [cell for cell in function.__closure__ or () if not _is_empty(cell)]
+    cells = [cell for cell in function.__closure__ or () if not is_empty(cell)]
     held = [cell.cell_contents for cell in cells]
     codes = [part.__code__ for part in held if type(part) is types.FunctionType]
     return any(not source.is_unseen(code.co_filename) for code in codes)
@@ -445,11 +446,3 @@ def _another_each_time(name: str, value: Any) -> TraceError:
         "taken once, while tracing",
         help=f"take what is needed of {name} outside and pass it as an argument",
     )
-
-
-def _is_empty(cell: types.CellType) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018 - reading it is the question
-    except ValueError:
-        return True
-    return False
