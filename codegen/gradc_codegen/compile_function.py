@@ -67,7 +67,10 @@ def _key(function: Function, blas: bool, level: Level) -> str | None:
     else:
         from gradc_ir.text.packed import digest_of  # what is kept is there by its digest
 
-        digest = digest_of(function)
+        try:
+            digest = digest_of(function)
+        except ValueError:
+            return None  # it has something that is no text, such as a size of many terms
     return objects.key_of(b"kernel", digest, str(blas).encode(), str(level).encode())
 
 

@@ -30,9 +30,10 @@ from gradc_codegen.cache import files
 from gradc_codegen.cache.versions import CODEGEN, Packages, libraries, settings
 from gradc_ir.core.deferred import Deferred
 from gradc_ir.core.graph import Function
-from gradc_ir.core.sizes import Size, parse_size
+from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
 from gradc_ir.telling.log import log
+from gradc_ir.text.size_text import parse_size, size_text
 
 FOLDER = "graphs"
 # So many programs are kept under one name; a number that is another one each time makes many.
@@ -275,7 +276,7 @@ def _about(function: Function, digest: bytes) -> Any:
 
 
 def _text(size: Size) -> int | str:
-    return size if isinstance(size, int) else str(size)
+    return size if isinstance(size, int) else size_text(size)
 
 
 __all__ = ["Found", "Place", "Question", "Stopped", "find", "keep", "place_of"]

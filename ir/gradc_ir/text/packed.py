@@ -18,9 +18,10 @@ from gradc_ir import ops
 from gradc_ir.core import foreign
 from gradc_ir.core.constant import Constant
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.sizes import Expr, Size, parse_size
+from gradc_ir.core.sizes import Expr, Size
 from gradc_ir.core.types import DType, Type
 from gradc_ir.location import Location
+from gradc_ir.text.size_text import parse_size, size_text
 
 # What marshal writes is the same for equal data in this version, which knows no references.
 _VERSION = 2
@@ -144,7 +145,7 @@ class _Writer:
         if kind is tuple:
             return ("tuple", *map(self._item, item))
         if kind is Expr:
-            return "size", str(item)
+            return "size", size_text(item)
         if kind is Constant:
             return "constant", item.type.dtype.value, item.array.shape, item.array.tobytes()
         if kind is DType:
@@ -159,7 +160,7 @@ class _Writer:
 
 
 def _written(size: Size) -> int | str:
-    return size if isinstance(size, int) else str(size)
+    return size if isinstance(size, int) else size_text(size)
 
 
 def _read(size: int | str) -> Size:
