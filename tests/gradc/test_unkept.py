@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import datetime
 import functools
 import os
@@ -121,12 +122,17 @@ def test_pure_helpers_of_libraries_are_kept(told: Told) -> None:
 
 
 def test_functions_of_c_are_kept(told: Told) -> None:
-    import ctypes
-
     cosine = ctypes.CDLL(None).cos
     c = gradc.external(cosine, "x: f64 -> f64")
     c.def_partials(lambda x: -np.sin(x))
     twice(lambda: gradc.compile(lambda x: c(x) * 2), told, lambda f: f.value_and_grad(0.5))
+
+
+def test_functions_of_c_are_asked_when_the_program_runs() -> None:
+    cosine = gradc.external(ctypes.CDLL(None).cos, "x: f64 -> f64")
+    f = gradc.compile(lambda x: x * cosine(2.0))
+    assert "external" in f.dump("x: f64")
+    assert f(3.0) == 3.0 * np.cos(2.0)
 
 
 def test_log_tells_why(told: Told, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
