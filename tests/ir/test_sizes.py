@@ -144,7 +144,7 @@ def test_a_symbol_is_an_identifier() -> None:
 
 def test_sizes_of_many_terms_are_no_texts() -> None:
     size: Size = symbol("n")
-    assert size_text(sizes.maximum(size - 1, 0)) == "max(1, n) - 1"
+    assert size_text(sizes.maximum(size - 1, 0)) == "max(n - 1, 0)"
     for number in range(12):
         size *= symbol("n") + symbol(f"a{number}")
     with pytest.raises(ValueError, match="not a size"):
