@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import numpy as np
 
-from gradc.calls.derivation import OF_A_SCALAR, OF_FLOATS
-from gradc.calls.preconditions import check_floats, check_value
+from gradc.calls.derivation import OF_FLOATS
+from gradc.calls.preconditions import check_floats
 from gradc.calls.signature import (
     Bound,
     Parameters,
@@ -22,43 +22,23 @@ from gradc.calls.signature import (
 )
 from gradc.calls.traceable import Traceable
 from gradc.requests.options import Options
-from gradc.requests.request import KINDS, Request
+from gradc.requests.request import Request
 from gradc.runtime.specialize import Signature, alone
 from gradc.traceback import boundary
 from gradc.tracing.captured.traced import Traced
 from gradc.tracing.core.signals import NeedsConcreteSize, NeedsNumber
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Type, dtype_of
-from gradc_ir.errors import ExportError, GradcError, TraceError
+from gradc_ir.errors import GradcError, TraceError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gradc.exports.export import ExportOptions
     from gradc.reports.support import Support
 
 
 _SPEC = 'give one: spec="x: f64[n,3]"'
-
-
-def _kinds(
-    name: str, of: str | Sequence[str] | None, wrt: Wrt | None, results: Sequence[Type]
-) -> tuple[str, ...]:
-    """Return what is exported beside the value of a function."""
-    if of is not None:
-        kinds = (of,) if isinstance(of, str) else tuple(of)
-        for kind in kinds:
-            if kind not in KINDS:
-                raise ExportError(f"of is {kind!r}", help=f"write one of {', '.join(KINDS)}")
-        return tuple(dict.fromkeys(kind for kind in kinds if kind != "value"))
-    if len(results) == 1 and not results[0].shape and results[0].dtype.is_float:
-        return ("value_and_grad",)
-    if wrt is not None:
-        several = ", ".join(map(str, results))
-        raise ExportError(
-            f"{name} returns {several}, not one float: there is no gradient by {wrt!r} to export",
-            help='choose of="jacobian", "jvp" or "vjp" (gradc export --of), or leave wrt out',
-        )
-    return ()
 
 
 # The arguments of the last call without their arrays, and the dtypes and shapes of those.
@@ -189,66 +169,55 @@ class Inspected(ABC):
         *specs_or_args: Any,
         spec: str | None = None,
         of: str | Sequence[str] | None = None,
+        outputs: str | Sequence[str] | None = None,
         wrt: Wrt | None = None,
-        out: str | Path = ".",
-        cpu: str | None = None,
-        triple: str | None = None,
-        blas: bool = False,
-        fma: str | None = None,
-        helpers: bool = False,
+        bake: str | Sequence[str] = (),
+        shared: str | Sequence[str] = (),
+        docs: bool = False,
+        **options: Unpack[ExportOptions],
     ) -> list[Path]:
-        """Write ``name.o`` and ``name.h``: the value as ``name``, with its gradient as ``name_vg``.
-
-        ``of`` says what is written beside the value: ``"value"`` (nothing), ``"value_and_grad"``,
-        ``"grad"``, ``"jvp"``, ``"vjp"``, ``"hvp"``, ``"jacobian"``, ``"hessian"``, or several; all
-        but ``name_vg`` are called ``name_jvp`` and so on. By default it is the gradient, of a
-        function of one float. ``wrt``: by which arguments, the first by default.
+        """Write kernels for C: ``name.o`` and ``name.h``, whose paths are returned.
 
         C has arguments in the order of the spec, or of the call that is exported: entries of a dict
         as they were written, fields as they were declared. Results are named by keys and fields.
+        Hidden inputs become further inputs of the kernels.
 
-        ``cpu`` is the target's baseline by default, ``triple`` is this machine. Returns the paths.
-        With ``blas`` large contractions call BLAS, which the program must then be linked with.
-        For a CPU without fused multiply-add ``fma`` is ``"emulate"``, which keeps all bits and is
-        slow, or ``"split"``, which also rounds the products of sums and has other bits. With
-        ``helpers`` the object may call the compiler's library where the CPU has no instruction,
-        such as for doubles on one that has floats alone. Hidden
-        inputs become further inputs of the kernels. A gradient that goes back through a loop
-        without a known number of steps takes ``tape``, how many there is room for, as its last
-        size. Raises ExportError, with the cure, when the function cannot be exported.
+        Parameters
+        ----------
+        outputs: which functions: ``"value"`` (called ``name`` in C), ``"vg"`` (``name_vg``, value
+            and gradient), ``"grad"``, ``"jvp"``, ``"vjp"``, ``"hvp"``, ``"jac"``, ``"hess"``, or
+            several; with ``_batch`` behind one it is of many points at once, along a leading axis.
+        of: the same beside the value. By default it is ``"vg"``, of a function of one float.
+        wrt: by which arguments, the first by default.
+        bake: captured arrays that become constants of the kernels, by name, or ``"all"``.
+        shared: arguments that all points of a batch have in common.
+        docs: whether the header has formulas of what each function computes.
+        out: the folder.
+        target: LLVM's name of the machine (also ``triple``), by default this one's.
+        cpu: LLVM's name of the CPU, by default the target's baseline; ``native`` for this one.
+        optimize: how hard LLVM tries, 0, 1 or 2; by default what suits the function.
+        link: ``"object"``, ``"static"`` or ``"shared"`` library, ``"ir"`` or ``"asm"``.
+        blas: whether large contractions call BLAS, which the program must then be linked with.
+        fma: for a CPU without fused multiply-add: ``"emulate"`` keeps all bits and is slow,
+            ``"split"`` also rounds the products of sums and has other bits.
+        helpers: whether the object may call the compiler's library where the CPU has no
+            instruction.
+        soft_double: whether functions of the object's own may compute with doubles where the CPU
+            has none, to the same bits and slowly.
+        structs: whether there is ``name_struct`` of each function, with a struct a side.
+        package: whether ``example_main.c``, which compares with numbers from Python, and files for
+            pkg-config and CMake are written beside it.
+
+        A gradient that goes back through a loop without a known number of steps takes ``tape``, how
+        many there is room for, as its last size. Raises ExportError, with the cure, when the
+        function cannot be exported.
         """
-        from gradc.calls.c_arguments import SUFFIXES, written
-        from gradc.pipeline import derive
-        from gradc.runtime.export import export
-        from gradc_codegen.abi import Order
+        from gradc.exports.export import export, kinds_asked
+        from gradc.exports.plan import Asked
 
         given = (spec,) if spec else specs_or_args
-        asked = 0 if wrt is None else wrt
-        by, bound, types, wrt_of = self._arranged(given, "value_and_grad", asked)
-        traced, bound = by._traced(bound, types, "value_and_grad", wrt_of)
-        requests = [Request("value", (), options=self.options)]
-        for kind in _kinds(self.__name__, of, wrt, traced.function.result_types):
-            if kind in OF_A_SCALAR:
-                check_value(traced, has_aux=False)
-            requests.append(by._request_of(bound, kind, wrt_of))
-        functions, orders, names = {}, {}, {}
-        for request in requests:
-            suffix = SUFFIXES[request.of]
-            functions[suffix] = derive(traced.function, request)
-            found = written(bound, traced, request, functions[suffix])
-            orders[suffix], names[suffix] = Order(found.inputs, found.outputs), found.names
-        return export(
-            functions,
-            name,
-            out,
-            cpu=cpu,
-            triple=triple,
-            outputs=names,
-            orders=orders,
-            blas=blas,
-            fma=fma,
-            helpers=helpers,
-        )
+        kinds = kinds_asked(of, outputs)
+        return export(name, [(self, Asked(name, given, kinds, wrt, bake, shared, docs))], options)
 
     def argument_types(self, spec: str | None = None) -> tuple[Any, ...]:
         """Return the arguments a spec describes: nests whose leaves are types."""

@@ -8,7 +8,7 @@ import itertools
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import llvmlite.binding as llvm
@@ -51,7 +51,7 @@ class LoadedModule:
 
 
 def compile_module(
-    text: str,
+    text: str | Sequence[str],
     cpu: str = "native",
     level: Level = None,
     addresses: Mapping[str, int] | None = None,
@@ -60,7 +60,8 @@ def compile_module(
 
     Parameters
     ----------
-    text: LLVM text of a whole module; its external functions are found in this process (libm), or
+    text: LLVM text of a whole module, or several that become one; its external functions are found
+        in this process (libm), or
         in SciPy (BLAS, LAPACK, special functions).
     cpu: ``native``, or LLVM's name of a CPU whose features this machine has.
     level: 0, 1 or 2, or ``"long"``, which is for code without loops; None chooses by size.
@@ -90,16 +91,17 @@ def kept_module(
     return load_object(*found, addresses)
 
 
-def _emitted(text: str, cpu: str, level: Level) -> Object:
+def _emitted(text: str | Sequence[str], cpu: str, level: Level) -> Object:
     # LLVM's passes, which code that is kept does without
     from gradc_codegen.machine.optimize import LONG, effort, optimize, parse
     from gradc_codegen.math.emulation import provided
 
     with LOCK:
         machine_of = target(cpu)
-        text = provided(text, machine_of)
-        how = LONG if level == "long" else effort([text], level)
-        module = parse([text], machine_of, how)
+        given = [text] if isinstance(text, str) else text
+        texts = [provided(each, machine_of) for each in given]
+        how = LONG if level == "long" else effort(texts, level)
+        module = parse(texts, machine_of, how)
         names = tuple(
             function.name
             for function in module.functions
