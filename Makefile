@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first measure accuracy rules-audit gate docs coefficients math-slow cross sanitize fuzz interop bench-interop targets
+.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop targets
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ gate: $(VENV)/.test ## pairs of rules that meet at special values, for hours; AR
 docs: $(VENV)/.test ## write the generated pages of docs/, then run every example of the docs
 	$(BIN)/python tools/write_tables.py
 	$(PYTEST) tests/test_docs.py
+
+pictures: $(VENV)/.test ## write the pictures of docs/ anew, by chromium and chromedriver
+	$(BIN)/python tools/write_pictures.py
 
 coefficients: $(VENV)/.dev ## compute the coefficients of the math functions again; review the diff
 	$(BIN)/python tools/coefficients.py

@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from gradc.interop.pytensor_op import pytensor_op as pytensor_op
     from gradc.interop.torch_function import torch_function as torch_function
     from gradc.rules.user.register import rule as rule
+    from gradc.sympy.from_sympy import from_sympy as from_sympy
+    from gradc.sympy.to_sympy import to_sympy as to_sympy
     from gradc.tracing.core.opaque import opaque as opaque
     from gradc.tracing.record.debug_print import debug_print as debug_print
     from gradc.tracing.record.primitives import exactly as exactly
@@ -95,6 +97,8 @@ _PLACES = {
     "gradc.interop.pytensor_op": ("pytensor_op",),
     "gradc.interop.torch_function": ("torch_function",),
     "gradc.rules.user.register": ("rule",),
+    "gradc.sympy.from_sympy": ("from_sympy",),
+    "gradc.sympy.to_sympy": ("to_sympy",),
     "gradc.custom.gradient_fences": (
         "clip_gradient",
         "disconnected",

@@ -19,7 +19,7 @@ from gradc.derivatives import jvp, vjp
 from gradc.distribution import DistributeLoops
 from gradc.requests.options import Options
 from gradc.requests.request import KINDS, Request
-from gradc.rules import Kind, Simplify, SkipZeros, Stabilise
+from gradc.rules import Kind, Rule, Simplify, SkipZeros, Stabilise
 from gradc.rules.final.finish import Finish
 from gradc.rules.in_force import entries
 from gradc.rules.series import ContinueGuards, ExpandSeries, SettleGuards
@@ -123,6 +123,16 @@ def derive(function: Function, request: Request, watch: Watch | None = None) -> 
     if watch is not None:
         watch("derivative", ready)
     return after(request.options)(ready, watch)
+
+
+def by_algebra(function: Function, request: Request, rules: Sequence[Rule] = ()) -> Function:
+    """Return what a request makes of a traced function by exact rules and these alone.
+
+    Nothing is stabilised and nothing arranged for speed. All of a derivative is one function.
+    """
+    options = replace(request.options, stable=False, fast=False, rules=tuple(rules))
+    ready = _derived(function, replace(request, options=options))
+    return Pipeline("after", _derivative_passes(options))(ready)
 
 
 def _derived(function: Function, request: Request, watch: Watch | None = None) -> Function:

@@ -27,16 +27,32 @@ from gradc.runtime.specialize import Signature, alone
 from gradc.traceback import boundary
 from gradc.tracing.captured.traced import Traced
 from gradc.tracing.core.signals import NeedsConcreteSize, NeedsNumber
-from gradc_ir.core.graph import Function
+from gradc_ir.core.graph import Function, use_form
 from gradc_ir.core.types import Type, dtype_of
 from gradc_ir.errors import GradcError, TraceError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gradc.costs.cost import Cost
     from gradc.exports.export import ExportOptions
     from gradc.reports.support import Support
 
+
+def _picture(name: str) -> Callable[[Function], Any]:
+    """Return what shows a graph in a notebook, loaded when one asks."""
+
+    def shown(function: Function) -> Any:
+        from gradc.pictures import notebook
+
+        return getattr(notebook, name)(function)
+
+    return shown
+
+
+use_form("html", _picture("html_with_picture"))
+use_form("svg", _picture("svg_of_function"))
+use_form("latex", _picture("latex_of_function"))
 
 _SPEC = 'give one: spec="x: f64[n,3]"'
 
@@ -75,12 +91,46 @@ class Inspected(ABC):
 
     @boundary
     @alone
-    def ir(self, *specs_or_args: Any, of: str = "value", wrt: Wrt = 0) -> Function:
-        """Return the final graph of what ``of`` names: for a spec, arguments, or the last call."""
+    def ir(
+        self,
+        *specs_or_args: Any,
+        of: str = "value",
+        wrt: Wrt = 0,
+        stage: str = "final",
+        simple: bool = False,
+    ) -> Function:
+        """Return the graph of what ``of`` names: for a spec, arguments, or the last call.
+
+        ``stage`` is traced, stable, derivative or final. With ``simple`` it is the mathematics of
+        it, without what only rescues digits or saves time.
+        """
+        traced, request = self._request(specs_or_args, of, wrt)
+        if simple:
+            from gradc.reading.simple import simple as simplified
+
+            return simplified(traced.function, request)
+        if stage != "final":
+            from gradc.reports.dump import graph
+
+            return graph(traced.function, request, stage)
         from gradc.pipeline import derive  # which calls of what is kept on disk do without
 
-        traced, request = self._request(specs_or_args, of, wrt)
         return derive(traced.function, request)
+
+    @boundary
+    @alone
+    def cost(
+        self, *specs_or_args: Any, of: str = "value", spec: str | None = None, wrt: Wrt = 0
+    ) -> Cost:
+        """Return what the kernel of what ``of`` names costs, by the lines of the user's.
+
+        Operations, bytes and tape are expressions of the symbolic sizes; ``cost.at(n=1000)`` puts
+        numbers in. Nothing is compiled or run.
+        """
+        from gradc.costs.cost import cost_of
+
+        traced, request = self._request((spec,) if spec else specs_or_args, of, wrt)
+        return cost_of(traced.function, request)
 
     @boundary
     @alone
@@ -94,11 +144,15 @@ class Inspected(ABC):
         after: str | None = None,
         locations: bool = True,
         cpu: str = "native",
+        triple: str | None = None,
+        simple: bool = False,
     ) -> str:
         """Return the text of what ``of`` names at a stage of its way.
 
         ``stage`` is traced, stable, derivative, final, loops, llvm or asm; ``after`` instead names
-        a pass, or ``"all"``.
+        a pass, or ``"all"``, for what each of them changed. With ``simple`` it is Python that
+        people read: the mathematics, without what only rescues digits or saves time. ``cpu`` and
+        ``triple`` say what machine code is for.
         """
         from gradc.reports.dump import dump
 
@@ -110,21 +164,55 @@ class Inspected(ABC):
             after_pass=after,
             locations=locations,
             cpu=cpu,
+            triple=triple,
+            plainly=simple,
         )
 
     def _repr_html_(self) -> str:
-        """Return the compilations so far and the graph of the value beside the user's lines."""
+        """Return the compilations so far, and the mathematics of the value as a picture."""
         from html import escape
 
-        from gradc_ir.text.display import html_of_function
+        from gradc.pictures.notebook import html_with_picture
 
-        parts = [f"<div><code>{escape(repr(self))}</code></div>"]
-        parts += [f"<div><code>{escape(str(each))}</code></div>" for each in self._signatures]
+        above = [repr(self), *map(str, self._signatures)]
         try:
-            parts.append(html_of_function(self.ir()))
+            return html_with_picture(self.ir(simple=True), above)
         except GradcError as error:
-            parts.append(f"<pre>{escape(str(error))}</pre>")
-        return "".join(parts)
+            lines = "".join(f"<div><code>{escape(line)}</code></div>" for line in above)
+            return f"{lines}<pre>{escape(str(error))}</pre>"
+
+    def _repr_svg_(self) -> str | None:
+        """Return the mathematics of the value as a picture; None where there is no spec or call."""
+        from gradc.pictures.notebook import svg_of_function
+
+        try:
+            return svg_of_function(self.ir(simple=True))
+        except GradcError:
+            return None
+
+    def _repr_latex_(self) -> str | None:
+        """Return the mathematics of the value as equations; None where there is no spec or call."""
+        from gradc.pictures.notebook import latex_of_function
+
+        try:
+            return latex_of_function(self.ir(simple=True))
+        except GradcError:
+            return None
+
+    @boundary
+    @alone
+    def report(
+        self, *specs_or_args: Any, of: str = "value", spec: str | None = None, wrt: Wrt = 0
+    ) -> str:
+        """Return a page of HTML about what ``of`` names, which needs nothing else to be shown.
+
+        Source, graph, derivative, rules that fired, loops and assembly stand side by side; pointing
+        at a line marks what comes from it everywhere.
+        """
+        from gradc.pictures.report import report
+
+        traced, request = self._request((spec,) if spec else specs_or_args, of, wrt)
+        return report(traced.function, request)
 
     @boundary
     @alone

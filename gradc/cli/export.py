@@ -7,11 +7,18 @@ from typing import Any
 import click
 
 from gradc.api.export import export as export_functions
-from gradc.cli.target import load, wrt_option_or_none
+from gradc.cli.frame.options import stable_option, wrt_option_or_none
+from gradc.cli.frame.output import json_option, write_json
+from gradc.cli.frame.target import load
 from gradc.runtime.export import LINKS
 
 
-@click.command(short_help="Write values and derivatives as kernels for C.")
+@click.command(
+    short_help="Write values and derivatives as kernels for C.",
+    epilog="""\b
+Example:
+  gradc export model.py:loss --spec "w: f64[2], x: f64[n,2], y: f64[n]" --out build""",
+)
 @click.argument("targets", metavar="MODULE.PY:FUNCTION...", nargs=-1, required=True)
 @click.option(
     "--spec",
@@ -92,11 +99,15 @@ from gradc.runtime.export import LINKS
     help="Whether functions of the object's own may compute with doubles where the CPU has none: "
     "the same bits, slowly.",
 )
+@stable_option
+@json_option
 def export(
     targets: tuple[str, ...],
     spec: tuple[str, ...],
     name: str | None,
     of: tuple[str, ...],
+    stable: bool | None,
+    as_json: bool,
     **options: Any,
 ) -> None:
     """Write NAME.o and NAME.h with the value (NAME) and the value with its gradient (NAME_vg).
@@ -109,7 +120,7 @@ def export(
     Where the gradient goes back through a loop without a known number of steps (while_loop without
     max_iter), the last size argument of NAME_vg, tape, says for how many steps there is room.
     """
-    loaded = [load(target) for target in targets]
+    loaded = [load(target, stable) for target in targets]
     if spec and len(spec) != len(loaded):
         raise click.UsageError(f"{len(spec)} specs for {len(loaded)} functions")
     names = [one.__name__ for one in loaded]
@@ -126,5 +137,8 @@ def export(
         of=of or None,
         **options,
     )
+    if as_json:
+        write_json("export", {"files": [str(path) for path in paths]})
+        return
     for path in paths:
         click.echo(str(path))

@@ -42,7 +42,9 @@ class WrittenLines:
         if code is None or place is None:
             raise Unkept(f"{line} is a line of code that is not seen")
         outside = None if line.outside is None else tuple(line.outside)
-        return place, line.line - code.co_firstlineno, line.function, position, outside
+        caller = None if line.caller is None else self(line.caller)
+        told = line.is_whole, line.derived, caller, line.named
+        return place, line.line - code.co_firstlineno, line.function, position, outside, told
 
     def _defined(self, line: Location) -> types.CodeType | None:
         """Return the code whose definition a line is."""
@@ -56,7 +58,7 @@ class WrittenLines:
 
 def read_line(found: Sequence[Any], data: Any) -> Location:
     """Return a line from what it was written as, and what the looks have found."""
-    (look, inner), line, function, position, outside = data
+    (look, inner), line, function, position, outside, told = data
     code = found[look].__code__
     for i in inner:
         code = code.co_consts[i]
@@ -65,4 +67,8 @@ def read_line(found: Sequence[Any], data: Any) -> Location:
         made = Location(code.co_filename, line, function)
     else:
         made = Location.of_instruction(code, position, line, function)
-    return made if outside is None else made.with_outside(Outside(*outside))
+    made.outside = None if outside is None else Outside(*outside)
+    made.is_whole, made.derived, caller, named = told
+    made.caller = None if caller is None else read_line(found, caller)
+    made.named = tuple(named) if isinstance(named, list) else named
+    return made

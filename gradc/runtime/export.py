@@ -382,7 +382,7 @@ def _value_name(function: Function) -> str:
 def _hash(functions: Iterable[Function], exported: Iterable[Exported]) -> str:
     digest = hashlib.sha256()
     for function, one in zip(functions, exported):
-        digest.update(print_function(function, locations=False).encode())
+        digest.update(print_function(function, locations=False, names=False).encode())
         digest.update(spec_line(one).encode())  # C may have another order
     return digest.hexdigest()[:16]
 

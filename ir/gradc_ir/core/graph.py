@@ -20,7 +20,7 @@ _Operator: TypeAlias = Callable[["Value", Operand], "Value"]
 # What the rooms above make of values and functions; they enter it when they are imported, by the
 # first that asks for it.
 _constructors: dict[str, Callable[..., Value]] = {}
-_forms: dict[str, Callable[[Function], str]] = {}
+_forms: dict[str, Callable[[Function], Any]] = {}
 _announced: tuple[str, ...] = ()
 
 
@@ -36,10 +36,11 @@ def _constructor(name: str) -> Callable[..., Value]:
     return _constructors[name]
 
 
-def _form(name: str) -> Callable[[Function], str]:
+def _form(name: str) -> Callable[[Function], Any]:
+    """Return what makes a form of functions: None, where no room makes it."""
     if name not in _forms:
         _load()
-    return _forms[name]
+    return _forms.get(name, lambda function: None)
 
 
 def _load() -> None:
@@ -52,9 +53,13 @@ def use_constructors(**constructors: Callable[..., Value]) -> None:
     _constructors.update(constructors)
 
 
-def use_form(name: str, form: Callable[[Function], str]) -> None:
-    """Say how a function is shown as "text", or as "html"."""
-    _forms[name] = form
+def use_form(name: str, form: Callable[[Function], Any], *, otherwise: bool = False) -> None:
+    """Say how a function is shown: as "text", "html", "svg" or "latex".
+
+    With ``otherwise`` it is shown so where nothing else is said, whichever is loaded first.
+    """
+    if not otherwise or name not in _forms:
+        _forms[name] = form
 
 
 def _operators(name: str) -> tuple[_Operator, _Operator]:
@@ -284,7 +289,8 @@ class Function:
         return hash(self.structure)
 
     def __str__(self) -> str:
-        return _form("text")(self)
+        text: str = _form("text")(self)
+        return text
 
     def __repr__(self) -> str:
         params = ", ".join(f"{name}: {x.type}" for name, x in zip(self.names, self.params))
@@ -294,7 +300,16 @@ class Function:
         return f"<func @{self.name}({params}) -> {results}: {count} op{'s' * (count != 1)}>"
 
     def _repr_html_(self) -> str:
-        return _form("html")(self)
+        html: str = _form("html")(self)
+        return html
+
+    def _repr_svg_(self) -> str | None:
+        svg: str | None = _form("svg")(self)
+        return svg
+
+    def _repr_latex_(self) -> str | None:
+        latex: str | None = _form("latex")(self)
+        return latex
 
 
 def _has_tape(node: Node) -> bool:
