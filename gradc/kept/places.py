@@ -68,7 +68,6 @@ def read_line(found: Sequence[Any], data: Any) -> Location:
     else:
         made = Location.of_instruction(code, position, line, function)
     made.outside = None if outside is None else Outside(*outside)
-    made.is_whole, made.derived, caller, named = told
+    made.is_whole, made.derived, caller, made.named = told
     made.caller = None if caller is None else read_line(found, caller)
-    made.named = tuple(named) if isinstance(named, list) else named
     return made
