@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from gradc.kept.content import content
@@ -14,9 +15,11 @@ from gradc.scopes import scopes_key
 
 def content_in_force(options: Options, roots: Roots) -> Any:
     """Return what options and scopes are; functions among them become roots. Raises Unkept."""
-    chosen = (options.stable, options.fast, options.debug_nans, options.blas)
+    chosen = (
+        (field.name, _content(getattr(options, field.name), roots)) for field in fields(options)
+    )
     scopes = ((key.__name__, _content(found, roots)) for key, found in scopes_key())
-    return chosen, _content(options.rules, roots), tuple(scopes)
+    return tuple(chosen), tuple(scopes)
 
 
 def _content(value: Any, roots: Roots) -> Any:

@@ -97,7 +97,7 @@ def place_of(question: Question) -> Place | None:
             source.name,
             roots.content(),
             content_in_force(source.options, roots),
-            (asked.of, asked.mode, asked.has_aux, asked.policies, asked.groups),
+            tuple(asked._replace(wrt=None)),  # which the leaves tell
             (wrt, tuple(map(str, types)), is_last),
         )
     except Unkept as why:
