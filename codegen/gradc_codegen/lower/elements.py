@@ -60,6 +60,9 @@ class Elements:
         self.transposed: dict[Staged, tuple[str, Buffer]] = {}
         # by the first index of a block: the windows, start and size, that hold in all its lanes
         self.interior: dict[str, frozenset[tuple[Size, Size]]] = {}
+        # in a part, which of the lanes in scratch the first one here is, and how many there are
+        self.offset = "0"
+        self.block: int | None = None
         self.may_fail = False
         self._plan = plan
         self.arena = arena
@@ -125,7 +128,7 @@ class Elements:
 
     def in_scratch(self, position: str, lanes: int) -> str:
         """Return a position in scratch that holds the elements of all lanes side by side."""
-        return self.writer.add(self.writer.multiply(position, str(lanes)), Lane("0", "1"))
+        return self.writer.add(self.writer.multiply(position, str(lanes)), Lane(self.offset, "1"))
 
     def load(self, place: Place, dtype: DType, mask: bool = True) -> str:
         """Return what is at a place; ``mask``: lanes that do not count may be outside of memory."""
@@ -220,7 +223,8 @@ class Elements:
         """Return where an element for each lane of a block of an array is, in scratch."""
         shape = staged.value.type.shape
         position = self.writer.linear(others, [shape[i] for i in staged.others])
-        return Place(self.pointer(buffer), self.in_scratch(position, lanes or self.writer.lanes))
+        lanes = lanes or self.block or self.writer.lanes
+        return Place(self.pointer(buffer), self.in_scratch(position, lanes))
 
     def _scalar(self, position: int, dtype: DType) -> str:
         if dtype is not DType.BOOL:

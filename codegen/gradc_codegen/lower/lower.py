@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import cached_property, partial
 
 from gradc_codegen.abi import Signature, Status
@@ -12,6 +12,7 @@ from gradc_codegen.lower.control.control import Control
 from gradc_codegen.lower.elements import Elements, Place
 from gradc_codegen.lower.interior_blocks import with_interior
 from gradc_codegen.lower.lowering import Body
+from gradc_codegen.lower.parts import MOST_INLINED, Parts
 from gradc_codegen.lower.prologue import checks_of, symbols_of, write_worksize
 from gradc_codegen.lower.rare_loops import where_needed
 from gradc_codegen.lower.reduction_groups import write_groups
@@ -34,9 +35,6 @@ from gradc_codegen.text.module import ANY_MACHINE, MEMORY, Machine, Module, lite
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType
-
-# In a body with more functions LLVM runs out of registers, and numbers go to the stack and back.
-_MOST_INLINED = 24
 
 
 def lower(function: Function, name: str, blas: bool = False, machine: Machine = ANY_MACHINE) -> str:
@@ -97,6 +95,8 @@ class FunctionLowering:
         self._sink: dict[str, str] = {}
         self._refusals: dict[Status, str] = {}
         self._bodies: dict[tuple[Node, int], Body] = {}
+        self._parts = Parts(self, made, self._begin_part)
+        self._in_rest = False
         self.fails = False
 
     def main(self) -> None:
@@ -134,15 +134,15 @@ class FunctionLowering:
         name = self._module.fresh(f"{self._module.name}.body")
         signature = Signature.of(nest.function, symbols=tuple(self._symbols))
         inner = FunctionLowering(self._module, name, nest, made, signature, self._symbols)
-        few = functions_among(nest.statements) <= _MOST_INLINED
+        few = functions_among(nest.statements) <= MOST_INLINED
         inner.writer.runs_often = repeats and few
         parameters = signature.llvm_parameters_of_body(nest.overwrites)
-        self._define(inner, nest.body, f"@{name}({parameters})")
+        inner.body_of(nest.body)
+        self._define(inner, f"@{name}({parameters})")
         return Body(f"@{name}", inner.fails, inner.writer.guarded_reads)
 
-    def _define(self, inner: FunctionLowering, body: Sequence[Item], head: str) -> None:
-        """Write an internal function that fails where this one does."""
-        inner.body_of(body)
+    def _define(self, inner: FunctionLowering, head: str) -> None:
+        """End an internal function, which fails where this one does."""
         inner._finish()
         self.fails = self.fails or inner.fails
         self._module.functions.append(inner.writer.text(f"define internal i32 {head}"))
@@ -180,23 +180,27 @@ class FunctionLowering:
 
     def _part(self, part: Part) -> None:
         """Write a part as a function of its own, and its call."""
-        open_loops = list(self.indices)
-        names = {loop: f"%index{i}" for i, loop in enumerate(open_loops)}
-        name = f"{self._name}.part{part.number}"
-        inner = FunctionLowering(
-            self._module, name, self._nest, self._plan, self._signature, self._symbols, names
-        )
-        given = self._signature.llvm_parameters_of_body(self._nest.overwrites)
-        parameters = ", ".join([given, *(f"i64 {name}" for name in names.values())])
-        self._define(inner, part.body, f"@{name}({parameters}) noinline")
         arguments = [
             f"{argument.llvm} {value}"
             for argument, value in zip(self._signature.arguments, self._signature.llvm_names)
         ]
         arguments[-1] = f"ptr {self.elements.arena}"
-        arguments += [f"i64 {self.indices[loop]}" for loop in open_loops]
-        status = self.writer.emit(f"call i32 @{name}({', '.join(arguments)})")
-        self.writer.return_unless_ok(status)
+        self._parts.call(part, f"{self._name}.part{part.number}", arguments)
+
+    def _begin_part(
+        self, name: str, indices: dict[Loop, str], in_rest: bool
+    ) -> tuple[FunctionLowering, Callable[[list[str], str], None]]:
+        """Return the function of a part, and what ends it, see :class:`Parts`."""
+        inner = FunctionLowering(
+            self._module, name, self._nest, self._plan, self._signature, self._symbols, indices
+        )
+        inner._in_rest = in_rest
+
+        def end(parameters: list[str], attributes: str) -> None:
+            given = self._signature.llvm_parameters_of_body(self._nest.overwrites)
+            self._define(inner, f"@{name}({', '.join([given, *parameters])}) {attributes}")
+
+        return inner, end
 
     def begin(self, loop: Loop) -> list[Running]:
         """Write the starts of a loop's reductions."""
@@ -233,7 +237,7 @@ class FunctionLowering:
             for staged, buffer in zip(loop.staged, self._plan.staged.get(loop, ())):
                 assert isinstance(index, Lane)
                 transpose(self.elements, staged, index, buffer)
-            before, writer.inlines = writer.inlines, functions_in(loop) <= _MOST_INLINED
+            before, writer.inlines = writer.inlines, functions_in(loop.body) <= MOST_INLINED
             self.body_of(loop.body)
             writer.inlines = before
             for staged in loop.staged:
@@ -318,6 +322,7 @@ class FunctionLowering:
                 return
             # its loop is in another function
             running = self.running[statement] = Running(self.elements, state, self._own)
+            running.in_rest = self._in_rest
         running.step(own)
 
     def _single(self, statement: Statement, own: list[str]) -> str:
@@ -337,7 +342,8 @@ class FunctionLowering:
             return
         index = tuple(own[dim] if dim >= 0 else "0" for dim in statement.axis_dims)
         self.elements.keep(value, index, register)
-        if not statement.dims:
+        is_whole = statement.kind is StatementKind.MAP and value not in self._nest.shares
+        if not statement.dims or (is_whole and storage.lanes > 1):
             self.writer.remember((value, index), register)
 
     def _write_outputs(self, statement: Statement, own: list[str], register: str) -> None:

@@ -101,16 +101,18 @@ class Running:
         self.in_registers = False
         self.partial: str | None = None
         self._stack: dict[str, _Cell] = {}
+        self._reserved: list[str] = []
         if self._register:
             self._reserve("total", self._type)
-        if state.is_free_along:
-            if not state.inner:
-                self._reserve("row", f"<{state.along} x {REGISTER[self.dtype]}>")
-        elif state.grouped and state.chunk is None:
+        if state.has_row:
+            type_ = f"<{state.width} x {REGISTER[self.dtype]}>"
+            if state.row is None:
+                self._reserve("row", type_)
+            else:
+                self._stack["row"] = _Cell(elements.pointer(state.row), type_)
+        if state.grouped and state.chunk is None:
             self._reserve("chunk", self._type)
-            if 1 < state.along < reduction.GROUP:
-                self._reserve("row", f"<{self.lanes} x {REGISTER[self.dtype]}>")
-            elif state.along == 1 and state.partials is None:
+            if state.along == 1 and state.partials is None:
                 self._reserve("partials", f"[{self.lanes} x {self._type}]")
             if state.levels != 0 and state.nodes is None:
                 levels = state.levels if isinstance(state.levels, int) else _MOST_LEVELS
@@ -121,6 +123,7 @@ class Running:
 
     def _reserve(self, name: str, type_: str, alignment: int | None = None) -> None:
         self._stack[name] = _Cell(self.elements.writer.stack.take(type_, alignment), type_)
+        self._reserved.append(name)
 
     def _cell(self, name: str, own: list[str], buffer: Buffer | None) -> _Cell:
         found = self._stack.get(name)
@@ -232,7 +235,7 @@ class Running:
         if self._vector:
             total = writer.spread(total, REGISTER[self.dtype])
         self._each(lambda own: self._store(self._total(own), total))
-        if self.state.is_free_along and not self.state.inner:
+        if self.state.is_free_along and self.state.has_row:
             self._store(self._stack["row"], start)
 
     def begin_chunk(self) -> None:
@@ -315,8 +318,8 @@ class Running:
             row = self._load(self._stack["row"])
             self._join_into(self._total(own), self._reduced(row, self.state.along))
         total = self._load(self._stack["total"]) if self._register else None
-        for cell in self._stack.values():
-            writer.stack.release(cell.pointer)
+        for name in self._reserved:
+            writer.stack.release(self._stack[name].pointer)
         return total
 
     def narrowed(self, loop: Loop) -> triangular_bounds.Range | None:

@@ -8,13 +8,12 @@ neighbours in memory. Which of the two is cheaper is estimated from how a statem
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from gradc_codegen.nest.loop_nest import (
     Item,
     Loop,
-    Part,
     Reading,
     Staged,
     Statement,
@@ -76,9 +75,7 @@ def _share(statements: list[Statement]) -> None:
 
 def _spread(body: list[Item], choose: Callable[[Loop, int], bool]) -> None:
     for item in body:
-        if isinstance(item, Part):
-            _spread(item.body, choose)
-        elif isinstance(item, Loop):
+        if isinstance(item, Loop):
             block = block_of(item)
             if block > 1 and choose(item, block):
                 item.block = block
@@ -175,10 +172,11 @@ def _per_lane(staged: Staged) -> float:
 # -- cost ------------------------------------------------------------------------------------------
 
 
-def functions_in(loop: Loop) -> float:
-    """Return how many functions of eight numbers an iteration computes, loops inside aside."""
-    block = max((around.block for around, _ in next(statements_of(loop.body)).loops), default=1)
-    own = (item for item in loop.body if isinstance(item, Statement))
+def functions_in(body: Sequence[Item]) -> float:
+    """Return how many functions of eight numbers items compute, loops inside and parts aside."""
+    first = next(statements_of(body), None)
+    block = max((around.width for around, _ in first.loops), default=1) if first else 1
+    own = (item for item in body if isinstance(item, Statement))
     return functions_among(own) * max(1, block / _VECTOR)
 
 
@@ -214,8 +212,7 @@ def _one_by_one(item: Item) -> float:
         return 0.0
     if isinstance(item, Statement):
         return _operations(item) + sum(1 for _ in _readings(item)) + 1
-    if isinstance(item, Part):
-        return sum(map(_one_by_one, item.body))
+    assert isinstance(item, Loop)
     total = sum(map(_cheapest, item.body), start=_LOOP)
     return estimate(item.size) * total
 

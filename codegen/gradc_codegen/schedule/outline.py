@@ -1,8 +1,9 @@
 """Cutting very long straight-line code into parts, each a function of its own in machine code.
 
 LLVM needs more than linear time for one function's instructions, so a run of more than a few
-thousand becomes several functions. So does one of more numbers than a small stack has room for.
-Values that cross go through scratch.
+thousand becomes several functions; in lanes, where each value is a few vectors, one of some
+hundreds. So does one of more numbers than a small stack has room for. Values that cross go through
+scratch: in lanes a block of them, so that a long body is as wide as a short one.
 """
 
 from __future__ import annotations
@@ -10,23 +11,29 @@ from __future__ import annotations
 import heapq
 
 from gradc_codegen.nest.loop_nest import Item, Loop, Part, Statement, StatementKind
+from gradc_codegen.scalar.lower_scalar import is_function
 from gradc_codegen.schedule.cost import joins_in_groups
+from gradc_codegen.schedule.lanes import OUTER
 
 MOST_OPERATIONS = 4000
+# In lanes an operation is up to four instructions, and has to be found in the cache of these.
+MOST_IN_LANES = 300
 # Numbers in one function that wait for their readers, and numbers it reads that others made (LLVM
 # may load them long before): what finds no register is on the stack.
 _MOST_WAITING = 160
 _LOOP = 100
 _ARRAY_STATEMENT = 6
+_FUNCTION = 30
 _ELEMENT = 24  # one element of an array, with what is recomputed for it
 # partials: started, reduced, joined
 _GROUPED_REDUCTION = 60
+_VECTOR_BYTES = 64
 
 
 def cut(body: list[Item]) -> list[Item]:
-    """Return a nest in which no function has many more than 4000 operations."""
+    """Return a nest in which no function has many more operations than LLVM is quick with."""
     cutter = _Cutter()
-    result, _ = cutter.cut(body)
+    result, _ = cutter.cut(body, 1)
     if cutter.count:
         _number(result, 0)
     return result
@@ -36,10 +43,14 @@ class _Cutter:
     def __init__(self) -> None:
         self.count = 0
 
-    def cut(self, body: list[Item]) -> tuple[list[Item], int]:
-        """Return a body with long runs in parts, and its weight in operations."""
-        weights = [self._weigh(item) for item in body]
+    def cut(self, body: list[Item], block: int) -> tuple[list[Item], int]:
+        """Return a body with long runs in parts, and its weight in operations.
+
+        ``block``: how many iterations run at once.
+        """
+        weights = [self._weigh(item, block) for item in body]
         total = sum(weights)
+        most = MOST_OPERATIONS if block == 1 else MOST_IN_LANES
         last = _last_readers(body) if len(body) > _MOST_WAITING else {}
         result: list[Item] = []
         run: list[Item] = []
@@ -51,7 +62,7 @@ class _Cutter:
             while waiting and waiting[0] <= position:
                 heapq.heappop(waiting)
             numbers = max(len(waiting), len(foreign))
-            if run and (weight + more > MOST_OPERATIONS or numbers >= _MOST_WAITING):
+            if run and (weight + more > most or numbers >= _MOST_WAITING):
                 result.append(self._part(run))
                 run, weight, waiting, own, foreign = [], 0, [], set(), set()
             run.append(item)
@@ -70,17 +81,29 @@ class _Cutter:
         self.count += 1
         return Part(self.count, run)
 
-    def _weigh(self, item: Item) -> int:
+    def _weigh(self, item: Item, block: int) -> int:
         if isinstance(item, Statement):
             if item.kind is StatementKind.WHOLE:
                 return _LOOP
             if not item.dims:
                 return 1
-            return _ARRAY_STATEMENT if item.loops else _ELEMENT
+            if not item.loops:
+                return _ELEMENT
+            own = _FUNCTION if block > 1 and is_function(item.node) else _ARRAY_STATEMENT
+            return own * max(1, block * item.value.type.dtype.bytes // _VECTOR_BYTES)
         assert isinstance(item, Loop)
-        item.body, weight = self.cut(item.body)
+        item.body, weight = self.cut(item.body, max(block, item.width))
+        if item.block > 1 and any(isinstance(inner, Part) for inner in item.body):
+            _cut_lanes(item)
         grouped = sum(map(joins_in_groups, item.reductions))
         return weight + _LOOP + _GROUPED_REDUCTION * grouped
+
+
+def _cut_lanes(loop: Loop) -> None:
+    """Have the parts of a loop's body go through blocks in loops of their own."""
+    loop.strip = loop.block
+    if not isinstance(loop.size, int) or loop.size > OUTER:
+        loop.block = OUTER
 
 
 def _read_by(item: Item) -> list[Statement]:

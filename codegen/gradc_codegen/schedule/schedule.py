@@ -55,8 +55,9 @@ def _scheduled(
     order = overwriting(function, granted, made.links)
     statements = StatementBuilder(function, order, choices).statements
     _mark_sums_of_rows(statements)
-    body = cut(_Scheduler(choices).arrange(statements, 0, 0))
+    body = _Scheduler(choices).arrange(statements, 0, 0)
     spread(body, choices.lanes)
+    body = cut(body)
     return LoopNest(function, body, statements, bodies, order.params, order.shares, is_body)
 
 

@@ -193,18 +193,22 @@ def _place_accumulators(nest: LoopNest, made: Plan) -> list[Buffer]:
         inside = sorted(statement.loops[end + 1 :], key=lambda pair: pair[0].block)
         inner = tuple(dim for _, dim in inside)
         made.accumulators[statement] = state = Accumulator(
-            statement, inner, joins_in_groups(statement), block, loop.block, tree_levels(statement)
+            statement, inner, joins_in_groups(statement), block, loop.width, tree_levels(statement)
         )
+        dtype = statement.value.type.dtype
+        position = statement.position
+        if state.has_row and statement.part != loop.part:
+            bytes_ = max(state.width * dtype.bytes, ALIGNMENT)
+            state.row = Buffer(bytes_, position, position)
+            buffers.append(state.row)
         if not state.grouped:
             return 0
-        dtype = statement.value.type.dtype
         here = not inner and statement.part == loop.part and block == 1
         if here and on_stack < _MOST_PARTIALS_ON_STACK:
             few = few or isinstance(state.levels, int)
             state.node_bytes = 0 if few else dtype.bytes * state.levels
             return 1
         count = product(statement.dims[dim] for dim in inner) * dtype.bytes * block
-        position = statement.position
         state.node_bytes = count * state.levels
         state.chunk = Buffer(count, position, position)
         buffers.append(state.chunk)

@@ -13,6 +13,7 @@ from gradc_codegen.schedule.cost import joins_in_order
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Size
+from gradc_ir.meaning import reduction
 
 ALIGNMENT = 64
 
@@ -73,6 +74,7 @@ class Accumulator:
     along: how many elements are joined at once, as lanes of the reduced loop.
     levels: how many nodes of the tree of its chunks it keeps; 0 where they join one after another.
     node_bytes: how much scratch they take; 0 where they are on the stack.
+    row: the partials that lanes of the reduced loop join to, or what may be joined in any order.
     """
 
     statement: Statement
@@ -85,11 +87,25 @@ class Accumulator:
     partials: Buffer | None = None
     chunk: Buffer | None = None
     nodes: Buffer | None = None
+    row: Buffer | None = None
 
     @property
     def is_free_along(self) -> bool:
         """Whether lanes of the reduced loop are joined in an order that changes no bit."""
         return self.along > 1 and not joins_in_order(self.statement)
+
+    @property
+    def has_row(self) -> bool:
+        """Whether lanes of the reduced loop join to as many numbers side by side."""
+        if self.inner:
+            return False
+        return self.is_free_along or (self.grouped and 1 < self.along < reduction.GROUP)
+
+    @property
+    def width(self) -> int:
+        """How many numbers these are."""
+        dtype = self.statement.value.type.dtype
+        return self.along if self.is_free_along else reduction.lanes(dtype.numpy)
 
 
 @dataclass(eq=False)

@@ -38,6 +38,8 @@ class Writer:
     # how many iterations run at once here, and which of them count: None for all
     lanes = 1
     mask: str | None = None
+    # under the mask of a loop's last lanes, how many these are
+    left = ""
 
     def __init__(self, module: Module, symbols: dict[str, str]) -> None:
         self.module = module
@@ -409,10 +411,19 @@ class Writer:
 
     def masked_block(self, start: str, end: str, lanes: int, body: Callable[[Lane], None]) -> None:
         """Write several iterations at once, of which those before the end count."""
-        with self.in_lanes(lanes):
-            mask = self.below(self.subtract(end, start))
-        with self.in_lanes(lanes, mask):
+        with self.in_block(lanes, self.subtract(end, start)):
             body(Lane(start, "1"))
+
+    @contextmanager
+    def in_block(self, lanes: int, left: str | None) -> Iterator[None]:
+        """Write what runs in the lanes of a block, of which ``left`` count if that is given."""
+        mask = None
+        if left is not None:
+            self.left = left
+            with self.in_lanes(lanes):
+                mask = self.below(left)
+        with self.in_lanes(lanes, mask):
+            yield
 
     def whole_blocks(self, start: str, end: str, block: int) -> str:
         """Return where the whole blocks from start to end are over."""
