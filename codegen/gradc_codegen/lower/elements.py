@@ -25,7 +25,7 @@ from gradc_codegen.nest.index_maps import (
 from gradc_codegen.nest.loop_nest import Staged
 from gradc_codegen.scalar.lower_scalar import cast, lower_scalar, lower_word, select
 from gradc_codegen.storage.storage import Buffer, Plan, Storage
-from gradc_codegen.text.indices import Lane, is_vector, varies
+from gradc_codegen.text.indices import Lane, is_number, is_vector, varies
 from gradc_codegen.text.loads_and_stores import Memory
 from gradc_codegen.text.module import REGISTER, literal
 from gradc_codegen.text.writer import Writer
@@ -122,9 +122,25 @@ class Elements:
         if kept:
             sizes = [shape[axis] for axis in kept]
             position = self.writer.linear([index[axis] for axis in kept], sizes)
-        if storage.lanes > 1:
-            position = self.in_scratch(position, storage.lanes)
-        return Place(self.base(value, storage), position)
+        if storage.lanes == 1:
+            return Place(self.base(value, storage), position)
+        buffer = storage.buffer
+        assert buffer is not None
+        if self.block is not None and buffer.slot < 0 and is_number(position):
+            bytes_ = value.type.dtype.bytes
+            at = int(position) * storage.lanes + buffer.offset // bytes_
+            return Place(self._strip(bytes_), Lane(str(at), "1"))
+        return Place(self.pointer(buffer), self.in_scratch(position, storage.lanes))
+
+    def _strip(self, bytes_: int) -> str:
+        """Return where scratch were to begin if its first lane were the first one here."""
+        writer = self.writer
+
+        def moved() -> str:
+            offset = writer.multiply(self.offset, str(bytes_))
+            return writer.emit(f"getelementptr inbounds i8, ptr {self.arena}, i64 {offset}")
+
+        return self.arena if self.offset == "0" else writer.once(("strip", bytes_), moved)
 
     def in_scratch(self, position: str, lanes: int) -> str:
         """Return a position in scratch that holds the elements of all lanes side by side."""

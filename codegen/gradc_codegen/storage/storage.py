@@ -7,6 +7,7 @@ axis is a register. All else is a buffer in one arena, the caller's ``work``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gradc_codegen.nest.loop_nest import Loop, Statement
 from gradc_codegen.schedule.cost import joins_in_order
@@ -18,13 +19,23 @@ from gradc_ir.meaning import reduction
 ALIGNMENT = 64
 
 
-@dataclass(eq=False)
-class Buffer:
-    """A piece of the arena: ``bytes`` long, needed from one top-level item to another."""
+class Span(NamedTuple):
+    """The numbers of the first and of the last statement that need something."""
 
-    bytes: Size
     first: int
     last: int
+
+    def joined(self, other: Span) -> Span:
+        """Return the span of both, and of what is between them."""
+        return Span(min(self.first, other.first), max(self.last, other.last))
+
+
+@dataclass(eq=False)
+class Buffer:
+    """A piece of the arena: ``bytes`` long, needed for as long as a span."""
+
+    bytes: Size
+    needed: Span
     offset: int = 0  # from the start of the fixed part
     slot: int = -1  # the symbolic slot it is, behind the fixed part; -1 when it is in that
 
@@ -38,6 +49,7 @@ class Storage:
     path: the loops it shares with its readers.
     part: the function its register is in.
     memory: whether it lives in memory; a register otherwise.
+    first, last: the items of the nest by whose numbers it is written first, and read last.
     kept: the axes it keeps in memory.
     lanes: how many iterations of a loop have an element of their own, side by side.
     output: the result whose memory it uses when that is wanted, -1 for none.
