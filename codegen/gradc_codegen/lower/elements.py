@@ -63,6 +63,7 @@ class Elements:
         # in a part, which of the lanes in scratch the first one here is, and how many there are
         self.offset = "0"
         self.block: int | None = None
+        self.touched = {}
         self.may_fail = False
         self._plan = plan
         self.arena = arena
@@ -176,6 +177,8 @@ class Elements:
         """Write an element of a value that lives in memory; not in an output nobody wants."""
         storage, dtype = self._plan.storage[value], value.type.dtype
         flag = self.wanted(storage.output) if storage.is_output_only else "true"
+        if storage.is_output_only:
+            self.touched.setdefault((f"%out{storage.output}", value.type), []).append(index)
         if flag == "true":
             self.store(self.place(value, index), dtype, register, storage.lanes == 1)
         else:
@@ -230,6 +233,7 @@ class Elements:
                         self.in_block(Staged(value, axis), found[1], others), dtype, False
                     )
             position = self.writer.linear(list(index), list(value.type.shape))
+            self.touched.setdefault((self.whole(value), value.type), []).append(index)
             return self.load(Place(self.whole(value), position), dtype)
         return self.compute(node, index)
 

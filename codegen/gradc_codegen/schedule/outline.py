@@ -13,6 +13,7 @@ import heapq
 from gradc_codegen.nest.loop_nest import Item, Loop, Part, Statement, StatementKind
 from gradc_codegen.scalar.lower_scalar import is_function
 from gradc_codegen.schedule.cost import joins_in_groups
+from gradc_codegen.schedule.formulas import formula_of, operations_of
 from gradc_codegen.schedule.lanes import OUTER
 
 MOST_OPERATIONS = 4000
@@ -62,7 +63,8 @@ class _Cutter:
             while waiting and waiting[0] <= position:
                 heapq.heappop(waiting)
             numbers = max(len(waiting), len(foreign))
-            if run and (weight + more > most or numbers >= _MOST_WAITING):
+            is_full = weight + more > most or numbers >= _MOST_WAITING
+            if run and is_full and not _continues(run[-1], item):
                 result.append(self._part(run))
                 run, weight, waiting, own, foreign = [], 0, [], set(), set()
             run.append(item)
@@ -89,7 +91,11 @@ class _Cutter:
                 return 1
             if not item.loops:
                 return _ELEMENT
-            own = _FUNCTION if block > 1 and is_function(item.node) else _ARRAY_STATEMENT
+            own = _ARRAY_STATEMENT
+            if item.node.op.family == "unbounded":
+                own += operations_of(item.node)
+            elif block > 1 and is_function(item.node):
+                own = _FUNCTION
             return own * max(1, block * item.value.type.dtype.bytes // _VECTOR_BYTES)
         assert isinstance(item, Loop)
         item.body, weight = self.cut(item.body, max(block, item.width))
@@ -104,6 +110,14 @@ def _cut_lanes(loop: Loop) -> None:
     loop.strip = loop.block
     if not isinstance(loop.size, int) or loop.size > OUTER:
         loop.block = OUTER
+
+
+def _continues(item: Item, other: Item) -> bool:
+    """Whether what is computed for an item is the other one's too."""
+    if not isinstance(item, Statement) or not isinstance(other, Statement):
+        return False
+    formula = formula_of(item.node)
+    return formula is not None and formula == formula_of(other.node)
 
 
 def _read_by(item: Item) -> list[Statement]:

@@ -7,6 +7,7 @@ from gradc_codegen.nest.index_maps import identity, own_dims, scatter_dims
 from gradc_codegen.nest.loop_nest import Reading, Statement, StatementKind
 from gradc_codegen.schedule.choices import Choices
 from gradc_codegen.schedule.cost import estimate
+from gradc_codegen.schedule.formulas import formulas_together
 from gradc_codegen.schedule.in_place import Overwriting
 from gradc_codegen.schedule.labels import Labels
 from gradc_codegen.schedule.recompute import SOURCES, Readings, Recomputed
@@ -34,7 +35,7 @@ class StatementBuilder:
         self._writers: dict[Value, tuple[Statement, ...]] = {}
         self._scalar_edges: dict[Value, tuple[Statement, Reading]] = {}
         self._estimates: dict[Size, float] = {}
-        nodes = overwriting.order
+        nodes = formulas_together(overwriting.order)
         has_arrays = any(value.type.shape for node in nodes for value in node.results)
         self._labels = Labels(nodes if has_arrays else ())
         self._runs = find_runs(function, overwriting.overwrites)

@@ -241,7 +241,8 @@ class Writer:
             return str(_ON_NUMBERS[name](int(a), int(b)))
         if varies(a) or varies(b):
             return self._by_lane(name, a, b)
-        return self.emit(f"{name} nsw i64 {a}, {b}")
+        instruction = f"{name} nsw i64 {a}, {b}"
+        return self.once(instruction, lambda: self.emit(instruction))
 
     def _by_lane(self, name: str, a: str, b: str) -> str:
         if is_vector(a) or is_vector(b) or (name == "mul" and varies(a) and varies(b)):
