@@ -88,9 +88,7 @@ def block_of(loop: Loop) -> int:
     """Return how many iterations of a loop may run at once; 1 where that is not possible."""
     if loop.size == 1 or not _is_possible(loop):
         return 1
-    dtypes = {statement.value.type.dtype for statement in statements_of(loop.body)}
-    narrow = dtypes & {DType.F32, DType.I32} and not dtypes & {DType.F64, DType.I64}
-    least = 2 * _VECTOR if narrow else _VECTOR
+    least = narrowest(loop)
     is_outer = any(isinstance(item, Loop) for item in loop.body)
     functions = any(is_function(statement.node) for statement in statements_of(loop.body))
     if isinstance(loop.size, int):
@@ -104,6 +102,13 @@ def block_of(loop: Loop) -> int:
         return OUTER  # several sums side by side, none of which waits for itself
     wide = any(statement.value.type.dtype is DType.F32 for statement in grouped)
     return 2 * _VECTOR if wide else least
+
+
+def narrowest(loop: Loop) -> int:
+    """Return how many iterations of a loop fill one vector."""
+    dtypes = {statement.value.type.dtype for statement in statements_of(loop.body)}
+    narrow = dtypes & {DType.F32, DType.I32} and not dtypes & {DType.F64, DType.I64}
+    return 2 * _VECTOR if narrow else _VECTOR
 
 
 def _is_possible(loop: Loop) -> bool:

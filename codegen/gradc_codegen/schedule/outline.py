@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import heapq
 
-from gradc_codegen.nest.loop_nest import Item, Loop, Part, Statement, StatementKind
+from gradc_codegen.nest.loop_nest import Item, Loop, Part, Statement, StatementKind, statements_of
 from gradc_codegen.scalar.lower_scalar import is_function
 from gradc_codegen.schedule.cost import joins_in_groups
 from gradc_codegen.schedule.formulas import formula_of, operations_of
-from gradc_codegen.schedule.lanes import OUTER
+from gradc_codegen.schedule.lanes import OUTER, narrowest
 
 MOST_OPERATIONS = 4000
-# In lanes an operation is up to four instructions, and has to be found in the cache of these.
-MOST_IN_LANES = 300
+# A body in lanes that is longer is cut into parts, whose code is found in the cache of instructions
+# again for each strip of a block, and which compile in a third of the time.
+_MOST_UNCUT = 1500
+MOST_IN_LANES = 400
 # Numbers in one function that wait for their readers, and numbers it reads that others made (LLVM
 # may load them long before): what finds no register is on the stack.
 _MOST_WAITING = 160
@@ -34,7 +36,7 @@ _VECTOR_BYTES = 64
 def cut(body: list[Item]) -> list[Item]:
     """Return a nest in which no function has many more operations than LLVM is quick with."""
     cutter = _Cutter()
-    result, _ = cutter.cut(body, 1)
+    result, _ = cutter.cut(body, 1, MOST_OPERATIONS)
     if cutter.count:
         _number(result, 0)
     return result
@@ -44,14 +46,16 @@ class _Cutter:
     def __init__(self) -> None:
         self.count = 0
 
-    def cut(self, body: list[Item], block: int) -> tuple[list[Item], int]:
+    def cut(self, body: list[Item], block: int, most: int) -> tuple[list[Item], int]:
         """Return a body with long runs in parts, and its weight in operations.
 
-        ``block``: how many iterations run at once.
+        Parameters
+        ----------
+        block: how many iterations run at once.
+        most: how much a part may weigh.
         """
         weights = [self._weigh(item, block) for item in body]
         total = sum(weights)
-        most = MOST_OPERATIONS if block == 1 else MOST_IN_LANES
         last = _last_readers(body) if len(body) > _MOST_WAITING else {}
         result: list[Item] = []
         run: list[Item] = []
@@ -85,31 +89,41 @@ class _Cutter:
 
     def _weigh(self, item: Item, block: int) -> int:
         if isinstance(item, Statement):
-            if item.kind is StatementKind.WHOLE:
-                return _LOOP
-            if not item.dims:
-                return 1
-            if not item.loops:
-                return _ELEMENT
-            own = _ARRAY_STATEMENT
-            if item.node.op.family == "unbounded":
-                own += operations_of(item.node)
-            elif block > 1 and is_function(item.node):
-                own = _FUNCTION
-            return own * max(1, block * item.value.type.dtype.bytes // _VECTOR_BYTES)
+            return _weight(item, block)
         assert isinstance(item, Loop)
-        item.body, weight = self.cut(item.body, max(block, item.width))
-        if item.block > 1 and any(isinstance(inner, Part) for inner in item.body):
-            _cut_lanes(item)
+        if item.block > 1 and all(isinstance(inner, Statement) for inner in item.body):
+            weight = self._cut_lanes(item)
+        else:
+            item.body, weight = self.cut(item.body, max(block, item.block), MOST_OPERATIONS)
         grouped = sum(map(joins_in_groups, item.reductions))
         return weight + _LOOP + _GROUPED_REDUCTION * grouped
 
+    def _cut_lanes(self, loop: Loop) -> int:
+        """Have a long body in lanes go through blocks part by part, each in strips of a vector."""
+        whole = sum(_weight(item, loop.block) for item in statements_of(loop.body))
+        if whole <= _MOST_UNCUT:
+            return whole
+        loop.strip = min(narrowest(loop), loop.block)
+        loop.body, weight = self.cut(loop.body, loop.strip, MOST_IN_LANES)
+        if not isinstance(loop.size, int) or loop.size > OUTER:
+            loop.block = OUTER
+        return weight
 
-def _cut_lanes(loop: Loop) -> None:
-    """Have the parts of a loop's body go through blocks in loops of their own."""
-    loop.strip = loop.block
-    if not isinstance(loop.size, int) or loop.size > OUTER:
-        loop.block = OUTER
+
+def _weight(statement: Statement, block: int) -> int:
+    """Return about how many operations a statement is, of vectors of a block."""
+    if statement.kind is StatementKind.WHOLE:
+        return _LOOP
+    if not statement.dims:
+        return 1
+    if not statement.loops:
+        return _ELEMENT
+    own = _ARRAY_STATEMENT
+    if statement.node.op.family == "unbounded":
+        own += operations_of(statement.node)
+    elif block > 1 and is_function(statement.node):
+        own = _FUNCTION
+    return own * max(1, block * statement.value.type.dtype.bytes // _VECTOR_BYTES)
 
 
 def _continues(item: Item, other: Item) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from gradc_ir import build
@@ -16,9 +16,13 @@ IsStep = Callable[[Node], bool]
 Place: TypeAlias = tuple[Value, tuple[Node, ...]]
 
 _MOST_STEPS = 400
+# Longer ones start from results of other formulas where they can: else each value of a chain would
+# compute all before it anew.
+_LONG = 64
 # What is computed before it is spread has overflown by then; these have a value everywhere.
 _SPREADING = frozenset({"broadcast", "reshape", "transpose"})
 _BEFORE = frozenset({"neg", "abs", "add", "sub", "mul", "div", "exp"})
+_ADDING = frozenset({"add", "sub", "neg"})
 # Their results are there at another time, but no sums.
 _BARRIERS = frozenset({"scan", "while", "concatenate"})
 # Constants that move no product out of the range by themselves.
@@ -28,13 +32,15 @@ _TAME = (2.0**-30, 2.0**30)
 class Group(NamedTuple):
     """Values that formulas are made for, what these start from, and the formulas.
 
-    ``steps`` are the values that the formulas compute anew.
+    ``steps`` are the values that the formulas compute anew, ``given`` those they start from that
+    formulas before make.
     """
 
     values: tuple[Value, ...]
     places: tuple[Place, ...]
     body: Function
     steps: frozenset[Value]
+    given: frozenset[Value] = frozenset()
 
     @property
     def leaves(self) -> tuple[Value, ...]:
@@ -52,11 +58,14 @@ def is_tame(value: Value) -> bool:
     return number is not None and _TAME[0] <= abs(number) <= _TAME[1]
 
 
-def grouped(function: Function, chosen: Sequence[Value], is_step: IsStep) -> list[Group]:
+def grouped(
+    function: Function, chosen: Sequence[Value], is_step: IsStep, chained: bool = False
+) -> list[Group]:
     """Return the formulas of values, in groups that are computed together.
 
     Those of a group have what they start from at the same time: behind as many groups and as many
-    loops and joints. What is behind a reduction has none.
+    loops and joints. What is behind a reduction has none. ``chained``: whether long formulas start
+    from results of groups before.
     """
     if not chosen:
         return []
@@ -64,7 +73,8 @@ def grouped(function: Function, chosen: Sequence[Value], is_step: IsStep) -> lis
     cones = {value: _cone(value, is_computed) for value in chosen}
     level: dict[Value, tuple[int, int]] = {}
     summed: set[Value] = set()  # and what comes after that
-    groups: dict[object, list[Value]] = {}
+    groups: dict[tuple[int, int, Type], list[Value]] = {}
+    stages: dict[Value, int] = {}
     for node in function.nodes:
         behind = [level[operand] for operand in node.operands]
         stage = max((each[0] for each in behind), default=0)
@@ -79,6 +89,7 @@ def grouped(function: Function, chosen: Sequence[Value], is_step: IsStep) -> lis
             elif value in cones:
                 key = (stage, waits, value.type)
                 groups.setdefault(key, []).append(value)
+                stages[value] = stage
             level[value] = (stage, waits)
         if not is_step(node) and any(operand in cones for operand in node.operands):
             for value in node.results:
@@ -90,13 +101,22 @@ def grouped(function: Function, chosen: Sequence[Value], is_step: IsStep) -> lis
         value, moves = place
         return (order[value], *(order[move.results[0]] for move in moves))
 
-    for values in groups.values():
+    sums: set[Value] | None = None
+    for (stage, _, _), values in groups.items():
         whole = {each for value in values for each in cones[value]}
+        own = is_computed
+        if chained and len(whole) > _LONG:
+            sums = _sums(function, is_step, stages) if sums is None else sums
+            own = _unless_before(is_computed, stages, stage, sums)
+            cones |= {value: _cone(value, own) for value in values}
+            whole = {each for value in values for each in cones[value]}
         parts = [values] if len(whole) <= _MOST_STEPS else [[value] for value in values]
         for part in parts:
             members = {each for value in part for each in cones[value]}
             if len(members) <= _MOST_STEPS:
-                found.append(_group(part, sorted(members, key=at), is_computed))
+                made = _group(part, sorted(members, key=at), own)
+                given = frozenset(x for x in made.leaves if stages.get(x, stage) < stage)
+                found.append(made._replace(given=given) if own is not is_computed else made)
     return found
 
 
@@ -117,6 +137,38 @@ def _computed(function: Function, is_step: IsStep) -> IsComputed:
             if all([x in movable or not is_step(x.node) for x, _ in sources]):
                 movable.update(node.results)
     return is_computed
+
+
+def _unless_before(
+    is_computed: IsComputed,
+    stages: Mapping[Value, int],
+    stage: int,
+    sums: Container[Value],
+) -> IsComputed:
+    """Return what tells the same, but that sums, and results of stages before, are read."""
+
+    def is_own(place: Place) -> bool:
+        value, moves = place
+        if not moves and (value in sums or stages.get(value, stage) < stage):
+            return False
+        return is_computed(place)
+
+    return is_own
+
+
+def _sums(function: Function, is_step: IsStep, results: Container[Value]) -> set[Value]:
+    """Return what only adds, and adds nothing but what no formula computes, or results of some.
+
+    Nothing is lost in such a sum unless it leaves the range itself.
+    """
+    found: set[Value] = set()
+    for node in function.nodes:
+        value = node.results[0] if node.results else None
+        if value is not None and node.op.name in _ADDING and value not in results and all(
+            x in found or x in results or not is_step(x.node) for x in node.operands
+        ):
+            found.add(value)
+    return found
 
 
 def _source(value: Value, moves: tuple[Node, ...]) -> Place:
@@ -149,7 +201,12 @@ def _group(values: Sequence[Value], members: Sequence[Place], is_computed: IsCom
             operands = [operand(each, moves) for each in value.operands]
             made[value, moves] = build.apply(value.op.name, *operands, **value.node.attributes)
         body = builder.function("formula", params, [made[value, ()] for value in values])
-    return Group(tuple(values), tuple(leaves), body, frozenset(value for value, _ in steps))
+    return Group(
+        tuple(values),
+        tuple(leaves),
+        body,
+        frozenset(value for value, _ in steps),
+    )
 
 
 def _cone(value: Value, is_computed: IsComputed) -> set[Place]:
@@ -196,20 +253,36 @@ def rebuilt(
     mapping: dict[Value, Value] = {}
     replaced: dict[Value, Value] = {}
 
+    def before(group: Group) -> list[Value]:
+        """Return what a group starts from that others make."""
+        return [x for x in group.leaves if x in group.given and x in found]
+
     def waits_for(node: Node) -> Iterator[Value]:
-        for operand in node.operands:
-            if is_plain(node) or operand not in found:
-                yield operand
-            else:
-                yield from needed(found[operand][0])
+        stack = list(node.operands)
+        while stack:
+            value = stack.pop()
+            if is_plain(node) or value not in found:
+                yield value
+            elif value not in replaced:
+                group, _ = found[value]
+                others = before(group)
+                stack += others
+                yield from (x for x in needed(group) if x not in others)
 
     def read(value: Value) -> Value:
         if value not in found:
             return mapping[value]
-        if value not in replaced:
-            group, place = found[value]
-            with builder.at(function.locations.get(value.node, ())):
-                replaced[value] = made(group, place, [mapping[x] for x in needed(group)])
+        stack = [value]
+        while value not in replaced:
+            group, place = found[stack[-1]]
+            others = before(group)
+            missing = [x for x in others if x not in replaced]
+            if missing:
+                stack += missing
+                continue
+            given = [replaced[x] if x in others else mapping[x] for x in needed(group)]
+            with builder.at(function.locations.get(stack[-1].node, ())):
+                replaced[stack.pop()] = made(group, place, given)
         return replaced[value]
 
     def make(node: Node) -> None:
