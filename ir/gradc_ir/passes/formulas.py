@@ -16,9 +16,10 @@ IsStep = Callable[[Node], bool]
 Place: TypeAlias = tuple[Value, tuple[Node, ...]]
 
 _MOST_STEPS = 400
-# Longer ones start from results of other formulas where they can: else each value of a chain would
-# compute all before it anew.
+# Where longer ones are chained they start from results of other formulas, and so many steps are most:
+# else each value of a recurrence that is written out would compute all before it anew.
 _LONG = 64
+_MOST_CHAINED = 128
 # What is computed before it is spread has overflown by then; these have a value everywhere.
 _SPREADING = frozenset({"broadcast", "reshape", "transpose"})
 _BEFORE = frozenset({"neg", "abs", "add", "sub", "mul", "div", "exp"})
@@ -104,16 +105,16 @@ def grouped(
     sums: set[Value] | None = None
     for (stage, _, _), values in groups.items():
         whole = {each for value in values for each in cones[value]}
-        own = is_computed
+        own, most = is_computed, _MOST_STEPS
         if chained and len(whole) > _LONG:
             sums = _sums(function, is_step, stages) if sums is None else sums
-            own = _unless_before(is_computed, stages, stage, sums)
+            own, most = _unless_before(is_computed, stages, stage, sums), _MOST_CHAINED
             cones |= {value: _cone(value, own) for value in values}
             whole = {each for value in values for each in cones[value]}
-        parts = [values] if len(whole) <= _MOST_STEPS else [[value] for value in values]
+        parts = [values] if len(whole) <= most else [[value] for value in values]
         for part in parts:
             members = {each for value in part for each in cones[value]}
-            if len(members) <= _MOST_STEPS:
+            if len(members) <= most:
                 made = _group(part, sorted(members, key=at), own)
                 given = frozenset(x for x in made.leaves if stages.get(x, stage) < stage)
                 found.append(made._replace(given=given) if own is not is_computed else made)
@@ -258,12 +259,13 @@ def rebuilt(
         return [x for x in group.leaves if x in group.given and x in found]
 
     def waits_for(node: Node) -> Iterator[Value]:
-        stack = list(node.operands)
+        stack, seen = [*reversed(node.operands)], set[Value]()
         while stack:
             value = stack.pop()
             if is_plain(node) or value not in found:
                 yield value
-            elif value not in replaced:
+            elif value not in replaced and value not in seen:
+                seen.add(value)
                 group, _ = found[value]
                 others = before(group)
                 stack += others
