@@ -31,7 +31,7 @@ from gradc_codegen.text.module import REGISTER, literal
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Size
-from gradc_ir.core.types import DType
+from gradc_ir.core.types import DType, Type
 
 
 class Place(NamedTuple):
@@ -63,7 +63,8 @@ class Elements:
         # in a part, which of the lanes in scratch the first one here is, and how many there are
         self.offset = "0"
         self.block: int | None = None
-        self.touched = {}
+        # the elements of the caller's arrays that were touched in lanes, since that was cleared
+        self.touched: dict[tuple[str, Type], list[tuple[str, ...]]] = {}
         self.may_fail = False
         self._plan = plan
         self.arena = arena
@@ -178,11 +179,16 @@ class Elements:
         storage, dtype = self._plan.storage[value], value.type.dtype
         flag = self.wanted(storage.output) if storage.is_output_only else "true"
         if storage.is_output_only:
-            self.touched.setdefault((f"%out{storage.output}", value.type), []).append(index)
+            self.touch(f"%out{storage.output}", value.type, index)
         if flag == "true":
             self.store(self.place(value, index), dtype, register, storage.lanes == 1)
         else:
             self.writer.where(flag, lambda: self.store(self.place(value, index), dtype, register))
+
+    def touch(self, base: str, type_: Type, index: tuple[str, ...]) -> None:
+        """Note that an element of an array of the caller's is read or written, in lanes."""
+        if self.block is not None:
+            self.touched.setdefault((base, type_), []).append(index)
 
     def in_memory(self, value: Value) -> bool:
         """Whether a statement's value lives in memory."""
@@ -233,7 +239,7 @@ class Elements:
                         self.in_block(Staged(value, axis), found[1], others), dtype, False
                     )
             position = self.writer.linear(list(index), list(value.type.shape))
-            self.touched.setdefault((self.whole(value), value.type), []).append(index)
+            self.touch(self.whole(value), value.type, index)
             return self.load(Place(self.whole(value), position), dtype)
         return self.compute(node, index)
 

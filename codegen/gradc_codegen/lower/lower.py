@@ -357,7 +357,9 @@ class FunctionLowering:
                 continue
 
             def store(output: int = output) -> None:
-                position = writer.linear([own[dim] for dim in statement.axis_dims], list(shape))
+                index = tuple([own[dim] for dim in statement.axis_dims])
+                elements.touch(f"%out{output}", statement.value.type, index)
+                position = writer.linear(list(index), list(shape))
                 elements.store(Place(f"%out{output}", position), dtype, register)
 
             writer.where(elements.wanted(output), store)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
+from gradc_codegen.lower.fetch_ahead import fetch_ahead
 from gradc_codegen.lower.lowering import Lowering
 from gradc_codegen.nest.loop_nest import Loop, Part, Statement
 from gradc_codegen.schedule.lanes import functions_in
@@ -144,33 +145,5 @@ class Parts:
         with made.writer.in_block(lanes, left):
             made.body_of(part.body)
             made.elements.horizontal.flush()
-            if PREFETCH and left is None and loop.strip:
-                fetch_next(made, loop, index)
-
-
-import os
-PREFETCH = os.environ.get("PF", "1") == "1"
-
-
-def fetch_next(made, loop, index):
-    writer = made.writer
-    for (base, type_), indices in made.elements.touched.items():
-        bytes_ = type_.dtype.bytes
-        if not isinstance(type_.count, int) or type_.count * bytes_ < 1 << 20:
-            continue
-        lines = {}
-        for at in indices:
-            axes = [a for a, x in enumerate(at) if isinstance(x, Lane)]
-            if len(axes) != 1 or at[axes[0]] != index or not all(x.isdigit() for a, x in enumerate(at) if a != axes[0]):
-                continue
-            axis = axes[0]
-            if axis == len(at) - 1:
-                lines[at] = axis
-            else:
-                lines[(*at[:-1], str(int(at[-1]) * bytes_ // 64 * 64 // bytes_))] = axis
-        for at, axis in lines.items():
-            along = axis == len(at) - 1
-            for lane in range(0, writer.lanes, 64 // bytes_) if along else range(writer.lanes):
-                moved = writer.add(index.origin, str(loop.block + lane))
-                position = writer.linear([moved if a == axis else x for a, x in enumerate(at)], list(type_.shape))
-                made.elements.memory.fetch(base, position, type_.dtype)
+            if loop.strip and left is None:
+                fetch_ahead(made.elements, index, loop.block)
