@@ -7,10 +7,7 @@ ahead, for the lines of the caller's arrays that it has touched itself.
 
 from __future__ import annotations
 
-import math
-
 from gradc_codegen.lower.elements import Elements
-from gradc_codegen.schedule.cost import estimate
 from gradc_codegen.text.indices import Lane, is_number
 
 _LINE = 64
@@ -24,7 +21,7 @@ def fetch_ahead(elements: Elements, lanes: str, distance: int) -> None:
     assert isinstance(lanes, Lane)
     for (base, type_), indices in elements.touched.items():
         shape, bytes_ = type_.shape, type_.dtype.bytes
-        if math.prod(map(estimate, shape)) * bytes_ < _LEAST_BYTES:
+        if isinstance(type_.count, int) and type_.count * bytes_ < _LEAST_BYTES:
             continue
         line = _LINE // bytes_
         first = writer.add(lanes.origin, str(distance))

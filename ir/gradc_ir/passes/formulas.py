@@ -16,7 +16,7 @@ IsStep = Callable[[Node], bool]
 Place: TypeAlias = tuple[Value, tuple[Node, ...]]
 
 _MOST_STEPS = 400
-# Where longer ones are chained they start from results of other formulas, and so many steps are most:
+# Where formulas are chained, longer ones start from results of others, and so many steps are most:
 # else each value of a recurrence that is written out would compute all before it anew.
 _LONG = 64
 _MOST_CHAINED = 128
@@ -165,8 +165,11 @@ def _sums(function: Function, is_step: IsStep, results: Container[Value]) -> set
     found: set[Value] = set()
     for node in function.nodes:
         value = node.results[0] if node.results else None
-        if value is not None and node.op.name in _ADDING and value not in results and all(
-            x in found or x in results or not is_step(x.node) for x in node.operands
+        if (
+            value is not None
+            and node.op.name in _ADDING
+            and value not in results
+            and all(x in found or x in results or not is_step(x.node) for x in node.operands)
         ):
             found.add(value)
     return found
