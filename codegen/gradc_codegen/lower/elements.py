@@ -65,6 +65,8 @@ class Elements:
         self.block: int | None = None
         # the elements of the caller's arrays that were touched in lanes, since that was cleared
         self.touched: dict[tuple[str, Type], list[tuple[str, ...]]] = {}
+        # of sizes that only the running program knows: whether sums of this length are short here
+        self.decided: dict[Size, bool] = {}
         self.may_fail = False
         self._plan = plan
         self.arena = arena

@@ -15,9 +15,10 @@ from gradc_codegen.lower.lowering import Body
 from gradc_codegen.lower.parts import MOST_INLINED, Parts
 from gradc_codegen.lower.prologue import checks_of, symbols_of, write_worksize
 from gradc_codegen.lower.rare_loops import where_needed
-from gradc_codegen.lower.reduction_groups import write_groups
-from gradc_codegen.lower.reductions import Running, narrowed
+from gradc_codegen.lower.reducing.groups import write_groups
+from gradc_codegen.lower.reducing.running import Running, narrowed
 from gradc_codegen.lower.register_tiles import inner_of, write_tiles
+from gradc_codegen.lower.short_sums import undecided, write_both
 from gradc_codegen.lower.transpose_blocks import transpose
 from gradc_codegen.lower.triangular_bounds import counts
 from gradc_codegen.lower.unroll import unrolled_by, write_unrolled
@@ -218,18 +219,26 @@ class FunctionLowering:
             self.running.pop(made.statement, None)
             total = made.end()
             if total is not None:
-                self._finished(made.statement, total, self._own(made.statement))
+                self.finished(made.statement, total)
+
+    def finished(self, statement: Statement, register: str) -> None:
+        """Put the total of a reduction where it lives."""
+        self._finished(statement, register, self._own(statement))
 
     def _loop(self, loop: Loop) -> None:
+        size = undecided(self, loop, self._plan)
+        if size is not None:
+            write_both(self, loop, size)
+            return
         running = self.begin(loop)
-        turns = partial(self._turns, loop, running)
+        turns = partial(self.turns, loop, running)
         where_needed(self.elements, loop, self._own, self._plan.storage, turns)
         self.end(running)
 
-    def _turns(self, loop: Loop, running: list[Running]) -> None:
+    def turns(self, loop: Loop, running: list[Running]) -> None:
         """Write a loop whose reductions have begun."""
         writer, horizontal = self.writer, self.elements.horizontal
-        grouped = [made for made in running if made.state.grouped]
+        grouped = [made for made in running if made.grouped]
         end = writer.size(loop.size)
 
         def body(index: str) -> None:
@@ -253,7 +262,9 @@ class FunctionLowering:
             write_unrolled(writer, end, times, body, horizontal)
             return
         horizontal.flush()
-        inner = inner_of(loop, self._plan) if writer.lanes > 1 and not grouped else None
+        inner = None
+        if writer.lanes > 1 and not grouped:
+            inner = inner_of(loop, self._plan, self._joins_in_groups)
         stored = self._plan.storage.__contains__
         block = with_interior(self.elements, loop, stored, alone) if loop.block > 1 else alone
         if grouped:
@@ -265,6 +276,12 @@ class FunctionLowering:
         else:
             start, end = narrowed(loop, running) or ("0", end)
             writer.loop(start, end, alone)
+
+    def _joins_in_groups(self, statement: Statement) -> bool:
+        """Whether a reduction has partials, as far as it is decided here."""
+        size = statement.dims[statement.sequential]
+        is_short = not isinstance(size, int) and self.elements.decided.get(size)
+        return self._plan.accumulators[statement].grouped and not is_short
 
     def _own(self, statement: Statement) -> list[str]:
         """Return the index of each of a statement's dims; 0 for those no open loop runs over."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gradc_codegen.lower.reductions import Running, identity
+from gradc_codegen.lower.reducing.running import Running, identity
 from gradc_codegen.scalar.lower_scalar import lower_word
 from gradc_codegen.text.indices import is_number
 from gradc_codegen.text.module import REGISTER, suffix
