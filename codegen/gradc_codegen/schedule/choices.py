@@ -42,10 +42,13 @@ class Choices:
 
     # After this many labels side by side, the rest are scheduled together: time stays linear.
     most_peeled = 8
+    # What sizes are weighed by.
+    estimate = Estimates()
 
     def __init__(self, estimate: Estimates | None = None) -> None:
         """Weigh sizes by estimates; by default any that is not known now counts the same."""
-        self.estimate = estimate or Estimates()
+        if estimate is not None:
+            self.estimate = estimate
 
     def recompute(self, node: Node, operations: int, readings: int, kept: int) -> bool:
         """Whether a value is recomputed by its readers in place of being kept.
