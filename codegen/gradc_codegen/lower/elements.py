@@ -23,7 +23,7 @@ from gradc_codegen.nest.index_maps import (
     index_maps,
 )
 from gradc_codegen.nest.loop_nest import Staged
-from gradc_codegen.scalar.lower_scalar import cast, lower_scalar, lower_word, select
+from gradc_codegen.scalar.lower_scalar import cast, lower_formula, lower_scalar, lower_word, select
 from gradc_codegen.storage.storage import Buffer, Plan, Storage
 from gradc_codegen.text.indices import Lane, is_number, is_vector, varies
 from gradc_codegen.text.loads_and_stores import Memory
@@ -269,6 +269,8 @@ class Elements:
     def compute(self, node: Node, index: tuple[str, ...]) -> str:
         """Return the element of a node's result at its own dims, computed from its operands."""
         op = node.op
+        if op.family == "unbounded":
+            return lower_formula(self.writer, node, index, lambda x: self.element(x, index))
         if op.is_elementwise:
             return lower_scalar(
                 self.writer, node, [self.element(operand, index) for operand in node.operands]

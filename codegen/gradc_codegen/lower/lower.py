@@ -296,7 +296,7 @@ class FunctionLowering:
 
     def _statement(self, statement: Statement) -> None:
         node = statement.node
-        if not statement.dims and node.op.is_elementwise and statement.kind is StatementKind.MAP:
+        if not statement.dims and statement.kind is StatementKind.MAP and _is_plain(node):
             elements = self.elements
             known = elements.registers
             operands = [known.get(x) or elements.element(x, ()) for x in node.operands]
@@ -471,3 +471,7 @@ class FunctionLowering:
             have = elements.read(statement.value, tuple(index))
             register = lower_word(self.writer, word, statement.value.type.dtype, [have, register])
         elements.keep(statement.value, tuple(index), register)
+
+
+def _is_plain(node: Node) -> bool:
+    return node.op.is_elementwise and node.op.family != "unbounded"

@@ -60,22 +60,39 @@ def is_tame(value: Value) -> bool:
 
 
 def grouped(
-    function: Function, chosen: Sequence[Value], is_step: IsStep, chained: bool = False
+    function: Function,
+    chosen: Sequence[Value],
+    is_step: IsStep,
+    chained: bool = False,
+    weigh: Callable[[Node], int] = lambda node: 1,
+    heaviest: int = _MOST_STEPS,
 ) -> list[Group]:
     """Return the formulas of values, in groups that are computed together.
 
     Those of a group have what they start from at the same time: behind as many groups and as many
-    loops and joints. What is behind a reduction has none. ``chained``: whether long formulas start
-    from results of groups before.
+    loops and joints. What is behind a reduction has none.
+
+    Parameters
+    ----------
+    chained: whether long formulas start from results of groups before.
+    weigh: tells what a step weighs, by default 1.
+    heaviest: what the steps of a group may weigh.
     """
     if not chosen:
         return []
-    is_computed = _computed(function, is_step)
-    cones = {value: _cone(value, is_computed) for value in chosen}
+    steps = {value for node in function.nodes if is_step(node) for value in node.results}
+    is_computed = _computed(function, steps)
+    lengths = _lengths(function, steps)
+    cones = {
+        value: _cone(value, is_computed, _MOST_STEPS)
+        for value in chosen
+        if lengths[value] <= _MOST_STEPS
+    }
     level: dict[Value, tuple[int, int]] = {}
     summed: set[Value] = set()  # and what comes after that
     groups: dict[tuple[int, int, Type], list[Value]] = {}
     stages: dict[Value, int] = {}
+    among = frozenset(chosen)
     for node in function.nodes:
         behind = [level[operand] for operand in node.operands]
         stage = max((each[0] for each in behind), default=0)
@@ -87,12 +104,12 @@ def grouped(
         for value in node.results:
             if is_summed and node.operands:
                 summed.add(value)
-            elif value in cones:
+            elif value in among:
                 key = (stage, waits, value.type)
                 groups.setdefault(key, []).append(value)
                 stages[value] = stage
             level[value] = (stage, waits)
-        if not is_step(node) and any(operand in cones for operand in node.operands):
+        if steps.isdisjoint(node.results) and not among.isdisjoint(node.operands):
             for value in node.results:
                 level[value] = (stage + 1, waits)
     found = []
@@ -104,38 +121,88 @@ def grouped(
 
     sums: set[Value] | None = None
     for (stage, _, _), values in groups.items():
-        whole = {each for value in values for each in cones[value]}
-        own, most = is_computed, _MOST_STEPS
-        if chained and len(whole) > _LONG:
-            sums = _sums(function, is_step, stages) if sums is None else sums
-            own, most = _unless_before(is_computed, stages, stage, sums), _MOST_CHAINED
-            cones |= {value: _cone(value, own) for value in values}
-            whole = {each for value in values for each in cones[value]}
-        parts = [values] if len(whole) <= most else [[value] for value in values]
-        for part in parts:
-            members = {each for value in part for each in cones[value]}
-            if len(members) <= most:
-                made = _group(part, sorted(members, key=at), own)
-                given = frozenset(x for x in made.leaves if stages.get(x, stage) < stage)
-                found.append(made._replace(given=given) if own is not is_computed else made)
+        own, longest, most = is_computed, _MOST_STEPS, heaviest
+        if chained and _is_long(values, cones):
+            sums = _sums(function, steps, stages) if sums is None else sums
+            own = _unless_before(is_computed, stages, stage, sums)
+            longest = most = _MOST_CHAINED
+            cones |= {value: _cone(value, own, longest) for value in values}
+        short = [x for x in values if x in cones and len(cones[x]) <= longest]
+        for part, members in _packed(short, cones, own, weigh, most):
+            made = _group(part, sorted(members, key=at), own)
+            given = frozenset(x for x in made.leaves if stages.get(x, stage) < stage)
+            found.append(made._replace(given=given) if own is not is_computed else made)
     return found
+
+
+def _lengths(function: Function, steps: Container[Value]) -> dict[Value, int]:
+    """Return how many steps at least follow each other on the way to a value."""
+    lengths: dict[Value, int] = {}
+    for node in function.nodes:
+        behind = max([lengths[x] for x in node.operands], default=0)
+        lengths |= {value: behind + 1 if value in steps else 0 for value in node.results}
+    return lengths
+
+
+def _is_long(values: Sequence[Value], cones: Mapping[Value, set[Place]]) -> bool:
+    """Whether the formulas of values have more steps than go without results of others."""
+    whole: set[Place] = set()
+    for value in values:
+        if value not in cones:
+            return True
+        whole |= cones[value]
+    return len(whole) > _LONG
+
+
+def _packed(
+    values: Sequence[Value],
+    cones: Mapping[Value, set[Place]],
+    is_computed: IsComputed,
+    weigh: Callable[[Node], int],
+    most: int,
+) -> Iterator[tuple[list[Value], set[Place]]]:
+    """Yield values that are computed together with their members, as many as weigh no more.
+
+    Formulas of neighbours mostly share their steps: one by one, each would have them all.
+    """
+
+    def weight(places: set[Place]) -> int:
+        return sum([weigh(place[0].node) for place in places if is_computed(place)])
+
+    part: list[Value] = []
+    members: set[Place] = set()
+    heavy = 0
+    for value in values:
+        cone = cones[value]
+        if weight(cone) > most:
+            continue
+        more = weight(cone - members)
+        if part and heavy + more > most:
+            yield part, members
+            part, members, heavy = [], set(), 0
+            more = weight(cone)
+        part.append(value)
+        members |= cone
+        heavy += more
+    if part:
+        yield part, members
 
 
 IsComputed = Callable[[Place], bool]
 
 
-def _computed(function: Function, is_step: IsStep) -> IsComputed:
+def _computed(function: Function, steps: Container[Value]) -> IsComputed:
     """Return what tells whether a formula computes a value, or reads it, where it is spread."""
     movable: set[Value] = set()
 
     def is_computed(place: Place) -> bool:
         value, moves = place
-        return value in movable or (not moves and is_step(value.node))
+        return value in movable or (not moves and value in steps)
 
     for node in function.nodes:
-        if is_step(node) and node.op.name in _BEFORE:
+        if node.op.name in _BEFORE and node.results[0] in steps:
             sources = [_source(x, ()) for x in node.operands]
-            if all([x in movable or not is_step(x.node) for x, _ in sources]):
+            if all([x in movable or x not in steps for x, _ in sources]):
                 movable.update(node.results)
     return is_computed
 
@@ -157,7 +224,7 @@ def _unless_before(
     return is_own
 
 
-def _sums(function: Function, is_step: IsStep, results: Container[Value]) -> set[Value]:
+def _sums(function: Function, steps: Container[Value], results: Container[Value]) -> set[Value]:
     """Return what only adds, and adds nothing but what no formula computes, or results of some.
 
     Nothing is lost in such a sum unless it leaves the range itself.
@@ -169,7 +236,7 @@ def _sums(function: Function, is_step: IsStep, results: Container[Value]) -> set
             value is not None
             and node.op.name in _ADDING
             and value not in results
-            and all(x in found or x in results or not is_step(x.node) for x in node.operands)
+            and all(x in found or x in results or x not in steps for x in node.operands)
         ):
             found.add(value)
     return found
@@ -213,14 +280,14 @@ def _group(values: Sequence[Value], members: Sequence[Place], is_computed: IsCom
     )
 
 
-def _cone(value: Value, is_computed: IsComputed) -> set[Place]:
+def _cone(value: Value, is_computed: IsComputed, most: int) -> set[Place]:
     """Return the steps that make a value and what they start from; constants are neither.
 
-    Of more than a formula may have there are some.
+    Of more than are allowed there are some.
     """
     seen: set[Place] = set()
     stack: list[Place] = [(value, ())]
-    while stack and len(seen) <= _MOST_STEPS:
+    while stack and len(seen) <= most:
         place = stack.pop()
         top, moves = place
         if place in seen or scalar_constant(top) is not None:

@@ -17,8 +17,8 @@ from collections.abc import Callable
 
 from gradc_codegen.lower import triangular_bounds
 from gradc_codegen.lower.elements import Elements
-from gradc_codegen.lower.reducing.cells import Cell, Cells
 from gradc_codegen.lower.horizontal_reductions import Joined
+from gradc_codegen.lower.reducing.cells import Cell, Cells
 from gradc_codegen.nest.loop_nest import Loop, Statement
 from gradc_codegen.nest.rare_sums import summands
 from gradc_codegen.scalar.lower_scalar import lower_word, multiply_add, select
@@ -75,7 +75,7 @@ class Running:
         self.lanes = reduction.lanes(self.dtype.numpy)
         size = self.statement.dims[self.statement.sequential]
         is_short = None if isinstance(size, int) else elements.decided.get(size)
-        # whether it joins in groups, unless a flag says otherwise that only the running program knows
+        # whether it joins in groups, unless a flag that only the running program knows says otherwise
         self.grouped = state.grouped and is_short is not True
         self.short: str | None = None
         self._mask = str(self.lanes - 1)
