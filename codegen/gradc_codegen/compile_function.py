@@ -76,7 +76,8 @@ class Compilation:
     @cached_property
     def nest(self) -> LoopNest:
         """The loop nest, after the passes of :mod:`gradc_codegen.schedule.passes.prepare`."""
-        return schedule(self.function, self.blas, Choices(Estimates(dict(self.hints))))
+        estimate = Estimates.of(self.function, dict(self.hints))
+        return schedule(self.function, self.blas, Choices(estimate))
 
     @cached_property
     def llvm(self) -> str:

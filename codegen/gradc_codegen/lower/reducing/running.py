@@ -75,7 +75,7 @@ class Running:
         self.lanes = reduction.lanes(self.dtype.numpy)
         size = self.statement.dims[self.statement.sequential]
         is_short = None if isinstance(size, int) else elements.decided.get(size)
-        # whether it joins in groups, unless a flag that only the running program knows says otherwise
+        # whether it joins in groups, unless a flag says otherwise once the program runs
         self.grouped = state.grouped and is_short is not True
         self.short: str | None = None
         self._mask = str(self.lanes - 1)
