@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
 
+from gradc_codegen.lower.addresses import Addresses, Place
 from gradc_codegen.lower.horizontal_reductions import HorizontalReductions
-from gradc_codegen.lower.prologue import aligned_size
 from gradc_codegen.nest.index_maps import (
     Fixed,
     Index,
@@ -25,7 +24,8 @@ from gradc_codegen.nest.index_maps import (
 from gradc_codegen.nest.loop_nest import Staged
 from gradc_codegen.scalar.lower_scalar import cast, lower_formula, lower_scalar, lower_word, select
 from gradc_codegen.storage.storage import Buffer, Plan, Storage
-from gradc_codegen.text.indices import Lane, is_number, is_vector, varies
+from gradc_codegen.text.division import divide
+from gradc_codegen.text.indices import Lane, is_vector, varies
 from gradc_codegen.text.loads_and_stores import Memory
 from gradc_codegen.text.module import REGISTER, literal
 from gradc_codegen.text.writer import Writer
@@ -34,14 +34,7 @@ from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
 
 
-class Place(NamedTuple):
-    """Where an element is, or one for each lane: a position, in elements, behind a base."""
-
-    base: str
-    position: str
-
-
-class Elements:
+class Elements(Addresses):
     """Access to the elements of values within one LLVM function.
 
     Parameters
@@ -52,7 +45,7 @@ class Elements:
     """
 
     def __init__(self, writer: Writer, plan: Plan, arena: str) -> None:
-        self.writer = writer
+        super().__init__(writer, plan, arena)
         self.memory = Memory(writer)
         self.horizontal = HorizontalReductions(writer)
         self.registers: dict[Value, str] = {}
@@ -60,95 +53,12 @@ class Elements:
         self.transposed: dict[Staged, tuple[str, Buffer]] = {}
         # by the first index of a block: the windows, start and size, that hold in all its lanes
         self.interior: dict[str, frozenset[tuple[Size, Size]]] = {}
-        # in a part, which of the lanes in scratch the first one here is, and how many there are
-        self.offset = "0"
-        self.block: int | None = None
         # the elements of the caller's arrays that were touched in lanes, since that was cleared
         self.touched: dict[tuple[str, Type], list[tuple[str, ...]]] = {}
         # of sizes that only the running program knows: whether sums of this length are short here
         self.decided: dict[Size, bool] = {}
         self.may_fail = False
-        self._plan = plan
-        self.arena = arena
         self._maps: dict[Node, tuple[IndexMap, ...]] = {}
-        self._offsets: list[str] = []
-        # what is computed at the entry: where buffers and values begin, and flags, by number
-        self._at_entry: dict[Buffer | Value | tuple[str, int], str] = {}
-
-    # -- addresses ---------------------------------------------------------------------------------
-
-    def pointer(self, buffer: Buffer) -> str:
-        """Return where a buffer begins."""
-
-        def instruction() -> str:
-            offset = str(buffer.offset) if buffer.slot < 0 else self._slot_offset(buffer.slot)
-            return f"getelementptr inbounds i8, ptr {self.arena}, i64 {offset}"
-
-        return self._once(buffer, instruction)
-
-    def _once(self, key: Buffer | Value | tuple[str, int], instruction: Callable[[], str]) -> str:
-        """Return the register of an instruction at the entry, which is written when first asked."""
-        found = self._at_entry.get(key)
-        if found is None:
-            found = self._at_entry[key] = self.writer.at_entry(instruction())
-        return found
-
-    def _slot_offset(self, slot: int) -> str:
-        if not self._offsets:
-            self._offsets.append(str(self._plan.fixed_bytes))
-        while len(self._offsets) <= slot:
-            length = aligned_size(self.writer, self._plan, len(self._offsets) - 1)
-            self._offsets.append(self.writer.at_entry(f"add i64 {self._offsets[-1]}, {length}"))
-        return self._offsets[slot]
-
-    def wanted(self, output: int) -> str:
-        """Return the flag that says whether the caller wants an output."""
-        if self._plan.all_wanted:
-            return "true"
-        return self._once(("wanted", output), lambda: f"icmp ne ptr %out{output}, null")
-
-    def base(self, value: Value, storage: Storage) -> str:
-        """Return where a value in memory begins: its output if that is wanted, or its scratch."""
-        if storage.is_output_only:
-            return f"%out{storage.output}"
-        assert storage.buffer is not None
-        scratch, output = self.pointer(storage.buffer), storage.output
-        if output < 0:
-            return scratch
-        return self._once(
-            value, lambda: f"select i1 {self.wanted(output)}, ptr %out{output}, ptr {scratch}"
-        )
-
-    def place(self, value: Value, index: tuple[str, ...]) -> Place:
-        """Return where an element of a value in memory is."""
-        storage, position = self._plan.storage[value], "0"
-        kept, shape = storage.kept, value.type.shape
-        if kept:
-            sizes = [shape[axis] for axis in kept]
-            position = self.writer.linear([index[axis] for axis in kept], sizes)
-        if storage.lanes == 1:
-            return Place(self.base(value, storage), position)
-        buffer = storage.buffer
-        assert buffer is not None
-        if self.block is not None and buffer.slot < 0 and is_number(position):
-            bytes_ = value.type.dtype.bytes
-            at = int(position) * storage.lanes + buffer.offset // bytes_
-            return Place(self._strip(bytes_), Lane(str(at), "1"))
-        return Place(self.pointer(buffer), self.in_scratch(position, storage.lanes))
-
-    def _strip(self, bytes_: int) -> str:
-        """Return where scratch were to begin if its first lane were the first one here."""
-        writer = self.writer
-
-        def moved() -> str:
-            offset = writer.multiply(self.offset, str(bytes_))
-            return writer.emit(f"getelementptr inbounds i8, ptr {self.arena}, i64 {offset}")
-
-        return self.arena if self.offset == "0" else writer.once(("strip", bytes_), moved)
-
-    def in_scratch(self, position: str, lanes: int) -> str:
-        """Return a position in scratch that holds the elements of all lanes side by side."""
-        return self.writer.add(self.writer.multiply(position, str(lanes)), Lane(self.offset, "1"))
 
     def load(self, place: Place, dtype: DType, mask: bool = True) -> str:
         """Return what is at a place; ``mask``: lanes that do not count may be outside of memory."""
@@ -319,9 +229,9 @@ class Elements:
             if result == "0":
                 return result
             if at.divisor != 1:
-                result = writer.divide("udiv", result, writer.size(at.divisor))
+                result = divide(writer, "udiv", result, writer.size(at.divisor))
             if at.modulus is not None:
-                result = writer.divide("urem", result, writer.size(at.modulus))
+                result = divide(writer, "urem", result, writer.size(at.modulus))
             return result
         if isinstance(at, Lookup):
             indices = node.operands[at.operand]

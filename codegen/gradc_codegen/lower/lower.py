@@ -9,9 +9,10 @@ from gradc_codegen.abi import Signature, Status
 from gradc_codegen.arrays.whole_array_ops import WHOLE, arrays_of
 from gradc_codegen.arrays.whole_array_site import Site
 from gradc_codegen.lower.control.control import Control
-from gradc_codegen.lower.elements import Elements, Place
+from gradc_codegen.lower.elements import Elements
 from gradc_codegen.lower.interior_blocks import with_interior
 from gradc_codegen.lower.lowering import Body
+from gradc_codegen.lower.outputs import Outputs
 from gradc_codegen.lower.parts import MOST_INLINED, Parts
 from gradc_codegen.lower.prologue import checks_of, symbols_of, write_worksize
 from gradc_codegen.lower.rare_loops import where_needed
@@ -32,7 +33,7 @@ from gradc_codegen.schedule.updates import target_window
 from gradc_codegen.storage.buffers import plan
 from gradc_codegen.storage.storage import Plan
 from gradc_codegen.text.indices import Lane
-from gradc_codegen.text.module import ANY_MACHINE, MEMORY, Machine, Module, literal
+from gradc_codegen.text.module import ANY_MACHINE, Machine, Module, literal
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType
@@ -93,7 +94,7 @@ class FunctionLowering:
         self.elements = Elements(self.writer, made, arena)
         self.indices: dict[Loop, str] = dict(indices or {})
         self.running: dict[Statement, Running] = {}
-        self._sink: dict[str, str] = {}
+        self._outputs = Outputs(self.elements, made)
         self._refusals: dict[Status, str] = {}
         self._bodies: dict[tuple[Node, int], Body] = {}
         self._parts = Parts(self, made, self._begin_part)
@@ -312,7 +313,7 @@ class FunctionLowering:
             self._piece(statement, own)
         elif statement.kind is StatementKind.COPY:
             value = self.elements.element(statement.value, tuple(own))
-            self._write_outputs(statement, own, value)
+            self._outputs.write(statement, own, value)
         elif statement.kind is StatementKind.REDUCE:
             self._reduce(statement, own)
         elif statement.kind is StatementKind.BASE:
@@ -355,42 +356,13 @@ class FunctionLowering:
         if not storage.memory:
             self.elements.registers[value] = register
             if statement.outputs:
-                self._write_outputs(statement, own, register)
+                self._outputs.write(statement, own, register)
             return
         index = tuple(own[dim] if dim >= 0 else "0" for dim in statement.axis_dims)
         self.elements.keep(value, index, register)
         is_whole = statement.kind is StatementKind.MAP and value not in self._nest.shares
         if not statement.dims or (is_whole and storage.lanes > 1):
             self.writer.remember((value, index), register)
-
-    def _write_outputs(self, statement: Statement, own: list[str], register: str) -> None:
-        """Store an element into the outputs that are wanted."""
-        writer, elements = self.writer, self.elements
-        dtype = statement.value.type.dtype
-        shape = statement.value.type.shape
-        for output in statement.outputs:
-            if not shape:
-                elements.store(Place(self._scalar_output(output, dtype), "0"), dtype, register)
-                continue
-
-            def store(output: int = output) -> None:
-                index = tuple([own[dim] for dim in statement.axis_dims])
-                elements.touch(f"%out{output}", statement.value.type, index)
-                position = writer.linear(list(index), list(shape))
-                elements.store(Place(f"%out{output}", position), dtype, register)
-
-            writer.where(elements.wanted(output), store)
-
-    def _scalar_output(self, output: int, dtype: DType) -> str:
-        """Return where a scalar output goes: nowhere, on the stack, when it is not wanted."""
-        if self._plan.all_wanted:
-            return f"%out{output}"
-        type_ = MEMORY[dtype]
-        sink = self._sink.get(type_)
-        if sink is None:
-            sink = self._sink[type_] = self.writer.stack.own(type_)
-        flag = self.elements.wanted(output)
-        return self.writer.at_entry(f"select i1 {flag}, ptr %out{output}, ptr {sink}")
 
     def _whole(self, statement: Statement) -> None:
         """Write an op on whole arrays; what nobody reads is not computed where nobody wants it."""
@@ -413,7 +385,7 @@ class FunctionLowering:
                 for output in statement.outputs:
                     if self._nest.function.results[output] is value:
                         dtype = value.type.dtype
-                        place = Place(self._scalar_output(output, dtype), "0")
+                        place = self._outputs.scalar(output, dtype)
                         elements.store(place, dtype, register)
             return
         WHOLE[node.op.name].write(

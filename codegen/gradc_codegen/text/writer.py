@@ -268,15 +268,6 @@ class Writer:
             )
         return result
 
-    def divide(self, name: str, a: str, b: str) -> str:
-        """Return a quotient (``udiv``) or rest (``urem``) of indices that are not negative."""
-        if varies(a):
-            type_ = self.type_of("i64", True)
-            return self.emit_vector(
-                f"{name} {type_} {self.index_vector(a)}, {self.spread(b, 'i64')}"
-            )
-        return self.emit(f"{name} i64 {a}, {b}")
-
     # -- memory ------------------------------------------------------------------------------------
 
     def load(self, type_: str, pointer: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gradc_codegen.lower.elements import Elements, Place
+from gradc_codegen.lower.addresses import Place
+from gradc_codegen.lower.elements import Elements
 from gradc_codegen.nest.loop_nest import Statement
 from gradc_codegen.storage.storage import Accumulator, Buffer
 from gradc_codegen.text.module import REGISTER
