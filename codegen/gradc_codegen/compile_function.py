@@ -26,13 +26,7 @@ from gradc_codegen.target.target import machine_of, target
 from gradc_ir.core.graph import Function
 
 
-def compile_function(
-    function: Function,
-    *,
-    blas: bool = False,
-    level: int | None = None,
-    hints: Mapping[str, int] | None = None,
-) -> Kernel:
+def compile_function(function: Function, *, blas: bool = False, level: int | None = None) -> Kernel:
     """Return the kernel of a function, for this machine: arrays in, newly made arrays out.
 
     Parameters
@@ -40,14 +34,12 @@ def compile_function(
     function: a final function, without calls of overrides; its types say what the kernel takes.
     blas: whether contractions that are bound by arithmetic go to BLAS, whose bits are its own.
     level: how hard LLVM tries, 0, 1 or 2; None chooses by size.
-    hints: for symbolic sizes what they may well be. They change how fast a kernel is for which
-        sizes, and no bit of its results.
 
     Raises
     ------
     GradcError: the code needs SciPy, which is missing.
     """
-    return Compilation(function, blas=blas, hints=tuple((hints or {}).items())).kernel(level)
+    return Compilation(function, blas=blas).kernel(level)
 
 
 @dataclass(frozen=True)
@@ -62,7 +54,6 @@ class Compilation:
     cpu: LLVM's name of a CPU, ``native``, or None for the architecture's baseline.
     triple: LLVM's name of the target; None for this machine's.
     splits: whether products are rounded before they are added, for CPUs without fma.
-    hints: symbolic sizes, and what they may well be.
     """
 
     function: Function
@@ -71,13 +62,11 @@ class Compilation:
     cpu: str | None = "native"
     triple: str | None = None
     splits: bool = False
-    hints: tuple[tuple[str, int], ...] = ()
 
     @cached_property
     def nest(self) -> LoopNest:
         """The loop nest, after the passes of :mod:`gradc_codegen.schedule.passes.prepare`."""
-        estimate = Estimates.of(self.function, dict(self.hints))
-        return schedule(self.function, self.blas, Choices(estimate))
+        return schedule(self.function, self.blas, Choices(Estimates(self.function)))
 
     @cached_property
     def llvm(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +32,6 @@ class Executable:
     runs it, to the same bits for all but the functions of the mathematics library. With ``finite``
     or ``GRADC_DEBUG_NANS`` it is interpreted too, and the first value that is not finite is an
     error. With ``blas`` the kernel leaves large contractions to BLAS, which rounds otherwise.
-    ``hints`` tell what symbolic sizes may well be, which changes no bit.
 
     Attributes
     ----------
@@ -41,13 +40,7 @@ class Executable:
     run: takes the arrays, one a parameter, to the results, as calling the executable does.
     """
 
-    def __init__(
-        self,
-        function: Function,
-        finite: bool = False,
-        blas: bool = False,
-        hints: Mapping[str, int] | None = None,
-    ) -> None:
+    def __init__(self, function: Function, finite: bool = False, blas: bool = False) -> None:
         self.function = function
         self.kernel: Kernel | None = None
         self.reason = ""
@@ -65,7 +58,7 @@ class Executable:
             from gradc_codegen.compile_function import compile_function  # which loads LLVM
 
             with _lock:
-                self.kernel = compile_function(function, blas=blas, hints=hints)
+                self.kernel = compile_function(function, blas=blas)
             self.run = functools.partial(_run_kernel, self.kernel)
 
     def __call__(self, arrays: Sequence[Array]) -> list[Array]:

@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
@@ -102,14 +102,12 @@ class Specialization:
     request: what was made of it.
     executables: one, or the two halves of a pullback.
     least: what sizes must be at least, see :func:`least_sizes`.
-    hints: what symbolic sizes may well be.
     """
 
     traced: Traced
     request: Request
     executables: tuple[Executable, ...]
     least: Least = ()
-    hints: Mapping[str, int] = field(default_factory=dict)
     _pushes: dict[tuple[int, ...], Executable] = field(default_factory=dict)
 
     def arrays(self, leaves: Sequence[Array]) -> list[Array]:
@@ -137,9 +135,7 @@ class Specialization:
             if given not in self._pushes:
                 options = self.request.options
                 function = pushing(self.traced.function, self.request, given)
-                self._pushes[given] = Executable(
-                    function, options.debug_nans, options.blas, self.hints
-                )
+                self._pushes[given] = Executable(function, options.debug_nans, options.blas)
             return self._pushes[given]
 
 
@@ -245,12 +241,11 @@ class Family:
                 reason = f"one kernel per size: {self._per_size}"
         options = self._source.options
         request = self._asked.request(traced, self._wrt, options, traced.function.names.__getitem__)
-        hints = _smallest(traced, self._seen)
         executables = tuple(
-            Executable(function, options.debug_nans, options.blas, hints)
+            Executable(function, options.debug_nans, options.blas)
             for function in final_functions(traced.function, request)
         )
-        made = Specialization(traced, request, executables, least_sizes(traced), hints)
+        made = Specialization(traced, request, executables, least_sizes(traced))
         if len(self._made) >= _MOST_KERNELS:
             oldest = self._made[0]
             kept = {key: one for key, one in self._by_shapes.items() if one is not oldest}
@@ -288,22 +283,6 @@ def generalize(types: Sequence[Type], seen: Sequence[Shapes]) -> Iterator[Type]:
             changed = len(sizes_seen) > 1 and 1 not in sizes_seen
             shape.append(symbol(next(names)) if changed else size)
         yield type_.with_shape(tuple(shape))
-
-
-def _smallest(traced: Traced, seen: Sequence[Shapes]) -> dict[str, int]:
-    """Return the smallest size that each symbol stood for: what suits it suits larger ones, too."""
-    types = traced.function.param_types
-    if not any(type_.symbols for type_ in types):
-        return {}
-    captured = [capture.read().shape for capture in traced.captures]
-    found: dict[str, int] = {}
-    for shapes in seen:
-        try:
-            sizes = bind_sizes(types, [*shapes, *captured])
-        except ShapeError:
-            continue  # these were not for this kernel
-        found = {name: min(size, found.get(name, size)) for name, size in sizes.items()}
-    return found
 
 
 def _symbol_names() -> Iterator[str]:

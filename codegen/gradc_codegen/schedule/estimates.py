@@ -1,11 +1,10 @@
 """Numbers to weigh sizes by that only the running program knows.
 
-A schedule is the better the more it knows of sizes, and changes no bit whatever it is told.
+What they are changes how fast a kernel is for which sizes, and no bit of its results. They follow
+from the types alone, not from the call that compiles: a kernel is as fast whoever came first.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function
@@ -13,7 +12,7 @@ from gradc_ir.core.sizes import Size
 
 UNKNOWN = 1000
 # An inner axis counts as a short one: a schedule for short ones does well on long ones, too.
-_INNER = 32
+_INNER = 16
 
 
 class Estimates:
@@ -21,21 +20,13 @@ class Estimates:
 
     Parameters
     ----------
-    hints: for symbols what they may well be; all others count as a thousand.
+    function: the sizes of its parameters' inner axes count as short, all others as a thousand;
+        without one all do.
     """
 
-    def __init__(self, hints: Mapping[str, int] | None = None) -> None:
-        self._hints = dict(hints or {})
+    def __init__(self, function: Function | None = None) -> None:
+        self._inner = _inner(function) if function else set()
         self._found: dict[Size, float] = {}
-
-    @classmethod
-    def of(cls, function: Function, hints: Mapping[str, int] | None = None) -> Estimates:
-        """Return those of a function, with hints and guesses for the inner axes of its parameters.
-
-        All else counts as many, whatever the hints: what is laid out for few is slow for many.
-        """
-        hints = hints or {}
-        return cls({name: max(hints.get(name, _INNER), 1) for name in _inner(function)})
 
     def __call__(self, size: Size) -> float:
         """Return a number to weigh a size by."""
@@ -43,7 +34,9 @@ class Estimates:
             return float(max(size, 0))
         found = self._found.get(size)
         if found is None:
-            values = {name: self._hints.get(name, UNKNOWN) for name in sizes.symbols(size)}
+            values = {
+                name: _INNER if name in self._inner else UNKNOWN for name in sizes.symbols(size)
+            }
             found = self._found[size] = float(max(sizes.evaluate(size, values), 0))
         return found
 
