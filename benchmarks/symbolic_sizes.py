@@ -27,7 +27,7 @@ from gradc_ir.core.types import Type, dtype_of
 
 # Sizes of inner axes, by rows; all others are outer ones.
 _INNER: Mapping[str, frozenset[str]] = {
-    "gmm": frozenset("dk"),
+    "gmm": frozenset("k"),
     "kmeans": frozenset("kd"),
     "layer_norm": frozenset("m"),
     "logistic": frozenset("m"),
@@ -37,6 +37,8 @@ _INNER: Mapping[str, frozenset[str]] = {
     "rnn": frozenset({"width"}),
     "softmax": frozenset("mk"),
 }
+# What a function needs as a number.
+_NUMBERS: Mapping[str, frozenset[str]] = {"gmm": frozenset("d")}
 # Smaller than what the rows are otherwise measured at.
 _SMALL: tuple[tuple[Row, Sizes], ...] = (
     *((logistic.ROW, {"n": 1000, "m": m}) for m in (5, 8, 12, 16, 33, 100, 300)),
@@ -88,7 +90,7 @@ def compiled(case: Case, symbolic: frozenset[str]) -> Kernel:
 
 def measure(case: Case) -> str:
     """Return a line about a case."""
-    every = frozenset(case.sizes)
+    every = frozenset(case.sizes) - _NUMBERS.get(case.row.name, frozenset())
     inner = _INNER.get(case.row.name, frozenset())
     ways: dict[str, frozenset[str]] = {"static": frozenset(), "outer": every - inner}
     if inner:

@@ -344,6 +344,7 @@ def rebuilt(
     def read(value: Value) -> Value:
         if value not in found:
             return mapping[value]
+<<<<<<< HEAD
         stack = [value]
         while value not in replaced:
             group, place = found[stack[-1]]
@@ -355,6 +356,14 @@ def rebuilt(
             given = [replaced[x] if x in others else mapping[x] for x in needed(group)]
             with builder.at(function.locations.get(stack[-1].node, ())):
                 replaced[stack.pop()] = made(group, place, given)
+=======
+        if value not in replaced:
+            group, place = found[value]
+            lines = function.locations.get(value.node, ())
+            with builder.at(lines):
+                replaced[value] = made(group, place, [mapping[x] for x in needed(group)])
+            builder.replace(replaced[value], lines)
+>>>>>>> main
         return replaced[value]
 
     def make(node: Node) -> None:
@@ -363,8 +372,8 @@ def rebuilt(
         if node not in bodies and all(mapping.get(x) is y for x, y in zip(node.operands, operands)):
             builder.copy(node, mapping, lines)
             return
-        with builder.at(lines):
-            new = builder.apply(node.op, operands, bodies.get(node, node.attributes))
+        new = builder.apply(node.op, operands, bodies.get(node, node.attributes))
+        builder.note(new, lines)
         mapping.update(zip(node.results, new.results, strict=True))
 
     with Builder.beyond(function.nodes) as builder:
