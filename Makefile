@@ -10,11 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-<<<<<<< HEAD
-.PHONY: help demo test test-slow lint types golden bench bench-old bench-calls bench-symbolic measure accuracy rules-audit gate docs coefficients math-slow cross sanitize fuzz
-=======
-.PHONY: help demo test test-slow lint types golden bench bench-old bench-calls measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop targets
->>>>>>> main
+.PHONY: help demo test test-slow lint types golden bench bench-old bench-calls bench-symbolic measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop targets
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

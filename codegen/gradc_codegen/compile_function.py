@@ -21,12 +21,8 @@ from gradc_codegen.machine.jit import compile_module
 from gradc_codegen.machine.machine_code import machine_code
 from gradc_codegen.math.soft_double import NAMES, names_in, soft_double_text
 from gradc_codegen.nest.loop_nest import LoopNest
-<<<<<<< HEAD
-from gradc_codegen.schedule.choices import Choices
-from gradc_codegen.schedule.estimates import Estimates
-=======
 from gradc_codegen.schedule.choices import Choices, WithoutLanes
->>>>>>> main
+from gradc_codegen.schedule.estimates import Estimates
 from gradc_codegen.schedule.schedule import schedule
 from gradc_codegen.target.target import has_vectors, machine_of, target
 from gradc_ir.core.graph import Function
@@ -73,12 +69,8 @@ class Compilation:
     @cached_property
     def nest(self) -> LoopNest:
         """The loop nest, after the passes of :mod:`gradc_codegen.schedule.passes.prepare`."""
-<<<<<<< HEAD
-        return schedule(self.function, self.blas, Choices(Estimates(self.function)))
-=======
-        vectors = has_vectors(target(self.cpu, self.triple))
-        return schedule(self.function, self.blas, Choices() if vectors else WithoutLanes())
->>>>>>> main
+        made = Choices if has_vectors(target(self.cpu, self.triple)) else WithoutLanes
+        return schedule(self.function, self.blas, made(Estimates(self.function)))
 
     @cached_property
     def llvm(self) -> str:

@@ -230,12 +230,8 @@ class _Printer:
         for item in body:
             if isinstance(item, Loop):
                 block = f" by {item.block}" if item.block != 1 else ""
-<<<<<<< HEAD
                 strip = f", {item.strip} at once" if item.strip else ""
-                yield f"{indent}for {item.name} in {item.size}{block}{strip}:"
-=======
-                yield f"{indent}for {item.name} in {item.size}{block}:", ()
->>>>>>> main
+                yield f"{indent}for {item.name} in {item.size}{block}{strip}:", ()
                 for value, axis in item.staged:
                     at = [item.name if i == axis else ":" for i in range(value.type.rank)]
                     yield f"{indent}  transpose {self._names[value]}[{','.join(at)}]", ()

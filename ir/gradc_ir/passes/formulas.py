@@ -344,7 +344,6 @@ def rebuilt(
     def read(value: Value) -> Value:
         if value not in found:
             return mapping[value]
-<<<<<<< HEAD
         stack = [value]
         while value not in replaced:
             group, place = found[stack[-1]]
@@ -354,16 +353,10 @@ def rebuilt(
                 stack += missing
                 continue
             given = [replaced[x] if x in others else mapping[x] for x in needed(group)]
-            with builder.at(function.locations.get(stack[-1].node, ())):
-                replaced[stack.pop()] = made(group, place, given)
-=======
-        if value not in replaced:
-            group, place = found[value]
-            lines = function.locations.get(value.node, ())
+            lines = function.locations.get(stack[-1].node, ())
             with builder.at(lines):
-                replaced[value] = made(group, place, [mapping[x] for x in needed(group)])
-            builder.replace(replaced[value], lines)
->>>>>>> main
+                replaced[stack[-1]] = made(group, place, given)
+            builder.replace(replaced[stack.pop()], lines)
         return replaced[value]
 
     def make(node: Node) -> None:
