@@ -31,14 +31,16 @@ _INNER: Mapping[str, frozenset[str]] = {
     "kmeans": frozenset("kd"),
     "layer_norm": frozenset("m"),
     "logistic": frozenset("m"),
-    "lstm": frozenset({"width"}),
     "mlp": frozenset("mhk"),
     "pairwise": frozenset("d"),
     "rnn": frozenset({"width"}),
     "softmax": frozenset("mk"),
 }
 # What a function needs as a number.
-_NUMBERS: Mapping[str, frozenset[str]] = {"gmm": frozenset("d")}
+_NUMBERS: Mapping[str, frozenset[str]] = {
+    "gmm": frozenset("d"),
+    "lstm": frozenset({"l", "c", "width"}),
+}
 # Smaller than what the rows are otherwise measured at.
 _SMALL: tuple[tuple[Row, Sizes], ...] = (
     *((logistic.ROW, {"n": 1000, "m": m}) for m in (5, 8, 12, 16, 33, 100, 300)),
