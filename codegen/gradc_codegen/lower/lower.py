@@ -10,19 +10,19 @@ from gradc_codegen.arrays.whole_array_ops import WHOLE, arrays_of
 from gradc_codegen.arrays.whole_array_site import Site
 from gradc_codegen.lower.control.control import Control
 from gradc_codegen.lower.elements import Elements
-from gradc_codegen.lower.interior_blocks import with_interior
+from gradc_codegen.lower.loops.interior_blocks import with_interior
+from gradc_codegen.lower.loops.rare_loops import where_needed
+from gradc_codegen.lower.loops.register_tiles import inner_of, write_tiles
+from gradc_codegen.lower.loops.short_sums import undecided, write_both
+from gradc_codegen.lower.loops.unroll import unrolled_by, write_unrolled
 from gradc_codegen.lower.lowering import Body
 from gradc_codegen.lower.outputs import Outputs
 from gradc_codegen.lower.parts import MOST_INLINED, Parts
 from gradc_codegen.lower.prologue import checks_of, symbols_of, write_worksize
-from gradc_codegen.lower.rare_loops import where_needed
 from gradc_codegen.lower.reducing.groups import write_groups
 from gradc_codegen.lower.reducing.running import Running, narrowed
-from gradc_codegen.lower.register_tiles import inner_of, write_tiles
-from gradc_codegen.lower.short_sums import undecided, write_both
 from gradc_codegen.lower.transpose_blocks import transpose
 from gradc_codegen.lower.triangular_bounds import counts
-from gradc_codegen.lower.unroll import unrolled_by, write_unrolled
 from gradc_codegen.nest.carry_storage import left_open
 from gradc_codegen.nest.index_maps import scatter_dims
 from gradc_codegen.nest.loop_nest import Item, Loop, LoopNest, Part, Statement, StatementKind

@@ -7,10 +7,10 @@ what it then knows; and loops around them, where short sums may run side by side
 
 from __future__ import annotations
 
+from gradc_codegen.lower.loops.register_tiles import inner_of
 from gradc_codegen.lower.lowering import Lowering
 from gradc_codegen.lower.reducing.cells import Cell
 from gradc_codegen.lower.reducing.running import short_of
-from gradc_codegen.lower.register_tiles import inner_of
 from gradc_codegen.nest.loop_nest import Loop, Statement
 from gradc_codegen.nest.rare_sums import RARE_SUM
 from gradc_codegen.schedule.cost import joins_in_groups
