@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop targets
+.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first bench-symbolic measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop targets
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ bench: $(VENV)-bench/.bench ## measure gradc beside other tools; benchmarks/READ
 
 bench-old: $(VENV)/.test ## measure kernels beside another checkout's, by turns: make bench-old OLD=path
 	$(BIN)/python benchmarks/old_and_new.py $(OLD) $(ARGS)
+
+bench-symbolic: $(VENV)/.test ## measure kernels for any size beside those for one: make bench-symbolic ARGS=logistic
+	$(BIN)/python -m benchmarks.symbolic_sizes $(ARGS)
 
 bench-calls: $(VENV)-bench/.bench ## what one call of a small function costs, beside other tools
 	OMP_NUM_THREADS=1 $(VENV)-bench/bin/python -m benchmarks.small_calls
