@@ -7,7 +7,8 @@ the last one overlaps the one before, or is loaded under a mask.
 
 from __future__ import annotations
 
-from gradc_codegen.lower.elements import Elements, Place
+from gradc_codegen.lower.addresses import Place
+from gradc_codegen.lower.elements import Elements
 from gradc_codegen.nest.loop_nest import Staged
 from gradc_codegen.storage.storage import Buffer
 from gradc_codegen.text.indices import Lane

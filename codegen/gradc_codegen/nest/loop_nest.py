@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, TypeAlias
@@ -128,6 +128,7 @@ class Loop:
     Parameters
     ----------
     block: how many iterations run at once, as lanes.
+    strip: of a body in parts, how many of these a part runs at once, in a loop of its own; or 0.
     reductions: the statements that join their elements over it.
     staged: arrays that are transposed, block by block, so that lanes lie side by side.
     """
@@ -136,9 +137,15 @@ class Loop:
     size: Size
     body: list[Item] = field(default_factory=list)
     block: int = 1
+    strip: int = 0
     reductions: list[Statement] = field(default_factory=list)
     staged: list[Staged] = field(default_factory=list)
     part: int = 0
+
+    @property
+    def width(self) -> int:
+        """How many iterations one vector is of."""
+        return self.strip or self.block
 
 
 @dataclass(eq=False)
@@ -152,7 +159,7 @@ class Part:
 Item: TypeAlias = Statement | Loop | Part
 
 
-def statements_of(body: list[Item]) -> Iterator[Statement]:
+def statements_of(body: Sequence[Item]) -> Iterator[Statement]:
     """Return all statements of a nest."""
     for item in body:
         if isinstance(item, Statement):
@@ -161,7 +168,7 @@ def statements_of(body: list[Item]) -> Iterator[Statement]:
             yield from statements_of(item.body)
 
 
-def loops_of(body: list[Item]) -> Iterator[Loop]:
+def loops_of(body: Sequence[Item]) -> Iterator[Loop]:
     """Return all loops of a nest, the outer ones first."""
     for item in body:
         if isinstance(item, Loop):
@@ -231,7 +238,8 @@ class _Printer:
         for item in body:
             if isinstance(item, Loop):
                 block = f" by {item.block}" if item.block != 1 else ""
-                yield f"{indent}for {item.name} in {item.size}{block}:", ()
+                strip = f", {item.strip} at once" if item.strip else ""
+                yield f"{indent}for {item.name} in {item.size}{block}{strip}:", ()
                 for value, axis in item.staged:
                     at = [item.name if i == axis else ":" for i in range(value.type.rank)]
                     yield f"{indent}  transpose {self._names[value]}[{','.join(at)}]", ()

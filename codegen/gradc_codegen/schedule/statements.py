@@ -6,7 +6,7 @@ from gradc_codegen.arrays.whole_array_ops import arrays_of, is_whole, read_whole
 from gradc_codegen.nest.index_maps import identity, own_dims, piece_dims, scatter_dims
 from gradc_codegen.nest.loop_nest import Reading, Statement, StatementKind
 from gradc_codegen.schedule.choices import Choices
-from gradc_codegen.schedule.cost import estimate
+from gradc_codegen.schedule.formulas import formulas_together
 from gradc_codegen.schedule.in_place import Overwriting
 from gradc_codegen.schedule.labels import Labels
 from gradc_codegen.schedule.recompute import SOURCES, Readings, Recomputed
@@ -33,8 +33,8 @@ class StatementBuilder:
         self.statements: list[Statement] = []
         self._writers: dict[Value, tuple[Statement, ...]] = {}
         self._scalar_edges: dict[Value, tuple[Statement, Reading]] = {}
-        self._estimates: dict[Size, float] = {}
-        nodes = overwriting.order
+        self._estimate = choices.estimate
+        nodes = formulas_together(overwriting.order)
         has_arrays = any(value.type.shape for node in nodes for value in node.results)
         self._labels = Labels(nodes if has_arrays else ())
         self._runs = find_runs(function, overwriting.overwrites)
@@ -134,12 +134,6 @@ class StatementBuilder:
         made.remaining = tuple(dim for dim, size in enumerate(dims) if size != 1)
         self.statements.append(made)
         return made
-
-    def _estimate(self, size: Size) -> float:
-        found = self._estimates.get(size)
-        if found is None:
-            found = self._estimates[size] = estimate(size)
-        return found
 
     def _add_statement(self, node: Node) -> None:
         dims = own_dims(node)
