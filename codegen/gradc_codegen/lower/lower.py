@@ -19,6 +19,7 @@ from gradc_codegen.lower.loops.unroll import unrolled_by, write_unrolled
 from gradc_codegen.lower.lowering import Body
 from gradc_codegen.lower.outputs import Outputs
 from gradc_codegen.lower.parts import MOST_INLINED, Parts
+from gradc_codegen.lower.pieces import write_piece, write_scattered
 from gradc_codegen.lower.prologue import checks_of, symbols_of, write_worksize
 from gradc_codegen.lower.reducing.groups import write_groups
 from gradc_codegen.lower.reducing.running import Running, narrowed
@@ -26,19 +27,16 @@ from gradc_codegen.lower.row_stores import RowStores
 from gradc_codegen.lower.transpose_blocks import transpose
 from gradc_codegen.lower.triangular_bounds import counts
 from gradc_codegen.nest.carry_storage import left_open
-from gradc_codegen.nest.index_maps import piece_dims, place_of, scatter_dims
 from gradc_codegen.nest.loop_nest import Item, Loop, LoopNest, Part, Statement, StatementKind
 from gradc_codegen.scalar.lower_scalar import lower_scalar, lower_word, select
 from gradc_codegen.schedule.lanes import functions_among, functions_in
 from gradc_codegen.schedule.schedule import schedule
-from gradc_codegen.schedule.updates import target_window
 from gradc_codegen.storage.buffers import plan
 from gradc_codegen.storage.storage import Plan
 from gradc_codegen.text.indices import Lane
 from gradc_codegen.text.module import ANY_MACHINE, Machine, Module, literal
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.types import DType
 
 
 def lower(function: Function, name: str, blas: bool = False, machine: Machine = ANY_MACHINE) -> str:
@@ -317,9 +315,9 @@ class FunctionLowering:
             return
         own = self._own(statement)
         if statement.kind is StatementKind.SCATTER:
-            self._scatter(statement, own)
+            write_scattered(self, statement, own)
         elif statement.kind is StatementKind.PIECE:
-            self._piece(statement, own)
+            write_piece(self, statement, own, self._plan.storage[statement.value])
         elif statement.kind is StatementKind.COPY:
             value = self.elements.element(statement.value, tuple(own))
             self._outputs.write(statement, own, value)
@@ -429,54 +427,6 @@ class FunctionLowering:
         (following,) = self.writer.labels("fits")
         self.writer.branch(condition, label, following)
         self.writer.start(following)
-
-    def _piece(self, statement: Statement, own: list[str]) -> None:
-        node, writer = statement.node, self.writer
-        register = self.elements.element(node.operands[statement.operand], tuple(own))
-        if node.op.name == "set_slice":
-            index = [
-                writer.add(writer.size(start), writer.multiply(own[axis], str(step)))
-                for axis, (start, step) in enumerate(target_window(node))
-            ]
-        else:
-            index = [own[dim] if dim >= 0 else "0" for dim in piece_dims(node)]
-            if node.op.name == "stack" and self._add_to_rows(statement, index, register):
-                return
-            for axis, start in place_of(node, statement.operand).items():
-                along = own[axis] if node.op.name == "concatenate" else "0"
-                index[axis] = writer.add(writer.size(start), along)
-        self.elements.keep(statement.value, tuple(index), register)
-
-    def _add_to_rows(self, statement: Statement, index: list[str], register: str) -> bool:
-        """Keep an element of the rows of lanes, to be written with its neighbours, if it is one."""
-        node, value = statement.node, statement.value
-        storage, rank = self._plan.storage[value], value.type.rank
-        axes: tuple[int, ...] = node.attributes["axes"]
-        if not storage.is_output_only or axes != tuple(range(rank - len(axes), rank)):
-            return False
-        place = self.elements.place(value, tuple(index))
-        if not self.rows.takes(value) or not isinstance(place.position, Lane):
-            return False
-        wanted = self.elements.wanted(storage.output)
-        count = len(node.operands)
-        self.rows.add(value, place.base, wanted, place.position, count, statement.operand, register)
-        return True
-
-    def _scatter(self, statement: Statement, own: list[str]) -> None:
-        node, elements = statement.node, self.elements
-        x, part, *indices = node.operands
-        axes: tuple[int, ...] = node.attributes["axes"]
-        index_rank = indices[0].type.rank
-        at = tuple(own[:index_rank])
-        index = [own[dim] if dim >= 0 else "" for dim in scatter_dims(node)]
-        for operand, axis in zip(indices, axes):
-            index[axis] = elements.checked(operand, at, x, axis)
-        register = elements.element(part, tuple(own))
-        if node.op.name == "scatter_add":
-            word = "or" if statement.value.type.dtype is DType.BOOL else "add"
-            have = elements.read(statement.value, tuple(index))
-            register = lower_word(self.writer, word, statement.value.type.dtype, [have, register])
-        elements.keep(statement.value, tuple(index), register)
 
 
 def _is_plain(node: Node) -> bool:
