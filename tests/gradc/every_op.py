@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -32,6 +33,10 @@ def _of_scipy(word: str) -> Callable[..., Any]:
     return (lambda x: function(x)[int(place)]) if place else function
 
 
+def _fused(x: float, y: float, z: float) -> float:
+    return float(Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z)))
+
+
 # the special functions, under SciPy's names
 SCIPY: dict[str, Callable[..., Any]] = {
     op.name: _of_scipy((op.scalar or "").removeprefix("math."))
@@ -59,6 +64,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "erfc": scipy.special.erfc,
     **{name: partial(_in_double, function) for name, function in SCIPY.items()},
     **dict.fromkeys(("stop_gradient", "exactly", "fence"), np.copy),
+    "fma": lambda x, y, z: np.vectorize(_fused, otypes=[np.float64])(x, y, z).astype(x.dtype),
     "power": lambda x, y: np.power(x, y) if x.dtype.kind == "f" else _integer_power(x, y),
 }
 SHAPES = ((), (0,), (1,), (7,), (3, 5), (2, 0))

@@ -6,6 +6,7 @@ Costs are in operations of single numbers; where axes stay, of vectors.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -22,8 +23,9 @@ _LONGEST = 64
 _MOST_CELLS = 256
 # … and a contraction as many products.
 _MOST_PRODUCTS = 1024
-# As many operations may be written out for one function.
+# As many operations may be written out for one function, and before zeros are left out for a group.
 _MOST_OPERATIONS = 3000
+_MOST_BEFORE = 30_000
 # What a node costs in loops: once, and for each element; in vectors a share of it.
 _LOOP = 12.0
 _ELEMENT = 0.5
@@ -59,10 +61,15 @@ class Regions(NamedTuple):
     def of(cls, function: Function) -> Regions:
         """Return all that could be taken apart in a function, see :class:`TakeApart`."""
         classes = AxisClasses(function)
-        apart = _apart(function, classes)
-        regions = cls(classes, frozenset(apart), {}, frozenset(), frozenset())
+        regions = cls(classes, frozenset(_apart(function, classes)), {}, frozenset(), frozenset())
         nodes = [node for node in function.nodes if regions.may_take(node)]
+        if all(regions.is_of_numbers(node) for node in nodes):
+            return regions
         groups = _grouped(regions, nodes)
+        volumes: Counter[int] = Counter()
+        for node, group in groups.items():
+            volumes[group] += _volume(regions, node)
+        groups = {node: group for node, group in groups.items() if volumes[group] <= _MOST_BEFORE}
         kept = _kept(function, regions)
         return regions._replace(groups=groups, nodes=frozenset(groups), kept=kept)
 
@@ -83,14 +90,17 @@ class Regions(NamedTuple):
         if not (node.op.is_elementwise or node.op.name in RULES):
             return False
         values = [*node.operands, *node.results]
-        is_number = node.op.is_elementwise and not node.results[0].type.shape
-        if not is_number and all(all(self.stays(value)) for value in values):
+        if not self.is_of_numbers(node) and all(all(self.stays(value)) for value in values):
             return False
         if any(0 in value.type.shape or self.cells(value) > _MOST_CELLS for value in values):
             return False
         if node.op.name == "contract":
             return _products(self, node) <= _MOST_PRODUCTS
         return True
+
+    def is_of_numbers(self, node: Node) -> bool:
+        """Whether a node is written as it is, but for what is known of its operands."""
+        return node.op.is_elementwise and not node.results[0].type.shape
 
     def worthwhile(self, operations: Mapping[Node, int]) -> Regions:
         """Return the groups that take less work as numbers.
@@ -167,6 +177,16 @@ def _products(regions: Regions, node: Node) -> int:
         **dict(zip(right, zip(y.type.shape, regions.stays(y)))),
     }
     return math.prod(size for size, stays in sizes.values() if not stays)  # type: ignore[misc]
+
+
+def _volume(regions: Regions, node: Node) -> int:
+    """Return how many operations a node is at most, written out."""
+    if node.op.moves:
+        return 0
+    if node.op.name == "contract":
+        return _products(regions, node)
+    count = max(map(regions.cells, (*node.operands, *node.results)))
+    return count * math.isqrt(count) if node.op.family == "factor" else count
 
 
 def _in_loops(regions: Regions, node: Node) -> float:
