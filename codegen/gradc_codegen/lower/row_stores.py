@@ -50,7 +50,14 @@ class RowStores:
         return type_.dtype.is_float and writer.mask is None and writer.lanes % SIDE == 0
 
     def add(
-        self, value: Value, base: str, wanted: str, start: Lane, columns: int, at: int, register: str
+        self,
+        value: Value,
+        base: str,
+        wanted: str,
+        start: Lane,
+        columns: int,
+        at: int,
+        register: str,
     ) -> None:
         """Keep an element of each row; squares of eight are written when they are there."""
         row = self._rows.setdefault(value, _Row(value, base, wanted, start, columns, {}))

@@ -1,8 +1,8 @@
 """Transposing blocks of arrays: what lies apart for lanes is copied to scratch, side by side.
 
 Eight rows of eight neighbours are loaded as eight vectors and transposed in registers, by three
-rounds of shuffles that exchange halves, quarters and neighbours. Where rows end with no whole square
-the last one overlaps the one before, or is loaded under a mask.
+rounds of shuffles that exchange halves, quarters and neighbours. Where rows fill no last square
+it overlaps the one before, or is loaded under a mask.
 """
 
 from __future__ import annotations

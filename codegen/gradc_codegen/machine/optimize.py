@@ -87,7 +87,7 @@ class Effort:
 USUAL = Effort(
     pipeline=2, generator=2, vectorize=True, unroll=True, reduce_strength=True, keep_apart=False
 )
-# Code without loops is nearly as it should be when it is written: all above LLVM's first level takes
+# Code without loops is nearly as it should be when it is written: more than the first level takes
 # a third of its time and gains nothing. Vectors of neighbouring numbers, the quotients and products
 # of small matrices above all, make some kernels a third faster; in long code they are few.
 STRAIGHT = replace(USUAL, pipeline=1, vectorize=False)

@@ -19,9 +19,9 @@ from gradc_codegen.schedule.cost import joins_in_groups
 from gradc_codegen.schedule.in_place import overwriting
 from gradc_codegen.schedule.lane_costs import LaneCosts
 from gradc_codegen.schedule.lanes import spread
+from gradc_codegen.schedule.statements import StatementBuilder
 from gradc_codegen.schedule.straight.outline import cut
 from gradc_codegen.schedule.straight.side_by_side import bundled
-from gradc_codegen.schedule.statements import StatementBuilder
 from gradc_ir.core.graph import Function
 
 _NAMES = "ijklmnopqrstuvwxyz"

@@ -15,9 +15,10 @@ from gradc_ir.interpreter.interpret import numbers, reference
 Meaning = Callable[..., Any]
 
 # Ops that move, add and multiply elements: their references compute in any numbers.
-_MOVING = "broadcast reshape transpose concatenate stack element slice pad set_slice gather scatter_set"
-_ADDING = "select neg add sub mul div exactly fence stop_gradient scatter_add recurrence contract"
-ANY_NUMBERS = frozenset([*_MOVING.split(), *_ADDING.split()])
+_MOVING = "broadcast reshape transpose concatenate stack element slice pad set_slice gather"
+_ADDING = "neg add sub mul div exactly fence stop_gradient scatter_add recurrence contract"
+_CHOOSING = "scatter_set select"
+ANY_NUMBERS = frozenset(f"{_MOVING} {_CHOOSING} {_ADDING}".split())
 
 
 class NoMeaning(Exception):

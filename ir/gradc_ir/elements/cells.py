@@ -149,7 +149,7 @@ def _joined(cells: Cells, axis: int) -> Cells:
     rest = tuple(size for size, stay in zip(cells.shape, stays) if stay)
 
     def whole(place: tuple[int, ...]) -> Value:
-        column: list[Value] = [layer[place] for layer in values]
+        column: list[Value] = values[(slice(None), *place)].tolist()
         if all(cell is column[0] for cell in column) and not column[0].type.shape:
             return column[0]
         return build.stack([cells.spread(cell) for cell in column], rest, (new,))

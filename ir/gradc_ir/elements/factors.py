@@ -87,7 +87,7 @@ def _less(x: _Number, factor: _Number, y: _Number) -> _Number:
 
 
 def _over(x: _Number, y: _Number) -> _Number:
-    return x if x.zero else _Number(build_of("div", x.value, y.value), False)
+    return x if x.zero and not y.zero else _Number(build_of("div", x.value, y.value), False)
 
 
 def _either(condition: Value, x: _Number, y: _Number) -> _Number:

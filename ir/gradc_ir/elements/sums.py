@@ -125,7 +125,7 @@ def _root(total: Value, row: Objects) -> Value:
         zero = np.zeros(row.shape, bool)
         again = _sum_of_squares(Cells(row.shape, made, zero, (False,) * row.ndim), axes)
         back = build_of("select", tiny, down, up)
-        return [build_of("mul", build_of("sqrt", again.values[()]), back)]
+        return [build_of("mul", build_of("sqrt", again.values.item()), back)]
 
     return rarely(rare, [total, *row.flat], scaled, [build_of("sqrt", total)])[0]
 
