@@ -148,13 +148,13 @@ def _joined(cells: Cells, axis: int) -> Cells:
     new = sum(stays[:axis])
     rest = tuple(size for size, stay in zip(cells.shape, stays) if stay)
 
-    def whole(place: tuple[int, ...]) -> Value:
-        column: list[Value] = values[(slice(None), *place)].tolist()
+    def whole(column: list[Value]) -> Value:
         if all(cell is column[0] for cell in column) and not column[0].type.shape:
             return column[0]
         return build.stack([cells.spread(cell) for cell in column], rest, (new,))
 
-    made = objects(shape, [whole(place) for place in np.ndindex(*shape)])
+    columns: Objects = values.reshape(len(values), -1).T
+    made = objects(shape, [whole(list(column)) for column in columns])
     zero = np.asarray(cells.zero.all(axis, keepdims=True))
     return Cells(cells.shape, np.expand_dims(made, axis), zero, stays)
 
