@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
@@ -302,6 +303,31 @@ def rearrangements(name: str, dtype: DType) -> Iterator[Case]:
                 lambda *parts, axis=axis: build.concatenate(parts, axis),
                 lambda *parts, axis=axis: np.concatenate(parts, axis),
             )
+    elif name == "stack":
+        for part, shape, axes in [((), (2, 3), (0, 1)), ((5,), (3, 5), (0,)), ((4,), (4, 2), (1,))]:
+            rows = math.prod(shape[axis] for axis in axes)
+            yield Case(
+                tuple(sample(dtype, part, seed=i) for i in range(rows)),
+                lambda *parts, a=(shape, axes): build.stack(parts, *a),
+                lambda *parts, a=(shape, axes): _stacked(parts, *a),
+            )
+    elif name == "element":
+        for shape, at in [((3, 4), (1, 2)), ((3, 4), (None, 3)), ((2, 3, 4), (1, None, 0))]:
+            key = tuple(slice(None) if place is None else place for place in at)
+            yield Case(
+                (x(*shape),),
+                lambda x, at=at: build.element(x, at),
+                lambda x, key=key: x[key],
+            )
+
+
+def _stacked(parts: Sequence[Array], shape: tuple[int, ...], axes: tuple[int, ...]) -> Array:
+    made = np.empty(shape, parts[0].dtype)
+    places = np.ndindex(*(shape[axis] for axis in axes))
+    for part, place in zip(parts, places, strict=True):
+        at = dict(zip(axes, place))
+        made[tuple(at.get(axis, slice(None)) for axis in range(len(shape)))] = part
+    return made
 
 
 WINDOWS = [

@@ -15,7 +15,7 @@ from gradc_ir.core.walk import users
 from gradc_ir.elements import factors, moves, sums
 from gradc_ir.elements.axes import AxisClasses, is_short
 from gradc_ir.elements.rule import RULES
-from gradc_ir.ops.linalg import parse_spec
+from gradc_ir.ops.linalg import contracted, parse_spec
 
 _ROOMS = (factors, moves, sums)
 # An axis along which elements are told apart has at most as many, an array taken apart, too …
@@ -67,9 +67,15 @@ class Regions(NamedTuple):
             return regions
         groups = _grouped(regions, nodes)
         volumes: Counter[int] = Counter()
+        widest: Counter[int] = Counter()
         for node, group in groups.items():
             volumes[group] += _volume(regions, node)
-        groups = {node: group for node, group in groups.items() if volumes[group] <= _MOST_BEFORE}
+            widest[group] = max(widest[group], *map(regions.cells, (*node.operands, *node.results)))
+        groups = {
+            node: group
+            for node, group in groups.items()
+            if volumes[group] <= _MOST_BEFORE and widest[group] > 1
+        }
         kept = _kept(function, regions)
         return regions._replace(groups=groups, nodes=frozenset(groups), kept=kept)
 
@@ -94,8 +100,10 @@ class Regions(NamedTuple):
             return False
         if any(0 in value.type.shape or self.cells(value) > _MOST_CELLS for value in values):
             return False
+        if node.op.family == "factor" and any(any(self.stays(x)[-2:]) for x in node.operands):
+            return False
         if node.op.name == "contract":
-            return _products(self, node) <= _MOST_PRODUCTS
+            return _products(self, node) <= _MOST_PRODUCTS and not _is_of_matrices(self, node)
         return True
 
     def is_of_numbers(self, node: Node) -> bool:
@@ -126,24 +134,26 @@ def _apart(function: Function, classes: AxisClasses) -> set[int]:
     """Return the classes along which elements are told apart: short ones.
 
     Those of arrays that have another axis, one that stays, are shorter still: each element is then
-    an array of its own.
+    an array of its own. Of arrays that have two such axes none is told apart.
     """
-    found: set[int] = set()
-    wide: set[int] = set()
-    for node in function.nodes:
-        for value in node.results:
-            stays = False
-            of = classes.of(value)
-            for number, size in zip(of, value.type.shape):
-                if isinstance(size, int) and (
-                    size == 1 or (0 < size <= _LONGEST and classes.is_told_apart(number))
-                ):
-                    found.add(number)
-                else:
-                    stays = True
-            if stays:
-                wide.update(of)
-    return {number for number in found if number not in wide or is_short(classes.size(number))}
+    of = {value: classes.of(value) for node in function.nodes for value in node.results}
+    found = {
+        number
+        for value, numbers in of.items()
+        for number, size in zip(numbers, value.type.shape)
+        if isinstance(size, int)
+        and (size == 1 or (0 < size <= _LONGEST and classes.is_told_apart(number)))
+    }
+    while True:
+        whole: set[int] = set()
+        for numbers in of.values():
+            stay = sum(number not in found for number in numbers)
+            if stay:
+                whole.update(n for n in numbers if stay > 1 or not is_short(classes.size(n)))
+        whole = {number for number in whole if classes.size(number) != 1}
+        if found.isdisjoint(whole):
+            return found
+        found -= whole
 
 
 def _grouped(regions: Regions, nodes: list[Node]) -> dict[Node, int]:
@@ -187,6 +197,15 @@ def _volume(regions: Regions, node: Node) -> int:
         return _products(regions, node)
     count = max(map(regions.cells, (*node.operands, *node.results)))
     return count * math.isqrt(count) if node.op.family == "factor" else count
+
+
+def _is_of_matrices(regions: Regions, node: Node) -> bool:
+    """Whether what a contraction would be made of are such themselves, not products of rows."""
+    left, right, result = parse_spec(node.attributes["spec"])
+    x, y = node.operands
+    stays = {**dict(zip(left, regions.stays(x))), **dict(zip(right, regions.stays(y)))}
+    summed = any(stays[letter] for letter in contracted(node.attributes["spec"]))
+    return summed and any(stays[letter] for letter in result)
 
 
 def _in_loops(regions: Regions, node: Node) -> float:

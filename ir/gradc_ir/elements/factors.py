@@ -205,7 +205,9 @@ def _triangular_solve(node: Node, wanted: Wanted, a: Cells, b: Cells) -> Cells:
 @rule("solve")
 def _solve(node: Node, wanted: Wanted, a: Cells, b: Cells) -> Cells:
     transposed: bool = node.attributes["transposed"]
-    rows, columns = len(a.values[(0,) * (a.values.ndim - 2)]), b.values.shape[-1]
+    rows, columns = a.shape[-1], b.shape[-1]
+    assert isinstance(rows, int)
+    assert isinstance(columns, int)
 
     def anew(given: list[Value]) -> list[Value]:
         """Solve with pivots, where rows have to change places, or there are none."""
