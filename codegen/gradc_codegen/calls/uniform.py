@@ -41,6 +41,6 @@ def uniform_text(signature: Signature, kernel: str) -> str:
 def loaded(lines: list[str], type_: str, table: str, position: int) -> str:
     """Write the load of an entry of a table of such; returns it behind its type."""
     name = f"{table}.{position}"
-    lines.append(f"  {name}.at = getelementptr i64, ptr {table}, i64 {position}")
+    lines.append(f"  {name}.at = getelementptr {type_}, ptr {table}, i64 {position}")
     lines.append(f"  {name} = load {type_}, ptr {name}.at")
     return f"{type_} {name}"
