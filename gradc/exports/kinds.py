@@ -6,24 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from gradc.requests.request import KINDS
+from gradc.runtime.export import SUMMARIES
 from gradc_ir.errors import ExportError
 
-# short words beside those of gradc.pipeline.KINDS
+# short words beside those of gradc.requests.request.KINDS
 _SHORT = {"vg": "value_and_grad", "jac": "jacobian", "hess": "hessian"}
 _SUFFIXES = {"value": "", "value_and_grad": "vg"}
 _BATCH = "_batch"
 WORDS = ("value", "vg", "grad", "jvp", "vjp", "hvp", "jac", "hess")
-
-_SUMMARIES = {
-    "value": "value",
-    "value_and_grad": "value and gradient",
-    "grad": "gradient",
-    "jvp": "value and its tangent",
-    "vjp": "value and the cotangents of the arguments",
-    "hvp": "the Hessian times a vector",
-    "jacobian": "jacobian",
-    "hessian": "hessian",
-}
 
 
 class Kind(NamedTuple):
@@ -31,7 +21,7 @@ class Kind(NamedTuple):
 
     Parameters
     ----------
-    of: one of ``gradc.pipeline.KINDS``.
+    of: one of ``gradc.requests.request.KINDS``.
     suffix: what stands behind the name in C, empty for the value.
     many: whether it is of many points at once.
     """
@@ -48,7 +38,7 @@ class Kind(NamedTuple):
     @property
     def summary(self) -> str:
         """One line of what it computes."""
-        return _SUMMARIES[self.of] + (", at each of m points" if self.many else "")
+        return SUMMARIES.get(self.suffix, self.of) + (", at each of m points" if self.many else "")
 
 
 VALUE = Kind("value", "")
