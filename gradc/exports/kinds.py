@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from gradc.exports.words import words_in
 from gradc.requests.request import KINDS
 from gradc.runtime.export import SUMMARIES
 from gradc_ir.errors import ExportError
@@ -50,12 +51,10 @@ def kinds_of(words: str | Iterable[str], option: str = "of") -> tuple[Kind, ...]
     Raises ExportError for a word that says nothing.
     """
     given = [words] if isinstance(words, str) else list(words)
-    found = []
     for word in given:
         if not isinstance(word, str):
             raise ExportError(f"{option} is {word!r:.40}", help=_HELP)
-        found += [_kind(part.strip(), option) for part in word.split(",") if part.strip()]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(_kind(word, option) for word in words_in(given)))
 
 
 def _kind(word: str, option: str) -> Kind:
