@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from gradc_ir import build
@@ -83,33 +84,41 @@ def grouped(
     steps = {value for node in function.nodes if is_step(node) for value in node.results}
     is_computed = _computed(function, steps)
     lengths = _lengths(function, steps)
+    summed = _summed(function)
+    wanted = [value for value in chosen if value not in summed]
     cones = {
-        value: _cone(value, is_computed, _MOST_STEPS)
-        for value in chosen
+        value: _cone([value], is_computed, _MOST_STEPS)
+        for value in wanted
         if lengths[value] <= _MOST_STEPS
     }
+    sums = _sums(function, steps, frozenset(wanted)) if chained else set[Value]()
+
+    weight = _weighing(is_computed, weigh)
+
+    def is_short(value: Value) -> bool:
+        cone = cones.get(value)
+        return cone is not None and len(cone) <= _MOST_STEPS and weight(cone) <= heaviest
+
+    reached = _cone([x for x in wanted if chained or is_short(x)], is_computed, math.inf)
+    computed = {place[0] for place in reached if is_computed(place)} - sums
     level: dict[Value, tuple[int, int]] = {}
-    summed: set[Value] = set()  # and what comes after that
     groups: dict[tuple[int, int, Type], list[Value]] = {}
     stages: dict[Value, int] = {}
-    among = frozenset(chosen)
+    among = frozenset(wanted)
     for node in function.nodes:
         behind = [level[operand] for operand in node.operands]
         stage = max((each[0] for each in behind), default=0)
         waits = max((each[1] for each in behind), default=0)
-        is_summed = not summed.isdisjoint(node.operands)
         if not (node.op.is_elementwise or node.op.name in REARRANGEMENTS):
             waits += bool(node.operands)
-            is_summed = is_summed or node.op.name not in _BARRIERS
         for value in node.results:
-            if is_summed and node.operands:
-                summed.add(value)
-            elif value in among:
+            if value in among:
                 key = (stage, waits, value.type)
                 groups.setdefault(key, []).append(value)
                 stages[value] = stage
             level[value] = (stage, waits)
-        if steps.isdisjoint(node.results) and not among.isdisjoint(node.operands):
+        # what no formula computes anew reads their results, and what is behind it comes later
+        if computed.isdisjoint(node.results) and not among.isdisjoint(node.operands):
             for value in node.results:
                 level[value] = (stage + 1, waits)
     found = []
@@ -119,16 +128,14 @@ def grouped(
         value, moves = place
         return (order[value], *(order[move.results[0]] for move in moves))
 
-    sums: set[Value] | None = None
     for (stage, _, _), values in groups.items():
         own, longest, most = is_computed, _MOST_STEPS, heaviest
         if chained and _is_long(values, cones):
-            sums = _sums(function, steps, stages) if sums is None else sums
             own = _unless_before(is_computed, stages, stage, sums)
             longest = most = _MOST_CHAINED
-            cones |= {value: _cone(value, own, longest) for value in values}
+            cones |= {value: _cone([value], own, longest) for value in values}
         short = [x for x in values if x in cones and len(cones[x]) <= longest]
-        for part, members in _packed(short, cones, own, weigh, most):
+        for part, members in _packed(short, cones, _weighing(own, weigh), most):
             made = _group(part, sorted(members, key=at), own)
             given = frozenset(x for x in made.leaves if stages.get(x, stage) < stage)
             found.append(made._replace(given=given) if own is not is_computed else made)
@@ -154,21 +161,28 @@ def _is_long(values: Sequence[Value], cones: Mapping[Value, set[Place]]) -> bool
     return len(whole) > _LONG
 
 
+def _weighing(
+    is_computed: IsComputed,
+    weigh: Callable[[Node], int],
+) -> Callable[[Iterable[Place]], int]:
+    """Return what tells the weight of places: of those that formulas compute."""
+
+    def weight(places: Iterable[Place]) -> int:
+        return sum([weigh(place[0].node) for place in places if is_computed(place)])
+
+    return weight
+
+
 def _packed(
     values: Sequence[Value],
     cones: Mapping[Value, set[Place]],
-    is_computed: IsComputed,
-    weigh: Callable[[Node], int],
+    weight: Callable[[Iterable[Place]], int],
     most: int,
 ) -> Iterator[tuple[list[Value], set[Place]]]:
     """Yield values that are computed together with their members, as many as weigh no more.
 
     Formulas of neighbours mostly share their steps: one by one, each would have them all.
     """
-
-    def weight(places: set[Place]) -> int:
-        return sum([weigh(place[0].node) for place in places if is_computed(place)])
-
     part: list[Value] = []
     members: set[Place] = set()
     heavy = 0
@@ -186,6 +200,17 @@ def _packed(
         heavy += more
     if part:
         yield part, members
+
+
+def _summed(function: Function) -> set[Value]:
+    """Return what is behind a reduction."""
+    summed: set[Value] = set()
+    for node in function.nodes:
+        name = node.op.name
+        is_plain = node.op.is_elementwise or name in REARRANGEMENTS or name in _BARRIERS
+        if node.operands and not (is_plain and summed.isdisjoint(node.operands)):
+            summed.update(node.results)
+    return summed
 
 
 IsComputed = Callable[[Place], bool]
@@ -280,13 +305,13 @@ def _group(values: Sequence[Value], members: Sequence[Place], is_computed: IsCom
     )
 
 
-def _cone(value: Value, is_computed: IsComputed, most: int) -> set[Place]:
-    """Return the steps that make a value and what they start from; constants are neither.
+def _cone(values: Iterable[Value], is_computed: IsComputed, most: float) -> set[Place]:
+    """Return the steps that make values and what they start from; constants are neither.
 
     Of more than are allowed there are some.
     """
     seen: set[Place] = set()
-    stack: list[Place] = [(value, ())]
+    stack: list[Place] = [(value, ()) for value in values]
     while stack and len(seen) <= most:
         place = stack.pop()
         top, moves = place
