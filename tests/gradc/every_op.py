@@ -20,6 +20,7 @@ from gradc_ir.errors import DTypeError
 from tests.gradc.composed_ops import COMPOSED
 from tests.gradc.op_cases import DTYPES, Array, Case, sample, special_values
 from tests.gradc.order_ops import orders
+from tests.gradc.window_ops import windows
 
 # -- elementwise: every op on the same shapes ------------------------------------------------------
 
@@ -328,58 +329,6 @@ def _stacked(parts: Sequence[Array], shape: tuple[int, ...], axes: tuple[int, ..
         at = dict(zip(axes, place))
         made[tuple(at.get(axis, slice(None)) for axis in range(len(shape)))] = part
     return made
-
-
-WINDOWS = [
-    # whole shape, starts, window shape, steps
-    ((7,), (1,), (3,), (2,)),
-    ((7,), (6,), (7,), (-1,)),
-    ((7,), (2,), (0,), (1,)),
-    ((1,), (0,), (1,), (1,)),
-    ((4, 5), (1, 4), (2, 3), (2, -1)),
-    ((4, 5), (3, 0), (1, 5), (1, 1)),
-]
-
-
-def _window(starts: Any, shape: Any, steps: Any) -> Any:
-    return np.ix_(*(s + d * np.arange(n) for s, n, d in zip(starts, shape, steps)))
-
-
-def windows(name: str, dtype: DType) -> Iterator[Case]:
-    for whole, starts, shape, steps in WINDOWS:
-        index = _window(starts, shape, steps)
-        x, part = sample(dtype, whole), sample(dtype, shape, seed=1)
-        if name == "slice":
-            yield Case(
-                (x,),
-                lambda x, a=(starts, shape, steps): build.apply(
-                    "slice", x, starts=a[0], shape=a[1], steps=a[2]
-                ),
-                lambda x, index=index: x[index],
-            )
-        elif name == "pad":
-            yield Case(
-                (part,),
-                lambda x, a=(starts, whole, steps): build.apply(
-                    "pad", x, starts=a[0], shape=a[1], steps=a[2]
-                ),
-                lambda part, whole=whole, index=index: _written(
-                    np.zeros(whole, part.dtype), part, index
-                ),
-            )
-        else:
-            yield Case(
-                (x, part),
-                lambda x, part, a=(starts, steps): build.apply(
-                    "set_slice", x, part, starts=a[0], steps=a[1]
-                ),
-                lambda x, part, index=index: _written(x.copy(), part, index),
-            )
-
-
-def _written(x: Array, part: Array, index: Any) -> Array:
-    x[index] = part
-    return x
 
 
 def indexing(name: str, dtype: DType) -> Iterator[Case]:
