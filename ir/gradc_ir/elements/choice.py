@@ -13,13 +13,15 @@ from typing import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.walk import users
 from gradc_ir.elements import factors, moves, sums
-from gradc_ir.elements.axes import AxisClasses, is_short
+from gradc_ir.elements.axes import AxisClasses
 from gradc_ir.elements.rule import RULES
 from gradc_ir.ops.linalg import contracted, parse_spec
 
 _ROOMS = (factors, moves, sums)
-# An axis along which elements are told apart has at most as many, an array taken apart, too …
+# An axis along which elements are told apart has at most as many, beside one that stays fewer; an
+# array taken apart has at most …
 _LONGEST = 64
+_LONGEST_IN_LANES = 16
 _MOST_CELLS = 256
 # … and a contraction as many products.
 _MOST_PRODUCTS = 1024
@@ -144,12 +146,17 @@ def _apart(function: Function, classes: AxisClasses) -> set[int]:
         if isinstance(size, int)
         and (size == 1 or (0 < size <= _LONGEST and classes.is_told_apart(number)))
     }
+
+    def is_long(number: int) -> bool:
+        size = classes.size(number)
+        return not isinstance(size, int) or size > _LONGEST_IN_LANES
+
     while True:
         whole: set[int] = set()
         for numbers in of.values():
             stay = sum(number not in found for number in numbers)
             if stay:
-                whole.update(n for n in numbers if stay > 1 or not is_short(classes.size(n)))
+                whole.update(n for n in numbers if stay > 1 or is_long(n))
         whole = {number for number in whole if classes.size(number) != 1}
         if found.isdisjoint(whole):
             return found
