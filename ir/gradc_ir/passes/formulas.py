@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from gradc_ir import build
@@ -15,6 +14,8 @@ from gradc_ir.graphs.rearrange import REARRANGEMENTS, rearrange, scalar_constant
 IsStep = Callable[[Node], bool]
 # A value, and what spreads it over the elements of a formula, the outermost first.
 Place: TypeAlias = tuple[Value, tuple[Node, ...]]
+# Whether a formula computes what is at a place, or reads it.
+IsComputed = Callable[[Place], bool]
 
 _MOST_STEPS = 400
 # Where formulas are chained, longer ones start from results of others, and so many steps are most:
@@ -54,6 +55,14 @@ class Group(NamedTuple):
         return [rearrange(x, list(moves)) for x, (_, moves) in zip(leaves, self.places)]
 
 
+class _Part(NamedTuple):
+    """Values that are computed together, their members, and which of these are computed."""
+
+    values: Sequence[Value]
+    members: set[Place]
+    is_computed: IsComputed
+
+
 def is_tame(value: Value) -> bool:
     """Whether a value is a constant that moves no product out of the range by itself."""
     number = scalar_constant(value)
@@ -83,28 +92,92 @@ def grouped(
         return []
     steps = {value for node in function.nodes if is_step(node) for value in node.results}
     is_computed = _computed(function, steps)
-    lengths = _lengths(function, steps)
     summed = _summed(function)
-    wanted = [value for value in chosen if value not in summed]
+    lengths = _lengths(function, steps)
+    among = [value for value in chosen if value not in summed]
     cones = {
-        value: _cone([value], is_computed, _MOST_STEPS)
-        for value in wanted
+        value: _cone(value, is_computed, _MOST_STEPS)
+        for value in among
         if lengths[value] <= _MOST_STEPS
     }
-    sums = _sums(function, steps, frozenset(wanted)) if chained else set[Value]()
+    order = {value: i for i, node in enumerate(function.nodes) for value in node.results}
 
-    weight = _weighing(is_computed, weigh)
+    def at(place: Place) -> tuple[int, ...]:
+        value, moves = place
+        return (order[value], *(order[move.results[0]] for move in moves))
 
-    def is_short(value: Value) -> bool:
-        cone = cones.get(value)
-        return cone is not None and len(cone) <= _MOST_STEPS and weight(cone) <= heaviest
+    def parts(stages: Mapping[Value, int], together: Sequence[Sequence[Value]]) -> Iterator[_Part]:
+        sums: set[Value] | None = None
+        for values in together:
+            found, own, longest, most = cones, is_computed, _MOST_STEPS, heaviest
+            if chained and _is_long(values, cones):
+                sums = _sums(function, steps, stages) if sums is None else sums
+                own = _unless_before(is_computed, stages, stages[values[0]], sums)
+                longest = most = _MOST_CHAINED
+                found = {value: _cone(value, own, longest) for value in values}
+            short = [x for x in values if x in found and len(found[x]) <= longest]
+            for part, members in _packed(short, found, own, weigh, most):
+                yield _Part(part, members, own)
 
-    reached = _cone([x for x in wanted if chained or is_short(x)], is_computed, math.inf)
-    computed = {place[0] for place in reached if is_computed(place)} - sums
+    # What no formula computes anew reads results of formulas, and what is behind it comes later:
+    # else a formula might wait for what reads a result of its own group. Which nodes these are is
+    # known when the formulas are.
+    computed = {
+        place[0]
+        for cone in cones.values()
+        if len(cone) <= _MOST_STEPS
+        for place in cone
+        if is_computed(place)
+    }
+    late = _readers(function, among, computed)
+    while True:
+        stages, together = _levels(function, among, late)
+        made = list(parts(stages, together))
+        computed = {x for _, members, own in made for x, moves in members if own((x, moves))}
+        more = _readers(function, [x for part in made for x in part.values], computed) - late
+        if not more:
+            break
+        late |= more
+    groups = []
+    for values, members, own in made:
+        group = _group(values, sorted(members, key=at), own)
+        stage = stages[values[0]]
+        given = frozenset(x for x in group.leaves if stages.get(x, stage) < stage)
+        groups.append(group._replace(given=given) if own is not is_computed else group)
+    return groups
+
+
+def _summed(function: Function) -> set[Value]:
+    """Return what is behind a reduction."""
+    summed: set[Value] = set()
+    for node in function.nodes:
+        name = node.op.name
+        is_plain = node.op.is_elementwise or name in REARRANGEMENTS or name in _BARRIERS
+        if node.operands and not (is_plain and summed.isdisjoint(node.operands)):
+            summed.update(node.results)
+    return summed
+
+
+def _readers(function: Function, among: Sequence[Value], computed: set[Value]) -> set[Node]:
+    """Return which nodes that no formula computes read some of the values."""
+    read = frozenset(among)
+    return {
+        node
+        for node in function.nodes
+        if computed.isdisjoint(node.results) and not read.isdisjoint(node.operands)
+    }
+
+
+def _levels(
+    function: Function, among: Sequence[Value], late: Container[Node]
+) -> tuple[dict[Value, int], list[list[Value]]]:
+    """Return behind how many late nodes some values are, and which of them go together.
+
+    These are of a type, and behind as many loops and joints as well.
+    """
+    chosen = frozenset(among)
     level: dict[Value, tuple[int, int]] = {}
-    groups: dict[tuple[int, int, Type], list[Value]] = {}
-    stages: dict[Value, int] = {}
-    among = frozenset(wanted)
+    together: dict[tuple[int, int, Type], list[Value]] = {}
     for node in function.nodes:
         behind = [level[operand] for operand in node.operands]
         stage = max((each[0] for each in behind), default=0)
@@ -112,34 +185,11 @@ def grouped(
         if not (node.op.is_elementwise or node.op.name in REARRANGEMENTS):
             waits += bool(node.operands)
         for value in node.results:
-            if value in among:
-                key = (stage, waits, value.type)
-                groups.setdefault(key, []).append(value)
-                stages[value] = stage
-            level[value] = (stage, waits)
-        # what no formula computes anew reads their results, and what is behind it comes later
-        if computed.isdisjoint(node.results) and not among.isdisjoint(node.operands):
-            for value in node.results:
-                level[value] = (stage + 1, waits)
-    found = []
-    order = {value: i for i, node in enumerate(function.nodes) for value in node.results}
-
-    def at(place: Place) -> tuple[int, ...]:
-        value, moves = place
-        return (order[value], *(order[move.results[0]] for move in moves))
-
-    for (stage, _, _), values in groups.items():
-        own, longest, most = is_computed, _MOST_STEPS, heaviest
-        if chained and _is_long(values, cones):
-            own = _unless_before(is_computed, stages, stage, sums)
-            longest = most = _MOST_CHAINED
-            cones |= {value: _cone([value], own, longest) for value in values}
-        short = [x for x in values if x in cones and len(cones[x]) <= longest]
-        for part, members in _packed(short, cones, _weighing(own, weigh), most):
-            made = _group(part, sorted(members, key=at), own)
-            given = frozenset(x for x in made.leaves if stages.get(x, stage) < stage)
-            found.append(made._replace(given=given) if own is not is_computed else made)
-    return found
+            if value in chosen:
+                together.setdefault((stage, waits, value.type), []).append(value)
+        level |= dict.fromkeys(node.results, (stage + (node in late), waits))
+    stages = {value: stage for (stage, *_), values in together.items() for value in values}
+    return stages, list(together.values())
 
 
 def _lengths(function: Function, steps: Container[Value]) -> dict[Value, int]:
@@ -161,28 +211,21 @@ def _is_long(values: Sequence[Value], cones: Mapping[Value, set[Place]]) -> bool
     return len(whole) > _LONG
 
 
-def _weighing(
-    is_computed: IsComputed,
-    weigh: Callable[[Node], int],
-) -> Callable[[Iterable[Place]], int]:
-    """Return what tells the weight of places: of those that formulas compute."""
-
-    def weight(places: Iterable[Place]) -> int:
-        return sum([weigh(place[0].node) for place in places if is_computed(place)])
-
-    return weight
-
-
 def _packed(
     values: Sequence[Value],
     cones: Mapping[Value, set[Place]],
-    weight: Callable[[Iterable[Place]], int],
+    is_computed: IsComputed,
+    weigh: Callable[[Node], int],
     most: int,
 ) -> Iterator[tuple[list[Value], set[Place]]]:
     """Yield values that are computed together with their members, as many as weigh no more.
 
     Formulas of neighbours mostly share their steps: one by one, each would have them all.
     """
+
+    def weight(places: set[Place]) -> int:
+        return sum([weigh(place[0].node) for place in places if is_computed(place)])
+
     part: list[Value] = []
     members: set[Place] = set()
     heavy = 0
@@ -200,20 +243,6 @@ def _packed(
         heavy += more
     if part:
         yield part, members
-
-
-def _summed(function: Function) -> set[Value]:
-    """Return what is behind a reduction."""
-    summed: set[Value] = set()
-    for node in function.nodes:
-        name = node.op.name
-        is_plain = node.op.is_elementwise or name in REARRANGEMENTS or name in _BARRIERS
-        if node.operands and not (is_plain and summed.isdisjoint(node.operands)):
-            summed.update(node.results)
-    return summed
-
-
-IsComputed = Callable[[Place], bool]
 
 
 def _computed(function: Function, steps: Container[Value]) -> IsComputed:
@@ -305,13 +334,13 @@ def _group(values: Sequence[Value], members: Sequence[Place], is_computed: IsCom
     )
 
 
-def _cone(values: Iterable[Value], is_computed: IsComputed, most: float) -> set[Place]:
-    """Return the steps that make values and what they start from; constants are neither.
+def _cone(value: Value, is_computed: IsComputed, most: int) -> set[Place]:
+    """Return the steps that make a value and what they start from; constants are neither.
 
     Of more than are allowed there are some.
     """
     seen: set[Place] = set()
-    stack: list[Place] = [(value, ()) for value in values]
+    stack: list[Place] = [(value, ())]
     while stack and len(seen) <= most:
         place = stack.pop()
         top, moves = place

@@ -26,6 +26,7 @@ MOST_IN_LANES = 400
 _MOST_WAITING = 160
 _LOOP = 100
 _ARRAY_STATEMENT = 6
+_STACKED = 2  # one element of a row, transposed with its neighbours
 _FUNCTION = 30
 _ELEMENT = 24  # one element of an array, with what is recomputed for it
 # partials: started, reduced, joined
@@ -118,7 +119,7 @@ def _weight(statement: Statement, block: int) -> int:
         return 1
     if not statement.loops:
         return _ELEMENT
-    own = _ARRAY_STATEMENT
+    own = _STACKED if statement.node.op.name == "stack" else _ARRAY_STATEMENT
     if statement.node.op.family == "unbounded":
         own += operations_of(statement.node)
     elif block > 1 and is_function(statement.node):
