@@ -54,10 +54,10 @@ def test_a_long_body_keeps_its_lanes() -> None:
 @pytest.mark.parametrize("by_rows", [True, False], ids=["rows", "columns"])
 def test_bits_are_those_of_the_interpreter(by_rows: bool) -> None:
     """Around strips and blocks, and where memory is asked for ahead."""
-    function = walk(50, N, by_rows)
+    function = walk(80, N, by_rows)
     kernel = Compilation(function).kernel()
     for samples in (1, 7, 8, 9, 31, 32, 33, 71, 2000):
-        z = np.random.default_rng(samples).normal(size=(50, samples))
+        z = np.random.default_rng(samples).normal(size=(80, samples))
         arrays = [np.array(0.3), z if by_rows else np.ascontiguousarray(z.T)]
         for found, want in zip(kernel(arrays), interpret(function, arrays), strict=True):
             assert_same_bits(found, want)
@@ -65,6 +65,6 @@ def test_bits_are_those_of_the_interpreter(by_rows: bool) -> None:
 
 def test_scratch_is_a_block_of_what_crosses() -> None:
     """It grows with the steps; with the samples only the tree of their sums does."""
-    kernel = Compilation(walk(50, N, True)).kernel()
+    kernel = Compilation(walk(80, N, True)).kernel()
     few, many = kernel._worksize(100), kernel._worksize(10_000_000)
-    assert few <= many < few + 1000 < 50 * 32 * 8 * 4
+    assert few <= many < few + 1000 < 80 * 32 * 8 * 4

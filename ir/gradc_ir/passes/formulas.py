@@ -20,7 +20,7 @@ IsComputed = Callable[[Place], bool]
 _MOST_STEPS = 400
 # Where formulas are chained, longer ones start from results of others, and so many steps are most:
 # else each value of a recurrence that is written out would compute all before it anew.
-_LONG = 64
+_LONG = 96
 _MOST_CHAINED = 128
 # What is computed before it is spread has overflown by then; these have a value everywhere.
 _SPREADING = frozenset({"broadcast", "reshape", "transpose"})

@@ -19,7 +19,7 @@ from gradc_codegen.schedule.lanes import OUTER, narrowest
 MOST_OPERATIONS = 4000
 # A body in lanes that is longer is cut into parts, whose code is found in the cache of instructions
 # again for each strip of a block, and which compile in a third of the time.
-_MOST_UNCUT = 1500
+_MOST_UNCUT = 3500
 MOST_IN_LANES = 400
 # Numbers in one function that wait for their readers, and numbers it reads that others made (LLVM
 # may load them long before): what finds no register is on the stack.
