@@ -16,6 +16,9 @@ from gradc_ir.elements.choice import Regions
 from gradc_ir.elements.rule import RULES, Rule
 from gradc_ir.pipeline import PlainPass
 
+# What a sum along an axis that stays costs: lanes are joined at its end.
+_SUM = 3
+
 # They enter their rules when they are imported.
 _ROOMS = (factors, moves, sums)
 
@@ -85,13 +88,14 @@ class _Writer:
             )
 
     def operations(self, made: Function) -> dict[Node, int]:
-        """Return how many elementwise ops of the new function were made for each node."""
+        """Return how many operations of the new function were made for each node."""
         found: dict[Node, int] = {}
         for node in made.nodes:
-            if node.op.is_elementwise or node.op.name == "contract":
+            is_sum = node.op.name == "contract"
+            if node.op.is_elementwise or is_sum:
                 place = bisect.bisect_right(self._serials, node.serial) - 1
                 origin = self._made_for[place]
-                found[origin] = found.get(origin, 0) + 1
+                found[origin] = found.get(origin, 0) + (_SUM if is_sum else 1)
         return found
 
     def _write(self, node: Node) -> None:
