@@ -2,18 +2,16 @@
 
 One vector of eight lanes takes three shuffles and three additions that wait for each other. Eight
 of them, transposed as they are reduced, take fourteen shuffles and seven additions in all, and end
-as the lanes of one vector. Sums that belong side by side in memory are joined to what is there as
-such.
+as the lanes of one vector.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from gradc_codegen.text.module import shuffle
-from gradc_codegen.text.vectors import element, piece
+from gradc_codegen.text.vectors import element
 from gradc_codegen.text.writer import Writer
 
 
@@ -33,28 +31,11 @@ class Joined:
     word: str
 
 
-class Target(Protocol):
-    """What a sum is joined to."""
-
-    @property
-    def row(self) -> tuple[object, int]:
-        """What it has in common with all that is side by side with it, and its place among them."""
-        ...
-
-    def join(self, total: str) -> None:
-        """Write the join of a sum."""
-        ...
-
-    def join_side_by_side(self, totals: str) -> None:
-        """Write the joins of a vector of sums, to it and to what is beside it."""
-        ...
-
-
 @dataclass
 class _Waiting:
     join: Callable[[str, str], str]
     partials: list[str] = field(default_factory=list)
-    targets: list[Target] = field(default_factory=list)
+    uses: list[Callable[[str], None]] = field(default_factory=list)
 
 
 class HorizontalReductions:
@@ -69,16 +50,16 @@ class HorizontalReductions:
         joined: Joined,
         partials: str,
         join: Callable[[str, str], str],
-        target: Target,
+        use: Callable[[str], None],
     ) -> None:
-        """Have the lanes of partials reduced and joined to a target, at the latest by a flush.
+        """Have the lanes of partials reduced; ``use`` is given the sum, at the latest by a flush.
 
         ``join`` writes the join of two vectors.
         """
         waiting = self._waiting.setdefault(joined, _Waiting(join))
         waiting.partials.append(partials)
-        waiting.targets.append(target)
-        if len(waiting.targets) == joined.lanes:
+        waiting.uses.append(use)
+        if len(waiting.uses) == joined.lanes:
             self._reduce(joined)
 
     def flush(self) -> None:
@@ -88,43 +69,11 @@ class HorizontalReductions:
 
     def _reduce(self, joined: Joined) -> None:
         waiting = self._waiting.pop(joined)
-        rows: dict[object, list[tuple[int, int]]] = {}
-        for number, target in enumerate(waiting.targets):
-            row, place = target.row
-            rows.setdefault(row, []).append((place, number))
-        places = [one for row in rows.values() for one in sorted(row)]
-        partials = [waiting.partials[number] for _, number in places]
-        sums = reduced_together(self._writer, partials, joined, waiting.join)
-        lane = 0
-        for row in rows.values():
-            for count in _runs(sorted(row)):
-                self._join(joined, sums, lane, count, waiting.targets[places[lane][1]])
-                lane += count
-
-    def _join(self, joined: Joined, sums: str, lane: int, count: int, target: Target) -> None:
-        """Join sums, from a lane on, to a target and to what is beside it."""
-        with self._writer.in_lanes(joined.lanes):
-            if count == 1:
+        sums = reduced_together(self._writer, waiting.partials, joined, waiting.join)
+        for lane, use in enumerate(waiting.uses):
+            with self._writer.in_lanes(joined.lanes):
                 total = element(self._writer, sums, joined.type, lane)
-            else:
-                total = piece(self._writer, sums, joined.type, lane, count)
-        if count == 1:
-            target.join(total)
-            return
-        with self._writer.in_lanes(count):
-            target.join_side_by_side(total)
-
-
-def _runs(row: list[tuple[int, int]]) -> Iterator[int]:
-    """Yield how many of a row are side by side, powers of two, from the first to the last."""
-    start = 0
-    while start < len(row):
-        count = 1
-        while start + count < len(row) and row[start + count][0] == row[start][0] + count:
-            count += 1
-        count = 1 << count.bit_length() - 1
-        yield count
-        start += count
+            use(total)
 
 
 def reduced_together(

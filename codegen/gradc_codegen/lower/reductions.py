@@ -12,6 +12,7 @@ as many partials at once; and with lanes along an axis inside the reduced one.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -22,7 +23,6 @@ from gradc_codegen.nest.loop_nest import Loop, Statement
 from gradc_codegen.nest.rare_sums import summands
 from gradc_codegen.scalar.lower_scalar import lower_word, multiply_add, select
 from gradc_codegen.storage.storage import Accumulator, Buffer
-from gradc_codegen.text.indices import Lane
 from gradc_codegen.text.module import REGISTER, literal
 from gradc_codegen.text.vectors import element, piece, reduced
 from gradc_ir.meaning import reduction
@@ -81,8 +81,7 @@ class Running:
         self.dtype = self.statement.value.type.dtype
         self._index_of = index_of
         self.word = _COMBINE[self.statement.node.op.name]
-        # one total stays in a register until it is finished
-        self._register = state.is_one or not elements.in_memory(self.statement.value)
+        self._register = not elements.in_memory(self.statement.value)
         writer = elements.writer
         self._vector = state.lanes > 1
         self._type = writer.type_of(REGISTER[self.dtype], self._vector)
@@ -398,9 +397,11 @@ class Running:
         elif (self.in_rest and self.short is not None) or not writer.inlines:
             self._join_into(self._chunk(own), self._reduced(partial, self.lanes))
         else:
+            cell = self._chunk(own)
             kind = Joined(type_, self.lanes, self.word)
-            target = _Target(self, self._chunk(own))
-            self.elements.horizontal.add(kind, partial, self._join, target)
+            self.elements.horizontal.add(
+                kind, partial, self._join, functools.partial(self._join_into, cell)
+            )
 
     def _reduced(self, row: str, lanes: int) -> str:
         """Return the lanes of a vector joined: partials, or what may be joined in any order."""
@@ -437,32 +438,6 @@ class Running:
 
     def _join_into(self, cell: _Cell, value: str) -> None:
         self._store(cell, self._join(self._load(cell), value))
-
-
-class _Target(NamedTuple):
-    """A part of a reduction's state, to which a sum of lanes is joined."""
-
-    running: Running
-    cell: _Cell
-
-    @property
-    def row(self) -> tuple[object, int]:
-        """What it has in common with all that is side by side with it, and its place among them."""
-        place = self.cell.place
-        if place is None:
-            return self.cell.pointer, 0
-        row, number = self.running.elements.writer.sum_of(place.position)
-        return (place.base, row), number
-
-    def join(self, total: str) -> None:
-        """Write the join of a sum."""
-        self.running._join_into(self.cell, total)
-
-    def join_side_by_side(self, totals: str) -> None:
-        """Write the joins of a vector of sums, to it and to what is beside it."""
-        assert self.cell.place is not None
-        base, position = self.cell.place
-        self.running._join_into(_Cell(place=Place(base, Lane(position, "1"))), totals)
 
 
 def narrowed(loop: Loop, running: list[Running]) -> triangular_bounds.Range | None:

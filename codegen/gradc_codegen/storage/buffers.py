@@ -195,11 +195,11 @@ def _place_accumulators(nest: LoopNest, made: Plan) -> list[Buffer]:
         made.accumulators[statement] = state = Accumulator(
             statement, inner, joins_in_groups(statement), block, loop.block, tree_levels(statement)
         )
-        state.is_one = not inner and statement.part == loop.part
         if not state.grouped:
             return 0
         dtype = statement.value.type.dtype
-        if state.is_one and block == 1 and on_stack < _MOST_PARTIALS_ON_STACK:
+        here = not inner and statement.part == loop.part and block == 1
+        if here and on_stack < _MOST_PARTIALS_ON_STACK:
             few = few or isinstance(state.levels, int)
             state.node_bytes = 0 if few else dtype.bytes * state.levels
             return 1

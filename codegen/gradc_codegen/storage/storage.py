@@ -73,7 +73,6 @@ class Accumulator:
     along: how many elements are joined at once, as lanes of the reduced loop.
     levels: how many nodes of the tree of its chunks it keeps; 0 where they join one after another.
     node_bytes: how much scratch they take; 0 where they are on the stack.
-    is_one: whether the loop makes one total, in the function it is in.
     """
 
     statement: Statement
@@ -83,7 +82,6 @@ class Accumulator:
     along: int = 1
     levels: Size = 0
     node_bytes: Size = 0
-    is_one: bool = False
     partials: Buffer | None = None
     chunk: Buffer | None = None
     nodes: Buffer | None = None

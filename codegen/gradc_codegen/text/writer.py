@@ -49,8 +49,6 @@ class Writer:
         self.block = "body"
         # what is computed here, by key; one dict for each loop or branch around
         self._known: list[dict[object, str]] = [{}]
-        # what sums of an index and a number are made of, by their registers
-        self._sums: dict[str, tuple[object, int]] = {}
         # how many elements were read under a condition of their index
         self.guarded_reads = 0
         self._open_loops = 0
@@ -241,19 +239,7 @@ class Writer:
             return str(_ON_NUMBERS[name](int(a), int(b)))
         if varies(a) or varies(b):
             return self._by_lane(name, a, b)
-        made = self.emit(f"{name} nsw i64 {a}, {b}")
-        (x, p), (y, q) = self.sum_of(a), self.sum_of(b)
-        if name == "add":
-            self._sums[made] = (x, y) if x and y else x or y, p + q
-        elif name == "mul" and y is None:
-            self._sums[made] = (x, q), p * q
-        return made
-
-    def sum_of(self, index: str) -> tuple[object, int]:
-        """Return an index as the sum of a number and of what it has in common with others."""
-        if is_number(index):
-            return None, int(index)
-        return self._sums.get(index, (index, 0))
+        return self.emit(f"{name} nsw i64 {a}, {b}")
 
     def _by_lane(self, name: str, a: str, b: str) -> str:
         if is_vector(a) or is_vector(b) or (name == "mul" and varies(a) and varies(b)):

@@ -19,8 +19,6 @@ _Number = TypeVar("_Number", Float, Bits)
 # Without optimisation it is compiled in half the time. That its loops end is said here, so that
 # calls of it may be hoisted.
 _ATTRIBUTES = "noinline cold optnone nounwind willreturn memory(none)"
-# How often a branch is taken, and how often it is not.
-_SELDOM = '!prof !{!"branch_weights", i32 1, i32 2000}'
 
 
 def rarely(
@@ -84,8 +82,9 @@ def _name(body: Body, definition: Callable[..., Float]) -> str:
 def _behind_branch(where: Truth, computed: Callable[[], Float], usual: Float) -> Float:
     """Return what is computed if a condition holds of any lane, otherwise what is usual."""
     body, some = usual.body, where.somewhere
+    some = body.emit(body.call("i1", "@llvm.expect.i1", f"i1 {some}", "i1 false"))
     before, rare, following = body.block, f"rare{len(body.lines)}", f"following{len(body.lines)}"
-    body.lines.append(f"  br i1 {some}, label %{rare}, label %{following}, {_SELDOM}")
+    body.lines.append(f"  br i1 {some}, label %{rare}, label %{following}")
     body.start(rare)
     found = computed()
     rare = body.block
