@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gradc.requests.options import Options
+from gradc_ir.core.sizes import Size
 
 if TYPE_CHECKING:
     from gradc_ir.core.graph import Function
@@ -24,15 +25,24 @@ class PolicyPass(Protocol):
         """Return the results of the function as they are meant, and a count beside them."""
 
 
+class Seeds(NamedTuple):
+    """How many tangents and cotangents a Jacobian is made by, and how many of its elements."""
+
+    forward: Size
+    reverse: Size
+    elements: Size
+
+
 @dataclass(frozen=True)
 class Request:
     """What to make of a function: one of ``KINDS``, with respect to which flat parameters.
 
+    ``mode`` is of a Jacobian or a Hessian; with seeds it has these as parameters at its end.
     ``policies`` is a pass for the derivative itself, which may add results at its end.
     """
 
     of: str = "value"
     wrt: tuple[int, ...] = ()
-    mode: str = "auto"
+    mode: str | Seeds = "auto"
     options: Options = field(default_factory=Options)
     policies: PolicyPass | None = None
