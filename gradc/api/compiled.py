@@ -199,7 +199,7 @@ class Compiled(
         self._parameters.refuse(("wrt", "argnums", "mode", "sparse"), "jacobian")
         check_mode(mode)
         if sparse:
-            return self._sparse("jacobian", args, {**kwargs, "wrt": wrt, "mode": mode})
+            return self._sparse("jacobian", wrt, mode, args, kwargs)
         asked = Derivation("jacobian", choose_wrt(wrt, kwargs), mode)
         return self.answered(asked, call, args, kwargs)
 
@@ -219,7 +219,7 @@ class Compiled(
         """
         self._parameters.refuse(("wrt", "argnums", "sparse"), "hessian")
         if sparse:
-            return self._sparse("hessian", args, {**kwargs, "wrt": wrt})
+            return self._sparse("hessian", wrt, "auto", args, kwargs)
         return self.answered(Derivation("hessian", choose_wrt(wrt, kwargs)), call, args, kwargs)
 
     @asks

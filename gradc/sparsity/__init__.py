@@ -1,1 +1,3 @@
-"""Where derivatives are surely zero: patterns of graphs, their colourings, and what both save; no graph is made here."""
+"""Where derivatives are surely zero: patterns read off graphs, colourings, and what both save; no
+graph is made here.
+"""

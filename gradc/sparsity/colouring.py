@@ -23,7 +23,7 @@ _MOST_EDGES_FOR_ORDERS = 1 << 19
 _MOST_EDGES = 1 << 25
 # No colouring of a path of four vertices is a star colouring of fewer.
 _COLOURS_OF_A_PATH = 3
-# Grids of more axes than this are not looked for, nor factors of indices than so many.
+# So many factors of indices are tried.
 _MOST_FACTORS = 1 << 10
 
 
@@ -126,7 +126,7 @@ def _greedy_by_rows(pattern: Relation) -> Array:
 
 def _residues(pattern: Relation, shape: Sequence[int], fewest: int) -> Array | None:
     """Return a colouring of the fewest colours by residues, None where there is none."""
-    if fewest < 2:  # noqa: PLR2004 - two columns in a row are what needs colours
+    if fewest < 2:
         return np.zeros(pattern.shape[1], np.int64)
     # some rows tell most residues apart, all of them are looked at only if these pass
     few = min(len(pattern.indices), 4096)

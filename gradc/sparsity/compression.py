@@ -54,7 +54,9 @@ def seeds(colours: Array, dtype: np.dtype[np.generic]) -> Array:
     return made
 
 
-def compress(pattern: Relation, mode: str, shapes: Sequence[Sequence[int]] = ((), ())) -> Compression:
+def compress(
+    pattern: Relation, mode: str, shapes: Sequence[Sequence[int]] = ((), ())
+) -> Compression:
     """Return the passes of a Jacobian's pattern.
 
     ``mode`` is ``"forward"`` (columns share passes), ``"reverse"`` (rows do) or ``"auto"``: the

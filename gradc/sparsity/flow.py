@@ -87,9 +87,7 @@ class Flow:
 
         return read
 
-    def local(
-        self, body: Function, active: Sequence[bool], given: Given
-    ) -> tuple[Relations, bool]:
+    def local(self, body: Function, active: Sequence[bool], given: Given) -> tuple[Relations, bool]:
         """Return the relations of a body's results to the elements of its active parameters.
 
         These stand one after another as the columns. Also whether an index was not known.

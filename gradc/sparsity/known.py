@@ -46,7 +46,7 @@ class Known:
         return value in self._is_constant
 
     def constant(self, value: Value) -> Array | None:
-        """Return a value that hangs on nothing that is given; None for others and for large ones."""
+        """Return a value that hangs on nothing given; None for others and for large ones."""
         if not self._is_constant.get(value, False):
             return None
         count = value.type.count

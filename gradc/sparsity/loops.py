@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -208,7 +209,7 @@ def _step_by_step(loop: _Loop, steps: Sequence[int]) -> Relations:
         given = {i: read for i, read in readers.items() if i < loop.consts}
         for i, array in known.items():
             at = array if i < loop.end else array[step]
-            given[i] = lambda at=at: np.asarray(at)
+            given[i] = partial(np.asarray, at)
         inner = flow.inner(loop.body, given)
         found = inner.run([*loop.relations[: loop.consts], *carries, *loop.rows(step)])
         flow.missed |= inner.missed

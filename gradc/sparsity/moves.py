@@ -81,7 +81,7 @@ def _numbers_at(flow: Flow, x: Value, node: Node, indices: tuple[Value, ...]) ->
 
 
 def _rest(flow: Flow, x: Value, node: Node) -> tuple[Array, int]:
-    """Return for each element of x which one it is along the axes not indexed; how many there are."""
+    """Return which one each element of x is along the axes not indexed, and how many these are."""
     shape = flow.shape(x)
     kept = [axis for axis in range(len(shape)) if axis not in node.attributes["axes"]]
     sizes = [shape[axis] for axis in kept]

@@ -42,7 +42,7 @@ def _by_degree(adjacency: Adjacency, degrees: list[int], change: int) -> list[in
     for vertex in reversed(range(len(adjacency))):
         waiting[degrees[vertex]].append(vertex)
     is_taken = [False] * len(adjacency)
-    order = []
+    order: list[int] = []
     at = 0
     while len(order) < len(adjacency):
         while not waiting[at]:

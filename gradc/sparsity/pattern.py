@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from gradc.sparsity import loops, moves, sums
@@ -16,16 +18,19 @@ __all__ = ["RULES", "pattern"]
 _RULES_OF = (loops, moves, sums)
 
 
-def pattern(function: Function, tangent: int, given: Given) -> list[Relation]:
+def pattern(
+    function: Function, tangent: int, given: Given, sizes: Mapping[str, int] | None = None
+) -> list[Relation]:
     """Return for each result which of its elements depend on which elements of a parameter.
 
-    The function is a tangent's, with sizes that are numbers. It is linear in its parameter
-    ``tangent``, so what a result does not depend on is a zero of the derivative, at any point.
+    The function is a tangent's, and ``sizes`` are the numbers of its symbolic sizes. It is linear
+    in its parameter ``tangent``, so what a result does not depend on is a zero of the derivative,
+    at any point.
     ``given`` reads the parameters whose numbers may be looked at, integers by which elements are
     picked, by their places. The results are csr_arrays of bool, in canonical form: a row for each
     element of a result, a column for each of the parameter, in row-major order.
     """
-    flow = Flow(function, given, {tape.NAME: 1})
+    flow = Flow(function, given, {**(sizes or {}), tape.NAME: 1})
     width = flow.count(function.params[tangent])
     operands = [identity(width) if i == tangent else None for i in range(len(function.params))]
     found = []

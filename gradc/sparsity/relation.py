@@ -1,4 +1,4 @@
-"""Relations: which elements of a value depend on which inputs, as sparse matrices of truth values."""
+"""Relations: which elements depend on which inputs, as sparse matrices of truth values."""
 
 from __future__ import annotations
 

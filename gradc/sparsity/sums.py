@@ -1,4 +1,4 @@
-"""The rules of ops that join elements along axes: reductions, contractions, running sums, solves."""
+"""The rules of ops that join elements: reductions, contractions, running sums, factorisations."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _of_products(
     at = dict(zip(others, np.nonzero(counted)))
     free = [label for label in mine if label not in others]
     repeats = math.prod(sizes[label] for label in free)
-    count = np.count_nonzero(counted)
+    count = int(np.count_nonzero(counted))
     check_count(count * repeats)
     at = {label: np.repeat(place, repeats) for label, place in at.items()}
     beside = np.unravel_index(np.tile(np.arange(repeats), count), [sizes[f] for f in free] or [1])

@@ -11,12 +11,12 @@ from gradc.calls.signature import Wrt, choose_wrt
 from gradc.traceback import boundary
 from gradc.tracing.captured.top import is_tracing
 from gradc_ir.core.types import Array
-from gradc_ir.errors import ShapeError, TraceError
+from gradc_ir.errors import TraceError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from gradc.api.sparse.plans import Asked, Plan, Plans
+    from gradc.api.sparse.plans import Planned, Plans
 
 
 class SparseDerivatives:
@@ -28,9 +28,6 @@ class SparseDerivatives:
     of the arguments or from outside pick elements, with the same such integers.
     """
 
-    __name__: str
-    __wrapped__: Any
-
     @functools.cached_property
     def _plans(self) -> Plans:
         from gradc.api.sparse.plans import Plans  # which loads SciPy
@@ -39,125 +36,87 @@ class SparseDerivatives:
 
     @boundary
     def sparsity(
-        self, /, *args: Any, of: str = "jacobian", wrt: Wrt = 0, **kwargs: Any
+        self, /, *args: Any, of: str = "jacobian", wrt: Wrt | None = None, **kwargs: Any
     ) -> csr_array[Any]:
         """Return where the Jacobian, or with ``of="hessian"`` the Hessian, may be other than zero.
 
         It is a ``scipy.sparse.csr_array`` of bool. Raises as :meth:`jacobian` does.
         """
         if of not in ("jacobian", "hessian"):
-            raise TraceError(f"there is no pattern of {of!r:.40}", help='of="jacobian", "hessian"')
-        made = self._plan(of, args, {**kwargs, "wrt": wrt})[0]
-        return made.pattern.copy()
+            raise TraceError(
+                f"there is no pattern of {of!r:.40}", help='choose of="jacobian" or "hessian"'
+            )
+        found: csr_array[Any] = self._planned(of, wrt, "auto", args, kwargs).pattern()
+        return found
 
     @boundary
-    def jacobian_structure(self, /, *args: Any, **kwargs: Any) -> tuple[Array, Array]:
-        """Return the rows and the columns of what :meth:`jacobian_values` returns.
-
-        ``wrt`` and ``mode`` are those of :meth:`jacobian`.
-        """
-        return _structure(self._plan("jacobian", args, kwargs)[0], False)
+    def jacobian_structure(
+        self, /, *args: Any, wrt: Wrt | None = None, mode: str = "auto", **kwargs: Any
+    ) -> tuple[Array, Array]:
+        """Return the rows and the columns of what :meth:`jacobian_values` returns."""
+        return self._planned("jacobian", wrt, mode, args, kwargs).structure()
 
     @boundary
-    def jacobian_values(self, /, *args: Any, **kwargs: Any) -> Array:
+    def jacobian_values(
+        self,
+        /,
+        *args: Any,
+        wrt: Wrt | None = None,
+        mode: str = "auto",
+        out: Array | None = None,
+        **kwargs: Any,
+    ) -> Array:
         """Return the elements of the Jacobian that may be other than zero, row by row.
 
-        ``wrt`` and ``mode`` are those of :meth:`jacobian`; ``out`` is written into.
+        ``mode`` is that of :meth:`jacobian`; ``out`` is written into.
         """
-        made, args, kwargs, out = self._plan("jacobian", args, kwargs)
-        return made.values(args, kwargs, out)
+        return self._planned("jacobian", wrt, mode, args, kwargs).values(out)
 
     @boundary
-    def hessian_structure(self, /, *args: Any, **kwargs: Any) -> tuple[Array, Array]:
+    def hessian_structure(
+        self, /, *args: Any, wrt: Wrt | None = None, **kwargs: Any
+    ) -> tuple[Array, Array]:
         """Return the rows and the columns of what :meth:`hessian_values` returns."""
-        return _structure(self._plan("hessian", args, kwargs)[0], True)
+        return self._planned("hessian", wrt, "auto", args, kwargs).structure(lower=True)
 
     @boundary
-    def hessian_values(self, /, *args: Any, **kwargs: Any) -> Array:
+    def hessian_values(
+        self, /, *args: Any, wrt: Wrt | None = None, out: Array | None = None, **kwargs: Any
+    ) -> Array:
         """Return the elements of the Hessian's lower triangle that may be other than zero.
 
-        They are in order of rows; the diagonal is among them. ``out`` is written into.
+        They are in order of rows, those of the diagonal among them. ``out`` is written into.
         """
-        made, args, kwargs, out = self._plan("hessian", args, kwargs)
-        return made.values(args, kwargs, out, lower=True)
+        return self._planned("hessian", wrt, "auto", args, kwargs).values(out, lower=True)
 
-    def _sparse(self, of: str, args: Sequence[Any], kwargs: dict[str, Any]) -> csr_array[Any]:
-        """Return a derivative as a csr_array, or ``out`` with its values in it."""
-        from scipy.sparse import csr_array  # what is dense needs no SciPy
-
-        made, args, kwargs, out = self._plan(of, args, kwargs)
-        pattern = made.pattern
-        if out is None:
-            parts = made.values(args, kwargs), pattern.indices.copy(), pattern.indptr.copy()
-            return csr_array(parts, shape=pattern.shape)
-        _check_out(pattern, out)
-        made.values(args, kwargs, out.data)
-        return out
-
-    def _plan(
-        self, of: str, args: Sequence[Any], kwargs: dict[str, Any]
-    ) -> tuple[Plan, Sequence[Any], dict[str, Any], Any]:
-        """Return the plan for a call, and the arguments it is for; last what is written into."""
-        from gradc.api.sparse.plans import Asked  # which loads SciPy
-
-        if is_tracing():
-            raise TraceError(
-                f"a sparse {of} is a matrix of SciPy's: inside a function that is traced there is "
-                "none",
-                help="take it outside of the function, or leave sparse=True out",
-            )
-        kwargs = dict(kwargs)
-        mode = kwargs.pop("mode", "auto") if of == "jacobian" else "auto"
-        check_mode(mode)
+    def _sparse(
+        self,
+        of: str,
+        wrt: Wrt | None,
+        mode: str,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """Return a derivative as a csr_array, or the ``out`` of the keywords with it in it."""
         out = kwargs.pop("out", None)
-        given = kwargs.pop("wrt", None)
-        return self._planned(Asked, of, mode, choose_wrt(given, kwargs), args, kwargs, out)
+        return self._planned(of, wrt, mode, args, kwargs).matrix(out)
 
     def _planned(
         self,
-        asked: type[Asked],
         of: str,
+        wrt: Wrt | None,
         mode: str,
-        wrt: Wrt,
         args: Sequence[Any],
         kwargs: dict[str, Any],
-        out: Any,
-    ) -> tuple[Plan, Sequence[Any], dict[str, Any], Any]:
-        owner: Any = self
-        owner, args, wrt = owner._by_variables(args, wrt)
-        if not isinstance(wrt, int | str):
+    ) -> Planned:
+        """Return a call with the plan that serves it."""
+        if is_tracing():
             raise TraceError(
-                f"a sparse {of} of {self.__name__} is by one argument",
-                found=f"wrt={wrt!r:.60}",
-                help="take one for each: wrt=0, then wrt=1",
+                f"a sparse {of} is a matrix of SciPy's, and in a traced function there is none",
+                help="take it outside of the function, or leave sparse=True out",
             )
-        plan = owner._plans.find(owner, asked(of, wrt, mode), args, kwargs)
-        return plan, args, kwargs, out
-
-
-def _structure(plan: Plan, lower: bool) -> tuple[Array, Array]:
-    rows, columns = plan.passes.rows, plan.pattern.indices
-    if lower:
-        return rows[plan.lower].astype(columns.dtype), columns[plan.lower]
-    return rows.astype(columns.dtype), columns.copy()
-
-
-def _check_out(pattern: Any, out: Any) -> None:
-    from scipy.sparse import issparse  # a plan has loaded it
-
-    if not (issparse(out) and out.format == "csr"):
-        raise TraceError(
-            f"out= of a sparse derivative is a csr_array, not {type(out).__name__}",
-            help="pass what an earlier call has returned",
-        )
-    if (
-        out.shape != pattern.shape
-        or out.nnz != pattern.nnz
-        or not (out.indptr == pattern.indptr).all()
-        or not (out.indices == pattern.indices).all()
-    ):
-        raise ShapeError(
-            "out= has another pattern than the derivative",
-            found=f"{out.nnz} elements in {out.shape}, wanted {pattern.nnz} in {pattern.shape}",
-            help="pass what an earlier call with such arguments has returned",
-        )
+        check_mode(mode)
+        owner: Any = self
+        owner, args, chosen = owner._by_variables(args, choose_wrt(wrt, kwargs))
+        found: Planned = owner._plans.find(owner, of, chosen, mode, args, kwargs)
+        return found

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from gradc.api.sparse.by_seeds import BySeeds
 from gradc.arguments.flags import exact_key
@@ -63,7 +64,7 @@ class Asked(NamedTuple):
     """What is asked for: ``"jacobian"`` or ``"hessian"``, by one argument, in a mode."""
 
     of: str
-    wrt: int | str
+    wrt: Wrt
     mode: str = "auto"
 
 
@@ -103,15 +104,17 @@ class Plan:
         """Where these stand among the results of the passes."""
         return self.passes.places[self.lower]
 
-    def fits(self, bound: Bound) -> bool:
+    def fits(self, leaves: Sequence[Array]) -> bool:
         """Whether it serves a call of the same kind: what it has looked at is as it was."""
-        if not all(guard.holds() for guard in self.traced.guards):
+        if not all([guard.holds() for guard in self.traced.guards]):
             return False
+        if not self.traced.captures and not self.looked:
+            return True
         try:
             captured = [capture.read() for capture in self.traced.captures]
         except TraceError:
             return False
-        arrays = [*bound.leaves, *captured]
+        arrays = [*leaves, *captured]
         return self.shapes == tuple(array.shape for array in captured) and all(
             np.array_equal(arrays[i], array) for i, array in self.looked.items()
         )
@@ -129,22 +132,105 @@ class Plan:
         return found
 
 
+class Planned(NamedTuple):
+    """A call, and the plan that serves it."""
+
+    plan: Plan
+    args: Sequence[Any]
+    kwargs: dict[str, Any]
+
+    def pattern(self) -> Relation:
+        """Return the pattern."""
+        return self.plan.pattern.copy()
+
+    def structure(self, *, lower: bool = False) -> tuple[Array, Array]:
+        """Return the rows and columns of the elements, or of those of the lower triangle."""
+        columns = self.plan.pattern.indices
+        rows = self.plan.passes.rows.astype(columns.dtype)
+        if lower:
+            return rows[self.plan.lower], columns[self.plan.lower]
+        return rows, columns.copy()
+
+    def values(self, out: Any = None, *, lower: bool = False) -> Array:
+        """Return the elements, or those of the lower triangle."""
+        return self.plan.values(self.args, self.kwargs, out, lower)
+
+    def matrix(self, out: Any = None) -> Any:
+        """Return a csr_array, or ``out`` with the elements in it."""
+        pattern = self.plan.pattern
+        if out is None:
+            parts = self.values(), pattern.indices.copy(), pattern.indptr.copy()
+            return csr_array(parts, shape=pattern.shape)
+        _check_out(pattern, out)
+        self.values(out.data)
+        return out
+
+
+def _check_out(pattern: Relation, out: Relation) -> None:
+    if getattr(out, "format", "") != "csr":
+        raise TraceError(
+            f"out= of a sparse derivative is a csr_array, not {type(out).__name__}",
+            help="pass what an earlier call has returned",
+        )
+    if (
+        out.shape != pattern.shape
+        or out.nnz != pattern.nnz
+        or not np.array_equal(out.indptr, pattern.indptr)
+        or not np.array_equal(out.indices, pattern.indices)
+    ):
+        raise ShapeError(
+            "out= has another pattern than the derivative",
+            found=f"{out.nnz} elements in {out.shape}, wanted {pattern.nnz} in {pattern.shape}",
+            help="pass what an earlier call with such arguments has returned",
+        )
+
+
 class Plans:
     """The plans of a compiled function."""
 
     def __init__(self) -> None:
         self._plans: dict[Any, list[Plan]] = {}
         self._forms: dict[Any, Any] = {}
+        # the last plan for arrays alone, by what is asked of which types
+        self._quick: dict[Any, Plan] = {}
 
     def find(
-        self, owner: Owner, asked: Asked, args: Sequence[Any], kwargs: dict[str, Any]
-    ) -> Plan:
-        """Return the plan for a call, made where there is none.
+        self,
+        owner: Owner,
+        of: str,
+        wrt: Wrt,
+        mode: str,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+    ) -> Planned:
+        """Return a call with its plan, which is made where there is none.
 
         Raises what tracing and differentiating raise, ShapeError or TraceError where the derivative
         is no matrix.
         """
-        bound, positions = owner._bind(Derivation(asked.of, asked.wrt), args, kwargs)
+        quick = None
+        if not kwargs and all([type(arg) is np.ndarray for arg in args]):
+            types = [(arg.dtype.char, arg.shape) for arg in args]
+            parameters = owner._parameters.current(owner.__wrapped__)
+            quick = (of, wrt, mode, tuple(types), parameters, scopes_key())
+            plan = self._quick.get(quick)
+            if plan is not None and plan.fits(args):
+                return Planned(plan, args, kwargs)
+        if isinstance(wrt, tuple | list):
+            raise TraceError(
+                f"a sparse {of} of {owner.__name__} is by one argument, not by wrt={wrt!r:.60}",
+                help="take one for each of them",
+            )
+        asked = Asked(of, wrt, mode)
+        bound, positions = owner._bind(Derivation(of, wrt), args, kwargs)
+        plan = self._plan(owner, asked, bound, positions)
+        if quick is not None and len(bound.leaves) == len(args):
+            if len(self._quick) >= _MOST_KINDS:
+                self._quick.clear()
+            self._quick[quick] = plan
+        return Planned(plan, args, kwargs)
+
+    def _plan(self, owner: Owner, asked: Asked, bound: Bound, positions: Sequence[int]) -> Plan:
         key = (
             asked,
             positions,
@@ -152,6 +238,7 @@ class Plans:
             bound.structure,
             bound.numbers,
             tuple([(name, exact_key(value)) for name, value in bound.static]),
+            owner._parameters,
             scopes_key(),
             tuple([(leaf.dtype.char, leaf.shape) for leaf in bound.leaves]),
         )
@@ -161,7 +248,7 @@ class Plans:
                 self._plans.pop(next(iter(self._plans)), None)
             plans = self._plans.setdefault(key, [])
         for plan in plans:
-            if plan.fits(bound):
+            if plan.fits(bound.leaves):
                 return plan
         with working(), collector_paused():
             plan = self._made(owner, asked, bound, positions)
@@ -169,9 +256,7 @@ class Plans:
         del plans[_MOST_OF_A_KIND:]
         return plan
 
-    def _made(
-        self, owner: Owner, asked: Asked, bound: Bound, positions: Sequence[int]
-    ) -> Plan:
+    def _made(self, owner: Owner, asked: Asked, bound: Bound, positions: Sequence[int]) -> Plan:
         traced, fixed = owner._traced(bound, bound.types, asked.of, asked.wrt)
         leaf = _leaf(owner, asked, fixed, positions)
         _check_result(owner, asked, traced)
@@ -187,13 +272,16 @@ class Plans:
         else:
             passes = compress(found, asked.mode, (of_result, of_input))
         given = tuple(
-            seeds(colours, type_.dtype.numpy).reshape((-1, *type_.shape))
-            for colours, type_ in zip((passes.by_columns, passes.by_rows), types)
+            seeds(colours, type_.dtype.numpy).reshape((-1, *shape))
+            for colours, type_, shape in zip(
+                (passes.by_columns, passes.by_rows), types, (of_input, of_result)
+            )
             if colours.max(initial=-1) >= 0
         )
-        kind = (asked[:2], passes.forward_passes > 0, passes.reverse_passes > 0)
+        has = passes.forward_passes > 0, passes.reverse_passes > 0
+        kind = (asked.of, asked.wrt, has)
         if kind not in self._forms:
-            function = BySeeds(owner.__wrapped__, asked.of, asked.wrt, *kind[1:])
+            function = BySeeds(owner.__wrapped__, asked.of, asked.wrt, *has)
             self._forms[kind] = owner.like(function, owner._parameters.static)
         # fixed leaves are flags of the call, whose places among the arrays are other ones
         looked = looked if fixed is bound else _by_first_leaves(looked, fixed, bound)
@@ -240,9 +328,7 @@ def _by_first_leaves(looked: Mapping[int, Array], fixed: Bound, bound: Bound) ->
     """Return what was looked at by places among the arrays of a call before some became flags."""
     paths = {path: i for i, path in enumerate(bound.paths)}
     kept, moved = fixed.paths, len(bound.leaves) - len(fixed.leaves)
-    return {
-        paths[kept[i]] if i < len(kept) else i + moved: array for i, array in looked.items()
-    }
+    return {paths[kept[i]] if i < len(kept) else i + moved: array for i, array in looked.items()}
 
 
 def _leaf(owner: Owner, asked: Asked, bound: Bound, positions: Sequence[int]) -> int:

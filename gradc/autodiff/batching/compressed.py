@@ -39,9 +39,7 @@ def compressed(function: Function, wrt: int, seeds: Seeds) -> Function:
         if seeds.reverse != 0:
             pulled = vjp(function, [wrt], [0], units=True, apart=True)
             found.append(_all(function, pulled, params, rows[-1], seeds.reverse))
-        flat = [
-            build.cast(build.reshape(one, (one.type.count,)), of_input.dtype) for one in found
-        ]
+        flat = [build.cast(build.reshape(one, (one.type.count,)), of_input.dtype) for one in found]
         whole = flat[0] if len(flat) == 1 else build.concatenate(flat, 0)
         return builder.function(
             function.name,
