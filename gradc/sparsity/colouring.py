@@ -13,16 +13,17 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gradc.sparsity.orders import ORDERS, Adjacency, natural
+from gradc.sparsity.orders import Adjacency, orders
 from gradc.sparsity.relation import Relation
 from gradc_ir.core.types import Array
 
-# Graphs with more edges are coloured in the natural order alone, and by rows where even their
-# edges are too many to be listed.
-_MOST_EDGES_FOR_ORDERS = 1 << 19
-_MOST_EDGES = 1 << 25
-# No colouring of a path of four vertices is a star colouring of fewer.
-_COLOURS_OF_A_PATH = 3
+# Columns of which more pairs share a row are coloured without a list of these.
+_MOST_PAIRS = 1 << 25
+# Larger symmetric patterns are coloured by residues where these are not proved to be the fewest.
+_MOST_ENTRIES_FOR_STARS = 1 << 19
+# So many vertices may have colours of their own; they must where there are more paths of three.
+_MOST_HUBS = 256
+_MOST_PATHS = 1 << 19
 # So many factors of indices are tried.
 _MOST_FACTORS = 1 << 10
 
@@ -39,7 +40,7 @@ def columns(pattern: Relation, shape: Sequence[int] = ()) -> Array:
     found = _residues(pattern, shape or (pattern.shape[1],), fewest)
     if found is not None:
         return found
-    if int((lengths.astype(np.int64) ** 2).sum()) > _MOST_EDGES:
+    if int((lengths.astype(np.int64) ** 2).sum()) > _MOST_PAIRS:
         return _greedy_by_rows(pattern)
     joined = pattern.T @ pattern
     return _best(_adjacency(joined.tocsr()), fewest)
@@ -59,15 +60,49 @@ def symmetric(pattern: Relation, shape: Sequence[int] = ()) -> Array:
     fewest = int(np.diff(pattern.indptr).max(initial=0))
     # columns without a common row are one such colouring, of bands the best one
     best = _residues(pattern, shape or (pattern.shape[1],), fewest)
-    if best is not None and (fewest <= _COLOURS_OF_A_PATH or pattern.nnz > _MOST_EDGES_FOR_ORDERS):
+    if best is not None and (_is_fewest(pattern, fewest) or pattern.nnz > _MOST_ENTRIES_FOR_STARS):
         return best
-    adjacency = _adjacency(pattern)
-    for order in (natural,) if pattern.nnz > _MOST_EDGES_FOR_ORDERS else ORDERS:
-        found = _star(adjacency, order(adjacency))
-        if best is None or found.max(initial=0) < best.max(initial=0):
-            best = found
+    for hubs in _hubs(pattern):
+        # what has a colour of its own is on no path of two colours: the rest is coloured alone
+        kept = np.ones(pattern.shape[0], np.bool_)
+        kept[hubs] = False
+        adjacency = _adjacency(pattern[kept][:, kept].tocsr() if len(hubs) else pattern)
+        colours = np.zeros(pattern.shape[0], np.int64)
+        for order in orders(adjacency, sum(map(len, adjacency))):
+            colours[kept] = _star(adjacency, order)
+            colours[hubs] = colours[kept].max(initial=-1) + 1 + np.arange(len(hubs))
+            if best is None or colours.max(initial=0) < best.max(initial=0):
+                best = colours.copy()
     assert best is not None  # there is at least one order
     return best
+
+
+def _hubs(pattern: Relation) -> Iterator[Array]:
+    """Yield vertices with so many neighbours that they may have colours of their own: none, some.
+
+    A hub is the middle of the square of as many paths, so where that is much there is no way
+    without.
+    """
+    lengths = np.diff(pattern.indptr).astype(np.int64)
+    order = np.argsort(-lengths, kind="stable")
+    most = min(len(order) - 1, int(lengths[order[0]]), _MOST_HUBS)
+    count = int(np.argmin(lengths[order[: most + 1]] + np.arange(most + 1)))
+    if not count or int((lengths**2).sum()) <= _MOST_PATHS:
+        yield order[:0]
+    if count:
+        yield order[:count]
+
+
+def _is_fewest(pattern: Relation, count: int) -> bool:
+    """Whether no star colouring has fewer colours: two are enough only where all edges are stars'.
+
+    That is, of each edge one end has no other edge.
+    """
+    rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
+    beside = rows != pattern.indices
+    degrees = np.bincount(rows[beside], minlength=pattern.shape[0])
+    ends = degrees[rows[beside]], degrees[pattern.indices[beside]]
+    return count < 3 or (count == 3 and bool((np.minimum(*ends) > 1).any()))
 
 
 def _adjacency(pattern: Relation) -> Adjacency:
@@ -82,9 +117,8 @@ def _adjacency(pattern: Relation) -> Adjacency:
 def _best(adjacency: Adjacency, fewest: int) -> Array:
     """Return the colouring of the order that needs the fewest colours."""
     best: Array | None = None
-    many = sum(map(len, adjacency)) > _MOST_EDGES_FOR_ORDERS
-    for order in (natural,) if many else ORDERS:
-        found = _greedy(adjacency, order(adjacency))
+    for order in orders(adjacency, sum(map(len, adjacency))):
+        found = _greedy(adjacency, order)
         if best is None or found.max(initial=0) < best.max(initial=0):
             best = found
         if best.max(initial=0) + 1 <= fewest:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
+
+# Graphs with more edges are coloured in the natural order alone, few edges in shuffled ones, too.
+_MOST_EDGES = 1 << 19
+_FEW_EDGES = 1 << 12
+_SHUFFLES = 16
 
 # For each vertex its neighbours.
 Adjacency: TypeAlias = Sequence[Sequence[int]]
@@ -58,6 +63,23 @@ def _by_degree(adjacency: Adjacency, degrees: list[int], change: int) -> list[in
                 waiting[degrees[other]].append(other)
         at = min(max(at + change, 0), most)
     return order
+
+
+def shuffled(adjacency: Adjacency) -> Iterator[list[int]]:
+    """Yield a few orders by chance, always the same ones."""
+    random = np.random.default_rng(0)
+    for _ in range(_SHUFFLES):
+        yield random.permutation(len(adjacency)).tolist()
+
+
+def orders(adjacency: Adjacency, edges: int) -> Iterator[list[int]]:
+    """Yield the orders that are worth trying on a graph of so many edges."""
+    if edges > _MOST_EDGES:
+        yield natural(adjacency)
+        return
+    yield from (order(adjacency) for order in ORDERS)
+    if edges <= _FEW_EDGES:
+        yield from shuffled(adjacency)
 
 
 ORDERS: tuple[Callable[[Adjacency], list[int]], ...] = (
