@@ -44,7 +44,7 @@ class SparseDerivatives:
         """
         if of not in ("jacobian", "hessian"):
             raise TraceError(
-                f"there is no pattern of {of!r:.40}", help='choose of="jacobian" or "hessian"'
+                f"there is no pattern of {of!r:.40}", help='choose of="jacobian" or of="hessian"'
             )
         found: csr_array[Any] = self._planned(of, wrt, "auto", args, kwargs).pattern()
         return found

@@ -279,10 +279,11 @@ class Plans:
             if colours.max(initial=-1) >= 0
         )
         has = passes.forward_passes > 0, passes.reverse_passes > 0
-        kind = (asked.of, asked.wrt, has)
+        static = owner._parameters.static
+        kind = (asked.of, asked.wrt, has, static)
         if kind not in self._forms:
-            function = BySeeds(owner.__wrapped__, asked.of, asked.wrt, *has)
-            self._forms[kind] = owner.like(function, owner._parameters.static)
+            function = BySeeds(owner.__wrapped__, static, asked.of, asked.wrt, *has)
+            self._forms[kind] = owner.like(function, static)
         # fixed leaves are flags of the call, whose places among the arrays are other ones
         looked = looked if fixed is bound else _by_first_leaves(looked, fixed, bound)
         shapes = tuple(array.shape for array in captured)
