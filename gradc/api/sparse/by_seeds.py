@@ -72,6 +72,7 @@ class _OfValues:
 
     def __init__(self, fn: Callable[..., Any], parameters: Parameters, pairs: Pairs) -> None:
         functools.update_wrapper(self, fn, updated=())
+        self.__wrapped__ = fn
         self._parameters, self._pairs = parameters, pairs
         kind = inspect.Parameter.POSITIONAL_ONLY
         self.__signature__ = inspect.Signature(

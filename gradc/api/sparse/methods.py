@@ -36,17 +36,25 @@ class SparseDerivatives:
 
     @boundary
     def sparsity(
-        self, /, *args: Any, of: str = "jacobian", wrt: Wrt | None = None, **kwargs: Any
+        self, /, *specs_or_args: Any, of: str = "jacobian", wrt: Wrt | None = None, **kwargs: Any
     ) -> csr_array[Any]:
         """Return where the Jacobian, or with ``of="hessian"`` the Hessian, may be other than zero.
 
-        It is a ``scipy.sparse.csr_array`` of bool. Raises as :meth:`jacobian` does.
+        It is a ``scipy.sparse.csr_array`` of bool, for arguments or a spec with numbers as sizes.
+        Raises as :meth:`jacobian` does.
         """
         if of not in ("jacobian", "hessian"):
             raise TraceError(
                 f"there is no pattern of {of!r:.40}", help='choose of="jacobian" or of="hessian"'
             )
-        found: csr_array[Any] = self._planned(of, wrt, "auto", args, kwargs).pattern()
+        found: csr_array[Any]
+        if is_spec(specs_or_args, kwargs):
+            from gradc.api.sparse.plans import pattern_of_spec  # which loads SciPy
+
+            owner: Any = self
+            found = pattern_of_spec(owner, specs_or_args, of, choose_wrt(wrt, kwargs))
+            return found
+        found = self._planned(of, wrt, "auto", specs_or_args, kwargs).pattern()
         return found
 
     @boundary
@@ -120,3 +128,8 @@ class SparseDerivatives:
         owner, args, chosen = owner._by_variables(args, choose_wrt(wrt, kwargs))
         found: Planned = owner._plans.find(owner, of, chosen, mode, args, kwargs)
         return found
+
+
+def is_spec(given: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether types are given, not arguments: a text, or nothing where the function has a spec."""
+    return not kwargs and (not given or isinstance(given[0], str))

@@ -55,6 +55,10 @@ class Owner(Protocol):
         self, asked: Derivation, args: Sequence[Any], kwargs: dict[str, Any]
     ) -> tuple[Bound, tuple[int, ...]]: ...
 
+    def _request(
+        self, specs_or_args: Sequence[Any], of: str, wrt: Wrt
+    ) -> tuple[Traced, Request]: ...
+
     def _traced(
         self, bound: Bound, types: Sequence[Type], of: str, wrt: Wrt
     ) -> tuple[Traced, Bound]: ...
@@ -258,7 +262,7 @@ class Plans:
 
     def _made(self, owner: Owner, asked: Asked, bound: Bound, positions: Sequence[int]) -> Plan:
         traced, fixed = owner._traced(bound, bound.types, asked.of, asked.wrt)
-        leaf = _leaf(owner, asked, fixed, positions)
+        leaf = _only(owner, asked, leaves_of(fixed, positions))
         _check_result(owner, asked, traced)
         captured = [capture.read() for capture in traced.captures]
         looked: dict[int, Array] = {}
@@ -288,6 +292,27 @@ class Plans:
         looked = looked if fixed is bound else _by_first_leaves(looked, fixed, bound)
         shapes = tuple(array.shape for array in captured)
         return Plan(traced, shapes, looked, passes, given, self._forms[kind])
+
+
+def pattern_of_spec(owner: Owner, specs: Sequence[str], of: str, wrt: Wrt) -> Relation:
+    """Return the pattern of a derivative for a spec, whose sizes are numbers.
+
+    Nothing is known of integers that are arguments: what they pick may be anything.
+    """
+    traced, request = owner._request(specs, of, wrt)
+    function = traced.function
+    if function.size_symbols:
+        raise ShapeError(
+            "a pattern is one of sizes that are numbers",
+            found=", ".join(f"{n}: {t}" for n, t in zip(function.names, function.param_types)),
+            help='give them in the spec: "x: f64[12]"',
+        )
+    asked = Asked(of, wrt)
+    _check_result(owner, asked, traced)
+    captured = [capture.read() for capture in traced.captures]
+    unknown = [None] * (len(function.params) - len(captured))
+    leaf = _only(owner, asked, request.wrt)
+    return pattern_of(function, asked, leaf, owner.options, [*unknown, *captured], {})
 
 
 def pattern_of(
@@ -332,8 +357,8 @@ def _by_first_leaves(looked: Mapping[int, Array], fixed: Bound, bound: Bound) ->
     return {paths[kept[i]] if i < len(kept) else i + moved: array for i, array in looked.items()}
 
 
-def _leaf(owner: Owner, asked: Asked, bound: Bound, positions: Sequence[int]) -> int:
-    leaves = leaves_of(bound, positions)
+def _only(owner: Owner, asked: Asked, leaves: Sequence[int]) -> int:
+    """Return the one leaf that a derivative is by."""
     if len(leaves) == 1:
         return leaves[0]
     raise TraceError(
