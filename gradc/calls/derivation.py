@@ -11,7 +11,8 @@ from gradc.calls.policies import Policies, groups_of
 from gradc.calls.preconditions import TracedLike, check_value
 from gradc.calls.signature import Wrt
 from gradc.requests.options import Options
-from gradc.requests.request import Request, Seeds
+from gradc.requests.request import Request
+from gradc.sparsity.seeds import Seeds
 from gradc.tracing.captured.top import is_tracing
 from gradc_ir.errors import UnconnectedGradientError
 

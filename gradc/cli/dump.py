@@ -111,10 +111,10 @@ def _pattern(compiled: Any, form: str, options: dict[str, Any]) -> str:
     if form == "svg":
         return svg_of_pattern(found, f"{of} of {compiled.__name__}")
     passes = compress(found, "auto") if of == "jacobian" else compress_symmetric(found)
-    return (
-        f"# {of} of {compiled.__name__}: {found.shape[0]} by {found.shape[1]}, {found.nnz} "
-        f"elements, {passes.forward_passes} + {passes.reverse_passes} passes\n{text_of_pattern(found)}"
-    )
+    height, width = found.shape
+    about = f"{height} by {width}, {found.nnz} elements"
+    counts = f"{passes.forward_passes} passes forward, {passes.reverse_passes} reverse"
+    return f"# {of} of {compiled.__name__}: {about}; {counts}\n{text_of_pattern(found)}"
 
 
 def _drawn(function: Function, form: str) -> str:

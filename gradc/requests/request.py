@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gradc.requests.options import Options
-from gradc_ir.core.sizes import Size
+from gradc.sparsity.seeds import Seeds
 
 if TYPE_CHECKING:
     from gradc_ir.core.graph import Function
@@ -23,14 +23,6 @@ class PolicyPass(Protocol):
 
     def unpacked(self, results: Sequence[Any]) -> tuple[list[Any], Any]:
         """Return the results of the function as they are meant, and a count beside them."""
-
-
-class Seeds(NamedTuple):
-    """How many tangents and cotangents a Jacobian is made by, and how many of its elements."""
-
-    forward: Size
-    reverse: Size
-    elements: Size
 
 
 @dataclass(frozen=True)

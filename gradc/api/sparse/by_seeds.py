@@ -11,7 +11,7 @@ from gradc.api.nested_trace import NestedTrace
 from gradc.api.wrt_variables import signature_after
 from gradc.calls.derivation import Derivation
 from gradc.calls.signature import Pairs, Parameters, Wrt
-from gradc.requests.request import Seeds
+from gradc.sparsity.seeds import Seeds
 from gradc.tracing import call, value_of
 
 

@@ -6,7 +6,7 @@ from gradc.autodiff.batching import batch
 from gradc.autodiff.forward import jvp
 from gradc.autodiff.parameters import parameters
 from gradc.autodiff.reverse import vjp
-from gradc.requests.request import Seeds
+from gradc.sparsity.seeds import Seeds
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
