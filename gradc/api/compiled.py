@@ -111,6 +111,7 @@ class Compiled(
         self._forms_by_variables: dict[
             Any, tuple[Compiled[..., Any], tuple[Variable, ...], Wrt]
         ] = {}
+        self._own_plans = None
         self._doors = Doors(self)
         self._learners: dict[str, Learner] = {}
         called, self._learners["__call__"] = quick_call(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 from typing import Any
 
@@ -215,6 +216,18 @@ def test_custom_gradients_and_policies_of_scopes() -> None:
     compiled = gradc.compile(lambda x: clipped(3 * x)[1:] * x[:-1])
     found = compiled.jacobian(POINT, sparse=True)
     assert_same_bits(found.toarray(), compiled.jacobian(POINT))
+
+
+def test_what_wraps_a_function_has_plans_of_its_own() -> None:
+    inner = gradc.compile(chain)
+    assert inner.sparsity(POINT).nnz == 30
+
+    @functools.wraps(inner)
+    def outer(x: Any) -> Any:
+        return np.sum(inner(x)) * x
+
+    assert gradc.compile(outer).sparsity(POINT).nnz == 144
+    assert inner.sparsity(POINT).nnz == 30
 
 
 def test_pickles() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +27,16 @@ class SparseDerivatives:
     of the arguments or from outside pick elements, with the same such integers.
     """
 
-    @functools.cached_property
-    def _plans(self) -> Plans:
-        from gradc.api.sparse.plans import Plans  # which loads SciPy
+    # set anew by each instance: attributes are copied by what wraps a function
+    _own_plans: Plans | None = None
 
-        return Plans()
+    @property
+    def _plans(self) -> Plans:
+        if self._own_plans is None:
+            from gradc.api.sparse.plans import Plans  # which loads SciPy
+
+            self._own_plans = Plans()
+        return self._own_plans
 
     @boundary
     def sparsity(

@@ -83,6 +83,7 @@ class Plan:
     looked: the integers that the pattern hangs on, by the leaf or, after these, the capture.
     passes: pattern and colours.
     given: the seeds.
+    dtype: of the elements, as of the argument.
     form: takes seeds, places and arguments to elements.
     """
 
@@ -91,6 +92,7 @@ class Plan:
     looked: Mapping[int, Array]
     passes: Compression
     given: tuple[Array, ...]
+    dtype: np.dtype[Any]
     form: Any
 
     @property
@@ -129,8 +131,7 @@ class Plan:
         """Return the elements of the pattern, or of its lower triangle, in its order."""
         places = self.lower_places if lower else self.passes.places
         if not len(places):
-            dtype = self.traced.function.result_types[0].dtype.numpy
-            return np.zeros(0, dtype) if out is None else out
+            return np.zeros(0, self.dtype) if out is None else out
         more = {} if out is None else {"out": out}
         found: Array = self.form(*self.given, places, *args, **kwargs, **more)
         return found
@@ -291,7 +292,7 @@ class Plans:
         # fixed leaves are flags of the call, whose places among the arrays are other ones
         looked = looked if fixed is bound else _by_first_leaves(looked, fixed, bound)
         shapes = tuple(array.shape for array in captured)
-        return Plan(traced, shapes, looked, passes, given, self._forms[kind])
+        return Plan(traced, shapes, looked, passes, given, types[0].dtype.numpy, self._forms[kind])
 
 
 def pattern_of_spec(owner: Owner, specs: Sequence[str], of: str, wrt: Wrt) -> Relation:
