@@ -11,6 +11,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first bench-symbolic measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop targets
+.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop bench-sparse targets
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +69,9 @@ interop: $(VENV)-interop/.interop ## test adapters with the libraries they are f
 
 bench-interop: $(VENV)-interop/.interop ## what a call through another library costs, beside that library's own
 	OMP_NUM_THREADS=1 $(VENV)-interop/bin/python -m benchmarks.interop $(ARGS)
+
+bench-sparse: $(VENV)-interop/.interop ## what sparse derivatives cost, beside CasADi's in C
+	OMP_NUM_THREADS=1 $(VENV)-interop/bin/python -m benchmarks.sparse $(ARGS)
 
 targets: $(VENV)-interop/.interop ## run kernels for other machines: qemu, wine, Node, wasmtime; and examples in other languages
 	tools/install_cross --all

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from gradc.api.compile import compile as compile
     from gradc.api.compiled import Compiled as Compiled
     from gradc.api.export import export as export
+    from gradc.api.sparse_transforms import sparse_hessian as sparse_hessian
+    from gradc.api.sparse_transforms import sparse_jacobian as sparse_jacobian
     from gradc.api.transforms import grad as grad
     from gradc.api.transforms import hessian as hessian
     from gradc.api.transforms import hvp as hvp
@@ -108,6 +110,7 @@ _PLACES = {
     "gradc.tracing.core.opaque": ("opaque",),
     "gradc.tracing.record.primitives": ("exactly", "stop_gradient"),
     "gradc.tracing.record.debug_print": ("debug_print",),
+    "gradc.api.sparse_transforms": ("sparse_hessian", "sparse_jacobian"),
     "gradc.api.transforms": (
         "grad",
         "hessian",
