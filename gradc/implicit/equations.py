@@ -21,6 +21,10 @@ from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
 
 
+# Any number of equations.
+ANY = -1
+
+
 class Unknowns:
     """A nest of numbers and arrays, and the vector of their elements; one number is a number.
 
@@ -28,21 +32,22 @@ class Unknowns:
     ----------
     title: the function of gradc that is called, for messages.
     start: the nest, traced or not; integers count as float64.
+    name: what the nest is called in messages.
     """
 
-    def __init__(self, title: str, start: Any) -> None:
-        given = leaves_of(start, "z0", "start with numbers and arrays, in any nest")
+    def __init__(self, title: str, start: Any, name: str = "z0") -> None:
+        given = leaves_of(start, name, "unknowns are numbers and arrays, in any nest")
         self.structure = given.structure
         self.leaves = [_as_float(leaf) for leaf in given.leaves]
         if not self.leaves:
-            raise shape_error(f"{title}: z0 holds no unknowns")
+            raise shape_error(f"{title}: {name} holds no unknowns")
         self.types: list[Type] = [leaf.type for leaf in self.leaves]
         kinds = {type_.dtype for type_ in self.types}
         if len(kinds) > 1:
             raise dtype_error(
                 f"{title}: the unknowns have several dtypes",
                 found=", ".join(str(type_) for type_ in self.types),
-                help="start with arrays of one dtype",
+                help="let all be of one dtype: x.astype(np.float64)",
             )
         self.dtype = kinds.pop()
 
@@ -109,7 +114,8 @@ class Equations:
     fn: takes the nest of the unknowns, then ``theta``.
     unknowns: in the nest of the first argument.
     theta: the other arguments.
-    count: how many numbers ``fn`` has to give: by default as many as there are unknowns.
+    count: how many numbers ``fn`` has to give: by default as many as there are unknowns, ANY for
+        any number of them.
 
     Attributes
     ----------
@@ -133,15 +139,15 @@ class Equations:
         self.function: Function = sub.function
         self.out_tree = sub.out_tree
         known = len(unknowns.leaves)
-        self.operands = [
-            tracer_of(value) for value in sub.operands[known:] if value is not None
-        ]
+        self.operands = [tracer_of(value) for value in sub.operands[known:] if value is not None]
         self.fixed = [stop_gradient(operand) for operand in self.operands]
         found = self.function.result_types
+        self.count = _count(found)
+        self.is_square = count is None
         wanted = unknowns.size if count is None else count
-        if _count(found) != wanted:
+        if count != ANY and self.count != wanted:
             raise shape_error(
-                f"{title}: {name_of(fn)} gives {_count(found)} numbers, {wanted} are wanted",
+                f"{title}: {name_of(fn)} gives {self.count} numbers, {wanted} are wanted",
                 found=", ".join(str(type_) for type_ in found),
                 help="there has to be an equation for each unknown",
             )
@@ -157,11 +163,12 @@ class Equations:
         return inline(self.function, [*map(value_of, unknown), *map(value_of, operands)])
 
     def __call__(self, vector: Any, *operands: Any) -> Any:
-        """Build the function; return its results as a vector, or a number for one unknown."""
+        """Build the function; return its results as a vector.
+
+        Those that are as many as the unknowns are a number where one number is unknown.
+        """
         found = joined([array(leaf) for leaf in self.leaves(vector, operands)])
         if found.type.dtype is not self.unknowns.dtype:
             found = found.astype(self.unknowns.dtype.numpy)
-        if found.type.rank != value_of(vector).type.rank:
-            found = numpy.reshape(found, () if self.unknowns.is_number else (-1,))
-        return found
-
+        wanted = () if self.is_square and self.unknowns.is_number else (-1,)
+        return found if found.ndim == len(wanted) else numpy.reshape(found, wanted)

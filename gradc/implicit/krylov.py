@@ -73,9 +73,7 @@ def gmres(product: Product, right: Any, tol: float | None, max_iter: int) -> tup
         basis, table = _directions(product, at["left"] / before)
         orthogonal, triangle = qr(table)
         first = numpy.reshape(before * orthogonal[0], (_KEPT, 1))
-        shares = tracer_of(
-            build.triangular_solve(value_of(triangle), value_of(first), lower=False)
-        )
+        shares = tracer_of(build.triangular_solve(value_of(triangle), value_of(first), lower=False))
         x = at["x"] + numpy.reshape(shares, (_KEPT,)) @ basis[:_KEPT]
         left = right - product(x)
         return {"x": x, "left": left, "before": before, "steps": at["steps"] + _KEPT}

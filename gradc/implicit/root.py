@@ -66,9 +66,7 @@ def _root(
 def described(name: str, equations: Equations, x: Any, steps: Any, converged: Any) -> Solution:
     """Return a root that was found, with its derivatives and what is to be known of it."""
     matrix = jacobian(lambda x: equations(x, *equations.fixed))(x)
-    found = by_matrix(
-        name, equations, numpy.where(converged, x, np.nan), equations.operands
-    )
+    found = by_matrix(name, equations, numpy.where(converged, x, np.nan), equations.operands)
     return Solution(
         equations.unknowns.nest(found),
         size_of(equations(x, *equations.fixed)),

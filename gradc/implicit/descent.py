@@ -1,0 +1,120 @@
+"""Newton's method for a minimum: a loop of the graph, damped as Levenberg and Marquardt do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradc.api.transforms import grad, jacobian
+from gradc.control.loops import while_loop
+from gradc.implicit.sizes import norm_of, size_of
+from gradc.tracing import tracer_of, value_of
+from gradc.tracing.building.by_name import numpy
+from gradc_ir import build
+from gradc_ir.graphs.matrices import identity
+
+# By how much a step that is taken lowers the damping, and one that is not raises it. It is in units
+# of the largest second derivative: below the least it is none, above the most no step is left.
+_LESS, _MORE = 0.1, 8.0
+_LEAST, _FIRST, _MOST = 1e-7, 1e-3, 1e20
+# See the module on roots: a last step is much shorter than the one before.
+_CONVERGING = 0.3
+
+
+class _Place(NamedTuple):
+    """Where the method is."""
+
+    x: Any
+    value: Any
+    slope: Any
+    damping: Any
+    moved: Any
+    steps: Any
+    done: Any
+    stuck: Any
+
+
+def descend(
+    value: Callable[[Any], Any], start: Any, tol: float, max_iter: int
+) -> tuple[Any, Any, Any]:
+    """Return a local minimum, the number of steps, and whether it is one.
+
+    Each step solves with the second derivatives, plus a damping of the diagonal where they are not
+    positive definite or the value does not fall. It has converged when an undamped step is at most
+    ``tol`` of the place and much shorter than the one before, when the slope is zero, or when no
+    step lowers the value and the last one is of rounding.
+    """
+    eps = float(np.finfo(start.dtype).eps)
+    rounding = float(np.sqrt(eps))
+    slope_at, curvature_at = grad(value), jacobian(grad(value))
+    height, first = value(start), slope_at(start)
+    begun = norm_of(first)
+    zero = 0.0 * begun
+
+    def go_on(place: _Place) -> Any:
+        return ~(place.done | place.stuck) & (place.steps < max_iter)
+
+    def step(place: _Place) -> _Place:
+        curvature = curvature_at(place.x)
+        scale = numpy.maximum(_largest(curvature), np.finfo(start.dtype).tiny)
+        direction = -_solved_positive(curvature, place.damping * scale, place.slope)
+        x = place.x + direction
+        height, slope = value(x), slope_at(x)
+        flat = height <= place.value + 16.0 * eps * numpy.abs(place.value)
+        steep = norm_of(slope) < norm_of(place.slope)
+        better = (height < place.value) & (norm_of(slope) <= 2.0 * norm_of(place.slope))
+        better = better | (flat & steep) | (height < place.value - 1e3 * eps * numpy.abs(height))
+        length, size = norm_of(direction), norm_of(place.x)
+        free = place.damping == 0.0
+        close = better & free & (length <= tol * size) & (length <= _CONVERGING * place.moved)
+        noise = (length <= rounding * size) | (norm_of(place.slope) <= rounding * begun)
+        least = ~better & free & noise
+        lower = place.damping * _LESS
+        damping = numpy.where(
+            better,
+            numpy.where(lower < _LEAST, 0.0, lower),
+            numpy.maximum(place.damping * _MORE, _FIRST),
+        )
+        return _Place(
+            numpy.where(better, x, place.x),
+            numpy.where(better, height, place.value),
+            numpy.where(better, slope, place.slope),
+            damping,
+            numpy.where(better, length, place.moved),
+            place.steps + 1,
+            close | least | (better & (norm_of(slope) == 0)),
+            damping > _MOST,
+        )
+
+    level = (begun == 0) & (_lowest_sign(curvature_at(start)) > 0)
+    stuck = ((begun == 0) & ~level) | (height != height)
+    place = _Place(start, height, first, zero, np.inf + zero, 0, level, stuck)
+    found = while_loop(go_on, step, place)
+    return found.x, found.steps, found.done
+
+
+def _largest(matrix: Any) -> Any:
+    return size_of(matrix)
+
+
+def _solved_positive(matrix: Any, damping: Any, right: Any) -> Any:
+    """Return the solution for a matrix plus a diagonal, nan unless that is positive definite."""
+    if not matrix.ndim:
+        whole = matrix + damping
+        return numpy.where(whole > 0, right / whole, np.nan)
+    unit = tracer_of(identity(value_of(matrix).type.shape, value_of(matrix).type.dtype))
+    factor = build.cholesky(value_of(matrix + damping * unit))
+    column = value_of(numpy.reshape(right, (-1, 1)))
+    half = build.triangular_solve(factor, column, lower=True)
+    found = build.triangular_solve(factor, half, lower=True, transposed=True)
+    return numpy.reshape(tracer_of(found), (-1,))
+
+
+def _lowest_sign(matrix: Any) -> Any:
+    """Return something above zero if a matrix is positive definite, else nan or less."""
+    if not matrix.ndim:
+        return matrix
+    factor = tracer_of(build.cholesky(value_of(matrix)))
+    return numpy.min(numpy.diagonal(factor), initial=np.inf)
