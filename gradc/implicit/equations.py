@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradc.api.transforms import grad
 from gradc.arguments import pytree
 from gradc.control.bodies import name_of
 from gradc.control.leaf_types import leaves_of
@@ -19,7 +20,6 @@ from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
-
 
 # Any number of equations.
 ANY = -1
@@ -172,3 +172,19 @@ class Equations:
             found = found.astype(self.unknowns.dtype.numpy)
         wanted = () if self.is_square and self.unknowns.is_number else (-1,)
         return found if found.ndim == len(wanted) else numpy.reshape(found, wanted)
+
+    def slope(self) -> Equations:
+        """Return the derivative by a number that is unknown, as equations of the same operands."""
+        return _Slope(self)
+
+
+class _Slope(Equations):
+    """The derivative of a function of a number."""
+
+    def __init__(self, of: Equations) -> None:
+        self.__dict__.update(vars(of))
+        self._of = of
+
+    def __call__(self, vector: Any, *operands: Any) -> Any:
+        """Build the derivative."""
+        return grad(lambda x: self._of(x, *operands))(vector)

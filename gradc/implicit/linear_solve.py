@@ -16,7 +16,7 @@ from gradc.implicit.krylov import conjugate_gradients, gmres
 from gradc.implicit.sizes import condition_of, regular, size_of
 from gradc.implicit.solution import Solution
 from gradc.traceback import boundary
-from gradc.tracing import tracer_of, value_of
+from gradc.tracing import tracer_of
 from gradc.tracing.building.by_name import numpy
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.record.primitives import stop_gradient

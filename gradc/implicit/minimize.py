@@ -80,14 +80,29 @@ def _minimize(
     tol: float | None,
     max_iter: int,
 ) -> Solution:
-    unknowns = Unknowns(_TITLE, z0)
-    objective = Equations(_TITLE, f, unknowns, theta, count=1)
-    tol = check_tolerance(_TITLE, tol, newton_tolerance(unknowns.dtype.numpy))
+    share = None if tol is None else check_tolerance(_TITLE, tol, 0.0)
     limit = check_steps(_TITLE, max_iter)
+    return minimum_of(_TITLE, f, z0, theta, equal, above, share, limit)
+
+
+def minimum_of(
+    title: str,
+    f: Callable[..., Any],
+    z0: Any,
+    theta: Sequence[Any],
+    equal: Callable[..., Any] | None,
+    above: Callable[..., Any] | None,
+    tol: float | None,
+    limit: int,
+) -> Solution:
+    """Return a minimum in the running trace; ``title`` is the function that is called."""
+    unknowns = Unknowns(title, z0)
+    objective = Equations(title, f, unknowns, theta, count=1)
+    tol = newton_tolerance(unknowns.dtype.numpy) if tol is None else tol
     start = stop_gradient(unknowns.vector)
     if equal is not None or above is not None:
         constraints = Constraints(
-            *(fn and Equations(_TITLE, fn, unknowns, theta, count=ANY) for fn in (equal, above))
+            *(fn and Equations(title, fn, unknowns, theta, count=ANY) for fn in (equal, above))
         )
         return constrained_minimum(objective, constraints, start, tol, limit)
 
