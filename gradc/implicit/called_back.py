@@ -17,7 +17,7 @@ from gradc.custom.external import external, read_spec
 from gradc_ir.core.sizes import evaluate
 from gradc_ir.core.types import DType, Type
 
-_C_TYPES = {
+_C_TYPES: dict[DType, Any] = {
     DType.F64: ctypes.c_double,
     DType.F32: ctypes.c_float,
     DType.I64: ctypes.c_int64,
@@ -100,7 +100,6 @@ def _array(type_: Type, place: int | None, known: dict[str, int]) -> Any:
     shape = tuple(evaluate(size, known) for size in type_.shape)
     if not place or 0 in shape:
         return np.empty(shape, type_.dtype.numpy)
-    memory = (ctypes.c_char * (int(np.prod(shape)) * type_.dtype.numpy.itemsize)).from_address(
-        place
-    )
-    return np.frombuffer(memory, type_.dtype.numpy).reshape(shape)
+    kind = np.dtype(type_.dtype.numpy)
+    memory = (ctypes.c_ubyte * (int(np.prod(shape)) * kind.itemsize)).from_address(place)
+    return np.ctypeslib.as_array(memory).view(kind).reshape(shape)

@@ -35,6 +35,7 @@ class _Conditions:
     """
 
     def __init__(self, objective: Equations, constraints: Constraints) -> None:
+        self.objective = objective
         self.parts = [objective, constraints.equal, constraints.above]
         self.sizes: list[Size] = [
             objective.unknowns.size,
@@ -45,17 +46,19 @@ class _Conditions:
 
     def split(self, vector: Any) -> list[Any]:
         """Return the unknowns, then the multipliers of both kinds."""
-        found, place = [], 0
+        found: list[Any] = []
+        place: Size = 0
         for size in self.sizes:
             found.append(vector[as_integer(place) : as_integer(place + size)])
             place = place + size
-        if self.parts[0].unknowns.is_number:
+        if self.objective.unknowns.is_number:
             found[0] = found[0][0]
         return found
 
     def values(self, x: Any, operands: Sequence[Any]) -> list[Any]:
         """Return the value and what both kinds of constraints give, empty where there are none."""
-        found, place = [], 0
+        found: list[Any] = []
+        place = 0
         for one in self.parts:
             if one is None:
                 found.append(None)
@@ -67,7 +70,7 @@ class _Conditions:
 
     def value(self, x: Any, operands: Sequence[Any]) -> Any:
         """Return what is minimised."""
-        first = self.parts[0]
+        first = self.objective
         return numpy.reshape(first(x, *operands[: len(first.operands)]), ())
 
     def stationary(self, vector: Any, operands: Sequence[Any]) -> tuple[list[Any], Any]:

@@ -57,7 +57,8 @@ def _fixed_point(
 ) -> Solution:
     unknowns = Unknowns(_TITLE, z0)
     equations = Equations(_TITLE, T, unknowns, theta)
-    eps = float(np.finfo(unknowns.dtype.numpy).eps)
+    start = stop_gradient(unknowns.vector)
+    eps = float(np.finfo(start.dtype).eps)
     tol = check_tolerance(_TITLE, tol, _ROUNDINGS * eps)
     limit = check_steps(_TITLE, max_iter)
 
@@ -72,7 +73,6 @@ def _fixed_point(
         moved = norm_of(x - at["x"])
         return {"x": x, "steps": at["steps"] + 1, "done": moved <= tol * norm_of(x)}
 
-    start = stop_gradient(unknowns.vector)
     found = while_loop(go_on, step, {"x": start, "steps": 0, "done": False})
     x = numpy.where(found["done"], found["x"], np.nan)
     operands = equations.operands

@@ -28,7 +28,7 @@ def _method(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def announce(search: Callable[..., Any]) -> Callable[..., Any]:
         title = f"scipy.optimize.{name}"
 
-        @scipy_function(f"optimize.{name}")
+        @scipy_function(f"optimize.{name}", calls=True)
         def record(
             f: Any,
             a: Any,
@@ -196,7 +196,9 @@ def _brent(
 
 
 @_method("brentq")
-def brentq(*given: Any) -> tuple[Any, Any, Any]:
+def brentq(
+    value: Callable[[Any], Any], a: Any, b: Any, xtol: Any, rtol: Any, limit: int
+) -> tuple[Any, Any, Any]:
     """Return the root, the steps and whether it was found, by inverse quadratic extrapolation."""
 
     def extrapolate(f: Any, f_before: Any, f_other: Any, to_before: Any, to_other: Any) -> Any:
@@ -206,14 +208,16 @@ def brentq(*given: Any) -> tuple[Any, Any, Any]:
             / (to_other * to_before * (f_other - f_before))
         )
 
-    return _brent(*given, extrapolate)
+    return _brent(value, a, b, xtol, rtol, limit, extrapolate)
 
 
 @_method("brenth")
-def brenth(*given: Any) -> tuple[Any, Any, Any]:
+def brenth(
+    value: Callable[[Any], Any], a: Any, b: Any, xtol: Any, rtol: Any, limit: int
+) -> tuple[Any, Any, Any]:
     """Return the root, the steps and whether it was found, by hyperbolic extrapolation."""
 
     def extrapolate(f: Any, f_before: Any, f_other: Any, to_before: Any, to_other: Any) -> Any:
         return -f * (f_other - f_before) / (f_other * to_before - f_before * to_other)
 
-    return _brent(*given, extrapolate)
+    return _brent(value, a, b, xtol, rtol, limit, extrapolate)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,14 @@ import numpy as np
 
 from gradc.implicit.minimize import minimum_of
 from gradc.implicit.newton import newton_tolerance
-from gradc.scipy.optimize.results import LeastSquaresResult, OptimizeResult, as_tuple, only
+from gradc.scipy.optimize.results import (
+    LeastSquaresResult,
+    OptimizeResult,
+    as_tuple,
+    first_of,
+    only,
+)
+from gradc.tracing import call
 from gradc.tracing.building.by_name import array, known, numpy, refuse
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.registry.scipy_function import scipy_function
@@ -19,7 +27,7 @@ _BOUND = ("slsqp", "trust-constr", "l-bfgs-b")
 _STEPS = 500
 
 
-@scipy_function("optimize.minimize")
+@scipy_function("optimize.minimize", calls=True)
 def minimize(
     fun: Any,
     x0: Any,
@@ -50,7 +58,7 @@ def minimize(
         )
     only(title, {"callback": callback, "options": options}, "leave it out")
     rest = as_tuple(args)
-    value = (lambda x, *more: fun(x, *more)[0]) if jac is True else fun
+    value = functools.partial(first_of, fun) if jac is True else fun
     start = numpy.reshape(array(x0), (-1,))
     kinds: dict[str, list[Callable[..., Any]]] = {"eq": [], "ineq": []}
     for one in listed:
@@ -74,13 +82,22 @@ def _share(tol: Any, start: Any) -> float:
 
 
 def _with_args(fn: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any]:
-    return lambda x, *_: fn(x, *args)
+    return functools.partial(_called_with, fn, args)
+
+
+def _called_with(fn: Callable[..., Any], args: tuple[Any, ...], x: Any, *_: Any) -> Any:
+    return call(fn, x, *args)
 
 
 def _together(functions: list[Callable[..., Any]]) -> Callable[..., Any] | None:
     if not functions:
         return None
-    return lambda x, *rest: [fn(x, *rest) for fn in functions]
+    return functools.partial(_all_of, len(functions), *functions)
+
+
+def _all_of(count: int, *given: Any) -> list[Any]:
+    """Return what the first of these, functions, make of the others."""
+    return [call(function, *given[count:]) for function in given[:count]]
 
 
 def _bounds(title: str, bounds: Any) -> list[Callable[..., Any]]:
@@ -110,7 +127,7 @@ def _is_infinite(end: Any) -> bool:
     return value is not None and bool(np.isinf(value))
 
 
-@scipy_function("optimize.least_squares")
+@scipy_function("optimize.least_squares", calls=True)
 def least_squares(
     fun: Any,
     x0: Any,
@@ -146,11 +163,12 @@ def least_squares(
     only(title, {"callback": callback}, "leave it out")
     rest, named = as_tuple(args), dict(kwargs or {})
     start = numpy.reshape(array(x0), (-1,))
-
-    def cost(x: Any, *rest: Any) -> Any:
-        residuals = array(fun(x, *rest, **named))
-        return 0.5 * numpy.sum(residuals * residuals)
-
+    cost = functools.partial(_half_of_squares, fun, named)
     found = minimum_of(title, cost, start, rest, None, None, _share(None, start), _STEPS)
-    residuals = fun(found.x, *rest, **named)
+    residuals = call(fun, found.x, *rest, **named)
     return LeastSquaresResult(found.x, found.fun, residuals, found.converged, found.steps)
+
+
+def _half_of_squares(fun: Callable[..., Any], named: dict[str, Any], x: Any, *rest: Any) -> Any:
+    residuals = array(call(fun, x, *rest, **named))
+    return 0.5 * numpy.sum(residuals * residuals)

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradc.implicit.differentiated import by_matrix
 from gradc.implicit.equations import Equations, Unknowns
+from gradc.tracing import call
 from gradc.tracing.building.by_name import array, number, numpy, refuse
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.record.primitives import stop_gradient
@@ -68,6 +69,11 @@ def of_number(title: str, f: Callable[..., Any], x: Any, args: Any) -> Equations
 def root_found(f: Equations, name: str, x: Any, good: Any) -> Any:
     """Return the root of an equation with its derivatives; nan unless it is good."""
     return by_matrix(name, f, numpy.where(good, x, np.nan), f.operands)
+
+
+def first_of(fun: Callable[..., Any], *args: Any) -> Any:
+    """Return the value of a function that returns its derivative as well."""
+    return call(fun, *args)[0]
 
 
 def iterations(title: str, maxiter: Any) -> int:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
+from gradc.implicit.equations import Equations
 from gradc.scipy.optimize.brackets import RTOL, STEPS, XTOL
 from gradc.scipy.optimize.results import (
     RootResults,
     as_tuple,
+    first_of,
     fixed,
     iterations,
     of_number,
@@ -17,6 +20,7 @@ from gradc.scipy.optimize.results import (
     root_found,
 )
 from gradc.scipy.optimize.secants import by_secants, by_slopes
+from gradc.tracing import call
 from gradc.tracing.building.by_name import refuse
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.registry.scipy_function import FUNCTIONS, scipy_function
@@ -26,7 +30,7 @@ _BETWEEN = ("bisect", "brentq", "brenth")
 _FROM = ("newton", "secant", "halley")
 
 
-@scipy_function("optimize.root_scalar")
+@scipy_function("optimize.root_scalar", calls=True)
 def root_scalar(
     f: Any,
     args: Any = (),
@@ -95,27 +99,23 @@ def _from(
         iterations(_TITLE, 50 if maxiter is None else maxiter),
     )
     several = primes[0] is True or primes[1] is True  # f then returns its derivatives as well
-    value = (lambda x, *rest: f(x, *rest)[0]) if several else f
+    value = functools.partial(first_of, f) if several else f
     equation = of_number(_TITLE, value, start, args)
     if name == "secant":
         second = None if x1 is None else fixed(one_number(_TITLE, "x1", x1))
         x, steps, good = by_secants(equation, fixed(start), second, *tols)
     else:
         wanted = 2 if name == "halley" else 1
-        slopes = []
+        slopes: list[Equations] = []
         for place, prime in enumerate(primes[:wanted], 1):
             if prime is True:
-                prime = _part(f, place)
-            slopes.append(
-                of_number(_TITLE, prime, start, args)
-                if callable(prime)
-                else slopes[-1].slope()
-                if slopes
-                else equation.slope()
-            )
+                prime = functools.partial(_part, place, f)
+            before = slopes[-1] if slopes else equation
+            given = callable(prime)
+            slopes.append(of_number(_TITLE, prime, start, args) if given else before.slope())
         x, steps, good = by_slopes(equation, slopes, fixed(start), *tols)
     return RootResults(root_found(equation, name, x, good), steps, good)
 
 
-def _part(f: Callable[..., Any], place: int) -> Callable[..., Any]:
-    return lambda x, *rest: f(x, *rest)[place]
+def _part(place: int, f: Callable[..., Any], *args: Any) -> Any:
+    return call(f, *args)[place]

@@ -32,7 +32,7 @@ _MOST_BEYOND, _LEAST = 110.0, 1e-21
 _NEAR = 100.0
 
 
-@scipy_function("optimize.minimize_scalar")
+@scipy_function("optimize.minimize_scalar", calls=True)
 def minimize_scalar(
     fun: Any,
     bracket: Any = None,

@@ -21,7 +21,7 @@ from gradc.tracing.registry.scipy_function import scipy_function
 _TITLE = "scipy.optimize.newton"
 
 
-@scipy_function("optimize.newton")
+@scipy_function("optimize.newton", calls=True)
 def newton(
     func: Any,
     x0: Any,

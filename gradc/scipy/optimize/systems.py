@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from gradc.implicit.differentiated import by_matrix
 from gradc.implicit.equations import Equations, Unknowns
 from gradc.implicit.newton import newton, newton_tolerance
-from gradc.scipy.optimize.results import OptimizeResult, as_tuple, only
+from gradc.scipy.optimize.results import OptimizeResult, as_tuple, first_of, only
 from gradc.tracing.building.by_name import array, numpy, refuse
 from gradc.tracing.record.primitives import stop_gradient
 from gradc.tracing.registry.scipy_function import scipy_function
@@ -32,7 +33,7 @@ def _solved(title: str, fun: Callable[..., Any], x0: Any, args: Any, tol: Any) -
     return OptimizeResult(x, left, good, steps)
 
 
-@scipy_function("optimize.fsolve")
+@scipy_function("optimize.fsolve", calls=True)
 def fsolve(
     func: Any,
     x0: Any,
@@ -57,7 +58,7 @@ def fsolve(
     return _solved(title, func, x0, args, xtol).x
 
 
-@scipy_function("optimize.root")
+@scipy_function("optimize.root", calls=True)
 def root(
     fun: Any,
     x0: Any,
@@ -79,5 +80,5 @@ def root(
             'write method="hybr", or gradc.fixed_point for what is too large for a matrix',
         )
     only(title, {"callback": callback, "options": options}, "leave it out")
-    given = (lambda x, *rest: fun(x, *rest)[0]) if jac is True else fun
+    given = functools.partial(first_of, fun) if jac is True else fun
     return _solved(title, given, x0, args, tol)
