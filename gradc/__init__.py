@@ -51,17 +51,17 @@ if TYPE_CHECKING:
     from gradc.custom.gradient_fences import scale_gradient as scale_gradient
     from gradc.custom.numpy_gradients import overrides as overrides
     from gradc.custom.numpy_gradients import register_gradient as register_gradient
-    from gradc.implicit.fixed_point import fixed_point as fixed_point
-    from gradc.implicit.implicit import implicit as implicit
-    from gradc.implicit.linear_solve import linear_solve as linear_solve
-    from gradc.implicit.minimize import minimize as minimize
-    from gradc.implicit.root import root as root
-    from gradc.implicit.solution import Solution as Solution
     from gradc.interop.casadi_function import casadi_external as casadi_external
     from gradc.interop.jax_function import jax_function as jax_function
     from gradc.interop.pytensor_op import pytensor_op as pytensor_op
     from gradc.interop.torch_function import torch_function as torch_function
     from gradc.rules.user.register import rule as rule
+    from gradc.solving.fixed_point import fixed_point as fixed_point
+    from gradc.solving.implicit import implicit as implicit
+    from gradc.solving.linear_solve import linear_solve as linear_solve
+    from gradc.solving.minimize import minimize as minimize
+    from gradc.solving.root import root as root
+    from gradc.solving.solution import Solution as Solution
     from gradc.sympy.from_sympy import from_sympy as from_sympy
     from gradc.sympy.to_sympy import to_sympy as to_sympy
     from gradc.tracing.core.opaque import opaque as opaque
@@ -98,12 +98,12 @@ _PLACES = {
     "gradc.custom.numpy_gradients": ("overrides", "register_gradient"),
     "gradc.api.compile": ("compile",),
     "gradc.api.export": ("export",),
-    "gradc.implicit.fixed_point": ("fixed_point",),
-    "gradc.implicit.implicit": ("implicit",),
-    "gradc.implicit.linear_solve": ("linear_solve",),
-    "gradc.implicit.minimize": ("minimize",),
-    "gradc.implicit.root": ("root",),
-    "gradc.implicit.solution": ("Solution",),
+    "gradc.solving.fixed_point": ("fixed_point",),
+    "gradc.solving.implicit": ("implicit",),
+    "gradc.solving.linear_solve": ("linear_solve",),
+    "gradc.solving.minimize": ("minimize",),
+    "gradc.solving.root": ("root",),
+    "gradc.solving.solution": ("Solution",),
     "gradc.interop.casadi_function": ("casadi_external",),
     "gradc.interop.jax_function": ("jax_function",),
     "gradc.interop.pytensor_op": ("pytensor_op",),

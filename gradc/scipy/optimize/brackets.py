@@ -192,7 +192,9 @@ def _brent(
         key: numpy.where(is_over, at_end[key], begun[key]) if key != "steps" else 0 for key in begun
     }
     found = while_loop(lambda at: go_on(at) & ~is_over, step, begun)
-    return found["x"], found["steps"], valid & (is_found(found) | is_over)
+    # SciPy counts the look that finds it as well
+    steps = found["steps"] + numpy.where(is_over, 0, 1)
+    return found["x"], numpy.minimum(steps, limit), valid & (is_found(found) | is_over)
 
 
 @_method("brentq")

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from gradc.implicit.minimize import minimum_of
-from gradc.implicit.newton import newton_tolerance
 from gradc.scipy.optimize.results import (
     LeastSquaresResult,
     OptimizeResult,
@@ -17,6 +15,8 @@ from gradc.scipy.optimize.results import (
     first_of,
     only,
 )
+from gradc.solving.minimize import minimum_of
+from gradc.solving.newton import newton_tolerance
 from gradc.tracing import call
 from gradc.tracing.building.by_name import array, known, numpy, refuse
 from gradc.tracing.core.source import trace_error

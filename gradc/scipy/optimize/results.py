@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradc.implicit.differentiated import by_matrix
-from gradc.implicit.equations import Equations, Unknowns
+from gradc.solving.differentiated import by_matrix
+from gradc.solving.equations import Equations, Unknowns
 from gradc.tracing import call
 from gradc.tracing.building.by_name import array, number, numpy, refuse
 from gradc.tracing.core.source import shape_error

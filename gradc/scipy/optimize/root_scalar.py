@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from gradc.implicit.equations import Equations
 from gradc.scipy.optimize.brackets import RTOL, STEPS, XTOL
 from gradc.scipy.optimize.results import (
     RootResults,
@@ -20,6 +19,7 @@ from gradc.scipy.optimize.results import (
     root_found,
 )
 from gradc.scipy.optimize.secants import by_secants, by_slopes
+from gradc.solving.equations import Equations
 from gradc.tracing import call
 from gradc.tracing.building.by_name import refuse
 from gradc.tracing.core.source import trace_error

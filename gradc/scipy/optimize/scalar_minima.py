@@ -9,9 +9,6 @@ import numpy as np
 
 from gradc.api.transforms import grad
 from gradc.control.loops import while_loop
-from gradc.implicit.differentiated import by_matrix
-from gradc.implicit.equations import Equations
-from gradc.implicit.newton import newton, newton_tolerance
 from gradc.scipy.optimize.results import (
     OptimizeResult,
     fixed,
@@ -20,6 +17,9 @@ from gradc.scipy.optimize.results import (
     one_number,
     only,
 )
+from gradc.solving.differentiated import by_matrix
+from gradc.solving.equations import Equations
+from gradc.solving.newton import newton, newton_tolerance
 from gradc.tracing.building.by_name import array, numpy, refuse
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.registry.scipy_function import scipy_function

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from gradc.control.loops import while_loop
-from gradc.implicit.equations import Equations
 from gradc.scipy.optimize.results import (
     RootResults,
     fixed,
@@ -15,6 +14,7 @@ from gradc.scipy.optimize.results import (
     one_number,
     root_found,
 )
+from gradc.solving.equations import Equations
 from gradc.tracing.building.by_name import numpy
 from gradc.tracing.registry.scipy_function import scipy_function
 
@@ -77,7 +77,7 @@ def by_slopes(
         following = numpy.where(arrived | stuck, x, x - moved)
         return {
             "x": following,
-            "steps": at["steps"] + 1,
+            "steps": at["steps"] + numpy.where(arrived, 0, 1),
             "done": arrived | (~stuck & _is_close(following, x, tol, rtol)),
             "stuck": stuck,
         }

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from gradc.implicit.differentiated import by_matrix
-from gradc.implicit.equations import Equations, Unknowns
-from gradc.implicit.newton import newton, newton_tolerance
 from gradc.scipy.optimize.results import OptimizeResult, as_tuple, first_of, only
+from gradc.solving.differentiated import by_matrix
+from gradc.solving.equations import Equations, Unknowns
+from gradc.solving.newton import newton, newton_tolerance
 from gradc.tracing.building.by_name import array, numpy, refuse
 from gradc.tracing.record.primitives import stop_gradient
 from gradc.tracing.registry.scipy_function import scipy_function

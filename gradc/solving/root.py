@@ -9,12 +9,12 @@ import numpy as np
 
 from gradc.api.transforms import jacobian
 from gradc.control.bodies import check_callable
-from gradc.implicit.calls import check_steps, check_tolerance, solving
-from gradc.implicit.differentiated import by_matrix
-from gradc.implicit.equations import Equations, Unknowns
-from gradc.implicit.newton import newton, newton_tolerance
-from gradc.implicit.sizes import condition_of, size_of
-from gradc.implicit.solution import Solution
+from gradc.solving.calls import check_steps, check_tolerance, solving
+from gradc.solving.differentiated import by_matrix
+from gradc.solving.equations import Equations, Unknowns
+from gradc.solving.newton import newton, newton_tolerance
+from gradc.solving.sizes import condition_of, size_of
+from gradc.solving.solution import Solution
 from gradc.traceback import boundary
 from gradc.tracing.building.by_name import numpy
 from gradc.tracing.record.primitives import stop_gradient

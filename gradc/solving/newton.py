@@ -9,8 +9,8 @@ import numpy as np
 
 from gradc.api.transforms import jacobian
 from gradc.control.loops import while_loop
-from gradc.implicit.differentiated import solved
-from gradc.implicit.sizes import norm_of
+from gradc.solving.differentiated import solved
+from gradc.solving.sizes import norm_of
 from gradc.tracing.building.by_name import numpy
 
 # A step has to leave at least this share less of the residual than it promises (Armijo's rule).

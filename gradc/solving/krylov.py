@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradc.control.loops import fori_loop, while_loop
-from gradc.implicit.sizes import norm_of
+from gradc.solving.sizes import norm_of
 from gradc.tracing import tracer_of, value_of
 from gradc.tracing.building.by_name import numpy
 from gradc.tracing.numpy.linalg.factorisations import qr

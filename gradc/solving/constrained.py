@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from gradc.api.transforms import grad, jacobian
-from gradc.implicit.differentiated import by_matrix
-from gradc.implicit.equations import Equations
-from gradc.implicit.newton import newton
-from gradc.implicit.sizes import condition_of, size_of
-from gradc.implicit.solution import Solution
+from gradc.solving.differentiated import by_matrix
+from gradc.solving.equations import Equations
+from gradc.solving.newton import newton
+from gradc.solving.sizes import condition_of, size_of
+from gradc.solving.solution import Solution
 from gradc.tracing.building.by_name import array, numpy
 from gradc.tracing.core.symbolic_size import as_integer
 from gradc.tracing.record.primitives import stop_gradient

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from gradc.control.bodies import check_callable, name_of
-from gradc.implicit.called_back import called_back
-from gradc.implicit.differentiated import by_matrix
-from gradc.implicit.equations import Equations, Unknowns
 from gradc.parallel.by_value import Travels
+from gradc.solving.called_back import called_back
+from gradc.solving.differentiated import by_matrix
+from gradc.solving.equations import Equations, Unknowns
 from gradc.traceback import boundary
 from gradc.tracing import call, current
 from gradc.tracing.record.primitives import stop_gradient

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradc.api.transforms import grad, jacobian
 from gradc.control.loops import while_loop
-from gradc.implicit.sizes import norm_of, size_of
+from gradc.solving.sizes import norm_of, size_of
 from gradc.tracing import tracer_of, value_of
 from gradc.tracing.building.by_name import numpy
 from gradc_ir import build

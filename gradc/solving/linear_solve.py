@@ -9,12 +9,12 @@ import numpy as np
 
 from gradc.api.transforms import jacobian
 from gradc.control.bodies import check_callable
-from gradc.implicit.calls import check_steps, check_tolerance, solving
-from gradc.implicit.differentiated import by_products, solved
-from gradc.implicit.equations import Equations, Unknowns
-from gradc.implicit.krylov import conjugate_gradients, gmres
-from gradc.implicit.sizes import condition_of, regular, size_of
-from gradc.implicit.solution import Solution
+from gradc.solving.calls import check_steps, check_tolerance, solving
+from gradc.solving.differentiated import by_products, solved
+from gradc.solving.equations import Equations, Unknowns
+from gradc.solving.krylov import conjugate_gradients, gmres
+from gradc.solving.sizes import condition_of, regular, size_of
+from gradc.solving.solution import Solution
 from gradc.traceback import boundary
 from gradc.tracing import tracer_of
 from gradc.tracing.building.by_name import numpy

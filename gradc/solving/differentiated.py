@@ -12,7 +12,7 @@ from typing import Any
 
 from gradc.api.transforms import jacobian, jvp, vjp
 from gradc.custom.custom_gradient import CustomGradient
-from gradc.implicit.sizes import regular
+from gradc.solving.sizes import regular
 from gradc.tracing import value_of
 from gradc.tracing.numpy.linalg.solving import solve
 from gradc.tracing.record.primitives import stop_gradient

@@ -9,12 +9,12 @@ import numpy as np
 
 from gradc.control.bodies import check_callable
 from gradc.control.loops import while_loop
-from gradc.implicit.calls import check_steps, check_tolerance, solving
-from gradc.implicit.differentiated import by_matrix, by_products
-from gradc.implicit.equations import Equations, Unknowns
-from gradc.implicit.krylov import gmres
-from gradc.implicit.sizes import norm_of, size_of
-from gradc.implicit.solution import Solution
+from gradc.solving.calls import check_steps, check_tolerance, solving
+from gradc.solving.differentiated import by_matrix, by_products
+from gradc.solving.equations import Equations, Unknowns
+from gradc.solving.krylov import gmres
+from gradc.solving.sizes import norm_of, size_of
+from gradc.solving.solution import Solution
 from gradc.traceback import boundary
 from gradc.tracing.building.by_name import numpy
 from gradc.tracing.record.primitives import stop_gradient
