@@ -149,7 +149,7 @@ class Equations:
             raise shape_error(
                 f"{title}: {name_of(fn)} gives {self.count} numbers, {wanted} are wanted",
                 found=", ".join(str(type_) for type_ in found),
-                help="there has to be an equation for each unknown",
+                help="return an equation for each unknown" if count is None else "return a number",
             )
         if not all(type_.dtype.is_float for type_ in found):
             raise dtype_error(
