@@ -18,7 +18,7 @@ from gradc.solving.solution import Solution
 from gradc.traceback import boundary
 from gradc.tracing import tracer_of
 from gradc.tracing.building.by_name import numpy
-from gradc.tracing.core.source import trace_error
+from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.record.primitives import stop_gradient
 from gradc_ir import build
 
@@ -63,6 +63,11 @@ def linear_solve(
             help='write "dense", "cg" or "gmres"',
         )
     options = {"method": method, "tol": tol, "max_iter": max_iter}
+    if not callable(A) and np.ndim(b) != 1:
+        raise shape_error(
+            f"{_TITLE}: b has {np.ndim(b)} axes, and is to be a vector",
+            help="for several at once write np.linalg.solve, or take gradc.vmap over them",
+        )
     if callable(A):
         return solving(_by_function, A, b, theta, **options)  # type: ignore[no-any-return]
     return solving(_by_function, times, b, (A,), **options)  # type: ignore[no-any-return]

@@ -88,6 +88,8 @@ def test_products_alone_and_more_of_them_than_directions_are_kept() -> None:
 def test_an_unknown_method() -> None:
     with pytest.raises(GradcError, match="there is no method 'lu'"):
         gradc.linear_solve(A, RIGHT, method="lu")
+    with pytest.raises(GradcError, match="b has 2 axes, and is to be a vector"):
+        gradc.linear_solve(A, np.eye(6))
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 import scipy.optimize
 
 import gradc
-from gradc_ir.errors import DTypeError, GradcError, ShapeError, TraceError
+from gradc_ir.errors import DTypeError, GradcError, NoGradientError, ShapeError, TraceError
 from tests.comparing import assert_same_bits
 
 
@@ -24,14 +24,22 @@ def close(found, want) -> None:
     np.testing.assert_allclose(found, want, rtol=1e-10, atol=1e-13)
 
 
-def test_orders_one_to_three() -> None:
+def test_two_orders() -> None:
     first = gradc.grad(square_root)
     second = gradc.grad(first)
     close(square_root(2.0), 2**0.5)
     close(first(2.0), 0.5 * 2**-0.5)
     close(gradc.jvp(square_root, (2.0,), (3.0,))[1], 1.5 * 2**-0.5)
     close(second(2.0), -0.25 * 2**-1.5)
-    close(gradc.grad(second)(2.0), 0.375 * 2**-2.5)
+
+
+def test_the_fourth_order_is_the_last() -> None:
+    derivative = square_root
+    for _ in range(4):
+        derivative = gradc.grad(derivative)
+    close(derivative(2.0), -15 / 16 * 2**-3.5)
+    with pytest.raises(NoGradientError, match="would go deeper than rules are traced"):
+        gradc.grad(derivative)(2.0)
 
 
 def test_kepler_by_mpmath_to_second_order() -> None:
