@@ -58,19 +58,21 @@ def descend(
 
     def step(place: _Place) -> _Place:
         curvature = curvature_at(place.x)
-        scale = numpy.maximum(_largest(curvature), np.finfo(start.dtype).tiny)
+        scale = numpy.maximum(size_of(curvature), np.finfo(start.dtype).tiny)
         direction = -_solved_positive(curvature, place.damping * scale, place.slope)
         x = place.x + direction
         height, slope = value(x), slope_at(x)
-        flat = height <= place.value + 16.0 * eps * numpy.abs(place.value)
-        steep = norm_of(slope) < norm_of(place.slope)
-        better = (height < place.value) & (norm_of(slope) <= 2.0 * norm_of(place.slope))
-        better = better | (flat & steep) | (height < place.value - 1e3 * eps * numpy.abs(height))
+        # where the values differ by rounding alone, the slopes say which place is better
+        noise = eps * numpy.abs(place.value)
+        flatter = norm_of(slope) < norm_of(place.slope)
+        better = (height < place.value - 1e3 * noise) | (
+            (height <= place.value + 16.0 * noise) & flatter
+        )
         length, size = norm_of(direction), norm_of(place.x)
         free = place.damping == 0.0
         close = better & free & (length <= tol * size) & (length <= _CONVERGING * place.moved)
-        noise = (length <= rounding * size) | (norm_of(place.slope) <= rounding * begun)
-        least = ~better & free & noise
+        rounded = (length <= rounding * size) | (norm_of(place.slope) <= rounding * begun)
+        least = ~better & free & rounded
         lower = place.damping * _LESS
         damping = numpy.where(
             better,
@@ -93,10 +95,6 @@ def descend(
     place = _Place(start, height, first, zero, np.inf + zero, 0, level, stuck)
     found = while_loop(go_on, step, place)
     return found.x, found.steps, found.done
-
-
-def _largest(matrix: Any) -> Any:
-    return size_of(matrix)
 
 
 def _solved_positive(matrix: Any, damping: Any, right: Any) -> Any:

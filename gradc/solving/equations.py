@@ -137,7 +137,6 @@ class Equations:
         self.unknowns = unknowns
         sub = subtrace(fn, (start, *theta))
         self.function: Function = sub.function
-        self.out_tree = sub.out_tree
         known = len(unknowns.leaves)
         self.operands = [tracer_of(value) for value in sub.operands[known:] if value is not None]
         self.fixed = [stop_gradient(operand) for operand in self.operands]

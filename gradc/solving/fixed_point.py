@@ -37,7 +37,8 @@ def fixed_point(
     Parameters
     ----------
     T: takes z and ``theta``; returns z's nest, or as many floats in another.
-    z0: a number, an array, or any nest of them, of one float dtype; integers count as float64.
+    z0: a number, an array, or any nest of them, of one float dtype; integers, and numbers of
+        Python, count as float64.
     theta: nests of numbers and arrays.
     tol: the length of the last step, as a share of the point's, by default 512 eps.
     max_iter: the most times ``T`` is applied, and the most products of a solve.

@@ -47,7 +47,8 @@ def minimize(
     Parameters
     ----------
     f: takes z and ``theta``; returns a float number.
-    z0: a number, an array, or any nest of them, of one float dtype; integers count as float64.
+    z0: a number, an array, or any nest of them, of one float dtype; integers, and numbers of
+        Python, count as float64.
     theta: nests of numbers and arrays.
     equations: takes z and ``theta``; returns what has to be zero, floats in any nest.
     inequalities: the same of what has to be zero or more; a bound is ``lambda z: z - low``.

@@ -35,7 +35,8 @@ def root(
     Parameters
     ----------
     F: takes z and ``theta``; returns as many floats as z holds, in any nest.
-    z0: a number, an array, or any nest of them, of one float dtype; integers count as float64.
+    z0: a number, an array, or any nest of them, of one float dtype; integers, and numbers of
+        Python, count as float64.
     theta: nests of numbers and arrays.
     tol: the length of the last step, as a share of the solution's; by default eps to the power 2/3,
         after which a step of Newton's is exact to rounding.
