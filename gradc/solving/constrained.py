@@ -16,6 +16,7 @@ from gradc.solving.sizes import condition_of, size_of
 from gradc.solving.solution import Solution
 from gradc.tracing.building.by_name import array, numpy
 from gradc.tracing.core.symbolic_size import as_integer
+from gradc.tracing.numpy.linalg.factorisations import eigvalsh
 from gradc.tracing.record.primitives import stop_gradient
 from gradc_ir.core.sizes import Size
 
@@ -136,6 +137,7 @@ def constrained_minimum(
     for one in rests[1:]:
         residual = numpy.maximum(residual, one)
     matrix = jacobian(lambda x: conditions.active(x, *conditions.fixed))(found)
+    converged = converged & _is_minimum(matrix, conditions.sizes, pair)
     condition = numpy.where(strict, condition_of(matrix), np.inf)
     at = numpy.where(converged, found, np.nan)
 
@@ -147,3 +149,24 @@ def constrained_minimum(
     x = conditions.split(by_matrix("minimize", equations, at, operands))[0]
     value = conditions.value(x, conditions.operands)
     return Solution(unknowns.nest(x), residual, condition, steps, converged, value)
+
+
+def _is_minimum(matrix: Any, sizes: Sequence[Size], pair: Any) -> Any:
+    """Whether what is stationary is a minimum along the active constraints.
+
+    Of the matrix of the conditions, made symmetric, as many eigenvalues are above zero as there are
+    unknowns, and one below for each constraint (N. Gould, "On practical conditions for the
+    existence and uniqueness of solutions to the general equality quadratic programming problem",
+    1985). A constraint that is not active counts by itself.
+    """
+    taken = [numpy.ones(as_integer(sizes[0] + sizes[1]), dtype=matrix.dtype)]
+    if pair is not None:
+        a, b = pair
+        taken.append(numpy.where(a < b, 1.0, 0.0 * a))
+    active = numpy.concatenate(taken)
+    number = numpy.arange(as_integer(sizes[0] + sizes[1] + sizes[2]))
+    sign = numpy.where(number < as_integer(sizes[0]), 1.0, -1.0)
+    symmetric = matrix * (sign * active)[:, None] * active[None, :]
+    alone = numpy.where(number[:, None] == number[None, :], active - 1.0, 0.0)
+    above = numpy.sum(eigvalsh(symmetric + alone) > 0)
+    return above == as_integer(sizes[0])

@@ -72,13 +72,14 @@ def descend(
         free = place.damping == 0.0
         close = better & free & (length <= tol * size) & (length <= _CONVERGING * place.moved)
         rounded = (length <= rounding * size) | (norm_of(place.slope) <= rounding * begun)
-        least = ~better & free & rounded
+        # a slope of zero is tried once more without damping: there it may be a maximum
+        at_rest = norm_of(place.slope) == 0
+        least = ~better & free & numpy.isfinite(length) & (rounded | at_rest)
         lower = place.damping * _LESS
-        damping = numpy.where(
-            better,
-            numpy.where(lower < _LEAST, 0.0, lower),
-            numpy.maximum(place.damping * _MORE, _FIRST),
-        )
+        kept = numpy.where(lower < _LEAST, 0.0, lower)
+        raised = numpy.maximum(place.damping * _MORE, _FIRST)
+        damping = numpy.where(better, kept, raised)
+        damping = numpy.where(at_rest, numpy.where(free, np.inf, 0.0), damping)
         return _Place(
             numpy.where(better, x, place.x),
             numpy.where(better, height, place.value),
@@ -86,8 +87,8 @@ def descend(
             damping,
             numpy.where(better, length, place.moved),
             place.steps + 1,
-            close | least | (better & (norm_of(slope) == 0)),
-            damping > _MOST,
+            close | least,
+            ~least & (damping > _MOST),
         )
 
     level = (begun == 0) & (_lowest_sign(curvature_at(start)) > 0)

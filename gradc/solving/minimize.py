@@ -41,8 +41,8 @@ def minimize(
 
     Without constraints it takes steps of Newton's, damped where the second derivatives are not
     positive definite. With them it looks for a root of the optimality conditions, multipliers
-    included, by Newton's method in the form of Fischer and Burmeister; where f is not convex that
-    may be a stationary point that is no minimum.
+    included, by Newton's method in the form of Fischer and Burmeister; a stationary point that is
+    no minimum, to which it may be led where f is not convex, counts as not converged.
 
     Parameters
     ----------

@@ -159,6 +159,20 @@ def test_equations_and_bounds_together() -> None:
     close(gradc.jacobian(nearest)(p), [[0.5, -0.5, 0], [-0.5, 0.5, 0], [0, 0, 0]])
 
 
+def test_a_stationary_point_that_is_no_minimum_is_told_of() -> None:
+    def along(sign):
+        return gradc.minimize(
+            lambda z: sign * np.sum(z * z), np.array([0.3, 0.6]), equations=lambda z: np.sum(z) - 1
+        )
+
+    assert along(1.0).converged
+    saddle = along(-1.0)
+    assert not saddle.converged
+    assert np.isnan(saddle.x).all()
+    top = gradc.minimize(np.cos, 0.0)
+    assert not top.converged
+
+
 @pytest.mark.parametrize("f", [lambda z: -np.sum(z**2), lambda z: np.sum(z**4)])
 def test_no_minimum_and_a_flat_one_are_told_of(f) -> None:
     found = gradc.minimize(f, np.array([1.0, 2.0]), max_iter=40)
