@@ -25,13 +25,20 @@ def settled(a):
     return gradc.fixed_point(lambda z, a: np.tanh(CONTRACTING @ z + a), np.zeros(6), a).x
 
 
-def test_a_fixed_point_in_both_modes_and_second_order() -> None:
+def test_a_fixed_point_in_both_modes() -> None:
     z = gradc.compile(settled)(RIGHT)
     close(z, np.tanh(CONTRACTING @ z + RIGHT))
     slope = np.diag(1 - z**2)
     want = np.linalg.solve(np.eye(6) - slope @ CONTRACTING, slope)
     close(gradc.jacobian(settled, mode="forward")(RIGHT), want)
     close(gradc.jacobian(settled, mode="reverse")(RIGHT), want)
+
+
+@pytest.mark.slow
+def test_the_second_order_of_a_fixed_point() -> None:
+    z = settled(RIGHT)
+    slope = np.diag(1 - z**2)
+    want = np.linalg.solve(np.eye(6) - slope @ CONTRACTING, slope)
     # d²L for L = Σ z: with z = tanh(u), u = C z + a, and weights w = (I - D C)ᵀ⁻¹ 1
     weights = np.linalg.solve((np.eye(6) - slope @ CONTRACTING).T, np.ones(6))
     moved = CONTRACTING @ want + np.eye(6)
@@ -52,7 +59,7 @@ def test_a_fixed_point_that_is_a_number_or_is_none() -> None:
     assert away.steps == 30
 
 
-@pytest.mark.parametrize("method", ["dense", "cg", "gmres"])
+@pytest.mark.parametrize("method", ["dense", "cg", pytest.param("gmres", marks=pytest.mark.slow)])
 def test_linear_equations(method: str) -> None:
     def x(a, b):
         return gradc.linear_solve(a, b, method=method).x

@@ -142,6 +142,7 @@ def test_a_constraint_that_switches() -> None:
     assert np.isnan(quadratic.jacobian(about)[0]).all()
 
 
+@pytest.mark.slow
 def test_equations_and_bounds_together() -> None:
     def nearest(p):
         return gradc.minimize(

@@ -45,7 +45,12 @@ OF_NUMBERS = {
 }
 
 
-@pytest.mark.parametrize("name", OF_NUMBERS)
+SLOW = {"brenth", "bisect", "from two"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in OF_NUMBERS]
+)
 def test_roots_of_numbers(name: str) -> None:
     f, off = OF_NUMBERS[name]
     for a in (2.0, 7.3):
@@ -87,7 +92,10 @@ def test_systems() -> None:
         np.testing.assert_allclose(gradc.jacobian(f)(a), want, rtol=1e-10)
 
 
-@pytest.mark.parametrize("options", [{}, {"bracket": (0.0, 0.1)}, {"bounds": (0.0, 5.0)}])
+WAYS = [{}, pytest.param({"bracket": (0.0, 0.1)}, marks=pytest.mark.slow), {"bounds": (0.0, 5.0)}]
+
+
+@pytest.mark.parametrize("options", WAYS)
 def test_minima_of_numbers(options) -> None:
     def lowest(a):
         return optimize.minimize_scalar(lambda z: np.cosh(z - a) + 0.1 * z * z, **options).x
