@@ -9,6 +9,7 @@ import numpy as np
 
 from gradc.api.transforms import grad, jacobian
 from gradc.control.loops import while_loop
+from gradc.solving.newton import CONVERGING, SLOW
 from gradc.solving.sizes import norm_of, size_of
 from gradc.tracing import tracer_of, value_of
 from gradc.tracing.building.by_name import numpy
@@ -19,8 +20,6 @@ from gradc_ir.graphs.matrices import identity
 # of the largest second derivative: below the least it is none, above the most no step is left.
 _LESS, _MORE = 0.1, 8.0
 _LEAST, _FIRST, _MOST = 1e-7, 1e-3, 1e20
-# See the module on roots: a last step is much shorter than the one before.
-_CONVERGING = 0.3
 
 
 class _Place(NamedTuple):
@@ -31,6 +30,7 @@ class _Place(NamedTuple):
     slope: Any
     damping: Any
     moved: Any
+    slow: Any
     steps: Any
     done: Any
     stuck: Any
@@ -43,8 +43,8 @@ def descend(
 
     Each step solves with the second derivatives, plus a damping of the diagonal where they are not
     positive definite or the value does not fall. It has converged when an undamped step is at most
-    ``tol`` of the place and much shorter than the one before, when the slope is zero, or when no
-    step lowers the value and the last one is of rounding.
+    ``tol`` of the place and much shorter than the one before, or when no step lowers the value and
+    the last one is of rounding, unless steps have only been nearing by a share.
     """
     eps = float(np.finfo(start.dtype).eps)
     rounding = float(np.sqrt(eps))
@@ -70,11 +70,12 @@ def descend(
         )
         length, size = norm_of(direction), norm_of(place.x)
         free = place.damping == 0.0
-        close = better & free & (length <= tol * size) & (length <= _CONVERGING * place.moved)
+        close = better & free & (length <= tol * size) & (length <= CONVERGING * place.moved)
         rounded = (length <= rounding * size) | (norm_of(place.slope) <= rounding * begun)
         # a slope of zero is tried once more without damping: there it may be a maximum
         at_rest = norm_of(place.slope) == 0
-        least = ~better & free & numpy.isfinite(length) & (rounded | at_rest)
+        least = ~better & free & numpy.isfinite(length) & (rounded | at_rest) & (place.slow < SLOW)
+        slow = numpy.where(length > CONVERGING * place.moved, place.slow + 1, 0)
         lower = place.damping * _LESS
         kept = numpy.where(lower < _LEAST, 0.0, lower)
         raised = numpy.maximum(place.damping * _MORE, _FIRST)
@@ -86,6 +87,7 @@ def descend(
             numpy.where(better, slope, place.slope),
             damping,
             numpy.where(better, length, place.moved),
+            numpy.where(better, slow, place.slow),
             place.steps + 1,
             close | least,
             ~least & (damping > _MOST),
@@ -93,7 +95,7 @@ def descend(
 
     level = (begun == 0) & (_lowest_sign(curvature_at(start)) > 0)
     stuck = ((begun == 0) & ~level) | (height != height)
-    place = _Place(start, height, first, zero, np.inf + zero, 0, level, stuck)
+    place = _Place(start, height, first, zero, np.inf + zero, 0, 0, level, stuck)
     found = while_loop(go_on, step, place)
     return found.x, found.steps, found.done
 

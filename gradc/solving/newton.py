@@ -19,7 +19,9 @@ _ENOUGH = 1e-4
 _SHORTEST = 2.0**-30
 # A step shorter than this share of the one before it is one of Newton's converging: at a multiple
 # root, where the derivatives are not finite, it is half as long.
-_CONVERGING = 0.3
+CONVERGING = 0.3
+# After so many steps in a row that were not, an end by rounding is that of a multiple root.
+SLOW = 5
 
 
 def newton_tolerance(dtype: Any) -> float:
@@ -33,6 +35,7 @@ class _Place(NamedTuple):
     x: Any
     left: Any
     moved: Any
+    slow: Any
     steps: Any
     done: Any
     stuck: Any
@@ -44,8 +47,8 @@ def newton(
     """Return the root from a start, the number of steps, and whether it converged.
 
     It has converged when a step is at most ``tol`` of the root and much shorter than the one before
-    it, when nothing is left, or when no step leaves less and the last one is of rounding. Norms are
-    Euclidean. There are no derivatives through it.
+    it; when nothing is left, or no step leaves less and the last one is of rounding, unless steps
+    have only been halving the distance. Norms are Euclidean. There are no derivatives through it.
     """
     rounding = float(np.sqrt(np.finfo(start.dtype).eps))
     first = residual(start, *operands)
@@ -77,18 +80,23 @@ def newton(
         better = norm_of(found["left"]) < before
         # what is left is rounding: a start at the root, or a matrix that is ill-conditioned
         is_noise = (whole <= rounding * scale) | (before <= rounding * begun)
-        close = (whole <= tol * scale) & (whole <= _CONVERGING * place.moved)
+        close = (whole <= tol * scale) & (whole <= CONVERGING * place.moved)
         nothing = norm_of(found["left"]) == 0
+        moved = found["share"] * whole
+        slow = numpy.where(moved > CONVERGING * place.moved, place.slow + 1, 0)
+        slow = numpy.where(better, slow, place.slow)
+        ends = (nothing & better) | (~better & is_noise)
         return _Place(
             numpy.where(better, found["x"], place.x),
             numpy.where(better, found["left"], place.left),
-            numpy.where(better, found["share"] * whole, place.moved),
+            numpy.where(better, moved, place.moved),
+            slow,
             place.steps + 1,
-            close | (nothing & better) | (~better & is_noise),
-            ~better & ~is_noise,
+            (close | ends) & (slow < SLOW),
+            ~better & ~((close | ends) & (slow < SLOW)),
         )
 
     none = begun != begun
-    place = _Place(start, first, np.inf * one, 0, begun == 0, none)
+    place = _Place(start, first, np.inf * one, 0, 0, begun == 0, none)
     found = while_loop(go_on, step, place)
     return found.x, found.steps, found.done

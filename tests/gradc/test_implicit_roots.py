@@ -134,6 +134,12 @@ def test_no_root_and_a_multiple_one_are_told_of() -> None:
     assert not double.converged
     assert np.isnan(gradc.grad(lambda a: gradc.root(lambda z: (z - a) ** 2, 0.7).x)(1.0))
 
+    @gradc.compile
+    def written_out(start):  # whose end is one of rounding, 1e-8 beside the root
+        return gradc.root(lambda z: z * z - 2 * z + 1, start).converged
+
+    assert not any(written_out(start) for start in np.linspace(0.1, 3, 12))
+
 
 def test_a_singular_system_is_told_of() -> None:
     def redundant(z, a):
