@@ -99,6 +99,7 @@ docs: $(VENV)/.test ## write the generated pages of docs/, then run every exampl
 
 pictures: $(VENV)/.test ## write the pictures of docs/ anew, by chromium and chromedriver
 	$(BIN)/python tools/write_pictures.py
+	$(BIN)/python tools/write_curves.py
 
 coefficients: $(VENV)/.dev ## compute the coefficients of the math functions again; review the diff
 	$(BIN)/python tools/coefficients.py
