@@ -10,6 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
+.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first bench-symbolic measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop targets
 .PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop bench-sparse targets
 
 help: ## print these lines
@@ -46,6 +47,9 @@ bench: $(VENV)-bench/.bench ## measure gradc beside other tools; benchmarks/READ
 
 bench-old: $(VENV)/.test ## measure kernels beside another checkout's, by turns: make bench-old OLD=path
 	$(BIN)/python benchmarks/old_and_new.py $(OLD) $(ARGS)
+
+bench-symbolic: $(VENV)/.test ## measure kernels for any size beside those for one: make bench-symbolic ARGS=logistic
+	$(BIN)/python -m benchmarks.symbolic_sizes $(ARGS)
 
 bench-calls: $(VENV)-bench/.bench ## what one call of a small function costs, beside other tools
 	OMP_NUM_THREADS=1 $(VENV)-bench/bin/python -m benchmarks.small_calls
@@ -95,6 +99,7 @@ docs: $(VENV)/.test ## write the generated pages of docs/, then run every exampl
 
 pictures: $(VENV)/.test ## write the pictures of docs/ anew, by chromium and chromedriver
 	$(BIN)/python tools/write_pictures.py
+	$(BIN)/python tools/write_curves.py
 
 coefficients: $(VENV)/.dev ## compute the coefficients of the math functions again; review the diff
 	$(BIN)/python tools/coefficients.py
