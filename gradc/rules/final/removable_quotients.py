@@ -1,10 +1,14 @@
-"""Quotients by a sum of roots, which are a difference of roots: what they are where they are none.
+"""Quotients that are a number where they are 0 / 0 or inf / inf.
 
 ``y / (sqrt(x + y) + sqrt(x))`` is 0 / 0 where both roots are 0, and inf / inf where y is infinite;
-their difference is 0 there, and inf. As one of the last rules this one has nothing differentiated.
+their difference is 0 there, and inf. ``x / (x + 1)`` is inf / inf where x is infinite; it is
+``1 - 1 / (x + 1)``, and 1 there. As two of the last rules these have nothing differentiated.
 """
 
 from __future__ import annotations
+
+import math
+from fractions import Fraction
 
 from gradc.rules.algebra.cancellation import polynomial_difference
 from gradc.rules.algebra.factors import Product, product, whole
@@ -15,12 +19,13 @@ from gradc_ir import build
 from gradc_ir.core.graph import Value
 
 _Roots = tuple[Value, Value]
+_ROOTS = ("sqrt", "hypot")
 
 
 def _square_roots(below: Value) -> _Roots | None:
     """Return r and s where a value is r + s, one of them at least a square root."""
     name, operands = parts(below)
-    if name != "add" or all(parts(each)[0] != "sqrt" for each in operands):
+    if name != "add" or all(parts(each)[0] not in _ROOTS for each in operands):
         return None
     return operands[0], operands[1]
 
@@ -50,6 +55,9 @@ def _argument(value: Value, name: str, power: int) -> Polynomial | None:
     constant = exact_number(value)
     if found == name:
         return polynomial(operands[0])
+    if found == "hypot" and name == "sqrt":
+        x, y = map(polynomial, operands)
+        return x * x + y * y
     return None if constant is None or constant <= 0 else number(constant**power)
 
 
@@ -102,4 +110,33 @@ def removable_quotient_of_roots(value: Value) -> Value | None:
     return None
 
 
-RULES: list[Rule] = [removable_quotient_of_roots]
+@procedure(
+    "removable-quotient-at-infinity",
+    "div(?x, add(?x, 1)) => sub(1, div(1, add(?x, 1)))",
+    stable,
+    "where the quotient is inf / inf the difference is a number; elsewhere it stays as it is",
+    on="div: add sub",
+    examples=["div(?x, add(?x, 1)) => div(?x, add(?x, 1))",
+              "div(add(mul(?x, 3), 2), sub(1, ?x)) => div(add(mul(?x, 3), 2), sub(1, ?x))"],
+)  # fmt: skip
+def removable_quotient_at_infinity(value: Value) -> Value | None:
+    """Choose the limit where a divisor is infinite and what it divides a multiple and a number."""
+    above, below = parts(value)[1]
+    limit = _multiple(polynomial(above), polynomial(below))
+    if limit is None:
+        return None
+    # behind a fence the divisor is not found again
+    made = above / build.fence(below)
+    return build.select(build.eq(build.abs(below), math.inf), float(limit), made)
+
+
+def _multiple(above: Polynomial, below: Polynomial) -> Fraction | None:
+    """Return how many times one polynomial is another one but for a number, None if it is not."""
+    first = next((monomial for monomial in above.terms if monomial), None)
+    if first is None or first not in below.terms:
+        return None
+    limit = above.terms[first] / below.terms[first]
+    return limit if (above - below.times(limit)).constant else None
+
+
+RULES: list[Rule] = [removable_quotient_of_roots, removable_quotient_at_infinity]

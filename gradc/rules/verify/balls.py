@@ -93,7 +93,12 @@ def quotient(x: Any, y: Any) -> Any:
 
 
 def power(x: Any, y: Any) -> Any:
-    """Return x**y: of a base that is not positive by whole numbers, or of zero."""
+    """Return x**y: of a base that is not positive by whole numbers, or of zero.
+
+    The power of one is one, whatever the exponent, and that by zero, whatever the base.
+    """
+    if is_nan(x) or is_nan(y):
+        return arb(1) if x == 1 or y.is_zero() else NAN
     if y.is_exact() and y.is_integer() and abs(y) <= _LARGEST_POWER:
         exponent = int(y.unique_fmpz())
         return x**exponent if exponent >= 0 else quotient(arb(1), x**-exponent)
@@ -265,6 +270,9 @@ _OPS: dict[str, Callable[..., Any]] = {
 }
 
 
+# What has a number although an operand is none: a power of one or by zero, and comparisons.
+_SEES_NAN = frozenset(("power", "eq", "ne", "lt", "le"))
+
 # Below these numbers functions have no real value.
 _LEAST = {"log": 0, "log2": 0, "log10": 0, "sqrt": 0, "log1p": -1, "arccosh": 1}
 
@@ -277,8 +285,9 @@ def op(name: str) -> Callable[..., Any]:
     compute = _OPS.get(name) or method or partial(_by_formula, name)
 
     def on_balls(*operands: Any) -> Any:
-        if compute is method and is_nan(operands[0]):
-            return NAN  # Arb has an arcsine of it
+        # Arb has an arcsine of it, and beside what is rounded it is not known to be none
+        if name not in _SEES_NAN and any(map(is_nan, operands)):
+            return NAN
         made = compute(*operands)
         unknown = isinstance(made, Ball) and made.is_nan() and not is_nan(made)
         if unknown and name in _LEAST and operands[0] < _LEAST[name]:

@@ -85,6 +85,7 @@ def _joined_terms(value: Value) -> tuple[Product, Product]:
     domain=_X,
     examples=[
         "sub(div(1, add(?x, 1)), div(1, ?x)) => neg(div(div(1, add(?x, 1)), ?x))",
+        "sub(1, div(1, add(?x, 1))) => div(?x, add(?x, 1))",
         "sub(div(1, sqrt(?x)), div(1, sqrt(add(?x, 1)))) => "
         "div(div(div(1, add(sqrt(?x), sqrt(add(?x, 1)))), sqrt(?x)), sqrt(add(?x, 1)))",
     ],
@@ -99,32 +100,43 @@ def difference_of_quotients(value: Value) -> Value | None:
     # a number beside a quotient: its derivative has one term, that of the common fraction two
     is_single = bool(made.above) and not all(one.above or one.below for one in (first, second))
     risky = [q for q in dict.fromkeys(first.below + second.below) if _may_overflow(q)]
-    if not (is_single or risky):
-        return apart
-    plain = build.apply(value.op.name, *(build.fence(operand) for operand in value.operands))
-    if is_single:
-        apart = apart - plain
+    plain = _plain(value)
     if risky:
         finite = build.lt(build.abs(risky[0]), INF)
         for q in risky[1:]:
             finite = build.logical_and(finite, build.lt(build.abs(q), INF))
-        apart = build.select(finite, apart, 0.0 if is_single else plain)
-    return plain + build.stop_gradient(apart) if is_single else apart
+        apart = build.select(finite, apart, plain)
+    # at a pole derivatives by the divisors, one by one, are infinities of both signs
+    has_roots = any(parts(q)[0] == "sqrt" for q in made.below)
+    return apart if has_roots and not is_single else build.sloped(apart, plain)
 
 
 def of(name: str) -> Finder:
     """Return the rewriting of differences of functions of this name."""
-    return lambda value: functions_apart(*terms(value), (name,))
+
+    def find(value: Value) -> Value | None:
+        first, second = terms(value)
+        made = functions_apart(first, second, (name,))
+        if made is None:
+            return None
+        # beside a number the derivative is that of the function alone
+        is_single = not (first.above and second.above)
+        return build.sloped(made.value(value), _plain(value)) if is_single else made.value(value)
+
+    return find
+
+
+def _plain(value: Value) -> Value:
+    """Return a sum as it is, which is not found again."""
+    return build.apply(value.op.name, *(build.fence(operand) for operand in value.operands))
 
 
 def difference_of_cosines(value: Value) -> Value | None:
     """Write a difference of cosines as a product; of two of them it is never -0."""
-    first, second = terms(value)
-    made = functions_apart(first, second, ("cos",))
-    if made is None:
-        return None
-    total = made.value(value)
-    return plus_zero(total) if first.above and second.above else total
+    total = of("cos")(value)
+    if total is None or total.op.name == "sloped":
+        return total
+    return plus_zero(total)
 
 
 @procedure(
@@ -210,6 +222,7 @@ RULES: list[Rule] = [
         examples=[
             "sub(sqrt(add(?x, 1)), sqrt(?x)) => div(1, add(sqrt(add(?x, 1)), sqrt(?x)))",
             "add(sqrt(add(?x, 1)), -1) => div(?x, add(sqrt(add(?x, 1)), 1))",
+            "add(hypot(?x, 1), -1) => div(mul(?x, ?x), add(hypot(?x, 1), 1))",
         ],
     )(of("sqrt")),
     procedure(

@@ -18,9 +18,9 @@ class Instance:
     digit of the true one, or whose value has none. ``is_from_side`` tells whether
     the new number is the limit from the sides of the signs of zero operands, ``is_kink`` whether
     the real number jumps to its opposite at a zero operand, ``is_outside`` whether there is no real
-    value at the point nor around it, ``is_rounded`` whether the new number is the real one up to
-    roundings of the partials that the naive form sums, ``is_chance`` whether the naive form is as
-    far off at the next float of an operand.
+    value around the point, ``is_rounded`` whether the new number is the real one up to
+    roundings of the partials that the naive form sums, ``is_beside`` whether
+    it is as near as the real numbers at the next floats of the operands are.
     """
 
     what: str
@@ -35,7 +35,7 @@ class Instance:
     is_kink: Callable[[], bool]
     is_outside: Callable[[], bool]
     is_rounded: Callable[[], bool]
-    is_chance: Callable[[], bool]
+    is_beside: Callable[[], bool]
 
     @property
     def is_slope(self) -> bool:
@@ -121,15 +121,20 @@ EXCUSES = (
     ),
     Excuse(
         "outside of the domain",
-        "where there is no real value all around a point, the new form may be nan",
-        "a naive form may round to the border: log1p(-exp(1e-17)) is -inf, as the exponential is 1",
-        lambda one: bool(np.isnan(one.values[1])) and np.isnan(one.new) and one.is_outside(),
+        "where there is no real value all around a point, the new form may be nan; a derivative "
+        "where there is none on the sides of zeros",
+        "a naive form may round to the border: log1p(-exp(1e-17)) is -inf, as the exponential is "
+        "1; the slope of the root is inf at 0, and at -0 it is none",
+        lambda one: bool(np.isnan(one.new))
+        and (one.is_slope or bool(np.isnan(one.values[1])))
+        and one.is_outside(),
     ),
     Excuse(
-        "chance",
-        "a number may be as far off as the naive one is at the next float of an operand",
-        "what has over- or underflowed on the way is right at a single point by chance",
-        lambda one: one.truth is not None and one.is_chance(),
+        "last digits",
+        "a number may be as far off as the exact ones at the next floats of all operands are",
+        "forms round what they start from; a naive one that does not at a point, as sin(x + y) at "
+        "x = 0, is exact by chance",
+        lambda one: one.truth is not None and one.is_beside(),
     ),
 )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.rules.verify.balls import Ball
+from gradc.rules.verify.balls import Ball, is_nan
 from gradc.rules.verify.gate.exact import (
     Assemble,
     Exact,
@@ -18,7 +18,7 @@ from gradc.rules.verify.gate.exact import (
     columns_of,
 )
 from gradc.rules.verify.gate.excuses import Instance, excuse
-from gradc.rules.verify.gate.forms import exact_by_new_form
+from gradc.rules.verify.gate.forms import exact_by_new_form, limit_by_new_form
 from gradc.rules.verify.gate.limits import (
     Ends,
     is_limit,
@@ -34,6 +34,9 @@ from gradc_ir.meaning.ulp_distance import bits_between, same_bits
 
 # What a rounding more or less may do at a single point, in bits.
 TOLERANCE = 2.0
+# Beside nan this stands for infinity, and these numbers for nan.
+_FAR = 1000.0
+_USUAL = (0.7, -1.3, 2.1)
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,7 @@ class Case:
         failures = []
         for place, results in wanted.items():
             for one in self._wrong(
-                place, results, olds, news, exact.get(place), tolerance, patched=patched
+                place, results, new, olds, news, exact.get(place), tolerance, patched=patched
             ):
                 found = excuse(one)
                 if found is not None:
@@ -172,6 +175,7 @@ class Case:
         self,
         place: int,
         results: list[int],
+        form: Function,
         olds: list[Array],
         news: list[Array],
         exact: list[Exact | None] | None,
@@ -180,6 +184,8 @@ class Case:
         patched: bool,
     ) -> Iterator[Instance]:
         """Yield the results at a point that are neither near the truth nor the unique limit."""
+        renewed = RealFunction(form, self.assemble, self.meant)
+        has_nan = bool(np.isnan(self.columns[:, place].astype(np.float64)).any())
         for i in results:
             old, new = olds[i][place], news[i][place]
             truth = exact[i] if exact else None
@@ -195,6 +201,11 @@ class Case:
                 right = self._is_limit(place, i, new) or (
                     unknown and self._is_limit(place, i, new, far=True)
                 )
+                if has_nan and not np.isnan(old):
+                    right = right or self._is_of_nan(place, i, new, tolerance)
+                elif not right:
+                    limit = limit_by_new_form(self._real, renewed, self.columns[:, place], i)
+                    right = limit is not None and _is_right(old, new, limit, tolerance)
             if not right:
                 yield Instance(
                     self.labels[i],
@@ -207,10 +218,26 @@ class Case:
                     patched and any(_is_lost(olds[j][place], exact, j) for j in (0, i)),
                     partial(self._is_limit, place, i, new, one_sided=True, asked=has_sides),
                     partial(self._is_kink, place, i),
-                    partial(self._is_outside, place),
+                    partial(self._is_outside, place, i),
                     partial(self._is_rounded, place, i, new, truth, tolerance),
-                    partial(self._is_chance, place, i, new, truth, tolerance),
+                    partial(self._is_beside, place, i, new, truth, tolerance),
                 )
+
+    def _is_of_nan(self, place: int, result: int, new: Any, tolerance: float) -> bool:
+        """Whether a number is what the real result is where an operand is nan.
+
+        That is nan, or what the result is for every usual number in place of it. A naive form may
+        make another number of it by rounding, as of (1 + 1e-20)**nan.
+        """
+        point = self.columns[:, place].astype(np.float64)
+        known = np.where(np.isinf(point), np.copysign(_FAR, point), point)
+        columns = [known, *(np.where(np.isnan(known), usual, known) for usual in _USUAL)]
+        of_nan, *others = self._real.column(result, np.stack(columns, axis=1))
+        if of_nan is None or not is_nan(of_nan.ball):
+            return False
+        if np.isnan(new):
+            return True
+        return all(each and each.is_real and _off(new, each) <= tolerance for each in others)
 
     def _is_kink(self, place: int, result: int) -> bool:
         """Whether a result jumps to its opposite at a coordinate that is zero."""
@@ -218,11 +245,14 @@ class Case:
         zeros = [i for i, moves in enumerate(self.moving) if moves and point[i] == 0]
         return any(is_opposite(self._real, point, result, i) for i in zeros)
 
-    def _is_outside(self, place: int) -> bool:
-        """Whether there is no real value at a point of numbers, nor around it."""
+    def _is_outside(self, place: int, result: int) -> bool:
+        """Whether there is no real value around a point, for a slope on the sides of zeros."""
         point = self.columns[:, place]
         has_nan = np.isnan(point.astype(np.float64)).any()
-        return not has_nan and is_outside(self._real, point, 0)
+        if has_nan:
+            return False
+        one_sided = self.labels[result].startswith("d/")
+        return is_outside(self._real, point, 0, one_sided=one_sided)
 
     def _is_rounded(
         self, place: int, result: int, new: Any, truth: Exact | None, tolerance: float
@@ -234,34 +264,24 @@ class Case:
         ulps = 2**tolerance * float(np.finfo(new.dtype).eps)
         return size is not None and bool(abs(truth.ball - Ball(float(new))) <= size * ulps)
 
-    def _is_chance(
+    def _is_beside(
         self, place: int, result: int, new: Any, truth: Exact | None, tolerance: float
     ) -> bool:
-        """Whether the naive number at the next float of an operand is as far off as the new one."""
+        """Whether a number is as near as the exact ones at the next floats of the operands are."""
         point = self.columns[:, place]
         if truth is None or not np.isfinite(new) or np.isnan(point).any():
             return False
-        off = _off(new, truth)
-        if off <= tolerance:
-            return False
-        near = []
+        if new == 0 and truth.ball.is_zero():
+            return False  # it is off by its sign
+        reach = Ball(2**tolerance * float(np.finfo(new.dtype).eps)) * abs(truth.ball)
         for i in np.flatnonzero(self.moving):
-            for end in (-np.inf, np.inf):
-                moved = point.copy()
-                moved[i] = np.nextafter(point[i], point.dtype.type(end))
-                if np.isfinite(moved[i]) and moved[i] != 0 and point[i] != 0:
-                    near.append(moved)
-        if not near:
-            return False
-        columns = np.stack(near, axis=1)
-        with np.errstate(all="ignore"):
-            made = interpret(self.graph, self.assemble(columns))
-        numbers = _numbers(columns_of(made, len(near))[result])
-        exact = self._real.values(columns)[result]
-        return any(
-            each is not None and each.is_real and np.isfinite(number) and _off(number, each) >= off
-            for number, each in zip(numbers, exact, strict=True)
-        )
+            beside = [each for each in _neighbours(point, i) if np.isfinite(each[i])]
+            exact = self._real.column(result, np.stack(beside, axis=1))
+            steps = [abs(each.ball - truth.ball) for each in exact if each and each.is_real]
+            if len(steps) < len(beside):
+                return False
+            reach += max(steps)
+        return bool(abs(truth.ball - Ball(float(new))) <= reach)
 
     def _is_limit(
         self,
@@ -323,11 +343,22 @@ def _off(number: Any, truth: Exact) -> float:
 
 
 def _is_lost(old: Any, exact: list[Exact | None] | None, i: int) -> bool:
-    """Whether a number has no digit of the exact one."""
+    """Whether a number has no digit of the exact one, or is none."""
+    if np.isnan(old):
+        return True
     truth = exact[i] if exact else None
     if truth is None or not truth.is_real:
         return False
     return _off(old, truth) > np.finfo(old.dtype).nmant + 1
+
+
+def _neighbours(point: Array, i: int) -> Iterator[Array]:
+    """Yield a point with the next floats of a coordinate."""
+    for end in (-np.inf, np.inf):
+        moved = point.copy()
+        with np.errstate(over="ignore"):
+            moved[i] = np.nextafter(point[i], point.dtype.type(end))
+        yield moved
 
 
 def _cast(number: float, dtype: Any) -> Array:

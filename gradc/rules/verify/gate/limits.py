@@ -136,6 +136,8 @@ def _scales(point: Array) -> list[_Scale]:
     """
     far, near = _sizes(point)
     found = [_Scale(far, near), _Scale(far, 1.0), _Scale(1.0 + 4 * math.log2(far), 1.0)]
+    if np.isinf(point).any() and near < 1:
+        found.insert(0, _Scale(Ball(far) / near, near))  # beyond the inverse of what is small, too
     if far > 1:
         with digits(1000):
             beyond = Ball(2) ** (3 * math.ceil(far))
