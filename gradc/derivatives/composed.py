@@ -113,13 +113,15 @@ def geometric_sum(out: Value, x: Value, y: Value) -> Partials:
 
     def by_x() -> Value:
         # x is 2 s / (1 - s), its logarithm 2 arctanh(s)
-        s = x / (x + 2)
+        s = x / build.fence(x + 2)
         square = s * s
         rest = composed.horner(square, _ARCTANH)
         lost = 0.5 * (s * rest * (s + 1) + 1) / (square * rest + 1)
         slope = exponent * composed.horner(exponent * exponent, _SLOPE) + 0.5
         is_near = build.logical_and(is_small, build.lt(build.abs(s), 0.2))
-        total = build.select(is_near, y * slope - lost, y * share)
+        # of no growth nothing grows
+        steeper = build.select(build.eq(found.less_one, 0), 0, y * share)
+        total = build.select(is_near, y * slope - lost, steeper)
         # where the power is 0, it has the slope of a polynomial
         steep = build.select(build.lt(y, 1), -math.inf, build.zeros_like(x))
         at_zero = y * build.select(build.eq(y, 1), -1, steep)

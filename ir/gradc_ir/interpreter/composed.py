@@ -83,7 +83,10 @@ def _log_mixture(x: Value, y: Value, t: Value) -> Value:
     least = tiny(x) if x.type.dtype is DType.F32 else 2.0**-1022
     grown = -found.lost / build.maximum(found.below, least)
     excess = found.least * build.select(found.above, grown, found.lost)
-    near = build.logical_or(build.lt(excess, 1), build.logical_not(found.above))
+    # a weight that is not even normal may do either
+    is_open = build.logical_and(build.lt(found.below, least), build.lt(0, found.least))
+    near = build.logical_and(build.lt(excess, 1), build.logical_not(is_open))
+    near = build.logical_or(near, build.logical_not(found.above))
     far = other + build.log(found.total)
     return build.select(near, base + build.log1p(excess), far)
 
@@ -196,8 +199,6 @@ def growth(x: Value, y: Value, fence: Fence = _same) -> Growth:
     rate = build.log1p(x)
     exponent = fence(build.select(build.eq(y, 0), 0, y * rate))
     is_moderate = build.logical_or(build.le(build.abs(x), 1), build.le(exponent, 1))
-    # where 1 + x is 1, any power is, of an exponent that is none too
-    is_moderate = build.logical_and(is_moderate, build.eq(exponent, exponent))
     large = fence(build.power(fence(x + 1), y))
     less_one = build.select(is_moderate, build.expm1(exponent), large + -1.0)
     return Growth(rate, exponent, is_moderate, large, less_one)

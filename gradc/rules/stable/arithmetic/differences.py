@@ -126,6 +126,26 @@ def of(name: str) -> Finder:
     return find
 
 
+def difference_of_cube_roots(value: Value) -> Value | None:
+    """Subtract cube roots; of infinite ones the derivative is that of the plain difference."""
+    made, plain = of("cbrt")(value), _plain(value)
+    if made is None or made.op.name == "sloped":
+        return made
+    return build.sloped(made, build.select(build.eq(plain, plain), made, plain))
+
+
+def by_plain_slopes(name: str) -> Finder:
+    """Return the rewriting of differences whose derivatives are such, or cancel nowhere."""
+
+    def find(value: Value) -> Value | None:
+        made = of(name)(value)
+        if made is None or made.op.name == "sloped":
+            return made
+        return build.sloped(made, _plain(value))
+
+    return find
+
+
 def _plain(value: Value) -> Value:
     """Return a sum as it is, which is not found again."""
     return build.apply(value.op.name, *(build.fence(operand) for operand in value.operands))
@@ -237,7 +257,7 @@ RULES: list[Rule] = [
             "sub(cbrt(add(?x, 1)), cbrt(?x)) => div(1, add(mul(cbrt(add(?x, 1)), "
             "add(cbrt(add(?x, 1)), cbrt(?x))), mul(cbrt(?x), cbrt(?x))))",
         ],
-    )(of("cbrt")),
+    )(difference_of_cube_roots),
     procedure(
         "difference-of-powers",
         "sub(power(?x, ?c), power(?y, ?c)) => "
@@ -260,7 +280,7 @@ RULES: list[Rule] = [
         on="add sub: log log1p",
         loss=2.0, domain={"x": (1e-10, INF), "y": POSITIVE},
         examples=["sub(log(add(?x, 1)), log(?x)) => log1p(div(1, ?x))"],
-    )(of("log")),
+    )(by_plain_slopes("log")),
     procedure(
         "difference-of-exponentials",
         "sub(exp(?x), exp(?y)) => mul(exp(?y), expm1(sub(?x, ?y)))",
@@ -323,7 +343,7 @@ RULES: list[Rule] = [
         loss=30.0,
         examples=["sub(tan(add(?x, ?y)), tan(?x)) => div(div(sin(?y), cos(?x)), "
                   "sub(mul(cos(?x), cos(?y)), mul(sin(?x), sin(?y))))"],
-    )(of("tan")),
+    )(by_plain_slopes("tan")),
     difference_of_squares,
     difference_of_products,
     difference_of_quotients,

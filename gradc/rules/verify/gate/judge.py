@@ -297,7 +297,7 @@ class Case:
         if far:
             point = with_huge_as_infinite(point)
             asked = asked and bool(np.isinf(point).any())
-        if not asked or np.isnan(new) or np.isnan(point.astype(np.float64)).any():
+        if not asked or np.isnan(new):
             return False
         info = np.finfo(new.dtype)
         ends = Ends(float(info.smallest_subnormal), float(info.max))

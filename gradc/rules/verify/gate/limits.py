@@ -281,7 +281,7 @@ def _signs(x: float, one_sided: bool) -> tuple[int, ...]:
 
 
 def _moved(x: float, by: Move, step: float, scale: _Scale) -> Any:
-    if by is None:
+    if by is None or np.isnan(x):
         return Ball(float(x))
     if isinstance(by, Whole):
         far = 2 * math.ceil(min(float(scale.far), HUGE[0])) * 2 ** math.ceil(step) + by.is_odd
