@@ -1,6 +1,6 @@
 """What stops a trace for a reason that is not the user's fault: a size has to be known.
 
-Both derive from BaseException, so that an ``except Exception`` in the user's function cannot
+All derive from BaseException, so that an ``except Exception`` in the user's function cannot
 swallow them and let a wrong graph be recorded.
 """
 
@@ -42,6 +42,19 @@ class NeedsConcreteSize(BaseException):
             help=f"give {names} as a number in the spec, or write the loop as one array "
             "expression, or with gradc.scan or gradc.fori_loop",
         )
+
+
+class NeedsNumber(BaseException):
+    """A shape, a slice or a list index needs what Python ints among the arguments are.
+
+    Parameters
+    ----------
+    leaves: which of the arguments' leaves those are.
+    """
+
+    def __init__(self, leaves: tuple[int, ...]) -> None:
+        self.leaves = leaves
+        super().__init__("arguments are needed as numbers")
 
 
 class SizesMustMatch(BaseException):

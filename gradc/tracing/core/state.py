@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gradc.arguments.flags import exact_key
 from gradc.tracing.core import source
-from gradc.tracing.core.leaves import exact_key
 from gradc.tracing.core.prints import Print
 from gradc.tracing.core.source import trace_error
 from gradc_codegen.calls.cells import count_traces
@@ -157,6 +157,12 @@ class Trace:
         # what symbolic sizes are at least, where smaller ones are recorded as other ops
         self.least: dict[Size, int] = {}
         self.wide_integers: set[Value] = set()
+        # arguments that are numbers, and those where it counts whether they are Python's
+        self.numbers: frozenset[int] = frozenset()
+        # the arguments that are Python ints, and what parameters of inner traces are outside
+        self.python_ints: dict[Value, int] = {}
+        self.origins: dict[Value, Value] = {}
+        self.deciding: frozenset[int] = frozenset()
 
     def __enter__(self) -> Trace:
         self._before = state.top
@@ -198,6 +204,7 @@ class Trace:
         found = self.lifted.get(outer_value)
         if found is None:
             found = self.lifted[outer_value] = self.param(outer_value.type)
+            self.root.origins[found] = outer_value
             self.root.keep_wide(outer_value, found)
         return found
 
