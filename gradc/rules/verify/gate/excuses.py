@@ -19,8 +19,8 @@ class Instance:
     the new number is the limit from the sides of the signs of zero operands, ``is_kink`` whether
     the real number jumps to its opposite at a zero operand, ``is_outside`` whether there is no real
     value around the point, ``is_rounded`` whether the new number is the real one up to
-    roundings of the partials that the naive form sums, ``is_beside`` whether
-    it is as near as the real numbers at the next floats of the operands are.
+    roundings of the partials that the naive form sums, ``is_chance`` whether the naive form is as
+    far off where the operands are moved by a rounding of the largest of them.
     """
 
     what: str
@@ -35,7 +35,7 @@ class Instance:
     is_kink: Callable[[], bool]
     is_outside: Callable[[], bool]
     is_rounded: Callable[[], bool]
-    is_beside: Callable[[], bool]
+    is_chance: Callable[[], bool]
 
     @property
     def is_slope(self) -> bool:
@@ -130,11 +130,12 @@ EXCUSES = (
         and one.is_outside(),
     ),
     Excuse(
-        "last digits",
-        "a number may be as far off as the exact ones at the next floats of all operands are",
-        "forms round what they start from; a naive one that does not at a point, as sin(x + y) at "
-        "x = 0, is exact by chance",
-        lambda one: one.truth is not None and one.is_beside(),
+        "chance",
+        "a number may be as far off as the naive one is where the operands are moved by a rounding "
+        "of the largest of them",
+        "what has over- or underflowed on the way, or was not rounded, is right at a single point "
+        "by chance: x + y is exact at x = 0",
+        lambda one: one.truth is not None and one.is_chance(),
     ),
 )
 

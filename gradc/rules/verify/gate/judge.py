@@ -37,6 +37,8 @@ TOLERANCE = 2.0
 # Beside nan this stands for infinity, and these numbers for nan.
 _FAR = 1000.0
 _USUAL = (0.7, -1.3, 2.1)
+# What of a rounding the operands are moved by.
+_SHARES = (0.3, -0.3, 0.6, -0.6, 1.2, -1.2)
 
 
 @dataclass(frozen=True)
@@ -220,7 +222,7 @@ class Case:
                     partial(self._is_kink, place, i),
                     partial(self._is_outside, place, i),
                     partial(self._is_rounded, place, i, new, truth, tolerance),
-                    partial(self._is_beside, place, i, new, truth, tolerance),
+                    partial(self._is_chance, place, i, new, truth, tolerance),
                 )
 
     def _is_of_nan(self, place: int, result: int, new: Any, tolerance: float) -> bool:
@@ -264,24 +266,26 @@ class Case:
         ulps = 2**tolerance * float(np.finfo(new.dtype).eps)
         return size is not None and bool(abs(truth.ball - Ball(float(new))) <= size * ulps)
 
-    def _is_beside(
+    def _is_chance(
         self, place: int, result: int, new: Any, truth: Exact | None, tolerance: float
     ) -> bool:
-        """Whether a number is as near as the exact ones at the next floats of the operands are."""
+        """Whether the naive number is as far off as the new one, a rounding of the point away."""
         point = self.columns[:, place]
         if truth is None or not np.isfinite(new) or np.isnan(point).any():
             return False
-        if new == 0 and truth.ball.is_zero():
-            return False  # it is off by its sign
-        reach = Ball(2**tolerance * float(np.finfo(new.dtype).eps)) * abs(truth.ball)
-        for i in np.flatnonzero(self.moving):
-            beside = [each for each in _neighbours(point, i) if np.isfinite(each[i])]
-            exact = self._real.column(result, np.stack(beside, axis=1))
-            steps = [abs(each.ball - truth.ball) for each in exact if each and each.is_real]
-            if len(steps) < len(beside):
-                return False
-            reach += max(steps)
-        return bool(abs(truth.ball - Ball(float(new))) <= reach)
+        off = _off(new, truth)
+        beside = list(_beside(point, self.moving))
+        if off <= tolerance or not beside:
+            return False
+        columns = np.stack(beside, axis=1)
+        with np.errstate(all="ignore"):
+            made = interpret(self.graph, self.assemble(columns))
+        numbers = _numbers(columns_of(made, len(beside))[result])
+        exact = self._real.column(result, columns)
+        return any(
+            each is not None and each.is_real and np.isfinite(number) and _off(number, each) >= off
+            for number, each in zip(numbers, exact, strict=True)
+        )
 
     def _is_limit(
         self,
@@ -352,13 +356,19 @@ def _is_lost(old: Any, exact: list[Exact | None] | None, i: int) -> bool:
     return _off(old, truth) > np.finfo(old.dtype).nmant + 1
 
 
-def _neighbours(point: Array, i: int) -> Iterator[Array]:
-    """Yield a point with the next floats of a coordinate."""
-    for end in (-np.inf, np.inf):
-        moved = point.copy()
+def _beside(point: Array, moving: Sequence[bool]) -> Iterator[Array]:
+    """Yield a point a rounding away: each coordinate by its own, and by that of the largest one."""
+    sizes = abs(point[np.isfinite(point)])
+    largest = np.max(sizes, initial=0) * np.finfo(point.dtype).eps
+    for i in np.flatnonzero(moving):
         with np.errstate(over="ignore"):
-            moved[i] = np.nextafter(point[i], point.dtype.type(end))
-        yield moved
+            steps = [np.nextafter(point[i], point.dtype.type(end)) for end in (-np.inf, np.inf)]
+            steps += [point[i] + share * largest for share in _SHARES]
+        for step in steps:
+            if np.isfinite(step) and step != 0 and point[i] != step:
+                moved = point.copy()
+                moved[i] = step
+                yield moved
 
 
 def _cast(number: float, dtype: Any) -> Array:
