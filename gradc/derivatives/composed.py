@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from gradc.autodiff.cotangents.masks import Partials
 from gradc.autodiff.table import partials
 from gradc_ir import build, ops
@@ -95,6 +97,10 @@ _SLOPE = (
 )  # fmt: skip
 
 
+# The largest number: times 0 it is 0.
+_LARGEST = {dtype: float(np.finfo(dtype.numpy).max) for dtype in (DType.F64, DType.F32)}
+
+
 @partials(ops.geometric_sum)
 def geometric_sum(out: Value, x: Value, y: Value) -> Partials:
     """((1 + x)**y - 1) / x: the sum times its relative slopes, which are moderate."""
@@ -119,8 +125,11 @@ def geometric_sum(out: Value, x: Value, y: Value) -> Partials:
         lost = 0.5 * (s * rest * (s + 1) + 1) / (square * rest + 1)
         slope = exponent * composed.horner(exponent * exponent, _SLOPE) + 0.5
         is_near = build.logical_and(is_small, build.lt(build.abs(s), 0.2))
-        # of no growth nothing grows
-        steeper = build.select(build.eq(found.less_one, 0), 0, y * share)
+        # of next to no growth it is one over the logarithm, where there is one
+        at_rest = build.select(build.eq(found.rate, found.rate), 1 / found.rate, 0)
+        is_at_rest = build.lt(build.abs(exponent), composed.tiny(x))
+        steeper = build.maximum(y, -_LARGEST[x.type.dtype]) * share
+        steeper = build.select(is_at_rest, at_rest, steeper)
         total = build.select(is_near, y * slope - lost, steeper)
         # where the power is 0, it has the slope of a polynomial
         steep = build.select(build.lt(y, 1), -math.inf, build.zeros_like(x))
