@@ -33,7 +33,7 @@ def uniform_text(signature: Signature, kernel: str) -> str:
     lines.append(f'  %status = call i32 @"{kernel}"({", ".join([*values, "ptr %work"])}) noinline')
     body = "\n".join(lines)
     return (
-        f'define i32 @"{uniform_name(kernel)}"'
+        f'define signext i32 @"{uniform_name(kernel)}"'
         f"(ptr %inputs, ptr %outputs, ptr %sizes, ptr %work) {{\n{body}\n  ret i32 %status\n}}\n"
     )
 
