@@ -98,7 +98,10 @@ _SLOPE = (
 
 
 # The largest number: times 0 it is 0.
-_LARGEST = {dtype: float(np.finfo(dtype.numpy).max) for dtype in (DType.F64, DType.F32)}
+_LARGEST = {
+    DType.F64: float(np.finfo(np.float64).max),
+    DType.F32: float(np.finfo(np.float32).max),
+}
 
 
 @partials(ops.geometric_sum)

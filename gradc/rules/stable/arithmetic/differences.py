@@ -6,6 +6,8 @@ difference of the function is an expression of it that does not cancel.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gradc.rules.algebra.cancellation import polynomial_difference
 from gradc.rules.algebra.difference_formulas import Side, logarithm_of_quotient
 from gradc.rules.algebra.factors import Product, product
@@ -111,7 +113,7 @@ def difference_of_quotients(value: Value) -> Value | None:
     return apart if has_roots and not is_single else build.sloped(apart, plain)
 
 
-def of(name: str) -> Finder:
+def of(name: str) -> Callable[[Value], Value | None]:
     """Return the rewriting of differences of functions of this name."""
 
     def find(value: Value) -> Value | None:

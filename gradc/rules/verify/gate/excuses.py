@@ -125,9 +125,11 @@ EXCUSES = (
         "where there is none on the sides of zeros",
         "a naive form may round to the border: log1p(-exp(1e-17)) is -inf, as the exponential is "
         "1; the slope of the root is inf at 0, and at -0 it is none",
-        lambda one: bool(np.isnan(one.new))
-        and (one.is_slope or bool(np.isnan(one.values[1])))
-        and one.is_outside(),
+        lambda one: (
+            bool(np.isnan(one.new))
+            and (one.is_slope or bool(np.isnan(one.values[1])))
+            and one.is_outside()
+        ),
     ),
     Excuse(
         "chance",
