@@ -201,6 +201,8 @@ def growth(x: Value, y: Value, fence: Fence = _same) -> Growth:
     product = y * rate
     exponent = fence(build.select(build.eq(y, 0), 0, product))
     is_moderate = build.logical_or(build.le(build.abs(x), 1), build.le(exponent, 1))
+    # where 1 + x is 1, any power is, of an exponent that is none too
+    is_moderate = build.logical_and(is_moderate, build.eq(exponent, exponent))
     large = fence(build.power(fence(x + 1), y))
     less_one = build.select(is_moderate, build.expm1(exponent), large + -1.0)
     return Growth(rate, product, exponent, is_moderate, large, less_one)
