@@ -26,8 +26,6 @@ from gradc.tracing.lens.modules import is_seen_module, see_numpy
 from gradc.tracing.lens.number_types import NUMBER_TYPES, is_instance, stands_for
 from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class, seen_super
 
-_MISSING = object()
-
 
 def seen_len(x: Any) -> Any:
     """Return len(x); symbolic for an array with a symbolic first axis."""
