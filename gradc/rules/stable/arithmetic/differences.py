@@ -87,7 +87,8 @@ def _joined_terms(value: Value) -> tuple[Product, Product]:
     domain=_X,
     examples=[
         "sub(div(1, add(?x, 1)), div(1, ?x)) => neg(div(div(1, add(?x, 1)), ?x))",
-        "sub(1, div(1, add(?x, 1))) => div(?x, add(?x, 1))",
+        "sub(1, div(1, add(?x, 1))) => "
+        "sloped(div(?x, add(?x, 1)), sub(1, div(1, add(?x, 1))))",
         "sub(div(1, sqrt(?x)), div(1, sqrt(add(?x, 1)))) => "
         "div(div(div(1, add(sqrt(?x), sqrt(add(?x, 1)))), sqrt(?x)), sqrt(add(?x, 1)))",
     ],
@@ -244,7 +245,8 @@ RULES: list[Rule] = [
         examples=[
             "sub(sqrt(add(?x, 1)), sqrt(?x)) => div(1, add(sqrt(add(?x, 1)), sqrt(?x)))",
             "add(sqrt(add(?x, 1)), -1) => div(?x, add(sqrt(add(?x, 1)), 1))",
-            "add(hypot(?x, 1), -1) => div(mul(?x, ?x), add(hypot(?x, 1), 1))",
+            "add(hypot(?x, 1), -1) => "
+            "sloped(div(mul(?x, ?x), add(hypot(?x, 1), 1)), add(hypot(?x, 1), -1))",
         ],
     )(of("sqrt")),
     procedure(
