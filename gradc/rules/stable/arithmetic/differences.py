@@ -315,7 +315,7 @@ RULES: list[Rule] = [
         loss=10.0,
         examples=["sub(sin(add(?x, ?y)), sin(?x)) => mul(mul(sin(mul(?y, 0.5)), 2), "
                   "sub(mul(cos(?x), cos(mul(?y, 0.5))), mul(sin(?x), sin(mul(?y, 0.5)))))"],
-    )(of("sin")),
+    )(by_plain_slopes("sin")),
     procedure(
         "difference-of-cosines",
         "sub(cos(?x), cos(?y)) => mul(mul(sin(mul(0.5, sub(?x, ?y))), -2), "

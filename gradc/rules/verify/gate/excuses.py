@@ -18,9 +18,9 @@ class Instance:
     digit of the true one, or whose value has none. ``is_from_side`` tells whether
     the new number is the limit from the sides of the signs of zero operands, ``is_kink`` whether
     the real number jumps to its opposite at a zero operand, ``is_outside`` whether there is no real
-    value around the point, ``is_rounded`` whether the new number is the real one up to
+    value at the point nor around it, ``is_rounded`` whether the new number is the real one up to
     roundings of the partials that the naive form sums, ``is_chance`` whether the naive form is as
-    far off where the operands are moved by a rounding of the largest of them.
+    far off at the next float of an operand.
     """
 
     what: str
@@ -121,22 +121,14 @@ EXCUSES = (
     ),
     Excuse(
         "outside of the domain",
-        "where there is no real value all around a point, the new form may be nan; a derivative "
-        "where there is none on the sides of zeros",
-        "a naive form may round to the border: log1p(-exp(1e-17)) is -inf, as the exponential is "
-        "1; the slope of the root is inf at 0, and at -0 it is none",
-        lambda one: (
-            bool(np.isnan(one.new))
-            and (one.is_slope or bool(np.isnan(one.values[1])))
-            and one.is_outside()
-        ),
+        "where there is no real value all around a point, the new form may be nan",
+        "a naive form may round to the border: log1p(-exp(1e-17)) is -inf, as the exponential is 1",
+        lambda one: bool(np.isnan(one.values[1])) and np.isnan(one.new) and one.is_outside(),
     ),
     Excuse(
         "chance",
-        "a number may be as far off as the naive one is where the operands are moved by a rounding "
-        "of the largest of them",
-        "what has over- or underflowed on the way, or was not rounded, is right at a single point "
-        "by chance: x + y is exact at x = 0",
+        "a number may be as far off as the naive one is at the next float of an operand",
+        "what has over- or underflowed on the way is right at a single point by chance",
         lambda one: one.truth is not None and one.is_chance(),
     ),
 )

@@ -37,8 +37,6 @@ TOLERANCE = 2.0
 # Beside nan this stands for infinity, and these numbers for nan.
 _FAR = 1000.0
 _USUAL = (0.7, -1.3, 2.1)
-# What of a rounding the operands are moved by.
-_SHARES = (0.3, -0.3, 0.6, -0.6, 1.2, -1.2)
 
 
 @dataclass(frozen=True)
@@ -220,7 +218,7 @@ class Case:
                     patched and any(_is_lost(olds[j][place], exact, j) for j in (0, i)),
                     partial(self._is_limit, place, i, new, one_sided=True, asked=has_sides),
                     partial(self._is_kink, place, i),
-                    partial(self._is_outside, place, i),
+                    partial(self._is_outside, place),
                     partial(self._is_rounded, place, i, new, truth, tolerance),
                     partial(self._is_chance, place, i, new, truth, tolerance),
                 )
@@ -247,14 +245,11 @@ class Case:
         zeros = [i for i, moves in enumerate(self.moving) if moves and point[i] == 0]
         return any(is_opposite(self._real, point, result, i) for i in zeros)
 
-    def _is_outside(self, place: int, result: int) -> bool:
-        """Whether there is no real value around a point, for a slope on the sides of zeros."""
+    def _is_outside(self, place: int) -> bool:
+        """Whether there is no real value at a point of numbers, nor around it."""
         point = self.columns[:, place]
         has_nan = np.isnan(point.astype(np.float64)).any()
-        if has_nan:
-            return False
-        one_sided = self.labels[result].startswith("d/")
-        return is_outside(self._real, point, 0, one_sided=one_sided)
+        return not has_nan and is_outside(self._real, point, 0)
 
     def _is_rounded(
         self, place: int, result: int, new: Any, truth: Exact | None, tolerance: float
@@ -269,7 +264,7 @@ class Case:
     def _is_chance(
         self, place: int, result: int, new: Any, truth: Exact | None, tolerance: float
     ) -> bool:
-        """Whether the naive number is as far off as the new one, a rounding of the point away."""
+        """Whether the naive number at the next float of an operand is as far off as the new one."""
         point = self.columns[:, place]
         if truth is None or not np.isfinite(new) or np.isnan(point).any():
             return False
@@ -347,27 +342,20 @@ def _off(number: Any, truth: Exact) -> float:
 
 
 def _is_lost(old: Any, exact: list[Exact | None] | None, i: int) -> bool:
-    """Whether a number has no digit of the exact one, or is none."""
-    if np.isnan(old):
-        return True
+    """Whether a number has no digit of the exact one."""
     truth = exact[i] if exact else None
     if truth is None or not truth.is_real:
         return False
-    return _off(old, truth) > np.finfo(old.dtype).nmant + 1
+    return bool(np.isnan(old)) or _off(old, truth) > np.finfo(old.dtype).nmant + 1
 
 
 def _beside(point: Array, moving: Sequence[bool]) -> Iterator[Array]:
-    """Yield a point a rounding away: each coordinate by its own, and by that of the largest one."""
-    sizes = abs(point[np.isfinite(point)])
-    largest = np.max(sizes, initial=0) * np.finfo(point.dtype).eps
+    """Yield points of which one coordinate is the next float; zeros are left where they are."""
     for i in np.flatnonzero(moving):
-        with np.errstate(over="ignore"):
-            steps = [np.nextafter(point[i], point.dtype.type(end)) for end in (-np.inf, np.inf)]
-            steps += [point[i] + share * largest for share in _SHARES]
-        for step in steps:
-            if np.isfinite(step) and step != 0 and point[i] != step:
-                moved = point.copy()
-                moved[i] = step
+        for end in (-np.inf, np.inf):
+            moved = point.copy()
+            moved[i] = np.nextafter(point[i], point.dtype.type(end))
+            if np.isfinite(moved[i]) and moved[i] != 0 and point[i] != 0:
                 yield moved
 
 

@@ -15,34 +15,23 @@ _AROUND = 2.0**-60
 _ZERO = 2.0**-1100
 _FAR = 2.0**40
 _MOST = 6
-# Floats beyond this are whole numbers.
-_WHOLE = 2.0**53
 
 
-def is_outside(
-    function: RealFunction, point: Array, result: int, *, one_sided: bool = False
-) -> bool:
-    """Whether a result is surely no real number, at a point and on all sides of it.
-
-    ``one_sided``: zeros are left to the sides of their signs alone.
-    """
+def is_outside(function: RealFunction, point: Array, result: int) -> bool:
+    """Whether a result is surely no real number, at a point and on all sides of it."""
     if len(point) > _MOST:
         return False
     finite = [abs(float(x)) for x in point if np.isfinite(x)]
     far = Ball(max([1.0, *finite])) * _FAR
     with digits(1000):
-        sides = [_sides(float(x), far, one_sided) for x in point]
+        sides = [_sides(float(x), far) for x in point]
         columns = np.array(list(itertools.product(*sides)), dtype=object).T
     found = function.column(result, columns)
     return all(number is not None and is_nan(number.ball) for number in found)
 
 
-def _sides(x: float, far: object, one_sided: bool) -> tuple[object, ...]:
+def _sides(x: float, far: object) -> tuple[object, ...]:
     if np.isinf(x):
         return (far if x > 0 else -far,)  # type: ignore[operator]
     step = Ball(_ZERO) if x == 0 else Ball(abs(x)) * _AROUND
-    if abs(x) > _WHOLE:
-        step += 1 / Ball(3)  # beside a whole number is one that is not
-    if x == 0 and one_sided:
-        return (-step if np.signbit(x) else step,)
     return (Ball(x) - step, Ball(x) + step)
