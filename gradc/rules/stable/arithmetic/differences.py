@@ -109,9 +109,11 @@ def difference_of_quotients(value: Value) -> Value | None:
         for q in risky[1:]:
             finite = build.logical_and(finite, build.lt(build.abs(q), INF))
         apart = build.select(finite, apart, plain)
-    # at a pole derivatives by the divisors, one by one, are infinities of both signs
     has_roots = any(parts(q)[0] == "sqrt" for q in made.below)
-    return apart if has_roots and not is_single else build.sloped(apart, plain)
+    if has_roots and not is_single:
+        # at a pole derivatives by the divisors, one by one, are infinities of both signs
+        plain = build.select(build.lt(build.abs(plain), INF), apart, plain)
+    return build.sloped(apart, plain)
 
 
 def of(name: str) -> Callable[[Value], Value | None]:

@@ -13,7 +13,6 @@ from gradc.rules.final.finish import FAMILIES, Finish
 from gradc.rules.series import ExpandSeries, SettleGuards
 from gradc.rules.simplify import Simplify
 from gradc.rules.skip_zeros import SkipZeros
-from gradc.rules.stable.arithmetic import cancelled_factors
 from gradc.rules.verify.gate.equations import Left
 from gradc.rules.verify.gate.judge import TOLERANCE, Judged
 from gradc_ir.core.graph import Function
@@ -51,8 +50,6 @@ def judged_alone(
     """
     simplify, others = Simplify([rule, *exact.RULES]), Simplify(exact.RULES)
     is_last = any(rule in family.rules() for family in FAMILIES)
-    # what differentiation leaves, without the rule itself
-    tidy = Simplify([each for each in cancelled_factors.RULES if each is not rule])
     for equation in rule.equations:
         if ":integer" in equation:
             continue
@@ -60,29 +57,29 @@ def judged_alone(
         columns = left.points(points)
 
         def naive(left: Left = left, *, series: bool = True) -> Function:
-            return _closed(tidy, others(left.pulled_graph), series=series)
+            return _closed(others(left.pulled_graph), series=series)
 
         def naive_value(left: Left = left) -> Function:
-            return _closed(tidy, others(left.graph))
+            return _closed(others(left.graph))
 
         tolerance = TOLERANCE + rule.loss
         if not _has_slopes(left):
-            value, case = _closed(tidy, simplify(left.graph)), left.value(columns)
+            value, case = _closed(simplify(left.graph)), left.value(columns)
             yield f"{equation}", case.judge(value, tolerance, most, without=naive_value)
             continue
         case = left.pulled(columns)
         if not is_last:
-            before = _closed(tidy, vjp(simplify(left.graph), left.wrt))
+            before = _closed(vjp(simplify(left.graph), left.wrt))
             yield f"{equation}", case.judge(before, tolerance, most, without=naive)
         # series are of what the rule leaves, not of what is naive beside it
-        after = _closed(tidy, simplify(left.pulled_graph), series=False)
+        after = _closed(simplify(left.pulled_graph), series=False)
         plain = partial(naive, series=False)
         yield f"{equation}, after", case.judge(after, tolerance, most, without=plain, patched=True)
 
 
-def _closed(tidy: Simplify, function: Function, *, series: bool = True) -> Function:
+def _closed(function: Function, *, series: bool = True) -> Function:
     """Return a function behind the last passes, of which the first fold what is made of numbers."""
-    for each in (OpenCalls(), tidy, *_LAST):
+    for each in (OpenCalls(), *_LAST):
         if series or not isinstance(each, ExpandSeries):
             function = each(function)
     return function

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gradc.rules.verify.balls import Ball, digits
@@ -16,8 +14,6 @@ from gradc_ir.core.types import Array
 _MODERATE = 24.0
 _EQUAL_ULPS = 2.0**7
 _DIGITS = 60
-# What stands for infinity.
-_FAR = (2.0**900, 2.0**1000)
 
 
 def exact_by_new_form(naive: RealFunction, new: RealFunction, point: Array) -> list[Exact | None]:
@@ -37,28 +33,6 @@ def exact_by_new_form(naive: RealFunction, new: RealFunction, point: Array) -> l
             if found and None not in found:
                 break
     return found
-
-
-def limit_by_new_form(
-    naive: RealFunction, new: RealFunction, point: Array, result: int
-) -> Exact | None:
-    """Return the limit of a result where one coordinate is infinite, by exact values of a new form.
-
-    It is what two huge numbers in its place agree in. None where it is not known.
-    """
-    infinite: Any = np.isinf(point.astype(np.float64))
-    finite = np.abs(point[~infinite].astype(np.float64))
-    if infinite.sum() != 1 or np.isnan(finite).any() or np.max(finite, initial=0) > _FAR[0] / 2**99:
-        return None
-    ends = []
-    for far in _FAR:
-        beside = np.where(infinite, np.copysign(far, point), point).astype(np.float64)
-        found = exact_by_new_form(naive, new, beside)
-        ends.append(found[result] if found else None)
-    first, last = ends
-    if first is None or last is None or not (first.is_real and last.is_real):
-        return None
-    return last if first.value == last.value else None
 
 
 def _by_smaller(

@@ -136,8 +136,6 @@ def _scales(point: Array) -> list[_Scale]:
     """
     far, near = _sizes(point)
     found = [_Scale(far, near), _Scale(far, 1.0), _Scale(1.0 + 4 * math.log2(far), 1.0)]
-    if np.isinf(point).any() and near < 1:
-        found.insert(0, _Scale(Ball(far) / near, near))  # beyond the inverse of what is small, too
     if far > 1:
         with digits(1000):
             beyond = Ball(2) ** (3 * math.ceil(far))
@@ -281,7 +279,7 @@ def _signs(x: float, one_sided: bool) -> tuple[int, ...]:
 
 
 def _moved(x: float, by: Move, step: float, scale: _Scale) -> Any:
-    if by is None or np.isnan(x):
+    if by is None:
         return Ball(float(x))
     if isinstance(by, Whole):
         far = 2 * math.ceil(min(float(scale.far), HUGE[0])) * 2 ** math.ceil(step) + by.is_odd
