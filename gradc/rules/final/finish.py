@@ -27,7 +27,7 @@ FAMILIES: list[Family] = [
         "close_values",
         "add sub: exp exp_product log log1p sigmoid sqrt; add sub: /; log log10 log2: div",
     ),
-    _family("removable_quotients", "div mul: / add; div: add sub"),
+    _family("removable_quotients", "div mul: / add"),
     _family("intervals", "add sub: erf erfc ndtr"),
     _family("directions", "fence: div"),
     _family(

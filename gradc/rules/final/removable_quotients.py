@@ -1,14 +1,10 @@
-"""Quotients that are a number where they are 0 / 0 or inf / inf.
+"""Quotients by a sum of roots, which are a difference of roots: what they are where they are none.
 
 ``y / (sqrt(x + y) + sqrt(x))`` is 0 / 0 where both roots are 0, and inf / inf where y is infinite;
-their difference is 0 there, and inf. ``x / (x + 1)`` is inf / inf where x is infinite; it is
-``1 - 1 / (x + 1)``, and 1 there. As two of the last rules these have nothing differentiated.
+their difference is 0 there, and inf. As one of the last rules this one has nothing differentiated.
 """
 
 from __future__ import annotations
-
-import math
-from fractions import Fraction
 
 from gradc.rules.algebra.cancellation import polynomial_difference
 from gradc.rules.algebra.factors import Product, product, whole
@@ -110,33 +106,4 @@ def removable_quotient_of_roots(value: Value) -> Value | None:
     return None
 
 
-@procedure(
-    "removable-quotient-at-infinity",
-    "div(?x, add(?x, 1)) => sub(1, div(1, add(?x, 1)))",
-    stable,
-    "where the quotient is inf / inf the difference is a number; elsewhere it stays as it is",
-    on="div: add sub",
-    examples=["div(?x, add(?x, 1)) => div(?x, add(?x, 1))",
-              "div(add(mul(?x, 3), 2), sub(1, ?x)) => div(add(mul(?x, 3), 2), sub(1, ?x))"],
-)  # fmt: skip
-def removable_quotient_at_infinity(value: Value) -> Value | None:
-    """Choose the limit where a divisor is infinite and what it divides a multiple and a number."""
-    above, below = parts(value)[1]
-    limit = _multiple(polynomial(above), polynomial(below))
-    if limit is None:
-        return None
-    # behind a fence the divisor is not found again
-    made = above / build.fence(below)
-    return build.select(build.eq(build.abs(below), math.inf), float(limit), made)
-
-
-def _multiple(above: Polynomial, below: Polynomial) -> Fraction | None:
-    """Return how many times one polynomial is another one but for a number, None if it is not."""
-    first = next((monomial for monomial in above.terms if monomial), None)
-    if first is None or first not in below.terms:
-        return None
-    limit = above.terms[first] / below.terms[first]
-    return limit if (above - below.times(limit)).constant else None
-
-
-RULES: list[Rule] = [removable_quotient_of_roots, removable_quotient_at_infinity]
+RULES: list[Rule] = [removable_quotient_of_roots]

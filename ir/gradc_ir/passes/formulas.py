@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple, TypeAlias
 
 from gradc_ir import build
@@ -52,15 +52,21 @@ def is_tame(value: Value) -> bool:
     return number is not None and _TAME[0] <= abs(number) <= _TAME[1]
 
 
-def grouped(function: Function, chosen: Sequence[Value], is_step: IsStep) -> list[Group]:
+def grouped(
+    function: Function,
+    chosen: Sequence[Value],
+    is_step: IsStep,
+    ends: Set[Value] = frozenset(),
+) -> list[Group]:
     """Return the formulas of values, in groups that are computed together.
 
     Those of a group have what they start from at the same time: behind as many groups and as many
-    loops and joints. What is behind a reduction has none.
+    loops and joints. What is behind a reduction has none. ``ends`` are those chosen values that
+    all other formulas start from.
     """
     if not chosen:
         return []
-    is_computed = _computed(function, is_step)
+    is_computed = _computed(function, is_step, ends)
     cones = {value: _cone(value, is_computed) for value in chosen}
     summed = _summed(function)
     computed = {
@@ -68,7 +74,7 @@ def grouped(function: Function, chosen: Sequence[Value], is_step: IsStep) -> lis
         for value, cone in cones.items()
         if value not in summed and len(cone) <= _MOST_STEPS
         for place in cone
-        if is_computed(place)
+        if is_computed(place) or place == (value, ())
     }
     level: dict[Value, tuple[int, int]] = {}
     groups: dict[object, list[Value]] = {}
@@ -84,7 +90,8 @@ def grouped(function: Function, chosen: Sequence[Value], is_step: IsStep) -> lis
                 groups.setdefault(key, []).append(value)
             level[value] = (stage, waits)
         # what no formula computes anew reads their results, and what is behind it comes later
-        if computed.isdisjoint(node.results) and any(x in cones for x in node.operands):
+        is_outside = computed.isdisjoint(node.results)
+        if any(x in ends or (is_outside and x in cones) for x in node.operands):
             for value in node.results:
                 level[value] = (stage + 1, waits)
     found = []
@@ -118,13 +125,16 @@ def _summed(function: Function) -> set[Value]:
 IsComputed = Callable[[Place], bool]
 
 
-def _computed(function: Function, is_step: IsStep) -> IsComputed:
-    """Return what tells whether a formula computes a value, or reads it, where it is spread."""
+def _computed(function: Function, is_step: IsStep, ends: Set[Value]) -> IsComputed:
+    """Return what tells whether a formula computes a value, or reads it, where it is spread.
+
+    What it is the formula of, it computes.
+    """
     movable: set[Value] = set()
 
     def is_computed(place: Place) -> bool:
         value, moves = place
-        return value in movable or (not moves and is_step(value.node))
+        return value in movable or (not moves and value not in ends and is_step(value.node))
 
     for node in function.nodes:
         if is_step(node) and node.op.name in _BEFORE:
@@ -148,8 +158,9 @@ def _place(value: Value, moves: tuple[Node, ...], is_computed: IsComputed) -> Pl
 
 def _group(values: Sequence[Value], members: Sequence[Place], is_computed: IsComputed) -> Group:
     """Return the formulas of values that are made of members, which are in order."""
-    steps = [place for place in members if is_computed(place)]
-    leaves = [place for place in members if not is_computed(place)]
+    wanted = {(value, ()) for value in values}
+    steps = [place for place in members if place in wanted or is_computed(place)]
+    leaves = [place for place in members if not (place in wanted or is_computed(place))]
     with Builder() as builder:
         params = [builder.param(i, Type(leaf.type.dtype)) for i, (leaf, _) in enumerate(leaves)]
         made = dict(zip(leaves, params))
@@ -180,7 +191,7 @@ def _cone(value: Value, is_computed: IsComputed) -> set[Place]:
         if place in seen or scalar_constant(top) is not None:
             continue
         seen.add(place)
-        if is_computed(place):
+        if place == (value, ()) or is_computed(place):
             stack += [_place(each, moves, is_computed) for each in top.operands]
     return seen
 
@@ -192,6 +203,7 @@ def rebuilt(
     keeps: IsStep,
     needed: Callable[[Group], Sequence[Value]],
     made: Callable[[Group, int, list[Value]], Value],
+    ends: Set[Value] = frozenset(),
 ) -> Function:
     """Return the function with something else in place of values of groups.
 
@@ -201,6 +213,7 @@ def rebuilt(
     keeps: which nodes go on to read what they read, beside the steps of the formulas.
     needed: what has to be built before a value of a group can be read.
     made: builds what is read of a group, by its place, from what is needed.
+    ends: what steps read of a group, too.
     """
     steps = {value for group in groups for value in group.steps}
 
@@ -211,27 +224,41 @@ def rebuilt(
     mapping: dict[Value, Value] = {}
     replaced: dict[Value, Value] = {}
 
+    def is_read(value: Value, group: Group | None) -> bool:
+        """Whether an end of another group is read."""
+        return value in ends and value in found and found[value][0] is not group
+
     def waits_for(node: Node) -> Iterator[Value]:
         for operand in node.operands:
-            if is_plain(node) or operand not in found:
-                yield operand
+            if operand in found and (operand in ends or not is_plain(node)):
+                yield from waits_for_group(found[operand][0])
             else:
-                yield from needed(found[operand][0])
+                yield operand
+
+    def waits_for_group(group: Group) -> Iterator[Value]:
+        for value in needed(group):
+            yield value
+            if is_read(value, group):
+                yield from waits_for_group(found[value][0])
 
     def read(value: Value) -> Value:
         if value not in found:
             return mapping[value]
         if value not in replaced:
             group, place = found[value]
+            given = [read(x) if is_read(x, group) else mapping[x] for x in needed(group)]
             lines = function.locations.get(value.node, ())
             with builder.at(lines):
-                replaced[value] = made(group, place, [mapping[x] for x in needed(group)])
+                replaced[value] = made(group, place, given)
             builder.replace(replaced[value], lines)
         return replaced[value]
 
     def make(node: Node) -> None:
         lines = function.locations.get(node, ())
-        operands = tuple([mapping[x] if is_plain(node) else read(x) for x in node.operands])
+        is_step = is_plain(node)
+        operands = tuple(
+            [mapping[x] if is_step and x not in ends else read(x) for x in node.operands]
+        )
         if node not in bodies and all(mapping.get(x) is y for x, y in zip(node.operands, operands)):
             builder.copy(node, mapping, lines)
             return

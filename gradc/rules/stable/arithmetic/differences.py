@@ -102,7 +102,9 @@ def difference_of_quotients(value: Value) -> Value | None:
     apart = made.value(value)
     # a number beside a quotient: its derivative has one term, that of the common fraction two
     is_single = bool(made.above) and not all(one.above or one.below for one in (first, second))
-    risky = [q for q in dict.fromkeys(first.below + second.below) if _may_overflow(q)]
+    # beside a number the quotient is left where a divisor is infinite: inf / inf is none
+    divisors = dict.fromkeys(first.below + second.below)
+    risky = [q for q in divisors if is_single or _may_overflow(q)]
     plain = _plain(value)
     if risky:
         finite = build.lt(build.abs(risky[0]), INF)
