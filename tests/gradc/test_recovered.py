@@ -36,6 +36,17 @@ CASES: list[tuple[Function, tuple[float, ...], float, tuple[float, ...]]] = [
      (1.0, 0.0)),
     (lambda x, y: np.exp(x / y) / (1 + np.exp(x / y) + np.exp(1 / y)), (2.0, 1e-320), 1.0,
      (0.0, 0.0)),
+    # behind an infinite logarithm a number would be finite and wrong
+    (lambda x, y, z: z / (np.log1p(x) - np.log1p(y)), (-0.5, 1.7976931348623157e308, 1.0),
+     -0.0014075073569648423, None),
+    (lambda x, y, z: z / (np.log(x + y) - np.log(y)), (1e200, 1e-200, 1.0), 1 / (400 * np.log(10)),
+     (-(1e-200) / (400 * np.log(10)) ** 2, 1e200 / (400 * np.log(10)) ** 2,
+      1 / (400 * np.log(10)))),
+    (lambda x, y: np.exp(-y * np.log1p(x * x)), (1e200, 1e-3), 10**-0.4, None),
+    (lambda x, y: np.tanh(np.log(x * y) / 1e3), (1e200, 1e200), np.tanh(0.4 * np.log(10)), None),
+    (lambda x: np.minimum(1e4, np.log10(x * x)), (1e-200,), -400.0, (2e200 / np.log(10),)),
+    (lambda x: 1 / np.log(1 + 1 / np.log(x * x)), (1e200,),
+     1 / np.log1p(1 / (400 * np.log(10))), None),
     # no digit of these is known, and no number is made up
     (lambda x, y: np.exp(x) * np.sinh(y) / np.cosh(x), (1e300, 1e30), NAN, None),
 ]  # fmt: skip
