@@ -87,8 +87,7 @@ def _joined_terms(value: Value) -> tuple[Product, Product]:
     domain=_X,
     examples=[
         "sub(div(1, add(?x, 1)), div(1, ?x)) => neg(div(div(1, add(?x, 1)), ?x))",
-        "sub(1, div(1, add(?x, 1))) => "
-        "sloped(div(?x, add(?x, 1)), sub(1, div(1, add(?x, 1))))",
+        "sub(1, div(1, add(?x, 1))) => sloped(div(?x, add(?x, 1)), sub(1, div(1, add(?x, 1))))",
         "sub(div(1, sqrt(?x)), div(1, sqrt(add(?x, 1)))) => "
         "div(div(div(1, add(sqrt(?x), sqrt(add(?x, 1)))), sqrt(?x)), sqrt(add(?x, 1)))",
     ],
