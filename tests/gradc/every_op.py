@@ -59,6 +59,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "erfc": scipy.special.erfc,
     **{name: partial(_in_double, function) for name, function in SCIPY.items()},
     **dict.fromkeys(("stop_gradient", "exactly", "fence"), np.copy),
+    "sloped": lambda x, y: np.broadcast_arrays(x, y)[0].copy(),
     "power": lambda x, y: np.power(x, y) if x.dtype.kind == "f" else _integer_power(x, y),
 }
 SHAPES = ((), (0,), (1,), (7,), (3, 5), (2, 0))

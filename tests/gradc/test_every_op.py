@@ -214,6 +214,8 @@ def assert_numeric(
             array + sign * step * tangents[i] if i in tangents else array
             for i, array in enumerate(arrays)
         ]
+        if any(node.op is ops.sloped for node in function.nodes):
+            given.reverse()  # its slopes are those of the other operand
         values = interpret(function, [np.asarray(array) for array in given])
         return [value for value in values if value.dtype.kind == "f"]
 
@@ -279,6 +281,8 @@ def test_partials_are_sympy_s(name: str) -> None:
             expression = sympy.Integer(0)
         elif name == "remainder":
             expression = [sympy.Integer(1), -sympy.floor(symbols[0] / symbols[1])][position]
+        elif name == "sloped":
+            expression = sympy.Integer(position)
         else:
             expression = sympy.diff(SYMPY[name](*symbols), variable)
         exact = sympy.lambdify(symbols, expression, "mpmath")

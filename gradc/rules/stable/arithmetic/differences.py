@@ -125,8 +125,9 @@ def of(name: str) -> Callable[[Value], Value | None]:
         made = functions_apart(first, second, (name,))
         if made is None:
             return None
-        # beside a number the derivative is that of the function alone
-        is_single = not (first.above and second.above)
+        # beside a number the derivative is that of the function alone; of a power it is the sum of
+        # two, which may cancel
+        is_single = name != "power" and not (first.above and second.above)
         return build.sloped(made.value(value), _plain(value)) if is_single else made.value(value)
 
     return find
