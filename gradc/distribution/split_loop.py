@@ -32,7 +32,7 @@ def worthwhile_stages(node: Node, body: Function) -> Stages | None:
         return None
     if isinstance(length, int) and length < _FEWEST_STEPS:
         return None
-    lost = frozenset(value.node for value in lost_values(body)[0])
+    lost = frozenset(value.node for value in lost_values(body))
     if not given["carries"] and not lost:
         return None
     # with a product of all rows go functions of all widths; without, only those of few numbers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from gradc_ir import build
@@ -25,7 +25,6 @@ _MODERATE = frozenset({"sin", "cos", "tanh", "sigmoid", "sigmoid_derivative", "e
 _OF_LARGE = frozenset({"sqrt", "cbrt", "log", "log1p", "log2", "log10", "power", "arctan2",
                        "hypot", "direction_cosine", "arcsinh", "arccosh"})  # fmt: skip
 _OF_TINY = frozenset({"log", "log2", "log10", "power", "arctan2"})
-_LOGARITHMS = frozenset({"log", "log1p", "log2", "log10", "arcsinh", "arccosh"})
 # They keep what an operand may be.
 _CARRYING = frozenset({"neg", "abs", "add", "sub", "select", "maximum", "minimum", "stop_gradient",
                        "fence", "sqrt"})  # fmt: skip
@@ -46,15 +45,11 @@ class RecoverFinite(PlainPass):
 
     def __call__(self, function: Function) -> Function:
         """Return the function with formulas behind results that may be lost."""
-        lost, ends = lost_values(function)
-        groups = [
-            group
-            for group in grouped(function, lost, _is_step, ends)
-            if _weight(group) <= _MOST_WEIGHT
-        ]
+        lost = lost_values(function)
+        groups = grouped(function, lost, _is_step, weigh=_weight, heaviest=_MOST_WEIGHT)
         if not groups:
             return function
-        guards = {group.values: _guarded(group.values, ends) for group in groups}
+        guards = {group.values: _guarded(group.values) for group in groups}
 
         def needed(group: Group) -> Sequence[Value]:
             reads = (each for guard in guards[group.values] for each in guard.reads)
@@ -63,17 +58,16 @@ class RecoverFinite(PlainPass):
         def made(group: Group, place: int, given: list[Value]) -> Value:
             return _recovered(group, place, given, guards[group.values])
 
-        return rebuilt(function, groups, {}, _keeps, needed, made, ends)
+        return rebuilt(function, groups, {}, _keeps, needed, made)
 
 
 def _keeps(node: Node) -> bool:
     return False
 
 
-def _weight(group: Group) -> int:
-    """Return about how many steps the formulas of a group have when functions are taken apart."""
-    words = [node.op.name for node in group.body.body if node.op.name != "constant"]
-    return sum(_FUNCTION_WEIGHT if word in FUNCTIONS else 1 for word in words)
+def _weight(node: Node) -> int:
+    """Return about how many steps a node is when functions are taken apart."""
+    return _FUNCTION_WEIGHT if node.op.name in FUNCTIONS else 1
 
 
 def _recovered(group: Group, place: int, given: list[Value], guards: list[_Guard]) -> Value:
@@ -125,7 +119,7 @@ def _side(guard: _Guard, reads: list[Value], dtype: DType) -> Value:
     return made
 
 
-def _guarded(values: Sequence[Value], ends: Set[Value]) -> list[_Guard]:
+def _guarded(values: Sequence[Value]) -> list[_Guard]:
     """Return the guards of some values.
 
     Where a condition chooses what is not finite, that is a guard as well.
@@ -135,8 +129,7 @@ def _guarded(values: Sequence[Value], ends: Set[Value]) -> list[_Guard]:
     stack: list[tuple[Value, tuple[Value, ...], tuple[bool, ...]]] = [(x, (), ()) for x in values]
     while stack:
         value, conditions, choices = stack.pop()
-        is_start = value in ends and value not in values
-        if value in seen or is_start or not _is_step(value.node):
+        if value in seen or not _is_step(value.node):
             continue
         seen.add(value)
         name, operands = value.node.op.name, value.node.operands
@@ -197,27 +190,17 @@ class _Ways(NamedTuple):
     sources: frozenset[Value] | None = None
 
 
-def lost_values(function: Function) -> tuple[list[Value], frozenset[Value]]:
-    """Return the values that are read as numbers of their own, and may be lost; and the ends.
-
-    Ends are logarithms. Behind one that is infinite a number may be finite and wrong, a quotient by
-    it 0 and its hyperbolic tangent 1, and every logarithm of a number is in the range.
-    """
+def lost_values(function: Function) -> list[Value]:
+    """Return the values that are read as numbers of their own, and may be lost."""
     ways: dict[Value, _Ways] = {}
     wanted: dict[Value, None] = {}
-    ends: dict[Value, None] = {}
     for node in function.nodes:
-        if not _is_step(node):
+        if _is_step(node):
+            ways[node.results[0]] = _ways(node, [_of(x, ways) for x in node.operands])
+        else:
             wanted.update(dict.fromkeys(node.operands))
-            continue
-        value = node.results[0]
-        ways[value] = _ways(node, [_of(x, ways) for x in node.operands])
-        if ways[value].lost and node.op.name in _LOGARITHMS:
-            ends[value] = None
-            ways[value] = _Ways(sources=frozenset([value]))
     wanted.update(dict.fromkeys(function.results))
-    lost = [x for x in wanted if x in ways and x.type.dtype.is_float and ways[x].lost]
-    return [*ends, *lost], frozenset(ends)
+    return [x for x in wanted if x in ways and x.type.dtype.is_float and ways[x].lost]
 
 
 def _of(operand: Value, ways: Mapping[Value, _Ways]) -> _Ways:

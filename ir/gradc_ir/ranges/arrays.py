@@ -226,6 +226,8 @@ BY_OP: dict[str, NodeRule] = {
     "stop_gradient": same,
     "sloped": same,
     "concatenate": joined,
+    "element": same,
+    "stack": joined,
     "set_slice": updated,
     "scatter_set": updated,
     "scatter_add": increased,
