@@ -9,10 +9,8 @@ from gradc.rules.algebra.factors import Product, product, whole
 from gradc.rules.algebra.parts import parts
 from gradc.rules.algebra.signs import without_sign
 from gradc.rules.engine import POSITIVE, procedure, stable
-from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import scalar_constant
-from gradc_ir.ranges import knowledge
 
 
 @procedure(
@@ -62,9 +60,6 @@ def divisor_times_sum_with_quotient(value: Value) -> Product | None:
             if above != "div" or scalar_constant(one) != 1 or below[1] not in entire.below:
                 continue
             joined = below[0] + below[1]
-            if not knowledge.is_nonnegative(below[1]):
-                # a zero has the sign of the divisor, or is none of two zeros
-                joined = build.select(build.eq(joined, 0.0), total * below[1], joined)
             rest = entire.without(whole(below=(total, below[1])))
             return rest * whole(below=(joined,))
     return None
