@@ -319,7 +319,7 @@ RULES: list[Rule] = [
         loss=10.0,
         examples=["sub(sin(add(?x, ?y)), sin(?x)) => mul(mul(sin(mul(?y, 0.5)), 2), "
                   "sub(mul(cos(?x), cos(mul(?y, 0.5))), mul(sin(?x), sin(mul(?y, 0.5)))))"],
-    )(by_plain_slopes("sin")),
+    )(of("sin")),
     procedure(
         "difference-of-cosines",
         "sub(cos(?x), cos(?y)) => mul(mul(sin(mul(0.5, sub(?x, ?y))), -2), "
@@ -351,7 +351,7 @@ RULES: list[Rule] = [
         loss=30.0,
         examples=["sub(tan(add(?x, ?y)), tan(?x)) => div(div(sin(?y), cos(?x)), "
                   "sub(mul(cos(?x), cos(?y)), mul(sin(?x), sin(?y))))"],
-    )(by_plain_slopes("tan")),
+    )(of("tan")),
     difference_of_squares,
     difference_of_products,
     difference_of_quotients,
