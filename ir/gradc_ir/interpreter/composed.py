@@ -83,10 +83,7 @@ def _log_mixture(x: Value, y: Value, t: Value) -> Value:
     least = tiny(x) if x.type.dtype is DType.F32 else 2.0**-1022
     grown = -found.lost / build.maximum(found.below, least)
     excess = found.least * build.select(found.above, grown, found.lost)
-    # a weight that is not even normal may do either
-    is_open = build.logical_and(build.lt(found.below, least), build.ne(found.least, 0))
-    near = build.logical_and(build.lt(excess, 1), build.logical_not(is_open))
-    near = build.logical_or(near, build.logical_not(found.above))
+    near = build.logical_or(build.lt(excess, 1), build.logical_not(found.above))
     far = other + build.log(found.total)
     return build.select(near, base + build.log1p(excess), far)
 
