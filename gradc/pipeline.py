@@ -76,7 +76,8 @@ def _derivative_passes(options: Options) -> tuple[Pass, ...]:
     last: tuple[Pass, ...] = ()
     if options.stable:
         last = (SkipZeros(), SettleGuards(), ExpandSeries(), Finish())
-    return (OpenCalls(), *_simplify(options, fast), *last)
+    # rules give what they make slopes of its own, which nothing reads any more
+    return (OpenCalls(), *_simplify(options, fast), OpenCalls(), *last)
 
 
 def _simplify(options: Options, more: tuple[Pass, ...] = ()) -> tuple[Pass, ...]:

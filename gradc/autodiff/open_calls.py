@@ -10,29 +10,32 @@ from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.walk import changed_bodies
 
+# What is its first operand, but for differentiation.
+_FOR_DERIVATIVES = ("stop_gradient", "sloped")
+
 
 @dataclass(frozen=True)
 class OpenCalls:
     """After the outermost differentiation no rule is needed any more: calls become their bodies.
 
-    ``stop_gradient``, which only differentiation reads, goes as well. Both also inside the bodies
-    of control flow.
+    ``stop_gradient`` and ``sloped``, which say something to differentiation alone, go as well. All
+    of it also inside the bodies of control flow.
     """
 
     name: str = "open-calls"
     summary: str = "replace calls that carry derivatives by their bodies, and drop stop_gradient"
 
     def __call__(self, function: Function) -> Function:
-        """Return the function without calls and without stop_gradient."""
+        """Return the function without calls, and without what is for differentiation alone."""
         bodies = changed_bodies(function, self)
 
         def is_opened(node: Node) -> bool:
-            return node in bodies or node.op.name in ("call", "stop_gradient")
+            return node in bodies or node.op.name in ("call", *_FOR_DERIVATIVES)
 
         def make(node: Node, operands: Sequence[Value]) -> Sequence[Value]:
             if node in bodies:
                 return build.active().apply(node.op, tuple(operands), bodies[node]).results
-            return operands if node.op.name == "stop_gradient" else _inlined(node, operands, self)
+            return _inlined(node, operands, self) if node.op.name == "call" else operands[:1]
 
         if not any(map(is_opened, function.nodes)):
             return function

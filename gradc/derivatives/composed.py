@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from gradc.autodiff.cotangents.masks import Partials
 from gradc.autodiff.table import partials
 from gradc_ir import build, ops
@@ -95,6 +97,13 @@ _SLOPE = (
 )  # fmt: skip
 
 
+# The largest number: times 0 it is 0.
+_LARGEST = {
+    DType.F64: float(np.finfo(np.float64).max),
+    DType.F32: float(np.finfo(np.float32).max),
+}
+
+
 @partials(ops.geometric_sum)
 def geometric_sum(out: Value, x: Value, y: Value) -> Partials:
     """((1 + x)**y - 1) / x: the sum times its relative slopes, which are moderate."""
@@ -113,13 +122,18 @@ def geometric_sum(out: Value, x: Value, y: Value) -> Partials:
 
     def by_x() -> Value:
         # x is 2 s / (1 - s), its logarithm 2 arctanh(s)
-        s = x / (x + 2)
+        s = x / build.fence(x + 2)
         square = s * s
         rest = composed.horner(square, _ARCTANH)
         lost = 0.5 * (s * rest * (s + 1) + 1) / (square * rest + 1)
         slope = exponent * composed.horner(exponent * exponent, _SLOPE) + 0.5
         is_near = build.logical_and(is_small, build.lt(build.abs(s), 0.2))
-        total = build.select(is_near, y * slope - lost, y * share)
+        # of next to no growth it is one over the logarithm, where there is one
+        at_rest = build.select(build.eq(found.rate, found.rate), 1 / found.rate, 0)
+        is_at_rest = build.lt(build.abs(exponent), composed.tiny(x))
+        steeper = build.maximum(y, -_LARGEST[x.type.dtype]) * share
+        steeper = build.select(is_at_rest, at_rest, steeper)
+        total = build.select(is_near, y * slope - lost, steeper)
         # where the power is 0, it has the slope of a polynomial
         steep = build.select(build.lt(y, 1), -math.inf, build.zeros_like(x))
         at_zero = y * build.select(build.eq(y, 1), -1, steep)

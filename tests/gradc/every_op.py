@@ -66,6 +66,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "erfc": scipy.special.erfc,
     **{name: partial(_in_double, function) for name, function in SCIPY.items()},
     **dict.fromkeys(("stop_gradient", "exactly", "fence"), np.copy),
+    "sloped": lambda x, y: np.broadcast_arrays(x, y)[0].copy(),
     "fma": lambda x, y, z: np.vectorize(_fused, otypes=[np.float64])(x, y, z).astype(x.dtype),
     "power": lambda x, y: np.power(x, y) if x.dtype.kind == "f" else _integer_power(x, y),
 }

@@ -76,6 +76,11 @@ def judge(left: str, right: str, points: int = 6000) -> Judged:
             "select(eq(mul(?y, ?x), 0), ?y, div(expm1(mul(?y, ?x)), ?x))",
         ),
         ("sub(lgamma(add(?x, 1)), lgamma(?x))", "log(abs(?x))"),  # as slowly as a logarithm
+        # a power of what is no one passes nan on, also where rounding makes one of it
+        (
+            "power(add(1, mul(1e-20, ?y)), ?x)",
+            "select(logical_and(ne(?x, ?x), ne(?y, 0)), ?x, power(add(1, mul(1e-20, ?y)), ?x))",
+        ),
         # at nan the condition does not hold, and there is a real value
         (
             "log(mul(select(lt(0, ?x), 1, 1e-200), 1e-200))",
@@ -93,6 +98,13 @@ def test_what_is_nearer_to_the_truth_passes(left: str, right: str) -> None:
     ("left", "right", "at", "naive", "new"),
     [
         ("log(mul(?x, ?y))", "add(log(?x), log(?y))", (0.0, -1.0), -math.inf, math.nan),
+        # any power of one is one, and so is that of nan by 0: nan is no other truth of them
+        ("power(1, ?x)", "mul(?x, 0.0)", (math.nan,), 1.0, math.nan),
+        ("power(?x, 0)", "mul(?x, 0.0)", (math.nan,), 1.0, math.nan),
+        # where a naive form rounds a nan away, what is new is nan, or what it is of any number
+        ("power(add(1, mul(1e-20, ?y)), ?x)",
+         "select(eq(?x, ?x), power(add(1, mul(1e-20, ?y)), ?x), 2.0)",
+         (0.5, math.nan), 1.0, 2.0),
         ("sqrt(mul(?x, ?x))", "abs(mul(?x, 1.001))", (1.0,), 1.0, 1.001),
         ("div(1, ?x)", "div(1, abs(?x))", (-0.0,), -math.inf, math.inf),
         ("div(?x, ?y)", "div(?x, add(?y, 0.0))", (1.0, -0.0), -math.inf, math.inf),

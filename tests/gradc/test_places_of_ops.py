@@ -85,6 +85,7 @@ PLACES = [
         {*numbers.FUNCTIONS, *numbers.CONDITIONS},
         {
             **dict.fromkeys(("floor", "floor_divide", "remainder"), "jumps"),
+            "sloped": "dropped before",
             **dict.fromkeys(("stop_gradient", "exactly", "fence"), "looked through, or not at all"),
             **{"select": "followed to the chosen side", "logical_xor": "in no guard"},
             **{"cast": "rounds", "arctan2": "of two variables", "foreign": "unknown", **FORMULAS},
@@ -106,6 +107,7 @@ PLACES = [
                 "exactly": "nothing looks behind it",
                 **FORMULAS,
             },
+            "sloped": "dropped before",
             **dict.fromkeys(("shape", "index", "order", "control"), "no function of numbers"),
             **dict.fromkeys(("linalg", "factor", "reduce", "foreign"), "no function of numbers"),
         },

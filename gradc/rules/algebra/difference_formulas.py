@@ -74,6 +74,8 @@ def powers(a: Side, b: Side, delta: Product) -> Product | None:
         name, cases = parts(a.value)
         # far from one, the case of a power of one plus little is not met
         far = cases[2] if name == "select" else a.value
+        # at one itself all powers are one, by nan and infinity, too
+        near = build.logical_and(near, build.ne(ratio, 0.0))
         return whole(build.select(near, made, build.fence(far) + -1.0))
     plain = build.fence(a.value) - build.fence(b.value)
     made = b.value * made

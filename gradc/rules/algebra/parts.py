@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.graphs.rearrange import REARRANGEMENTS, peel, rearrange, scalar_constant
+from gradc_ir.graphs.rearrange import SEEN_THROUGH, peel, rearrange, scalar_constant
 
 # Rules look only so far into products and sums: a fixed bound keeps passes linear.
 _DEPTH = 8
@@ -20,7 +20,7 @@ _DEPTH = 8
 def parts(value: Value) -> tuple[str, tuple[Value, ...]]:
     """Return the op that makes a value and its operands, both seen through rearrangements."""
     node = value.node
-    if node.op.name not in REARRANGEMENTS:
+    if node.op.name not in SEEN_THROUGH:
         return node.op.name, node.operands
     source, moves = peel(value)
     if not source.op.is_elementwise:

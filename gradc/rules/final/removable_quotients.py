@@ -15,12 +15,13 @@ from gradc_ir import build
 from gradc_ir.core.graph import Value
 
 _Roots = tuple[Value, Value]
+_ROOTS = ("sqrt", "hypot")
 
 
 def _square_roots(below: Value) -> _Roots | None:
     """Return r and s where a value is r + s, one of them at least a square root."""
     name, operands = parts(below)
-    if name != "add" or all(parts(each)[0] != "sqrt" for each in operands):
+    if name != "add" or all(parts(each)[0] not in _ROOTS for each in operands):
         return None
     return operands[0], operands[1]
 
@@ -50,6 +51,9 @@ def _argument(value: Value, name: str, power: int) -> Polynomial | None:
     constant = exact_number(value)
     if found == name:
         return polynomial(operands[0])
+    if found == "hypot" and name == "sqrt":
+        x, y = map(polynomial, operands)
+        return x * x + y * y
     return None if constant is None or constant <= 0 else number(constant**power)
 
 

@@ -44,6 +44,17 @@ class Undecided(Exception):
     """Two balls overlap that were to be compared: more precision may tell."""
 
 
+class _Open:
+    """A condition that is not decided: it raises where it is asked, and chooses what is unknown."""
+
+    def __bool__(self) -> bool:
+        raise Undecided
+
+
+_OPEN = _Open()
+_UNKNOWN = Ball(0, math.inf) * NAN
+
+
 def growing(precisions: Sequence[int] = PRECISIONS) -> Iterator[int]:
     """Yield the precisions in turn, each in force until the next is asked for."""
     kept = ctx.prec
@@ -93,7 +104,12 @@ def quotient(x: Any, y: Any) -> Any:
 
 
 def power(x: Any, y: Any) -> Any:
-    """Return x**y: of a base that is not positive by whole numbers, or of zero."""
+    """Return x**y: of a base that is not positive by whole numbers, or of zero.
+
+    The power of one is one, whatever the exponent, and that by zero, whatever the base.
+    """
+    if is_nan(x) or is_nan(y):
+        return arb(1) if x == 1 or y.is_zero() else NAN
     if y.is_exact() and y.is_integer() and abs(y) <= _LARGEST_POWER:
         exponent = int(y.unique_fmpz())
         return x**exponent if exponent >= 0 else quotient(arb(1), x**-exponent)
@@ -152,6 +168,18 @@ def log_ndtr(x: Any) -> Any:
     if x < -8:
         return (erfcx(-x / arb(2).sqrt()) / 2).log() - x * x / 2
     return (-ndtr(-x)).log1p() if x > 0 else ndtr(x).log()
+
+
+def softplus(x: Any) -> Any:
+    """Return log(1 + exp(x)), of large numbers by themselves: their exponentials have no ball."""
+    return x + (-x).exp().log1p() if x > 0 else x.exp().log1p()
+
+
+def log1mexp(x: Any) -> Any:
+    """Return log(1 - exp(x))."""
+    if x > 0:
+        return NAN
+    return (-x.exp()).log1p() if x < -1 else (-x.expm1()).log()
 
 
 def log_gamma(x: Any) -> Any:
@@ -252,7 +280,9 @@ _OPS: dict[str, Callable[..., Any]] = {
     # what is used most, without the way over SymPy
     "exp2": lambda x: arb(2) ** x,
     "hypot": lambda x, y: (x * x + y * y).sqrt(),
-    "softplus": lambda x: x.exp().log1p(),
+    "softplus": softplus,
+    "logaddexp": lambda x, y: x + softplus(y - x) if x > y else y + softplus(x - y),
+    "log1mexp": log1mexp,
     "sigmoid": lambda x: 1 / (1 + (-x).exp()),
     "lgamma": log_gamma,
     "erfcx": erfcx,
@@ -264,6 +294,9 @@ _OPS: dict[str, Callable[..., Any]] = {
     "le": lambda x, y: compare(x, y) in (-1, 0),
 }
 
+
+# What has a number although an operand is none: a power of one or by zero, and comparisons.
+_SEES_NAN = frozenset(("power", "eq", "ne", "lt", "le"))
 
 # Below these numbers functions have no real value.
 _LEAST = {"log": 0, "log2": 0, "log10": 0, "sqrt": 0, "log1p": -1, "arccosh": 1}
@@ -277,8 +310,9 @@ def op(name: str) -> Callable[..., Any]:
     compute = _OPS.get(name) or method or partial(_by_formula, name)
 
     def on_balls(*operands: Any) -> Any:
-        if compute is method and is_nan(operands[0]):
-            return NAN  # Arb has an arcsine of it
+        # Arb has an arcsine of it, and beside what is rounded it is not known to be none
+        if name not in _SEES_NAN and any(map(is_nan, operands)):
+            return NAN
         made = compute(*operands)
         unknown = isinstance(made, Ball) and made.is_nan() and not is_nan(made)
         if unknown and name in _LEAST and operands[0] < _LEAST[name]:
@@ -332,8 +366,47 @@ def balls() -> Wide:
         "logsumexp": lambda x, axes: meanings["log"](np.sum(meanings["exp"](x), axis=tuple(axes))),
         "norm": lambda x, axes: meanings["sqrt"](np.sum(x * x, axis=tuple(axes))),
         "argsort": _argsort,
+        "select": np.frompyfunc(_chosen, 3, 1),
+        "logical_not": _condition(lambda x: x if x is _OPEN else not x, 1),
+        "logical_and": _condition(lambda x, y: _decided(x, y, False), 2),
+        "logical_or": _condition(lambda x, y: _decided(x, y, True), 2),
+        "logical_xor": _condition(lambda x, y: bool(x) is not bool(y), 2),
     }
+    for name in ("eq", "ne", "lt", "le"):
+        meanings[name] = _condition(partial(_asked, op(name)), 2)
     return Wide(object, lambda x: x if isinstance(x, Ball) else Ball(float(x)), meanings)
+
+
+def _condition(function: Callable[..., Any], operands: int) -> Meaning:
+    """Return the meaning of a condition, of booleans where all are decided."""
+    on_objects = np.frompyfunc(function, operands, 1)
+
+    def meaning(*arrays: Array) -> Any:
+        found = np.asarray(on_objects(*arrays), object)
+        return found if any(each is _OPEN for each in found.flat) else found.astype(bool)
+
+    return meaning
+
+
+def _asked(comparison: Callable[..., bool], x: Any, y: Any) -> bool | _Open:
+    try:
+        return comparison(x, y)
+    except Undecided:
+        return _OPEN
+
+
+def _decided(x: Any, y: Any, end: bool) -> bool | _Open:
+    """Return whether both conditions hold, or one of them; one that is the end decides."""
+    if x is _OPEN or y is _OPEN:
+        known = y if x is _OPEN else x
+        return _OPEN if known is _OPEN or bool(known) is not end else end
+    return bool(x or y if end else x and y)
+
+
+def _chosen(condition: Any, x: Any, y: Any) -> Any:
+    if condition is _OPEN:
+        return x if x is y or (is_nan(x) and is_nan(y)) else _UNKNOWN
+    return x if condition else y
 
 
 def _reduction(function: Any, of_none: float) -> Meaning:

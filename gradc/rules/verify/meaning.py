@@ -137,6 +137,7 @@ def real_functions() -> dict[str, Callable[..., Any]]:
         "select": lambda p, x, y: s.Piecewise((x, p), (y, True)),
         "exactly": lambda x: x,
         "fence": lambda x: x,
+        "sloped": lambda x, y: x,
         "floor_divide": lambda x, y: s.floor(s.sympify(x) / y),
         "remainder": lambda x, y: x - y * s.floor(s.sympify(x) / y),
     }

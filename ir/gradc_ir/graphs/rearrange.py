@@ -11,13 +11,19 @@ from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.op import TABLE
 
 REARRANGEMENTS = frozenset({"broadcast", "reshape", "transpose", "slice"})
+# What patterns look through: ``sloped`` is its first operand, but for its derivative.
+SEEN_THROUGH = REARRANGEMENTS | {"sloped"}
 
 
 def peel(value: Value) -> tuple[Value, list[Node]]:
-    """Return what a value is a rearrangement of, and the nodes that do it, the outermost first."""
+    """Return what a value is a rearrangement of, and the nodes that do it, the outermost first.
+
+    What has slopes of its own is seen without them.
+    """
     moves: list[Node] = []
-    while value.node.op.name in REARRANGEMENTS:
-        moves.append(value.node)
+    while value.node.op.name in SEEN_THROUGH:
+        if value.node.op.name in REARRANGEMENTS:
+            moves.append(value.node)
         value = value.node.operands[0]
     return value, moves
 

@@ -185,7 +185,8 @@ class Growth(NamedTuple):
     """What ``(1 + x)**y - 1`` is made of."""
 
     rate: Value  # log(1 + x)
-    exponent: Value  # y times it
+    product: Value  # y times it
+    exponent: Value  # the same, or 0 where y is
     is_moderate: Value  # whether the exponential of that has the digits of the power
     large: Value  # the power itself
     less_one: Value
@@ -194,19 +195,20 @@ class Growth(NamedTuple):
 def growth(x: Value, y: Value, fence: Fence = _same) -> Growth:
     """Return the parts of a power less one; no rule looks through what is fenced."""
     rate = build.log1p(x)
-    exponent = fence(build.select(build.eq(y, 0), 0, y * rate))
+    product = y * rate
+    exponent = fence(build.select(build.eq(y, 0), 0, product))
     is_moderate = build.logical_or(build.le(build.abs(x), 1), build.le(exponent, 1))
     # where 1 + x is 1, any power is, of an exponent that is none too
     is_moderate = build.logical_and(is_moderate, build.eq(exponent, exponent))
     large = fence(build.power(fence(x + 1), y))
     less_one = build.select(is_moderate, build.expm1(exponent), large + -1.0)
-    return Growth(rate, exponent, is_moderate, large, less_one)
+    return Growth(rate, product, exponent, is_moderate, large, less_one)
 
 
 def _geometric_sum(x: Value, y: Value) -> Value:
-    """The power less one over x; where the exponent may be subnormal, y times the rate over x."""
+    """The power less one over x; where the exponent may be 0 or so, y times the rate over x."""
     found = growth(x, y)
-    is_tiny = build.logical_and(build.lt(build.abs(found.exponent), tiny(x)), build.ne(y, 0))
+    is_tiny = build.lt(build.abs(found.product), tiny(x))
     quotient = build.select(is_tiny, found.rate, found.less_one) / x
     return build.select(build.eq(x, 0), y, build.select(is_tiny, y * quotient, quotient))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from gradc_ir.core.graph import Node, Value
-from gradc_ir.graphs.rearrange import REARRANGEMENTS, peel
+from gradc_ir.graphs.rearrange import SEEN_THROUGH, peel
 from gradc_ir.matching.heads import COMPOUND, bits, factor_heads
 
 
@@ -142,7 +142,7 @@ def _outline(node: Node) -> _Outline:
     names: tuple[str, ...] = ()
     if op.operands is not None:
         names = tuple([operand.node.op.name for operand in node.operands])
-    if REARRANGEMENTS.isdisjoint(names):
+    if SEEN_THROUGH.isdisjoint(names):
         return op.name, names, names
     return op.name, names, tuple([peel(operand)[0].node.op.name for operand in node.operands])
 

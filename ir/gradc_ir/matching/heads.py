@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from gradc_ir.core.graph import Value
-from gradc_ir.graphs.rearrange import REARRANGEMENTS, peel
+from gradc_ir.graphs.rearrange import SEEN_THROUGH, peel
 
 _PRODUCTS: Final = frozenset({"mul", "div", "neg"})
 SUMS: Final = frozenset({"add", "sub"})
@@ -58,7 +58,7 @@ def _of_factors(value: Value) -> int:
     while stack:
         top = stack[-1]
         node = top.node
-        if node.op.name in REARRANGEMENTS:
+        if node.op.name in SEEN_THROUGH:
             node = peel(top)[0].node
         name = node.op.name
         if name in _PRODUCTS:

@@ -368,6 +368,16 @@ for _name, _linear, _summary in (
     )
 
 
+elementwise(
+    "sloped",
+    operands=2,
+    reference=lambda x, y: x,
+    scalar="identity",
+    linear=(1,),
+    work=0,
+    summary="x, with the derivative of y: the same number, in a form that has the better slopes.",
+)
+
 declare(
     "cast",
     "elementwise",

@@ -224,6 +224,7 @@ BY_OP: dict[str, NodeRule] = {
     "transpose": same,
     "gather": same,
     "stop_gradient": same,
+    "sloped": same,
     "concatenate": joined,
     "element": same,
     "stack": joined,

@@ -6,6 +6,8 @@ difference of the function is an expression of it that does not cancel.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gradc.rules.algebra.cancellation import polynomial_difference
 from gradc.rules.algebra.difference_formulas import Side, logarithm_of_quotient
 from gradc.rules.algebra.factors import Product, product
@@ -85,6 +87,7 @@ def _joined_terms(value: Value) -> tuple[Product, Product]:
     domain=_X,
     examples=[
         "sub(div(1, add(?x, 1)), div(1, ?x)) => neg(div(div(1, add(?x, 1)), ?x))",
+        "sub(1, div(1, add(?x, 1))) => sloped(div(?x, add(?x, 1)), sub(1, div(1, add(?x, 1))))",
         "sub(div(1, sqrt(?x)), div(1, sqrt(add(?x, 1)))) => "
         "div(div(div(1, add(sqrt(?x), sqrt(add(?x, 1)))), sqrt(?x)), sqrt(add(?x, 1)))",
     ],
@@ -98,33 +101,69 @@ def difference_of_quotients(value: Value) -> Value | None:
     apart = made.value(value)
     # a number beside a quotient: its derivative has one term, that of the common fraction two
     is_single = bool(made.above) and not all(one.above or one.below for one in (first, second))
-    risky = [q for q in dict.fromkeys(first.below + second.below) if _may_overflow(q)]
-    if not (is_single or risky):
-        return apart
-    plain = build.apply(value.op.name, *(build.fence(operand) for operand in value.operands))
-    if is_single:
-        apart = apart - plain
+    # beside a number the quotient is left where a divisor is infinite: inf / inf is none
+    divisors = dict.fromkeys(first.below + second.below)
+    risky = [q for q in divisors if is_single or _may_overflow(q)]
+    plain = _plain(value)
     if risky:
         finite = build.lt(build.abs(risky[0]), INF)
         for q in risky[1:]:
             finite = build.logical_and(finite, build.lt(build.abs(q), INF))
-        apart = build.select(finite, apart, 0.0 if is_single else plain)
-    return plain + build.stop_gradient(apart) if is_single else apart
+        apart = build.select(finite, apart, plain)
+    has_roots = any(parts(q)[0] == "sqrt" for q in made.below)
+    if has_roots and not is_single:
+        # at a pole derivatives by the divisors, one by one, are infinities of both signs
+        plain = build.select(build.lt(build.abs(plain), INF), apart, plain)
+    return build.sloped(apart, plain)
 
 
-def of(name: str) -> Finder:
+def of(name: str) -> Callable[[Value], Value | None]:
     """Return the rewriting of differences of functions of this name."""
-    return lambda value: functions_apart(*terms(value), (name,))
+
+    def find(value: Value) -> Value | None:
+        first, second = terms(value)
+        made = functions_apart(first, second, (name,))
+        if made is None:
+            return None
+        # beside a number the derivative is that of the function alone; of a power it is the sum of
+        # two, which may cancel
+        is_single = name != "power" and not (first.above and second.above)
+        return build.sloped(made.value(value), _plain(value)) if is_single else made.value(value)
+
+    return find
+
+
+def difference_of_cube_roots(value: Value) -> Value | None:
+    """Subtract cube roots; of infinite ones the derivative is that of the plain difference."""
+    made, plain = of("cbrt")(value), _plain(value)
+    if made is None or made.op.name == "sloped":
+        return made
+    return build.sloped(made, build.select(build.eq(plain, plain), made, plain))
+
+
+def by_plain_slopes(name: str) -> Finder:
+    """Return the rewriting of differences whose derivatives are such, or cancel nowhere."""
+
+    def find(value: Value) -> Value | None:
+        made = of(name)(value)
+        if made is None or made.op.name == "sloped":
+            return made
+        return build.sloped(made, _plain(value))
+
+    return find
+
+
+def _plain(value: Value) -> Value:
+    """Return a sum as it is, which is not found again."""
+    return build.apply(value.op.name, *(build.fence(operand) for operand in value.operands))
 
 
 def difference_of_cosines(value: Value) -> Value | None:
     """Write a difference of cosines as a product; of two of them it is never -0."""
-    first, second = terms(value)
-    made = functions_apart(first, second, ("cos",))
-    if made is None:
-        return None
-    total = made.value(value)
-    return plus_zero(total) if first.above and second.above else total
+    total = of("cos")(value)
+    if total is None or total.op.name == "sloped":
+        return total
+    return plus_zero(total)
 
 
 @procedure(
@@ -210,6 +249,8 @@ RULES: list[Rule] = [
         examples=[
             "sub(sqrt(add(?x, 1)), sqrt(?x)) => div(1, add(sqrt(add(?x, 1)), sqrt(?x)))",
             "add(sqrt(add(?x, 1)), -1) => div(?x, add(sqrt(add(?x, 1)), 1))",
+            "add(hypot(?x, 1), -1) => "
+            "sloped(div(mul(?x, ?x), add(hypot(?x, 1), 1)), add(hypot(?x, 1), -1))",
         ],
     )(of("sqrt")),
     procedure(
@@ -224,7 +265,7 @@ RULES: list[Rule] = [
             "sub(cbrt(add(?x, 1)), cbrt(?x)) => div(1, add(mul(cbrt(add(?x, 1)), "
             "add(cbrt(add(?x, 1)), cbrt(?x))), mul(cbrt(?x), cbrt(?x))))",
         ],
-    )(of("cbrt")),
+    )(difference_of_cube_roots),
     procedure(
         "difference-of-powers",
         "sub(power(?x, ?c), power(?y, ?c)) => "
@@ -247,7 +288,7 @@ RULES: list[Rule] = [
         on="add sub: log log1p",
         loss=2.0, domain={"x": (1e-10, INF), "y": POSITIVE},
         examples=["sub(log(add(?x, 1)), log(?x)) => log1p(div(1, ?x))"],
-    )(of("log")),
+    )(by_plain_slopes("log")),
     procedure(
         "difference-of-exponentials",
         "sub(exp(?x), exp(?y)) => mul(exp(?y), expm1(sub(?x, ?y)))",

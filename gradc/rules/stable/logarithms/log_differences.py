@@ -36,8 +36,10 @@ def log_of_difference_of_sigmoids(value: Value) -> Value | None:
         return None
     width = shared.value(x)
     made = build.log1mexp(-width) - build.softplus(-x) - build.softplus(y)
-    # of what is negative, or nothing
-    ends = (build.full_like(made, end) for end in (-math.inf, math.nan))
+    # of what is negative, or nothing, which has no slopes
+    ends = (
+        build.sloped(build.full_like(made, end), made * math.nan) for end in (-math.inf, math.nan)
+    )
     return build.select(build.lt(width, 0), build.select(build.eq(*sides), *ends), made)
 
 

@@ -148,12 +148,19 @@ def _part_of_power(x: Value, y: Value, *, above: bool) -> Part:
         size, sign = x, None
     else:
         size, sign = build.abs(x), _sign_of_power(x, y)
-    product = y * build.log(size)
+    logarithm = build.log(size)
+    product = y * logarithm
     # what is no number to the power 0 is 1, and 1 to such a power
-    is_one = build.logical_or(build.eq(y, 0), build.eq(size, 1))
-    is_one = build.logical_and(is_one, build.ne(product, product))
-    product = product if is_positive(y) else plus_zero(product)
-    return Part(build.select(is_one, build.zeros_like(y), product), sign)
+    is_zero, is_none = build.eq(y, 0), build.ne(product, product)
+    is_one = build.logical_and(build.logical_or(is_zero, build.eq(size, 1)), is_none)
+    value = product if is_positive(y) else plus_zero(product)
+    value = build.select(is_one, build.zeros_like(y), value)
+    # by the exponent it has no slope where the base is negative, and by any base none at 0
+    none = build.full_like(logarithm, float("nan"))
+    own = logarithm if sign is None else build.select(build.lt(x, 0), none, logarithm)
+    own = build.sloped(own, logarithm)
+    flat = build.select(build.logical_and(is_zero, is_none), y * build.stop_gradient(own), y * own)
+    return Part(build.sloped(value, flat), sign)
 
 
 def _sign_of_power(x: Value, y: Value) -> Value:

@@ -140,9 +140,10 @@ def _geometric_sum(entire: Product, like: Value) -> Product | None:
         if through is not None:
             # of what has no logarithm
             made = build.select(build.eq(through, through), made, through)
-        if sign < 0:
-            made = 0.0 - made  # a difference that is zero is not -0
-        return whole(made) * rest.without(line.reciprocal).times(line.coefficient)
+        others = rest.without(line.reciprocal).times(line.coefficient * sign)
+        if others.coefficient < 0:
+            made, others = 0.0 - made, others.negated  # a difference that is zero is not -0
+        return whole(made) * others
     return None
 
 

@@ -126,13 +126,16 @@ def log_difference_of_normals(value: Value) -> Value | None:
         high, low = build.select(upper, low, high), build.select(upper, high, low)
         least = build.select(upper, math.log(ends.rounding), least)
     gap = high - low
-    apart = -gap  # of equal ones -0, from where the logarithm has its pole
+    # of equal ones -0, from where the logarithm has its pole; the slope at -inf is none
+    apart = build.select(build.eq(gap, math.inf), -math.inf, -gap)
     # in the wrong order there is no logarithm, but where nothing is left of both that of 0
     unit = build.maximum(2 * ends.rounding * build.minimum(-low, 1.0), ends.rounding / 8)
     is_lost = build.logical_or(build.le(low, least), build.le(apart, unit))
     is_zero = build.logical_and(is_lost, build.logical_not(build.le(apart, 0.0)))
     is_finite = build.lt(build.abs(gap), math.inf)
-    zero = build.select(is_finite, -(gap - build.stop_gradient(gap)), -0.0)
+    # the logarithm of 0 on the side where there is none has no slope
+    none = build.sloped(build.full_like(gap, -0.0), gap * math.nan)
+    zero = build.select(is_finite, -(gap - build.stop_gradient(gap)), none)
     return high + build.log1mexp(build.select(is_zero, zero, apart))
 
 

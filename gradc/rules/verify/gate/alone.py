@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
+from gradc.autodiff.open_calls import OpenCalls
 from gradc.derivatives import vjp
 from gradc.rules import exact
 from gradc.rules.engine import Rule
@@ -54,8 +56,8 @@ def judged_alone(
         left = Left(equation, dtype)
         columns = left.points(points)
 
-        def naive(left: Left = left) -> Function:
-            return _closed(others(left.pulled_graph))
+        def naive(left: Left = left, *, series: bool = True) -> Function:
+            return _closed(others(left.pulled_graph), series=series)
 
         def naive_value(left: Left = left) -> Function:
             return _closed(others(left.graph))
@@ -71,12 +73,13 @@ def judged_alone(
             yield f"{equation}", case.judge(before, tolerance, most, without=naive)
         # series are of what the rule leaves, not of what is naive beside it
         after = _closed(simplify(left.pulled_graph), series=False)
-        yield f"{equation}, after", case.judge(after, tolerance, most, without=naive, patched=True)
+        plain = partial(naive, series=False)
+        yield f"{equation}, after", case.judge(after, tolerance, most, without=plain, patched=True)
 
 
 def _closed(function: Function, *, series: bool = True) -> Function:
     """Return a function behind the last passes, of which the first fold what is made of numbers."""
-    for each in _LAST:
+    for each in (OpenCalls(), *_LAST):
         if series or not isinstance(each, ExpandSeries):
             function = each(function)
     return function

@@ -48,16 +48,17 @@ def _by_smaller(
         return []
     close = _EQUAL_ULPS * float(np.finfo(point.dtype).eps)
     return [
-        here[0] if all(_same(*pair, close) for pair in zip(one, two)) else None
-        for here, one, two in zip(at, ones, others, strict=True)
+        here if all(_same(*pair, here, close) for pair in zip(one, two)) else None
+        for (here,), one, two in zip(at, ones, others, strict=True)
     ]
 
 
-def _same(one: Exact | None, other: Exact | None, close: float) -> bool:
-    if one is None or other is None:
+def _same(one: Exact | None, other: Exact | None, here: Exact | None, close: float) -> bool:
+    """Whether two forms agree, and where they have no number, none is asked for."""
+    if one is None or other is None or here is None:
         return False
     if not one.is_real or not other.is_real:
-        return one.is_real == other.is_real
+        return one.is_real == other.is_real == here.is_real
     with digits(_DIGITS):
         off = abs(one.ball - other.ball)
         return bool(off <= close * abs(one.ball) + Ball(2.0**-1074))

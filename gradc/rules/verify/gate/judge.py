@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.rules.verify.balls import Ball
+from gradc.rules.verify.balls import Ball, is_nan
 from gradc.rules.verify.gate.exact import (
     Assemble,
     Exact,
@@ -34,6 +34,9 @@ from gradc_ir.meaning.ulp_distance import bits_between, same_bits
 
 # What a rounding more or less may do at a single point, in bits.
 TOLERANCE = 2.0
+# Beside nan this stands for infinity, and these numbers for nan.
+_FAR = 1000.0
+_USUAL = (0.7, -1.3, 2.1)
 
 
 @dataclass(frozen=True)
@@ -180,6 +183,7 @@ class Case:
         patched: bool,
     ) -> Iterator[Instance]:
         """Yield the results at a point that are neither near the truth nor the unique limit."""
+        has_nan = bool(np.isnan(self.columns[:, place].astype(np.float64)).any())
         for i in results:
             old, new = olds[i][place], news[i][place]
             truth = exact[i] if exact else None
@@ -195,6 +199,8 @@ class Case:
                 right = self._is_limit(place, i, new) or (
                     unknown and self._is_limit(place, i, new, far=True)
                 )
+                if has_nan and not np.isnan(old):
+                    right = right or self._is_of_nan(place, i, new, tolerance)
             if not right:
                 yield Instance(
                     self.labels[i],
@@ -211,6 +217,22 @@ class Case:
                     partial(self._is_rounded, place, i, new, truth, tolerance),
                     partial(self._is_chance, place, i, new, truth, tolerance),
                 )
+
+    def _is_of_nan(self, place: int, result: int, new: Any, tolerance: float) -> bool:
+        """Whether a number is what the real result is where an operand is nan.
+
+        That is nan, or what the result is for every usual number in place of it. A naive form may
+        make another number of it by rounding, as of (1 + 1e-20)**nan.
+        """
+        point = self.columns[:, place].astype(np.float64)
+        known = np.where(np.isinf(point), np.copysign(_FAR, point), point)
+        columns = [known, *(np.where(np.isnan(known), usual, known) for usual in _USUAL)]
+        of_nan, *others = self._real.column(result, np.stack(columns, axis=1))
+        if of_nan is None or not is_nan(of_nan.ball):
+            return False
+        if np.isnan(new):
+            return True
+        return all(each and each.is_real and _off(new, each) <= tolerance for each in others)
 
     def _is_kink(self, place: int, result: int) -> bool:
         """Whether a result jumps to its opposite at a coordinate that is zero."""
@@ -242,22 +264,14 @@ class Case:
         if truth is None or not np.isfinite(new) or np.isnan(point).any():
             return False
         off = _off(new, truth)
-        if off <= tolerance:
+        beside = list(_beside(point, self.moving))
+        if off <= tolerance or not beside:
             return False
-        near = []
-        for i in np.flatnonzero(self.moving):
-            for end in (-np.inf, np.inf):
-                moved = point.copy()
-                moved[i] = np.nextafter(point[i], point.dtype.type(end))
-                if np.isfinite(moved[i]) and moved[i] != 0 and point[i] != 0:
-                    near.append(moved)
-        if not near:
-            return False
-        columns = np.stack(near, axis=1)
+        columns = np.stack(beside, axis=1)
         with np.errstate(all="ignore"):
             made = interpret(self.graph, self.assemble(columns))
-        numbers = _numbers(columns_of(made, len(near))[result])
-        exact = self._real.values(columns)[result]
+        numbers = _numbers(columns_of(made, len(beside))[result])
+        exact = self._real.column(result, columns)
         return any(
             each is not None and each.is_real and np.isfinite(number) and _off(number, each) >= off
             for number, each in zip(numbers, exact, strict=True)
@@ -327,7 +341,17 @@ def _is_lost(old: Any, exact: list[Exact | None] | None, i: int) -> bool:
     truth = exact[i] if exact else None
     if truth is None or not truth.is_real:
         return False
-    return _off(old, truth) > np.finfo(old.dtype).nmant + 1
+    return bool(np.isnan(old)) or _off(old, truth) > np.finfo(old.dtype).nmant + 1
+
+
+def _beside(point: Array, moving: Sequence[bool]) -> Iterator[Array]:
+    """Yield points of which one coordinate is the next float; zeros are left where they are."""
+    for i in np.flatnonzero(moving):
+        for end in (-np.inf, np.inf):
+            moved = point.copy()
+            moved[i] = np.nextafter(point[i], point.dtype.type(end))
+            if np.isfinite(moved[i]) and moved[i] != 0 and point[i] != 0:
+                yield moved
 
 
 def _cast(number: float, dtype: Any) -> Array:
