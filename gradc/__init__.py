@@ -11,9 +11,11 @@ import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gradc import on_need
 from gradc.scipy.libraries import announce
 
 announce()
+on_need.announce(on_need.CAPTURE, "gradc.capture.runtime")
 del announce
 
 if TYPE_CHECKING:

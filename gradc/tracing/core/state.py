@@ -157,6 +157,15 @@ class Trace:
         # what symbolic sizes are at least, where smaller ones are recorded as other ops
         self.least: dict[Size, int] = {}
         self.wide_integers: set[Value] = set()
+        # variables that a branch or a loop left unbound, by code and name: where, and why
+        self.unbound: dict[tuple[Any, str], tuple[Any, str]] = {}
+        # values of variables that are there only where a block was not left, by their ids
+        self.partial: dict[int, Any] = {}
+        # what became of its loops, by their sites; how many of its nodes were looked at for bodies
+        self.loops: dict[Any, Any] = {}
+        self.control_nodes = self.body_nodes = 0
+        # takes over an array of an outer trace that is about to be assigned to
+        self.adopt: Callable[[Any], None] | None = None
 
     def __enter__(self) -> Trace:
         self._before = state.top

@@ -19,6 +19,7 @@ from gradc.tracing.core.tracer import Tracer, shape_of
 from gradc.tracing.lens import unseen
 from gradc.tracing.lens.modules import see_numpy
 from gradc.tracing.lens.number_types import NUMBER_TYPES, stands_for
+from gradc.tracing.lens.sequences import SEQUENCES
 from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class, seen_super
 
 _MISSING = object()
@@ -201,13 +202,21 @@ BUILTINS: dict[str, tuple[Any, Any]] = {
 }
 
 
-def seen_builtins(see: Callable[[Any], Any]) -> dict[str, Any]:
-    """Return the builtins of a trace; ``see`` is what imported modules are passed through."""
+def seen_builtins(see: Callable[[Any], Any], captures: bool) -> dict[str, Any]:
+    """Return the builtins of a trace.
+
+    Parameters
+    ----------
+    see: what imported modules are passed through.
+    captures: whether loops over them may become one operation.
+    """
 
     def seen_import(*args: Any, **kwargs: Any) -> Any:
         return see(builtins.__import__(*args, **kwargs))
 
     own = dict(vars(builtins))
     own.update({name: replaced for name, (_, replaced) in BUILTINS.items()})
+    if captures:
+        own.update({name: replaced for name, (_, replaced) in SEQUENCES.items()})
     own["__import__"] = seen_import
     return own

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gradc import on_need
 from gradc.arguments.as_array import computes_otherwise
 from gradc.tracing.core import source
 from gradc.tracing.core.state import Capture, Guard, SameElements, SameObject, Trace
@@ -38,6 +39,8 @@ from gradc.tracing.lens.reads import Attribute, CodeOf, Entry, Member
 from gradc.tracing.lens.scipy_module import belongs_to_scipy, see_scipy
 from gradc.tracing.lens.unseen import Unseen, is_library_object, is_unseen
 from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class
+from gradc.tracing.rewriting.expressions import RUNTIME
+from gradc.tracing.rewriting.rewrite import rewritten
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import _FROM_NUMPY as _SUPPORTED
 from gradc_ir.core.types import Type, dtype_of
@@ -78,15 +81,16 @@ class Origin:
 class Lens:
     """What one trace sees. Copies are remembered, so that a shared helper stays one function."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, captures: bool = True) -> None:
         self.trace: Trace | None = None
+        self._captures = captures  # whether loops and branches are
         self._copies: dict[int, tuple[Any, Any]] = {}
         self._globals: dict[int, tuple[dict[str, Any], dict[str, Any], set[str]]] = {}
         self._cells: dict[int, tuple[Any, Any]] = {}
         self._arrays: dict[tuple[int, str], tuple[Any, Tracer]] = {}
         self.variables: dict[int, Tracer] = {}
         self._holders: list[tuple[str, Any, Any]] = []
-        self._builtins = seen_builtins(self.see)
+        self._builtins = seen_builtins(self.see, captures)
 
     def see(self, value: Any) -> Any:
         """Return a value as traced code sees it; arrays, nameless here, stay as they are."""
@@ -338,7 +342,7 @@ class Lens:
         own = SameObject(function.__name__, code, CodeOf(function))
         self.guard((id(function), "__code__"), own)
         copy = types.FunctionType(
-            code,
+            self._rewritten(function) if self._captures else code,
             self._seen_globals(function),
             function.__name__,
             closure=self._seen_closure(function),
@@ -364,6 +368,14 @@ class Lens:
         copy.__dict__.update(function.__dict__)
         return copy
 
+    def _rewritten(self, function: types.FunctionType) -> types.CodeType:
+        """Return the code of a function with its loops and branches asked for, if they can be."""
+        found = rewritten(function)
+        if found.note and self.trace is not None:
+            place = source.definition(function.__code__)
+            self.trace.note(f"{place}: its loops and branches are Python's: {found.note}")
+        return found.code
+
     def _dispatched(self, function: Any) -> Inlined:
         """Return what functools.singledispatch made; it asks for the type that a tracer shows."""
 
@@ -380,6 +392,8 @@ class Lens:
             copy = dict(original)
             copy[source.MARK] = True
             copy["__builtins__"] = self._builtins
+            if self._captures:
+                copy[RUNTIME] = _runtime()
             found = self._globals[id(original)] = (original, copy, set())
         _, copy, seen = found
         for name in used_names(function.__code__):
@@ -404,6 +418,10 @@ class Lens:
             elif _is_empty(copy) and not _is_empty(cell):
                 read = Attribute(cell, "cell_contents")
                 copy.cell_contents = self.captured(read(), (id(cell), name), name, read)
+
+
+def _runtime() -> types.ModuleType:
+    return next(on_need.loaded(on_need.CAPTURE))
 
 
 def _is_capturable(array: Any) -> bool:

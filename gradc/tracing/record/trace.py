@@ -86,6 +86,7 @@ def trace(
     kwargs: Mapping[str, Any] | None = None,
     *,
     name: str | None = None,
+    captures: bool = True,
 ) -> Traced:
     """Record a function.
 
@@ -95,6 +96,7 @@ def trace(
     args: nests of leaves; a leaf is a Type, a PythonNumber, a Static, a number or an array.
     kwargs: the same for arguments given by name.
     name: the name of the Function, by default that of ``fn``.
+    captures: whether loops and branches of Python's may become operations.
 
     A traced function never changes its caller's arrays: an argument that it assigns to is a copy of
     its own. Arguments count as C-contiguous, which decides what reshape shares with what, and two
@@ -115,7 +117,7 @@ def trace(
         given = [_substituted(leaf, solved) for leaf in types]
         try:
             return _trace_once(
-                fn, given, paths, in_tree, tuple(kwargs), name or _name_of(fn), solved
+                fn, given, paths, in_tree, tuple(kwargs), name or _name_of(fn), solved, captures
             )
         except SizesMustMatch as question:
             answer = question.solution()
@@ -151,10 +153,11 @@ def _trace_once(
     keywords: Sequence[str],
     name: str,
     solved: Mapping[str, Size],
+    captures: bool,
 ) -> Traced:
     if state.top is not None:
         raise trace_error("trace() inside of a trace: use subtrace()")
-    with closing(Lens()) as lens, Trace(None, lens) as running_trace:
+    with closing(Lens(captures=captures)) as lens, Trace(None, lens) as running_trace:
         lens.trace = running_trace
         given, names = [], running_trace.names
         for leaf, path in zip(leaves, paths):
@@ -167,9 +170,9 @@ def _trace_once(
         result = lens.see(fn)(*args, **dict(zip(keywords, values)))
         results, out_tree = _results(result, name)
         lens.check_holders()
-        captures, guards = tuple(running_trace.captures), tuple(running_trace.guards.values())
+        hidden, guards = tuple(running_trace.captures), tuple(running_trace.guards.values())
     out_tree = pytree.normal(out_tree)
-    names += _distinct([capture.name for capture in captures], names)
+    names += _distinct([capture.name for capture in hidden], names)
     function = running_trace.builder.function(
         name, running_trace.params, results, names=names, location=_location_of(fn)
     )
@@ -177,7 +180,7 @@ def _trace_once(
         function,
         in_tree,
         out_tree,
-        captures,
+        hidden,
         guards,
         dict(solved),
         (*_unrolled(function), *running_trace.log),

@@ -103,6 +103,8 @@ class Mapped:
         written += [x for x in (out if isinstance(out, tuple) else (out,)) if type(x) is Tracer]
         for tracer in written:
             refuse_write(tracer)
+        if any(tracer.known is None for tracer in written):
+            return self(*args, **kwargs)  # of an outer trace, which is recorded from now on
         plain = [plain_nest(arg) for arg in args]
         named = {key: plain_nest(value) for key, value in kwargs.items()}
         try:

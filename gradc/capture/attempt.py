@@ -1,0 +1,250 @@
+"""One attempt at recording a loop as one operation: a step is run on parameters until they fit."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+from gradc.capture.building import Built, Step
+from gradc.capture.carried import Carries
+from gradc.capture.driver import Driver
+from gradc.capture.fence import ReadsElements
+from gradc.capture.items import Items
+from gradc.capture.recording import Before, Recording, variables_now
+from gradc.capture.truth import truth, truth_value
+from gradc.capture.uniform import NotUniform
+from gradc.control.leaf_types import LeafType
+from gradc.control.steps import as_value, row_type_of
+from gradc.tracing import Tracer
+from gradc.tracing.array.operators import operate
+from gradc.tracing.core.source import location_of
+from gradc.tracing.core.state import running
+from gradc.tracing.core.tracer import make, read, root
+from gradc.tracing.indexing import indexing
+from gradc_ir import build
+from gradc_ir.core.graph import Value
+from gradc_ir.core.types import DType, Type
+from gradc_ir.errors import GradcError
+
+_MOST_PASSES = 12
+_INDEX = LeafType(Type(DType.I64), int)
+# A row of what is gone through is a part of it, which may be assigned to where it stands only.
+_ROW = "a row of what a loop goes through"
+
+
+@dataclass
+class Outcome:
+    """What came of an attempt: the variables after the loop, or why it cannot be one operation."""
+
+    variables: dict[str, Any] = field(default_factory=dict)
+    steps: str = ""
+    carries: list[str] = field(default_factory=list)
+    error: NotUniform | None = None
+
+
+class Attempt:
+    """An attempt to record a loop.
+
+    Parameters
+    ----------
+    driver: what has the body run.
+    start: what the first of the steps finds.
+    items: what a ``for`` goes through; None for a ``while``.
+    first: how many steps were run before.
+    after: what there was after a step that Python ran, which tells what is to be expected.
+    """
+
+    def __init__(
+        self,
+        driver: Driver,
+        start: Before,
+        items: Items | None,
+        first: int = 0,
+        after: Before | None = None,
+    ) -> None:
+        self._driver = driver
+        self._site = driver.site
+        self._start = start
+        self._items = items
+        self._first = first
+        self._after = after
+        self._outer = running()
+        self._error: NotUniform | None = None
+        self._indexed = items is None or isinstance(items.count, Tracer)
+        self._live = False
+        self._rows: list[Tracer] | None = None
+        self._step: Step | None = None
+        self._recording: Recording | None = None
+        self._began: dict[str, Any] = {}
+        self.holds: Value | None = None
+        self._at_test: dict[str, Any] = {}
+
+    def run(self) -> Generator[None, None, Outcome]:
+        """Yield whenever a step is to be run; return the Outcome."""
+        carries = Carries(self._start, self._driver.frame, self._site)
+        try:
+            if self._after is not None:
+                carries.expect(self._after.variables, self._start.heap.written())
+            for _ in range(_MOST_PASSES):
+                self._begin(carries)
+                yield
+                if self._error is not None:
+                    if not self._learns(carries, self._error):
+                        raise self._error
+                    self._error = None
+                elif not self._end(carries):
+                    return self._built(carries)
+            raise NotUniform("what it hands on does not become the same from step to step")
+        except NotUniform as error:
+            self._start.heap.put_back()
+            return Outcome(error=error)
+
+    def asked(self, test: Any) -> bool:
+        """Take the condition of a ``while``; return whether the body is to be run: it is."""
+        known = truth(test)
+        if known is False:
+            raise NotUniform("its condition does not hold, whatever the steps hand on")
+        self.holds = None if known else truth_value(test)
+        now = variables_now(self._driver.frame, self._site)
+        self._at_test = {k: v for k, v in now.items() if v is not self._began[k]}
+        return True
+
+    # -- a step ----------------------------------------------------------------------------------
+
+    def _begin(self, carries: Carries) -> None:
+        self._start.heap.put_back()
+        if self._items is not None and self._rows is None and not self._live:
+            self._rows = self._items.rows(self._first)
+        recording = self._recording = Recording(self._outer, self._site.kind)
+        recording.enter()
+        self._driver.on_error = self._failed
+        self._began = carries.begin(recording)
+        self._driver.give(self._began)
+        rows = self._rows or []
+        (index,) = recording.parameters([_INDEX])
+        self._step = Step(self._site, recording, carries, index)
+        parameters: list[Tracer] = []
+        if not self._indexed:
+            parameters = recording.parameters([row_type_of(row) for row in rows])
+            self._step.rows = [self._numbers(), *rows]
+            self._step.row_parameters = [index, *parameters]
+        if self._items is not None:
+            at: Any = index if self._first == 0 else operate("add", index, self._first)
+            self._driver.item = self._items.item(self._given_rows(rows, parameters, index), at)
+
+    def _numbers(self) -> Tracer:
+        """Return the numbers of the steps, in the trace around the loop."""
+        assert self._items is not None
+        count = self._items.count
+        assert not isinstance(count, Tracer)
+        outer = self._outer
+        with outer.builder:
+            return make(outer, build.iota(DType.I64, count - self._first))
+
+    def _given_rows(
+        self, rows: list[Tracer], parameters: list[Tracer], index: Tracer
+    ) -> list[Tracer] | None:
+        if self._live:
+            return None
+        if self._indexed:
+            found = [make(running(), read(indexing.get(row, index))) for row in rows]
+        else:
+            found = parameters
+        for row in found:
+            if row.type.shape:
+                row.scalar = False
+                row._why_fixed = _ROW
+        return found
+
+    def _end(self, carries: Carries) -> bool:
+        """Take what a step has left; return whether there has to be another one."""
+        recording = self._recording
+        assert recording is not None
+        self._driver.on_error = None
+        try:
+            again = carries.end(recording)
+        finally:
+            recording.leave()
+        flags = [carries.variables.get(name) for name in self._site.leaving]
+        if not self._indexed and any(slot is not None for slot in flags):
+            # it may be left before its last step
+            self._indexed, again = True, True
+        for thing in [] if self._items is None else self._items.visited():
+            if isinstance(thing, Tracer):
+                if id(root(thing)) in carries.arrays and not self._live:
+                    self._live, self._rows, again = True, None, True
+            elif id(thing) in carries.grown or any(
+                owner == id(thing) for owner, _ in carries.parts
+            ):
+                raise NotUniform("it changes the list that it goes through")
+        return again
+
+    def _failed(self, error: BaseException) -> bool:
+        """Note why a step came to no end; return whether the exception goes on."""
+        recording = self._recording
+        assert recording is not None
+        self._driver.on_error = None
+        recording.leave()
+        self._start.heap.put_back()
+        if isinstance(error, NotUniform):
+            self._error = error
+            return False
+        if not isinstance(error, Exception) or isinstance(error, RecursionError):
+            return True  # questions of sizes are among these
+        why = error.what if isinstance(error, GradcError) else f"{type(error).__name__}: {error}"
+        at = error.at if isinstance(error, GradcError) else None
+        self._error = NotUniform(why)
+        self._error.__cause__ = error
+        self._error.at = at or location_of(error)
+        return False
+
+    def _learns(self, carries: Carries, error: NotUniform) -> bool:
+        """Whether another step may do, now that it is known why this one did not."""
+        if isinstance(error, ReadsElements):
+            return carries.read_tail(error.path)
+        cause = error.__cause__
+        if isinstance(cause, GradcError) and cause.help == _ROW and not self._live:
+            self._live, self._rows = True, None
+            return True
+        if isinstance(cause, NameError) and cause.name in carries.dropped:
+            error.why = carries.dropped[cause.name].why
+        return False
+
+    # -- the operation ---------------------------------------------------------------------------
+
+    def _built(self, carries: Carries) -> Outcome:
+        step = self._step
+        assert step is not None
+        built = Built(step)
+        checkpoint = None
+        count = None if self._items is None else self._items.count
+        steps: int | None = None
+        if self._items is None:
+            step.holds = self.holds
+            values = built.until(None, self._flags(carries))
+            text = "as long as its condition holds"
+        elif isinstance(count, Tracer):
+            values = built.counted(as_value(count), checkpoint)
+            text = "a number of steps that is computed"
+        else:
+            assert count is not None
+            length = count - self._first
+            if self._indexed:
+                values = built.until(length, self._flags(carries))
+                text = f"at most {length} steps"
+            else:
+                values = built.scan(length, checkpoint)
+                text = f"{length} steps"
+                steps = length if isinstance(length, int) else None
+        if built.grown and steps is None:
+            path = built.grown[0].held.path
+            raise NotUniform(f"it appends to {path}, and how often is not known")
+        variables = built.handed_back(values, steps)
+        return Outcome(variables, text, carries.paths)
+
+    def _flags(self, carries: Carries) -> list[Value]:
+        """Return the parameters that say whether the loop was left before a step."""
+        slots = [carries.variables.get(name) for name in self._site.leaving]
+        found = [slot.given[0]._value for slot in slots if slot is not None]
+        return [value for value in found if value is not None]

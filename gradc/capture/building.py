@@ -1,0 +1,254 @@
+"""The operation that a loop becomes, from the recording of one of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gradc.capture.carried import Carries, Slot, split
+from gradc.capture.heap import ABSENT, set_parts
+from gradc.capture.joining import own_memory
+from gradc.capture.nests import Nest, rebuilt, take_apart
+from gradc.capture.recording import Recording
+from gradc.capture.uniform import NotUniform
+from gradc.control.leaf_types import LeafType, cast_values, leaf_type_of, tracers_of, values_of
+from gradc.tracing import Tracer
+from gradc.tracing.array.operators import operate
+from gradc.tracing.core.rows import rows_of
+from gradc.tracing.core.state import running
+from gradc.tracing.core.tracer import make, read, write
+from gradc.tracing.rewriting.site import Site
+from gradc_ir import build
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import DType, Type
+
+_INDEX = LeafType(Type(DType.I64), int)
+
+
+@dataclass
+class Step:
+    """A step of a loop as it was recorded.
+
+    Parameters
+    ----------
+    site: the loop.
+    recording: its trace.
+    carries: what it hands on.
+    index: the parameter of the number of the step.
+    rows, row_parameters: the arrays of which each step has a row, and their parameters, that of the
+        number first; none for a loop that hands on the number.
+    holds: the truth value that the loop goes on by; None where it has a number of steps.
+    """
+
+    site: Site
+    recording: Recording
+    carries: Carries
+    index: Tracer
+    rows: Sequence[Tracer] = ()
+    row_parameters: Sequence[Tracer] = ()
+    holds: Value | None = None
+
+    def made(self) -> dict[str, tuple[Nest, list[Any]]]:
+        """Return the variables that each step makes anew, taken apart, those that are read later.
+
+        Raises NotUniform for one that is no number, and is read later.
+        """
+        found = {}
+        for name, value in self.carries.made.items():
+            if name not in self.site.read_later:
+                continue
+            nest, leaves = take_apart(value)
+            if _holds_functions(nest):
+                raise NotUniform(f"{name} is {nest} that each step makes anew, and is read later")
+            found[name] = nest, leaves
+        return found
+
+
+def _holds_functions(nest: Nest) -> bool:
+    if nest.kind == "fixed":
+        return callable(nest.what) and not isinstance(nest.what, type)
+    return any(map(_holds_functions, nest.parts))
+
+
+class Built:
+    """The results of a loop's operation, by what they belong to."""
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+        carries = step.carries
+        self.carried_types = carries.leaf_types()
+        self.made = step.made()
+        self.made_leaves = [leaf for _, leaves in self.made.values() for leaf in leaves]
+        self.made_types = [leaf_type_of(leaf) for leaf in self.made_leaves]
+        self.grown = list(carries.grown.values())
+        self.grown_leaves = [leaf for each in self.grown for leaf in each.leaves]
+        self.grown_types = [leaf_type_of(leaf) for leaf in self.grown_leaves]
+
+    def scan(self, length: Size, checkpoint: Size | None) -> list[Value]:
+        """Build a loop of a known number of steps."""
+        step = self._step
+        recording = step.recording
+        types = [*self.carried_types, *self.made_types, *self.grown_types]
+        leaves = [*step.carries.after(), *self.made_leaves, *self.grown_leaves]
+        function = self._function(leaves, types)
+        captured = recording.used(function)
+        arguments: list[Value | Type] = [
+            *step.carries.given(),
+            *(leaf_type.type for leaf_type in self.made_types),
+            *(_value_of(row) for row in step.row_parameters),
+        ]
+        body = recording.closed(function, arguments, captured, types)
+        return list(
+            build.scan(
+                body,
+                captured,
+                self._init(),
+                values_of(step.rows),
+                length=length,
+                checkpoint=checkpoint,
+            )
+        )
+
+    def counted(self, count: Value, checkpoint: Size | None) -> list[Value]:
+        """Build a loop of as many steps as the running program says; it hands on its index."""
+        function, captured, arguments, types = self._with_index()
+        body = self._step.recording.closed(function, arguments, captured, types)
+        init = [*self._init(), build.size_value(0)]
+        made = build.scan(body, captured, init, [], length=None, count=count, checkpoint=checkpoint)
+        return list(made)[:-1]
+
+    def until(self, length: Size | None, flags: Sequence[Value]) -> list[Value]:
+        """Build a loop that goes on as long as no flag is set, its condition holds, and no longer.
+
+        ``length`` is how many steps it has at most.
+        """
+        step = self._step
+        recording = step.recording
+        function, captured, arguments, types = self._with_index()
+        body = recording.closed(function, arguments, captured, types)
+        with recording.entered():
+            running()
+            goes_on: Value | None = step.holds
+            for flag in flags:
+                clear = build.logical_not(flag)
+                goes_on = clear if goes_on is None else build.logical_and(clear, goes_on)
+            index = _value_of(step.index)
+            if length is not None:
+                inside = build.lt(index, build.size_value(length))
+                goes_on = inside if goes_on is None else build.logical_and(inside, goes_on)
+            assert goes_on is not None
+            asked = recording.function(step.site, [goes_on])
+        asks = recording.used(asked)
+        bool_type = LeafType(Type(DType.BOOL))
+        condition = recording.closed(asked, arguments, asks, [bool_type])
+        running()
+        init = [*self._init(), build.size_value(0)]
+        found = build.while_loop(condition, body, asks, captured, init, length=length)
+        return list(found)[: len(init) - 1]
+
+    def _with_index(self) -> tuple[Function, list[Value], list[Value | Type], list[LeafType]]:
+        step = self._step
+        if self.grown:
+            raise NotUniform(f"it appends to {self.grown[0].held.path}, and how often is not known")
+        types = [*self.carried_types, *self.made_types, _INDEX]
+        with step.recording.entered():
+            following = operate("add", step.index, 1)
+        leaves = [*step.carries.after(), *self.made_leaves, following]
+        function = self._function(leaves, types)
+        arguments: list[Value | Type] = [
+            *step.carries.given(),
+            *(leaf_type.type for leaf_type in self.made_types),
+            _value_of(step.index),
+        ]
+        return function, step.recording.used(function), arguments, types
+
+    def _function(self, leaves: Sequence[Any], types: Sequence[LeafType]) -> Function:
+        recording = self._step.recording
+        with recording.entered():
+            values = [x if isinstance(x, Value) else recording.value(x) for x in leaves]
+            return recording.function(self._step.site, cast_values(values, types))
+
+    def _init(self) -> list[Value]:
+        start = cast_values(values_of(self._step.carries.start()), self.carried_types)
+        blank = [build.full(t.type.shape, 0, t.type.dtype) for t in self.made_types]
+        return [*start, *blank]
+
+    # -- what is there after the loop ------------------------------------------------------------
+
+    def handed_back(self, values: Sequence[Value], steps: int | None) -> dict[str, Any]:
+        """Give everything its value after the loop; return the variables."""
+        step, carries = self._step, self._step.carries
+        split_at = len(self.carried_types), len(self.carried_types) + len(self.made_types)
+        carried = tracers_of(values[: split_at[0]], self.carried_types)
+        made = tracers_of(values[split_at[0] : split_at[1]], self.made_types)
+        carries.before.heap.put_back()
+        leaves = [*carries.after(), *self.made_leaves]
+        self._write_arrays(carried)
+        results = own_memory(step.recording, leaves, [*carried, *made])
+        variables = dict(carries.before.variables)
+        self._hand_back_slots(results, variables)
+        rest = iter(results[split_at[0] :])
+        for name, (nest, parts) in self.made.items():
+            variables[name] = rebuilt(nest, [next(rest) for _ in parts])
+        for name in {*carries.dropped, *carries.made} - self.made.keys():
+            variables[name] = ABSENT
+        if steps is not None:
+            self._append(list(values[split_at[1] :]), steps)
+        return variables
+
+    def _hand_back_slots(self, results: Sequence[Tracer], variables: dict[str, Any]) -> None:
+        carries = self._step.carries
+        of_slot = {id(slot): leaves for slot, leaves in split(results, carries.slots)}
+
+        def value(slot: Slot) -> Any:
+            # what each step leaves as it was is what it was
+            kept = [
+                start if after is given else found
+                for start, given, after, found in zip(
+                    slot.start, slot.given, slot.after, of_slot[id(slot)]
+                )
+            ]
+            return rebuilt(slot.nest, kept)
+
+        for name, slot in carries.variables.items():
+            variables[name] = value(slot)
+        parts: dict[int, dict[Any, Any]] = {}
+        for (owner, key), slot in carries.parts.items():
+            if owner not in carries.grown:
+                held = carries.before.heap.held[owner]
+                parts.setdefault(owner, dict(held.parts))[key] = value(slot)
+        for owner, held_parts in parts.items():
+            set_parts(carries.before.heap.held[owner].thing, held_parts)
+
+    def _write_arrays(self, results: Sequence[Tracer]) -> None:
+        carries = self._step.carries
+        of_slot = {id(slot): leaves for slot, leaves in split(results, carries.slots)}
+        for array, slot in carries.arrays.values():
+            write(array, read(of_slot[id(slot)][0]))
+
+    def _append(self, values: list[Value], steps: int) -> None:
+        """Append to lists what all steps have appended, as rows of the arrays they are in."""
+        rest = iter(zip(values, self.grown_types))
+        for grown in self.grown:
+            columns = []
+            for _ in grown.leaves:
+                value, leaf_type = next(rest)
+                stack = make(running(), value)
+                columns.append(rows_of(stack, steps, leaf_type.weak, leaf_type.scalar))
+            contents = grown.contents
+            widths = [nest.leaves for nest in grown.nests]
+            for i in range(steps):
+                first = 0
+                for nest, width in zip(grown.nests, widths):
+                    leaves = [column[i] for column in columns[first : first + width]]
+                    contents.append(leaves[0] if nest.kind == "leaf" else rebuilt(nest, leaves))
+                    first += width
+            grown.held.thing[:] = contents
+
+
+def _value_of(parameter: Tracer) -> Value:
+    value = parameter._value
+    assert value is not None
+    return value
