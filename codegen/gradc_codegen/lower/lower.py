@@ -20,7 +20,7 @@ from gradc_codegen.lower.register_tiles import inner_of, write_tiles
 from gradc_codegen.lower.transpose_blocks import transpose
 from gradc_codegen.lower.triangular_bounds import counts
 from gradc_codegen.lower.unroll import unrolled_by, write_unrolled
-from gradc_codegen.nest.carry_storage import left_open
+from gradc_codegen.nest.carry_storage import Way, left_open, ways
 from gradc_codegen.nest.index_maps import scatter_dims
 from gradc_codegen.nest.loop_nest import Item, Loop, LoopNest, Part, Statement, StatementKind
 from gradc_codegen.scalar.lower_scalar import lower_scalar, lower_word, select
@@ -123,21 +123,26 @@ class FunctionLowering:
         """Return a body of a node of control flow as a function of the module."""
         found = self._bodies.get((node, position))
         if found is None:
+            nests = self._nest.bodies[node]
             found = self._bodies[node, position] = self._write_body(
-                self._nest.bodies[node][position],
+                nests[position],
                 self._plan.bodies[node][position],
                 self.writer.runs_often or node.op.name in ("scan", "while"),
+                Way.DOUBLE_BUFFERED in ways(node, nests) and position == len(nests) - 1,
             )
         return found
 
-    def _write_body(self, nest: LoopNest, made: Plan, repeats: bool) -> Body:
+    def _write_body(self, nest: LoopNest, made: Plan, repeats: bool, swaps: bool) -> Body:
+        """Write a body; ``swaps``: the places of some of its carries change at each step."""
         name = self._module.fresh(f"{self._module.name}.body")
         signature = Signature.of(nest.function, symbols=tuple(self._symbols))
         inner = FunctionLowering(self._module, name, nest, made, signature, self._symbols)
         few = functions_among(nest.statements) <= _MOST_INLINED
         inner.writer.runs_often = repeats and few
         parameters = signature.llvm_parameters_of_body(nest.overwrites)
-        self._define(inner, nest.body, f"@{name}({parameters})")
+        # once it is inlined, LLVM takes two places for apart in all steps that are in one
+        apart = " noinline" if swaps else ""
+        self._define(inner, nest.body, f"@{name}({parameters}){apart}")
         return Body(f"@{name}", inner.fails, inner.writer.guarded_reads)
 
     def _define(self, inner: FunctionLowering, body: Sequence[Item], head: str) -> None:

@@ -151,7 +151,7 @@ def _with_attributes(text: str, how: Effort, width: int) -> str:
     def define(match: re.Match[str]) -> str:
         head = match[1]
         apart = how.keep_apart and head.startswith("define internal ")
-        more = " noinline" if apart and "alwaysinline" not in head else ""
+        more = " noinline" if apart and "inline" not in head else ""
         if how.as_written and "@gradc." not in head:
             more = " noinline optnone"
         if width > _STACK and _loops_over_vectors(match.string, match.end()):
