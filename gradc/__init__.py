@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from gradc_ir.errors import RuleError as RuleError
     from gradc_ir.errors import ShapeError as ShapeError
     from gradc_ir.errors import TraceError as TraceError
+    from gradc_ir.errors import UnboundError as UnboundError
     from gradc_ir.errors import UnconnectedGradientError as UnconnectedGradientError
 
 _PLACES = {
@@ -122,6 +123,7 @@ _PLACES = {
         "RuleError",
         "ShapeError",
         "TraceError",
+        "UnboundError",
         "UnconnectedGradientError",
     ),
 }

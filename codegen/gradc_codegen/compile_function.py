@@ -24,7 +24,9 @@ from gradc_codegen.target.target import machine_of, target
 from gradc_ir.core.graph import Function
 
 
-def compile_function(function: Function, *, blas: bool = False, level: int | None = None) -> Kernel:
+def compile_function(
+    function: Function, *, blas: bool = False, level: int | None = None, code: int | None = None
+) -> Kernel:
     """Return the kernel of a function, for this machine: arrays in, newly made arrays out.
 
     Parameters
@@ -32,12 +34,13 @@ def compile_function(function: Function, *, blas: bool = False, level: int | Non
     function: a final function, without calls of overrides; its types say what the kernel takes.
     blas: whether contractions that are bound by arithmetic go to BLAS, whose bits are its own.
     level: how hard LLVM tries, 0, 1 or 2; None chooses by size.
+    code: the result that says which check of the function's has failed, 0 for none.
 
     Raises
     ------
     GradcError: the code needs SciPy, which is missing.
     """
-    return Compilation(function, blas=blas).kernel(level)
+    return Compilation(function, blas=blas, code=code).kernel(level)
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ class Compilation:
     cpu: LLVM's name of a CPU, ``native``, or None for the architecture's baseline.
     triple: LLVM's name of the target; None for this machine's.
     splits: whether products are rounded before they are added, for CPUs without fma.
+    code: the result that says which check of the function's has failed.
     """
 
     function: Function
@@ -60,6 +64,7 @@ class Compilation:
     cpu: str | None = "native"
     triple: str | None = None
     splits: bool = False
+    code: int | None = None
 
     @cached_property
     def nest(self) -> LoopNest:
@@ -79,7 +84,7 @@ class Compilation:
 
     def kernel(self, level: int | None = None) -> Kernel:
         """Return the kernel in this process, whose CPU has the features of the target's."""
-        text = self.llvm + "\n" + uniform_text(Signature.of(self.function), self.name)
+        text = self.llvm + "\n" + uniform_text(Signature.of(self.function), self.name, self.code)
         loaded = compile_module(text, self.cpu or "native", level)
         return Kernel(self.function, loaded, self.name)
 

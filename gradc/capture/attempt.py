@@ -10,11 +10,13 @@ from gradc.capture.building import Built, Step
 from gradc.capture.carried import Carries
 from gradc.capture.driver import Driver
 from gradc.capture.fence import ReadsElements
+from gradc.capture.heap import ABSENT
 from gradc.capture.items import Items
+from gradc.capture.nests import rebuilt, take_apart
 from gradc.capture.recording import Before, Recording, variables_now
 from gradc.capture.truth import truth, truth_value
 from gradc.capture.uniform import NotUniform
-from gradc.control.leaf_types import LeafType
+from gradc.control.leaf_types import LeafType, leaf_type_of
 from gradc.control.steps import as_value, row_type_of
 from gradc.tracing import Tracer
 from gradc.tracing.array.operators import operate
@@ -22,6 +24,7 @@ from gradc.tracing.core.source import location_of
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read, root
 from gradc.tracing.indexing import indexing
+from gradc.tracing.record.unbound import name_in
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType, Type
@@ -97,7 +100,7 @@ class Attempt:
                     return self._built(carries)
             raise NotUniform("what it hands on does not become the same from step to step")
         except NotUniform as error:
-            self._start.heap.put_back()
+            self._start.put_back()
             return Outcome(error=error)
 
     def asked(self, test: Any) -> bool:
@@ -113,7 +116,7 @@ class Attempt:
     # -- a step ----------------------------------------------------------------------------------
 
     def _begin(self, carries: Carries) -> None:
-        self._start.heap.put_back()
+        self._start.put_back()
         if self._items is not None and self._rows is None and not self._live:
             self._rows = self._items.rows(self._first)
         recording = self._recording = Recording(self._outer, self._site.kind)
@@ -124,6 +127,9 @@ class Attempt:
         rows = self._rows or []
         (index,) = recording.parameters([_INDEX])
         self._step = Step(self._site, recording, carries, index)
+        assert index._value is not None
+        recording.trace.step = index._value, recording.trace
+        recording.trace.step_of = self._site.line
         parameters: list[Tracer] = []
         if not self._indexed:
             parameters = recording.parameters([row_type_of(row) for row in rows])
@@ -186,7 +192,7 @@ class Attempt:
         assert recording is not None
         self._driver.on_error = None
         recording.leave()
-        self._start.heap.put_back()
+        self._start.put_back()
         if isinstance(error, NotUniform):
             self._error = error
             return False
@@ -207,8 +213,8 @@ class Attempt:
         if isinstance(cause, GradcError) and cause.help == _ROW and not self._live:
             self._live, self._rows = True, None
             return True
-        if isinstance(cause, NameError) and cause.name in carries.dropped:
-            error.why = carries.dropped[cause.name].why
+        if isinstance(cause, NameError) and name_in(cause) in carries.dropped:
+            error.why = carries.dropped[name_in(cause)].why
         return False
 
     # -- the operation ---------------------------------------------------------------------------
@@ -241,7 +247,29 @@ class Attempt:
             path = built.grown[0].held.path
             raise NotUniform(f"it appends to {path}, and how often is not known")
         variables = built.handed_back(values, steps)
+        if self._items is None:
+            self._assigned_by_test(built, values, variables)
         return Outcome(variables, text, carries.paths)
+
+    def _assigned_by_test(
+        self, built: Built, values: list[Value], variables: dict[str, Any]
+    ) -> None:
+        """Have variables that the condition assigns to hold what it left when it was asked last."""
+        recording, site = self._recording, self._site
+        assert recording is not None
+        flags = [variables[name] for name in site.leaving]
+        for name, value in self._at_test.items():
+            if name not in site.read_later or value is ABSENT:
+                continue
+            nest, leaves = take_apart(value)
+            leaf_types = [leaf_type_of(leaf) for leaf in leaves]
+            with recording.entered():
+                function = recording.function(site, [recording.value(leaf) for leaf in leaves])
+            found = built.evaluated(function, values, leaf_types)
+            left = [flag for flag in flags if truth(flag) is None]
+            if left:
+                raise NotUniform(f"its condition assigns to {name}, and it may be left early")
+            variables[name] = rebuilt(nest, found)
 
     def _flags(self, carries: Carries) -> list[Value]:
         """Return the parameters that say whether the loop was left before a step."""

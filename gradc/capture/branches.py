@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -11,17 +11,20 @@ from typing import Any
 from gradc.capture.cheap import is_cheap
 from gradc.capture.heap import ABSENT, Held, set_parts
 from gradc.capture.joining import Blank, Joining, Make, Unlike
+from gradc.capture.raising import is_raised, record_raise
 from gradc.capture.recording import Before, Recording, variables_now
 from gradc.capture.truth import truth, truth_value
 from gradc.capture.unbound import say_unbound
 from gradc.control.leaf_types import LeafType, cast_values, tracers_of
 from gradc.tracing import Tracer
+from gradc.tracing.core.checks import Failure, Key, failure_in
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Trace, running
-from gradc.tracing.core.tracer import write
+from gradc.tracing.core.tracer import make, read, write
 from gradc.tracing.rewriting.site import Site
 from gradc_ir import build
 from gradc_ir.core.graph import Value
+from gradc_ir.core.types import DType, Type
 
 
 class Branch:
@@ -64,9 +67,11 @@ class Branch:
         """Whether the exception that is being handled goes on."""
         if self._driver is None:
             return True
-        self._error = sys.exception()
-        next(self._driver, self)
-        return True
+        self._error = sys.exc_info()[1]
+        if not is_raised(self._error):
+            next(self._driver, self)
+            return True
+        return False
 
     def _sides(self, frame: FrameType, decided: Value) -> Iterator[None]:
         choice = Choice(frame, self._site, decided)
@@ -75,11 +80,12 @@ class Branch:
             self.state = choice.begin(side)
             self.sets = True
             yield
-            if self._error is not None:
-                choice.abandon(side)
+            if self._error is None:
+                choice.end(side)
+            elif not choice.failed(side, self._error):
                 self._driver, self._is_over = None, True
                 return
-            choice.end(side)
+            self._error = None
         self.state = choice.joined()
         self._driver, self._is_over = None, True
         self.ends = True
@@ -94,6 +100,7 @@ class _Side:
     variables: dict[str, Any]
     changes: dict[int, tuple[Held, dict[Any, Any]]]
     arrays: dict[int, tuple[Tracer, Value]]
+    raised: bool = False
 
 
 class Choice:
@@ -148,9 +155,28 @@ class Choice:
         self._sides[side] = _Side(self._recordings[side], variables, {}, {})
         self._recordings[side].leave()
 
+    def failed(self, side: bool, error: BaseException) -> bool:
+        """Take an exception for the end of a side, if the user's code raises it; whether it does.
+
+        Raises TraceError where something may handle it.
+        """
+        if not is_raised(error):
+            self.abandon(side)
+            return False
+        try:
+            record_raise(error, self.site, self.frame)
+        finally:
+            self.abandon(side)
+        self._sides[side] = _Side(
+            self._recordings[side], dict.fromkeys(self.site.names, ABSENT), {}, {}, raised=True
+        )
+        if all(each.raised for each in self._sides.values()) and len(self._sides) == 2:
+            raise error
+        return True
+
     def abandon(self, side: bool) -> None:
         """Forget a side that has not come to its end."""
-        self.before.heap.put_back()
+        self.before.put_back()
         self._recordings[side].leave()
 
     def joined(self) -> tuple[Any, ...]:
@@ -167,6 +193,7 @@ class Choice:
     def _joined(self, values: tuple[Any, Any] | None) -> tuple[tuple[Any, ...], Any]:
         then, otherwise = self._sides[True], self._sides[False]
         joining = Joining((then.recording, otherwise.recording))
+        failure = self._failure(joining)
         variables = self._variables(joining, then, otherwise)
         parts = self._parts(joining, then, otherwise)
         chosen = None if values is None else joining.join(*values)
@@ -179,6 +206,8 @@ class Choice:
             leaf_type = LeafType(array.type, None, False)
             arrays.append((array, joining.pair(left, right, leaf_type)))
         results = self._built(joining)
+        if failure is not None:
+            self.outer.failure = failure(results)
         for array, position in arrays:
             value = results[position]._value
             assert value is not None
@@ -187,6 +216,36 @@ class Choice:
             set_parts(held.thing, {key: make(results) for key, make in makes.items()})
         state = tuple(ABSENT if make is None else make(results) for make in variables.values())
         return state, None if chosen is None else chosen(results)
+
+    def _failure(self, joining: Joining) -> Callable[[Sequence[Tracer]], Failure] | None:
+        """Return what makes the failure of the results, where a side may fail."""
+        own = [self._sides[side].recording.trace.failure for side in (True, False)]
+        known: list[Failure] = [each for each in own if each is not None]
+        if not known:
+            return None
+        before = failure_in(self.outer)
+        every = known if before is None else [before, *known]
+        types = {key: value.type for each in every for key, value in each.numbers.items()}
+
+        def leaf(failure: Failure | None, key: Key | None) -> Any:
+            of = failure or before
+            if of is None or (key is not None and key not in of.numbers):
+                return Blank(LeafType(_CODE if key is None else types[key]))
+            value = of.code if key is None else of.numbers[key]
+            return value if failure is not None else make(self.outer, value)
+
+        def place(key: Key | None) -> int:
+            leaf_type = LeafType(_CODE if key is None else types[key], None, False)
+            return joining.pair(leaf(own[0], key), leaf(own[1], key), leaf_type)
+
+        code, places = place(None), {key: place(key) for key in types}
+
+        def made(results: Sequence[Tracer]) -> Failure:
+            values = {key: results[at]._value for key, at in places.items()}
+            found = {key: value for key, value in values.items() if value is not None}
+            return Failure(read(results[code]), found)
+
+        return made
 
     def _variables(self, joining: Joining, then: _Side, otherwise: _Side) -> dict[str, Make | None]:
         partial = self.outer.root.partial
@@ -201,7 +260,10 @@ class Choice:
             except Unlike as unlike:
                 say_unbound(self.frame, self.site, name, unlike.why)
                 continue
-            is_partial = any(value is ABSENT or id(value) in partial for value in values)
+            is_over = then.raised or otherwise.raised
+            is_partial = any(
+                (value is ABSENT and not is_over) or id(value) in partial for value in values
+            )
             found[name] = _marked(make, partial) if is_partial else make
         return found
 
@@ -214,8 +276,12 @@ class Choice:
             return joining.join(*values, placeholder=True)
         sides = self._sides[True], self._sides[False]
         absent = [value is ABSENT for value in values]
+        before = self.before.variables[name]
+        if any(side.raised for side in sides) and any(value is before for value in values):
+            return lambda results: before
         if any(absent):
-            if not _leaves(sides[absent.index(True)], self.site.flags):
+            side = sides[absent.index(True)]
+            if not side.raised and not _leaves(side, self.site.flags):
                 raise Unlike("it is assigned to in one case only")
             return joining.join(*values, placeholder=True)
         try:
@@ -237,6 +303,8 @@ class Choice:
                 side.changes[key][1] if key in side.changes else held.parts
                 for side in (then, otherwise)
             ]
+            if then.raised or otherwise.raised:
+                parts[otherwise.raised] = dict.fromkeys(parts[then.raised], ABSENT)
             if list(parts[0]) != list(parts[1]):
                 raise trace_error(
                     f"a branch that is not known while tracing changes what {held.path} holds",
@@ -247,7 +315,10 @@ class Choice:
             makes = {}
             for part in parts[0]:
                 try:
-                    makes[part] = joining.join(parts[0][part], parts[1][part])
+                    values = parts[0][part], parts[1][part]
+                    makes[part] = joining.join(
+                        *values, placeholder=any(value is ABSENT for value in values)
+                    )
                 except Unlike as unlike:
                     raise trace_error(
                         f"the branches leave different things in {held.path}",
@@ -296,6 +367,9 @@ class Choice:
             found = self.outer.builder.inline(function, operands)
             columns.append(cast_values(found, leaf_types))
         return [_select(self.decided, left, right) for left, right in zip(*columns)]
+
+
+_CODE = Type(DType.I64)
 
 
 def _leaves(side: _Side, flags: Sequence[str | None]) -> bool:

@@ -11,10 +11,12 @@ from gradc.capture.heap import ABSENT, set_parts
 from gradc.capture.joining import own_memory
 from gradc.capture.nests import Nest, rebuilt, take_apart
 from gradc.capture.recording import Recording
+from gradc.capture.unbound import say_unbound
 from gradc.capture.uniform import NotUniform
 from gradc.control.leaf_types import LeafType, cast_values, leaf_type_of, tracers_of, values_of
 from gradc.tracing import Tracer
 from gradc.tracing.array.operators import operate
+from gradc.tracing.core.checks import Failure, has_not_failed
 from gradc.tracing.core.rows import rows_of
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read, write
@@ -138,6 +140,15 @@ class Built:
             if length is not None:
                 inside = build.lt(index, build.size_value(length))
                 goes_on = inside if goes_on is None else build.logical_and(inside, goes_on)
+            failed = step.carries.failure.get(None)
+            fine = has_not_failed(recording.outer) if failed is None else None
+            if failed is not None:
+                fine = build.eq(_value_of(failed.given[0]), 0)
+            elif fine is not None:
+                fine = recording.trace.lift(fine, recording.outer)
+            if fine is not None and step.holds is not None:
+                # what has failed computes with anything: such a loop may have no end
+                goes_on = fine if goes_on is None else build.logical_and(fine, goes_on)
             assert goes_on is not None
             asked = recording.function(step.site, [goes_on])
         asks = recording.used(asked)
@@ -175,6 +186,18 @@ class Built:
         blank = [build.full(t.type.shape, 0, t.type.dtype) for t in self.made_types]
         return [*start, *blank]
 
+    def evaluated(
+        self, function: Function, values: Sequence[Value], leaf_types: Sequence[LeafType]
+    ) -> list[Tracer]:
+        """Return the results of a function of a step's parameters, after the loop."""
+        recording = self._step.recording
+        place = dict(zip(self._step.carries.given(), values))
+        place |= {param: outer for outer, param in recording.trace.lifted.items()}
+        operands = [place.get(param, param) for param in function.params]
+        running()
+        found = recording.outer.builder.inline(function, operands)
+        return tracers_of(cast_values(found, leaf_types), leaf_types)
+
     # -- what is there after the loop ------------------------------------------------------------
 
     def handed_back(self, values: Sequence[Value], steps: int | None) -> dict[str, Any]:
@@ -183,7 +206,7 @@ class Built:
         split_at = len(self.carried_types), len(self.carried_types) + len(self.made_types)
         carried = tracers_of(values[: split_at[0]], self.carried_types)
         made = tracers_of(values[split_at[0] : split_at[1]], self.made_types)
-        carries.before.heap.put_back()
+        carries.before.put_back()
         leaves = [*carries.after(), *self.made_leaves]
         self._write_arrays(carried)
         results = own_memory(step.recording, leaves, [*carried, *made])
@@ -194,6 +217,7 @@ class Built:
             variables[name] = rebuilt(nest, [next(rest) for _ in parts])
         for name in {*carries.dropped, *carries.made} - self.made.keys():
             variables[name] = ABSENT
+            say_unbound(carries.frame, step.site, name, "each of its steps makes it anew")
         if steps is not None:
             self._append(list(values[split_at[1] :]), steps)
         return variables
@@ -227,6 +251,10 @@ class Built:
         of_slot = {id(slot): leaves for slot, leaves in split(results, carries.slots)}
         for array, slot in carries.arrays.values():
             write(array, read(of_slot[id(slot)][0]))
+        failure = {key: read(of_slot[id(slot)][0]) for key, slot in carries.failure.items()}
+        if failure:
+            code = failure.pop(None)
+            running().failure = Failure(code, failure)  # type: ignore[arg-type]
 
     def _append(self, values: list[Value], steps: int) -> None:
         """Append to lists what all steps have appended, as rows of the arrays they are in."""

@@ -21,7 +21,9 @@ from gradc.capture.recording import Before, Recording, variables_now
 from gradc.capture.uniform import NotUniform
 from gradc.control.leaf_types import LeafType
 from gradc.tracing import Tracer
+from gradc.tracing.core.checks import Failure, Key, blank, failure_in
 from gradc.tracing.core.state import running
+from gradc.tracing.core.tracer import make, read
 from gradc.tracing.rewriting.site import Site
 from gradc_ir.core.graph import Value
 
@@ -103,12 +105,14 @@ class Carries:
 
     def __init__(self, before: Before, frame: FrameType, site: Site) -> None:
         self.before = before
-        self._frame = frame
+        self.frame = frame
         self._site = site
         self.variables: dict[str, Slot] = {}
         self.parts: dict[tuple[int, Any], Slot] = {}
         self.arrays: dict[int, tuple[Tracer, Slot]] = {}
         self.grown: dict[int, Grown] = {}
+        # what has failed so far: the code, by None, and the numbers of the messages
+        self.failure: dict[Key | None, Slot] = {}
         # variables that each step assigns to before it reads them, and what the last one leaves
         self.made: dict[str, Any] = {}
         self.dropped: dict[str, NotUniform] = {}
@@ -119,12 +123,14 @@ class Carries:
     def slots(self) -> list[Slot]:
         """What is handed on, in a fixed order."""
         arrays = [slot for _, slot in self.arrays.values()]
-        return [*self.variables.values(), *self.parts.values(), *arrays]
+        slots = [*self.variables.values(), *self.parts.values(), *arrays]
+        return [*slots, *self.failure.values()]
 
     @property
     def paths(self) -> list[str]:
         """What a user calls them."""
-        return [*(slot.path for slot in self.slots), *(g.held.path for g in self.grown.values())]
+        own = [slot.path for slot in self.slots if slot.path]
+        return [*own, *(grown.held.path for grown in self.grown.values())]
 
     # -- before a step ---------------------------------------------------------------------------
 
@@ -133,7 +139,7 @@ class Carries:
 
         Returns the variables.
         """
-        self.before.heap.put_back()
+        self.before.put_back()
         values = {}
         for slot in self.slots:
             slot.given = recording.parameters(slot.leaf_types)
@@ -148,6 +154,10 @@ class Carries:
             value = slot.given[0]._value
             assert value is not None
             recording.take(array, value)
+        if self.failure:
+            values_of_failure = {key: read(slot.given[0]) for key, slot in self.failure.items()}
+            code = values_of_failure.pop(None)
+            recording.trace.failure = Failure(code, values_of_failure)  # type: ignore[arg-type]
         return self._variables
 
     def _place(self, values: dict[int, Any]) -> None:
@@ -174,6 +184,7 @@ class Carries:
         for held in self.before.heap.held.values():
             again = self._parts_after(held) or again
         again = self._arrays_after(recording) or again
+        again = self._failure_after(recording) or again
         for name, error in self.dropped.items():
             if name not in self.made:
                 raise error
@@ -195,7 +206,7 @@ class Carries:
     def _variables_after(self, now: dict[str, Any] | None = None) -> bool:
         again = False
         self.made = {}
-        now = variables_now(self._frame, self._site) if now is None else now
+        now = variables_now(self.frame, self._site) if now is None else now
         for name, value in now.items():
             before = self._variables[name]
             if value is before:
@@ -290,6 +301,25 @@ class Carries:
                 self._array(array)
                 again = True
             self.arrays[id(array)][1].after = [array._value]
+        return again
+
+    def _failure_after(self, recording: Recording) -> bool:
+        failure: Failure | None = recording.trace.failure
+        if failure is None:
+            return False
+        before, again = failure_in(recording.outer), False
+        with recording.outer.builder:
+            every: dict[Key | None, Value] = {None: failure.code}
+            every.update(failure.numbers.items())
+            for key, value in every.items():
+                if key not in self.failure:
+                    start = None if before is None else before.value(key)
+                    start = blank(value.type) if start is None else start
+                    leaf_type = LeafType(value.type, None, False)
+                    slot = Slot("", LEAF, [make(recording.outer, start)], [leaf_type])
+                    self.failure[key] = slot
+                    again = True
+                self.failure[key].after = [value]
         return again
 
     def _array(self, array: Tracer) -> None:

@@ -39,16 +39,16 @@ def both_hold(left: Any, right: Thunk, site: Site) -> Any:
     """Return the truth of ``left and right``."""
     holds = truth(left)
     if holds is not None:
-        return _asked(right()) if holds else False
-    return _chosen(sys._getframe(1), site, left, lambda: _asked(right()), lambda: False)
+        return asked(right()) if holds else False
+    return _chosen(sys._getframe(1), site, left, lambda: asked(right()), lambda: False)
 
 
 def either_holds(left: Any, right: Thunk, site: Site) -> Any:
     """Return the truth of ``left or right``."""
     holds = truth(left)
     if holds is not None:
-        return True if holds else _asked(right())
-    return _chosen(sys._getframe(1), site, left, lambda: True, lambda: _asked(right()))
+        return True if holds else asked(right())
+    return _chosen(sys._getframe(1), site, left, lambda: True, lambda: asked(right()))
 
 
 def negated(value: Any) -> Any:
@@ -128,8 +128,8 @@ def returned(flag: Any, value: Any, site: Site) -> Any:
     return value if known else None
 
 
-def _asked(value: Any) -> Any:
-    """Return the truth of a value, a traced one as a truth value."""
+def asked(value: Any) -> Any:
+    """Return the truth of a value, of a traced one as a traced truth value."""
     known = truth(value)
     return as_bool(truth_value(value)) if known is None else known
 

@@ -95,7 +95,7 @@ class Loop(Driver):
         if not isinstance(found, NotUniform):
             return
         note_unrolled(self.site, f"{count} steps", found)
-        after.heap.put_back()
+        after.put_back()
         self.give(after.variables)
         yield from self._by_python(iterator, count - 1)
 
@@ -118,7 +118,7 @@ class Loop(Driver):
         found = yield from self._attempt(before, items, 0)
         if not isinstance(found, NotUniform):
             return
-        before.heap.put_back()
+        before.put_back()
         if isinstance(items.count, Tracer):
             raise _cannot(self.site, found)
         raise NeedsConcreteSize(items.count, f"a loop that is not uniform ({found.why})", found.at)
@@ -218,7 +218,7 @@ class WhileLoop(Driver):
                 if None in left:
                     raise _cannot(self.site, error)
                 note_unrolled(self.site, "a known number of steps", error)
-                now.heap.put_back()
+                now.put_back()
                 self.give(now.variables)
 
     def _recorded(self, start: Before) -> Generator[None, None, NotUniform | None]:

@@ -35,6 +35,13 @@ class Before:
         names = dict.fromkeys((*site.names, *site.reads))
         roots = [(name, found[name]) for name in names if name in found]
         self.heap = Heap.reached([*roots, *holders_outside()])
+        self._trace = running()
+        self._failure = self._trace.failure
+
+    def put_back(self) -> None:
+        """Make everything what it was; variables are the frame's own matter."""
+        self.heap.put_back()
+        self._trace.failure = self._failure
 
 
 def holders_outside() -> list[tuple[str, Any]]:

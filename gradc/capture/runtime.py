@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradc.capture.branches import Branch
 from gradc.capture.expressions import (
+    asked,
     both,
     both_hold,
     chain,
@@ -21,6 +22,7 @@ loop = Loop
 loop_while = WhileLoop
 
 __all__ = [
+    "asked",
     "both",
     "both_hold",
     "branch",

@@ -14,6 +14,7 @@ from gradc.autodiff.parameters import parameters
 from gradc.control.leaf_types import LeafType, Leaves, cast_values, leaves_of
 from gradc.tracing import Tracer, call, current, subtrace, trace
 from gradc.tracing.core.as_tracer import as_tracer
+from gradc.tracing.core.checks import refuse_in_body
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
 from gradc_ir.build import Builder
@@ -150,6 +151,8 @@ def record(
             help="branches that are not known are all recorded: write the recursion as a loop, "
             "gradc.while_loop(condition, body, carry)",
         ) from None
+    if sub.failing is not None:
+        raise refuse_in_body(title)
     used = {operand for node in sub.function.nodes for operand in node.operands}
     used.update(sub.function.results)
     # what only a discarded trace of an inner body asked for is not taken

@@ -64,7 +64,7 @@ def plan_of(
         if layout is None:
             return None
         plan.call(layout, executable.kernel.compiled, numbers=True)
-        _make_results(plan, answer, len(layout.outputs))
+        _make_results(plan, answer, len(layout.outputs) - executable.hidden)
     except NoPlan:
         return None
     return plan

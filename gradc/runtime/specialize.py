@@ -239,8 +239,10 @@ class Family:
         options = self._source.options
         request = self._asked.request(traced, self._wrt, options, traced.function.names.__getitem__)
         executables = tuple(
-            Executable(function, options.debug_nans, options.blas)
-            for function in final_functions(traced.function, request)
+            Executable(
+                function, options.debug_nans, options.blas, None if half else traced.checks
+            )
+            for half, function in enumerate(final_functions(traced.function, request))
         )
         made = Specialization(traced, request, executables, least_sizes(traced))
         if len(self._made) >= _MOST_KERNELS:

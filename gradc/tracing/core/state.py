@@ -164,6 +164,14 @@ class Trace:
         # what became of its loops, by their sites; how many of its nodes were looked at for bodies
         self.loops: dict[Any, Any] = {}
         self.control_nodes = self.body_nodes = 0
+        # what has failed so far, and the checks that may, which the outermost trace has
+        self.failure: Any = None
+        self.checks: list[Any] = []
+        # numbers in texts, which are known when the program runs
+        self.texts: list[Any] = []
+        # in a trace of a loop's body, the number of the step and the line of the loop
+        self.step: tuple[Value, Trace] | None = None
+        self.step_of = 0
         # takes over an array of an outer trace that is about to be assigned to
         self.adopt: Callable[[Any], None] | None = None
 

@@ -16,6 +16,7 @@ from gradc.arguments import pytree
 from gradc.arguments.pytree import Structure
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
+from gradc.tracing.core.checks import Checks, Failure, failure_in, join
 from gradc.tracing.core.leaves import PythonNumber, Static, abstract
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.signals import SizesMustMatch
@@ -29,6 +30,7 @@ from gradc.tracing.lens.modules import CastingType
 from gradc.tracing.lens.user_classes import see_named_tuples
 from gradc.tracing.record import debug_print
 from gradc.tracing.record.argument_names import names_of_arguments
+from gradc.tracing.record.unbound import unbound_error
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size
@@ -52,6 +54,8 @@ class Traced:
     log: what was decided on the way, one line each.
     prints: what ``debug_print`` prints at every call.
     least: what symbolic sizes must be at least, since the graph of smaller ones is another one.
+    checks: what it asserts and raises at every call.
+    loops: what became of its loops.
     """
 
     function: Function
@@ -63,6 +67,8 @@ class Traced:
     log: tuple[str, ...] = ()
     prints: debug_print.Prints | None = None
     least: Mapping[Size, int] = field(default_factory=dict)
+    checks: Checks | None = None
+    loops: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,13 +77,15 @@ class Subtrace:
 
     ``function`` is closed: its parameters are the leaves of the arguments, then what it captured.
     ``operands`` are the outer values for all of them, in order, None for a leaf that was a type;
-    ``captured`` is the tail of it that was captured.
+    ``captured`` is the tail of it that was captured. ``failing``: what it asserts and raises, as a
+    function of the same parameters, where that is not handed on to the trace around it.
     """
 
     function: Function
     operands: tuple[Value | None, ...]
     captured: tuple[Value, ...]
     out_tree: Structure
+    failing: tuple[Function, Failure] | None = None
 
 
 def trace(
@@ -167,7 +175,10 @@ def _trace_once(
             given.append(_parameter(running_trace, leaf))
             names.append(path)
         args, values = see_named_tuples(pytree.unflatten(in_tree, given))
-        result = lens.see(fn)(*args, **dict(zip(keywords, values)))
+        try:
+            result = lens.see(fn)(*args, **dict(zip(keywords, values)))
+        except NameError as error:
+            raise unbound_error(error, running_trace) or error from None
         results, out_tree = _results(result, name)
         lens.check_holders()
         hidden, guards = tuple(running_trace.captures), tuple(running_trace.guards.values())
@@ -186,7 +197,21 @@ def _trace_once(
         (*_unrolled(function), *running_trace.log),
         debug_print.closed(running_trace, names),
         dict(running_trace.least),
+        _checks(running_trace, function),
+        tuple(running_trace.loops.values()),
     )
+
+
+def _checks(trace: Trace, function: Function) -> Checks | None:
+    failure: Failure | None = trace.failure
+    if failure is None:
+        return None
+    results = [*function.results, *failure.values]
+    whole = trace.builder.function(
+        function.name, trace.params, results, names=function.names, location=function.location
+    )
+    checks = tuple(check for _, check in trace.checks)
+    return Checks(whole, checks, tuple(failure.numbers))
 
 
 # A line that made more nodes than this was a loop that Python ran.
@@ -322,8 +347,25 @@ def subtrace(
         _name_of(fn), inner.params, results, location=_location_of(fn)
     )
     running()
-    outer.prints += debug_print.hand_out(inner, [*operands, *captured], outer.builder)
-    return Subtrace(function, (*operands, *captured), captured, out_tree)
+    every = (*operands, *captured)
+    outer.prints += debug_print.hand_out(inner, every, outer.builder)
+    return Subtrace(function, every, captured, out_tree, _failing(inner, outer, every))
+
+
+def _failing(
+    inner: Trace, outer: Trace, operands: Sequence[Value | None]
+) -> tuple[Function, Failure] | None:
+    """Hand on what a function asserts and raises, to where it is called; else return it."""
+    failure: Failure | None = inner.failure
+    if failure is None:
+        return None
+    function = inner.builder.function("checks", inner.params, failure.values)
+    if inner.body_of is not None or None in operands:
+        return function, failure
+    given = [operand for operand in operands if operand is not None]
+    made = failure.of(outer.builder.inline(function, given))
+    outer.failure = join(failure_in(outer), made)
+    return None
 
 
 def _weak_of(leaf: Any) -> type | None:

@@ -73,7 +73,7 @@ class FunctionScope:
         node: ast.stmt | ast.expr,
         inside: Counter[str],
         *,
-        made: Sequence[ast.stmt] = (),
+        made: Sequence[ast.AST] = (),
         leaving: Sequence[str] = (),
         target: str | None = None,
         handled: int | None = None,

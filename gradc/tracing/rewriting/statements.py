@@ -150,7 +150,7 @@ class Statements:
         test = at(runtime("goes_on", *map(load, flags)), first)
         if place.depth > _MOST_BLOCKS:
             return [at(ast.If(test, body, []), first)]
-        return self._branch("rest", first, test, inside, body, [], place)
+        return self._branch("rest", first, test, inside, body, [], place, flags)
 
     def _branch(
         self,
@@ -161,11 +161,12 @@ class Statements:
         body: list[ast.stmt],
         orelse: list[ast.stmt],
         place: _Place,
+        implied: Sequence[str] = (),
     ) -> list[ast.stmt]:
+        """Return a branch; ``implied`` are flags that its test says something of."""
         name = self._scope.new_object("branch", node.lineno)
-        mark, site = self._scope.site(
-            kind, node, inside, made=[*body, *orelse], handled=place.handled
-        )
+        made = [*body, *orelse, *(ast.Name(flag, ast.Store()) for flag in implied)]
+        mark, site = self._scope.site(kind, node, inside, made=made, handled=place.handled)
         chosen = ast.If(ast.Attribute(load(name), "side", ast.Load()), body, orelse)
         begun = at(runtime("branch", test, mark), test)
         return [at(_assign(name, begun), node), _run(name, [chosen], site, node)]
@@ -241,11 +242,36 @@ class Statements:
     def _if(self, node: ast.If, place: _Place) -> tuple[list[ast.stmt], tuple[str, ...]]:
         inner = place.within()
         inside = mentions([*node.body, *node.orelse])
-        test = self._expressions.test(node.test)
+        before, test = self._test(node.test, node, place)
         body, flags = self._block(node.body, inner)
         orelse, more = self._block(node.orelse, inner)
-        made = self._branch("if", node, test, inside, body, orelse, place)
+        made = [*before, *self._branch("if", node, test, inside, body, orelse, place)]
         return made, tuple(dict.fromkeys((*flags, *more)))
+
+    def _test(
+        self, test: ast.expr, node: ast.stmt, place: _Place
+    ) -> tuple[list[ast.stmt], ast.expr]:
+        """Return the condition of a branch, and what is to be done before it is asked.
+
+        Operands of ``and`` and ``or`` that assign to names become branches of their own.
+        """
+        if not isinstance(test, ast.BoolOp) or not _assigns(test.values[1:]):
+            return [], self._expressions.test(test)
+        name = self._scope.new_name("asked", test.lineno)
+        made: list[ast.stmt] = []
+        for position, value in enumerate(test.values):
+            inside = mentions([value])
+            inner = place if position == 0 else place.within()
+            before, asked = self._test(value, node, inner)
+            turn = [*before, at(_assign(name, at(runtime("asked", asked), value)), value)]
+            if position == 0:
+                made += turn
+                continue
+            so_far: ast.expr = at(load(name), value)
+            if isinstance(test.op, ast.Or):
+                so_far = at(runtime("negated", so_far), value)
+            made += self._branch("if", node, so_far, inside, turn, [], place)
+        return made, at(load(name), test)
 
     def _assert(self, node: ast.Assert, test: ast.expr, place: _Place) -> list[ast.stmt]:
         inside = mentions([node])
@@ -366,6 +392,10 @@ class _WithFunctions(Expressions):
         made = self._owner.nested(node)
         assert isinstance(made, ast.expr)
         return made
+
+
+def _assigns(parts: Sequence[ast.expr]) -> bool:
+    return any(isinstance(node, ast.NamedExpr) for part in parts for node in ast.walk(part))
 
 
 def _assign(name: str, value: ast.expr) -> ast.Assign:
