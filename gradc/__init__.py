@@ -36,9 +36,12 @@ if TYPE_CHECKING:
     from gradc.api.transpose import transpose as transpose
     from gradc.api.vmap import vmap as vmap
     from gradc.calls.variable import Variable as Variable
+    from gradc.capture.decide import rolled as rolled
+    from gradc.capture.decide import unroll as unroll
     from gradc.control.branches import cond as cond
     from gradc.control.branches import switch as switch
     from gradc.control.checkpoint import checkpoint as checkpoint
+    from gradc.control.checkpointing import checkpointing as checkpointing
     from gradc.control.loops import fori_loop as fori_loop
     from gradc.control.loops import while_loop as while_loop
     from gradc.control.scan import map as map
@@ -75,7 +78,9 @@ if TYPE_CHECKING:
     from gradc_ir.errors import UnconnectedGradientError as UnconnectedGradientError
 
 _PLACES = {
+    "gradc.capture.decide": ("rolled", "unroll"),
     "gradc.control.checkpoint": ("checkpoint",),
+    "gradc.control.checkpointing": ("checkpointing",),
     "gradc.api.compiled": ("Compiled",),
     "gradc.control.branches": ("cond", "switch"),
     "gradc.control.loops": ("fori_loop", "while_loop"),

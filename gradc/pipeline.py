@@ -56,7 +56,8 @@ class Options:
     ``stable=False`` turns the stable rules off; ``fast=True`` turns the fast ones on;
     ``debug_nans=True`` makes a value that is not finite an error; ``blas=False`` keeps large
     contractions from BLAS, so that their bits are the language's. ``rules`` are in force in this
-    function alone, whatever their kind.
+    function alone, whatever their kind. ``capture=False`` leaves loops and branches of Python's to
+    Python; ``checkpoint`` is what reverse mode keeps of those that are recorded.
     """
 
     stable: bool = True
@@ -64,6 +65,8 @@ class Options:
     debug_nans: bool = False
     blas: bool = True
     rules: tuple[Rule, ...] = ()
+    capture: bool = True
+    checkpoint: Any = None
 
 
 def before(options: Options) -> Pipeline:

@@ -61,7 +61,7 @@ class Compiled(CalledByAttribute, Inspected):
         spec: str | None = None,
         static: Sequence[str | int] | str | int = (),
         rules: Sequence[Any] = (),
-        **options: bool,
+        **options: Any,
     ) -> None:
         functools.update_wrapper(self, function)
         self.__wrapped__ = function

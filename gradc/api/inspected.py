@@ -114,11 +114,13 @@ class Inspected(ABC):
         """Return the text of what ``of`` names at a stage of its way.
 
         ``stage`` is traced, stable, derivative, final, loops, llvm or asm; ``after`` instead names
-        a pass, or ``"all"``.
+        a pass, ``"all"``, or ``"capture"``: what became of the loops and branches of Python's.
         """
-        from gradc.reports.dump import dump
+        from gradc.reports.dump import dump, dump_capture
 
         traced, request = self._request((spec,) if spec else specs_or_args, of, wrt)
+        if after == "capture":
+            return dump_capture(traced)
         return dump(
             traced.function,
             request,

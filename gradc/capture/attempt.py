@@ -16,10 +16,15 @@ from gradc.capture.nests import rebuilt, take_apart
 from gradc.capture.recording import Before, Recording, variables_now
 from gradc.capture.truth import truth, truth_value
 from gradc.capture.uniform import NotUniform
+from gradc.capture.whole_numbers import Integers, fits_words
+from gradc.control.checkpointing import slots_of
 from gradc.control.leaf_types import LeafType, leaf_type_of
 from gradc.control.steps import as_value, row_type_of
+from gradc.pipeline import current_options
 from gradc.tracing import Tracer
 from gradc.tracing.array.operators import operate
+from gradc.tracing.core.checks import check
+from gradc.tracing.core.signals import HasEffect
 from gradc.tracing.core.source import location_of
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read, root
@@ -172,6 +177,8 @@ class Attempt:
             again = carries.end(recording)
         finally:
             recording.leave()
+        if not again:
+            again = self._guard_integers(recording, carries)
         flags = [carries.variables.get(name) for name in self._site.leaving]
         if not self._indexed and any(slot is not None for slot in flags):
             # it may be left before its last step
@@ -193,6 +200,8 @@ class Attempt:
         self._driver.on_error = None
         recording.leave()
         self._start.put_back()
+        if isinstance(error, HasEffect):
+            error = NotUniform(f"it calls {error.what}", error.at)
         if isinstance(error, NotUniform):
             self._error = error
             return False
@@ -223,7 +232,6 @@ class Attempt:
         step = self._step
         assert step is not None
         built = Built(step)
-        checkpoint = None
         count = None if self._items is None else self._items.count
         steps: int | None = None
         if self._items is None:
@@ -231,7 +239,8 @@ class Attempt:
             values = built.until(None, self._flags(carries))
             text = "as long as its condition holds"
         elif isinstance(count, Tracer):
-            values = built.counted(as_value(count), checkpoint)
+            kept = slots_of(None, current_options().checkpoint)
+            values = built.counted(as_value(count), kept)
             text = "a number of steps that is computed"
         else:
             assert count is not None
@@ -240,7 +249,7 @@ class Attempt:
                 values = built.until(length, self._flags(carries))
                 text = f"at most {length} steps"
             else:
-                values = built.scan(length, checkpoint)
+                values = built.scan(length, slots_of(length, current_options().checkpoint))
                 text = f"{length} steps"
                 steps = length if isinstance(length, int) else None
         if built.grown and steps is None:
@@ -250,6 +259,42 @@ class Attempt:
         if self._items is None:
             self._assigned_by_test(built, values, variables)
         return Outcome(variables, text, carries.paths)
+
+    def _guard_integers(self, recording: Recording, carries: Carries) -> bool:
+        """Have the program look at integers that nobody knows; return whether it does now.
+
+        Raises NotUniform where an integer would not fit, or a divisor is zero.
+        """
+        step = self._step
+        assert step is not None
+        risky = self._risky_integers(step, carries)
+        if not risky or None in carries.failure:
+            return False
+        if not self._indexed:
+            raise NotUniform("whether its whole numbers stay within 64 bits is not known")
+        with recording.entered():
+            running()
+            for value in risky:
+                check(*fits_words(value, recording.trace.builder))
+        return carries.failure_after(recording)
+
+    def _risky_integers(self, step: Step, carries: Carries) -> list[Value]:
+        count = None if self._items is None else self._items.count
+        known: dict[Value, int | None] = {}
+        after: dict[Value, Value] = {}
+        recording = step.recording
+        with recording.entered():
+            for slot in carries.slots:
+                for start, given, leaf in zip(slot.start, slot.given, slot.after):
+                    if given.weak is int and given._value is not None:
+                        known[given._value] = start if type(start) is int else None
+                        own = isinstance(leaf, Value)
+                        after[given._value] = leaf if own else recording.value(leaf)
+            values = [x if isinstance(x, Value) else recording.value(x) for x in carries.after()]
+            function = recording.function(self._site, [*values, *after.values()])
+        assert step.index._value is not None
+        steps = count - self._first if isinstance(count, int) else None
+        return Integers(function, step.index._value, known, after, steps).check()
 
     def _assigned_by_test(
         self, built: Built, values: list[Value], variables: dict[str, Any]

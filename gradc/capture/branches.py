@@ -18,6 +18,7 @@ from gradc.capture.unbound import say_unbound
 from gradc.control.leaf_types import LeafType, cast_values, tracers_of
 from gradc.tracing import Tracer
 from gradc.tracing.core.checks import Failure, Key, failure_in
+from gradc.tracing.core.signals import HasEffect
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Trace, running
 from gradc.tracing.core.tracer import make, read, write
@@ -25,6 +26,7 @@ from gradc.tracing.rewriting.site import Site
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType, Type
+from gradc_ir.errors import TraceError
 
 
 class Branch:
@@ -162,6 +164,12 @@ class Choice:
         """
         if not is_raised(error):
             self.abandon(side)
+            if isinstance(error, HasEffect):
+                raise TraceError(
+                    f"{error.what} in a branch that is not known while tracing",
+                    at=error.at,
+                    help="leave it out; gradc.debug_print prints numbers, outside of branches",
+                )
             return False
         try:
             record_raise(error, self.site, self.frame)

@@ -184,7 +184,7 @@ class Carries:
         for held in self.before.heap.held.values():
             again = self._parts_after(held) or again
         again = self._arrays_after(recording) or again
-        again = self._failure_after(recording) or again
+        again = self.failure_after(recording) or again
         for name, error in self.dropped.items():
             if name not in self.made:
                 raise error
@@ -303,7 +303,8 @@ class Carries:
             self.arrays[id(array)][1].after = [array._value]
         return again
 
-    def _failure_after(self, recording: Recording) -> bool:
+    def failure_after(self, recording: Recording) -> bool:
+        """Take what a step may fail of; return whether that is new."""
         failure: Failure | None = recording.trace.failure
         if failure is None:
             return False

@@ -94,9 +94,12 @@ class Joining:
         if _is_nothing(value):
             return lambda results: value
         nest, leaves = take_apart(value)
-        blanks = [Blank(type_of(leaf)) for leaf in leaves]
-        makes = []
-        for leaf, blank in zip(leaves, blanks):
+        makes: list[Make] = []
+        for leaf in leaves:
+            if not isinstance(leaf, Tracer):
+                makes.append(_always(leaf))
+                continue
+            blank = Blank(type_of(leaf))
             first, second = (blank, leaf) if _is_nothing(left) else (leaf, blank)
             makes.append(_at(self.pair(first, second, blank.leaf_type)))
         return lambda results: rebuilt(nest, [make(results) for make in makes])
@@ -165,6 +168,10 @@ _MAY_BE = "a branch or a loop may have made it another name for an array: copy i
 
 def _is_nothing(value: Any) -> bool:
     return value is None or value is ABSENT
+
+
+def _always(value: Any) -> Make:
+    return lambda results: value
 
 
 def _at(position: int) -> Make:

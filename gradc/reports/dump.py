@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from gradc.pipeline import Request, after, before, derive
+from gradc.tracing import Traced
+from gradc.tracing.core.source import definition
+from gradc.tracing.rewriting.rewrite import rewritten_text
 from gradc_ir.core.graph import Function
 from gradc_ir.core.walk import nested
 from gradc_ir.errors import TraceError
@@ -47,6 +50,14 @@ def dump(
     }[stage]
     function = next(step for name, step in reversed(steps) if name == chosen)
     return print_function(function, locations=locations)
+
+
+def dump_capture(traced: Traced) -> str:
+    """Return the rewritten code of the functions that were traced, and what became of each loop."""
+    parts = [f"# {note}" for note in traced.loops]
+    for function in traced.rewritten:
+        parts += ["", f"# {definition(function.__code__)}", rewritten_text(function)]
+    return "\n".join(parts).strip() or "# no loop or branch was rewritten"
 
 
 def walk(traced: Function, request: Request) -> list[tuple[str, Function]]:

@@ -239,9 +239,7 @@ class Family:
         options = self._source.options
         request = self._asked.request(traced, self._wrt, options, traced.function.names.__getitem__)
         executables = tuple(
-            Executable(
-                function, options.debug_nans, options.blas, None if half else traced.checks
-            )
+            Executable(function, options.debug_nans, options.blas, None if half else traced.checks)
             for half, function in enumerate(final_functions(traced.function, request))
         )
         made = Specialization(traced, request, executables, least_sizes(traced))
@@ -262,6 +260,8 @@ class Family:
         )
         self._record(signature)
         log("compile", "%s: %s", self._source.name, signature)
+        for note in traced.loops:
+            log("capture", "%s: %s", self._source.name, note)
         return made
 
 

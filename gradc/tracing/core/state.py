@@ -161,6 +161,8 @@ class Trace:
         self.unbound: dict[tuple[Any, str], tuple[Any, str]] = {}
         # values of variables that are there only where a block was not left, by their ids
         self.partial: dict[int, Any] = {}
+        # the user's functions whose code was rewritten
+        self.rewritten: list[Any] = []
         # what became of its loops, by their sites; how many of its nodes were looked at for bodies
         self.loops: dict[Any, Any] = {}
         self.control_nodes = self.body_nodes = 0

@@ -17,6 +17,7 @@ from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.table import TABLE, AnyFunction, call
 from gradc.tracing.core.tracer import Tracer, shape_of
 from gradc.tracing.lens import unseen
+from gradc.tracing.lens.effects import acting_builtins
 from gradc.tracing.lens.modules import see_numpy
 from gradc.tracing.lens.number_types import NUMBER_TYPES, stands_for
 from gradc.tracing.lens.sequences import SEQUENCES
@@ -218,5 +219,6 @@ def seen_builtins(see: Callable[[Any], Any], captures: bool) -> dict[str, Any]:
     own.update({name: replaced for name, (_, replaced) in BUILTINS.items()})
     if captures:
         own.update({name: replaced for name, (_, replaced) in SEQUENCES.items()})
+        own.update(acting_builtins())
     own["__import__"] = seen_import
     return own

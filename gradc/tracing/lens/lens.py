@@ -24,6 +24,7 @@ from gradc.tracing.core.tracer import Tracer, make_hidden
 from gradc.tracing.lens import captured_containers
 from gradc.tracing.lens.builtins import BUILTINS, seen_builtins, seen_type
 from gradc.tracing.lens.code_names import refuse_stores, used_names
+from gradc.tracing.lens.effects import Acting, acts
 from gradc.tracing.lens.math_module import see_math
 from gradc.tracing.lens.modules import (
     DRAWING,
@@ -97,6 +98,9 @@ class Lens:
         kind = type(value)
         if kind in (Tracer, int, float, str, bool, tuple, list, dict) or value is None:
             return value
+        acting = acts(value) if self._captures else None
+        if acting is not None:
+            return Acting(value, acting)
         if kind is types.FunctionType:
             return self._function(value)
         if is_unseen(value):
@@ -374,6 +378,8 @@ class Lens:
         if found.note and self.trace is not None:
             place = source.definition(function.__code__)
             self.trace.note(f"{place}: its loops and branches are Python's: {found.note}")
+        if found.sites and self.trace is not None:
+            self.trace.rewritten.append(function)
         return found.code
 
     def _dispatched(self, function: Any) -> Inlined:

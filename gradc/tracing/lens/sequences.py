@@ -8,13 +8,17 @@ them is what Python does.
 from __future__ import annotations
 
 import builtins
+import operator
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from gradc.tracing.core.signals import NeedsConcreteSize
+from gradc.tracing.core.source import location
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer
+from gradc_ir.errors import GradcError
 
 
 class TracedRange:
@@ -26,10 +30,18 @@ class TracedRange:
         self.start = start
         self.stop = stop
         self.step = step
+        self._at = location()
 
     def _known(self) -> builtins.range:
-        # which asks for the numbers, and says what to write where there are none
-        return builtins.range(self.start, self.stop, self.step)
+        try:
+            # which asks for the numbers, and says what to write where there are none
+            return builtins.range(self.start, self.stop, self.step)
+        except NeedsConcreteSize as question:
+            question.at = self._at
+            raise
+        except GradcError as error:
+            error.at = None
+            raise error.located(self._at) from None
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._known())
@@ -120,7 +132,7 @@ class Visitor:
         return next(self._started())
 
     def __length_hint__(self) -> int:
-        return self._started().__length_hint__()  # type: ignore[attr-defined,no-any-return]
+        return operator.length_hint(self._started())
 
 
 class SeenEnumerate(Visitor):

@@ -56,6 +56,7 @@ class Traced:
     least: what symbolic sizes must be at least, since the graph of smaller ones is another one.
     checks: what it asserts and raises at every call.
     loops: what became of its loops.
+    rewritten: the functions whose loops and branches were asked for.
     """
 
     function: Function
@@ -69,6 +70,7 @@ class Traced:
     least: Mapping[Size, int] = field(default_factory=dict)
     checks: Checks | None = None
     loops: tuple[Any, ...] = ()
+    rewritten: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +201,7 @@ def _trace_once(
         dict(running_trace.least),
         _checks(running_trace, function),
         tuple(running_trace.loops.values()),
+        tuple(running_trace.rewritten),
     )
 
 
