@@ -41,8 +41,8 @@ bench: $(VENV)-bench/.bench ## measure gradc beside other tools; benchmarks/READ
 bench-old: $(VENV)/.test ## measure kernels beside another checkout's, by turns: make bench-old OLD=path
 	$(BIN)/python benchmarks/old_and_new.py $(OLD) $(ARGS)
 
-bench-calls: $(VENV)/.test ## what one call of a small function costs, beside other tools
-	OMP_NUM_THREADS=1 $(VENV)/bin/python -m benchmarks.small_calls
+bench-calls: $(VENV)-bench/.bench ## what one call of a small function costs, beside other tools
+	OMP_NUM_THREADS=1 $(VENV)-bench/bin/python -m benchmarks.small_calls
 
 measure: $(VENV)/.test ## measure parts of gradc: calls, compile time, loops, tracing
 	@for name in calls compile_time import_time loops math_functions straight_line tracing; do \

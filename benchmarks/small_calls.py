@@ -28,6 +28,8 @@ Row = tuple[str, str, dict[str, Any]]
 
 X = np.array([0.3, -0.7, 1.1])
 W = np.array([1.0, 2.0, 3.0])
+V = np.array([1.0, 0.5, 0.25])
+O = (np.empty(()), np.empty(3))  # noqa: E741
 
 
 def few(x: Any) -> Any:
@@ -59,7 +61,12 @@ def ours() -> list[Row]:
     captured = gradc.compile(lambda x: x[0] * W[0] + x[1] * W[1])
     names: dict[str, Any] = {
         "f": f, "vg": f.value_and_grad, "g": gradc.grad(few), "five": five, "nest": nest,
-        "captured": captured, "x": X, "s": np.float64(2.0), "z": np.array(2.0), "model": Model(),
+        "captured": captured, "mapped": gradc.vmap(few), "rows": np.stack([X] * 4), "v": V, "o": O,
+        "vjp": f.vjp, "jvp": f.jvp, "hvp": f.hvp, "pull": f.vjp(X)[1], "push": f.linearize(X)[1],
+        "flagged": gradc.compile(lambda x, train: x[0] * x[1] if train else x[2]),
+        "policed": gradc.grad(few, nonfinite="zero"), "bound": f.value_and_grad.bind(X),
+        "written": f.value_and_grad.bind(X, out=O), "x": X,
+        "s": np.float64(2.0), "z": np.array(2.0), "model": Model(),
         "p": {"a": 1.0, "b": 2.0, "c": 3.0},
     }  # fmt: skip
     calls = {
@@ -74,6 +81,18 @@ def ours() -> list[Row]:
         "a captured array": "captured(x)",
         "a method": "model.loss(x)",
         "a method's gradient": "model.loss.grad(x)",
+        "a flag": "flagged(x, True)",
+        "value and gradient into arrays": "vg(x, out=o)",
+        "value and gradient, bound": "bound()",
+        "value and gradient, bound, into arrays": "written()",
+        "jvp": "jvp((x,), (v,))",
+        "hvp": "hvp(x, v)",
+        "vjp": "vjp(x)",
+        "a pullback": "pull(1.0)",
+        "vjp and its pullback": "vjp(x)[1](1.0)",
+        "a linearised function": "push(v)",
+        "gradc.grad with a policy": "policed(x)",
+        "gradc.vmap(f), four rows": "mapped(rows)",
     }
     return [(name, text, names) for name, text in calls.items()]
 
@@ -188,32 +207,95 @@ def autograd_row() -> list[Row]:
 def in_c() -> tuple[str, float]:
     """Return the time of the same kernel when C calls it in a loop, in ns."""
     f = gradc.compile(few, spec="x: f64[3]")
+    return "the kernel, called from C", called_from_c(f, "few", "few_vg(x, &y, g, NULL)", X)
+
+
+def called_from_c(f: Any, name: str, call: str, points: Any) -> float:
+    """Return the least time of a call by turns through points, the last axis one of them, in ns."""
+    given = np.atleast_2d(points)
+    count, size = given.shape
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder)
-        f.export("few", out=made)
-        main = """
-#include "few.h"
+        f.export(name, out=made)
+        (made / "points").write_bytes(np.ascontiguousarray(given).tobytes())
+        main = f"""
+#include "{name}.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
-int main(void) {
-    double x[3] = {0.3, -0.7, 1.1}, y, g[3], sum = 0, best = 1e9;
-    for (int turn = 0; turn < 30; turn++) {
+int main(void) {{
+    double *points = malloc(sizeof(double) * {count * size}), y, g[{size}], sum = 0, best = 1e9;
+    void *work = malloc(1 << 20);
+    FILE *file = fopen("points", "rb");
+    if (fread(points, sizeof(double), {count * size}, file) != {count * size}) return 1;
+    for (int turn = 0; turn < 30; turn++) {{
         struct timespec a, b;
         clock_gettime(CLOCK_MONOTONIC, &a);
-        for (int i = 0; i < 100000; i++) { few_vg(x, &y, g, NULL); sum += y; x[0] += 1e-12; }
+        for (int i = 0; i < 100000; i++) {{
+            double *x = points + i % {count} * {size};
+            {call};
+            sum += y;
+        }}
         clock_gettime(CLOCK_MONOTONIC, &b);
         double ns = ((b.tv_sec - a.tv_sec) * 1e9 + (b.tv_nsec - a.tv_nsec)) / 1e5;
         if (ns < best) best = ns;
-    }
+    }}
     printf("%f\\n", best + 0 * sum);
     return 0;
-}
+}}
 """
         (made / "main.c").write_text(main)
-        command = ["cc", "-O2", "main.c", "few.o", "-o", "main", "-lm"]
+        command = ["cc", "-O2", "main.c", f"{name}.o", "-o", "main", "-lm"]
         subprocess.run(command, cwd=made, check=True, capture_output=True)
-        done = subprocess.run([made / "main"], capture_output=True, text=True, check=True)
-    return "the kernel, called from C", float(done.stdout)
+        done = subprocess.run([made / "main"], cwd=made, capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def posterior(q: Any) -> Any:
+    """Return the negative log posterior of a logistic growth of five parameters."""
+    t = np.arange(40) / 4.0
+    curve = np.exp(q[0]) / (1.0 + np.exp(-np.exp(q[1]) * (t - q[2]))) + q[3]
+    seen = 3.0 / (1.0 + np.exp(-(t - 4.0))) + 0.1 * np.sin(7.0 * t)
+    return np.sum((seen - curve) ** 2) * np.exp(-q[4]) / 2 + 20.0 * q[4] + 0.5 * np.sum(q**2)
+
+
+def chain(h: Callable[[Any], Any], steps: int) -> Any:
+    """Return the positions at which a Hamiltonian Monte Carlo chain asks for value and gradient."""
+    random = np.random.default_rng(0)
+    q, positions = np.array([1.0, 0.0, 4.0, 0.0, -1.0]), []
+    value, gradient = h(q)
+    while len(positions) < steps:
+        p = random.normal(size=5)
+        new, slope = q.copy(), gradient
+        start = value + 0.5 * p @ p
+        for _ in range(10):
+            p = p - 0.01 * slope
+            new = new + 0.02 * p
+            found, slope = h(new)
+            positions.append(new)
+            p = p - 0.01 * slope
+        if np.log(random.uniform()) < start - found - 0.5 * p @ p:
+            q, value, gradient = new, found, slope
+    return np.array(positions[:steps])
+
+
+def in_a_chain() -> list[tuple[str, float]]:
+    """Return the time of a call in a chain of 100,000, beyond a loop, and of the kernel from C."""
+    f = gradc.compile(posterior, spec="q: f64[5]")
+    h = f.value_and_grad
+    positions = chain(h, 100_000)
+    rows = list(positions)
+    times = []
+    for _ in range(TURNS):
+        start = time.perf_counter()
+        for _row in rows:
+            pass
+        between = time.perf_counter()
+        for row in rows:
+            h(row)
+        times.append((time.perf_counter() - between - (between - start)) / len(rows) * 1e9)
+    kernel = called_from_c(f, "post", "post_vg(x, &y, g, work)", positions)
+    return [("a call in a chain of HMC, 5 parameters", min(times)), ("its kernel from C", kernel)]
 
 
 def timed(text: str, names: dict[str, Any]) -> Callable[[], float]:
@@ -240,8 +322,8 @@ def main() -> None:
     for (name, _, _), found in zip(rows, least[1:]):
         print(f"{name:56}{found - least[0]:10.1f} ns")
     if sys.platform != "win32":
-        name, found = in_c()
-        print(f"{name:56}{found:10.1f} ns")
+        for name, found in (in_c(), *in_a_chain()):
+            print(f"{name:56}{found:10.1f} ns")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypedDict, Unpack, overload
 
 from gradc.api.compiled import Compiled
+from gradc.api.typed import P, R
+from gradc.calls.options import unknown_option
 from gradc_ir.errors import TraceError
 
 Function_ = Callable[..., Any]
@@ -28,13 +30,13 @@ class CompileOptions(TypedDict, total=False):
 
 
 @overload
-def compile(function: Function_, /, **options: Unpack[CompileOptions]) -> Compiled: ...
+def compile(function: Callable[P, R], /, **options: Unpack[CompileOptions]) -> Compiled[P, R]: ...
 
 
 @overload
 def compile(
     function: None = None, /, **options: Unpack[CompileOptions]
-) -> Callable[[Function_], Compiled]: ...
+) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
 
 
 def compile(function: Function_ | None = None, /, **options: Any) -> Any:
@@ -56,6 +58,9 @@ def compile(function: Function_ | None = None, /, **options: Any) -> Any:
     The function is compiled when it is called: for the dtypes, ranks and sizes of the first call,
     and with symbolic sizes when a second size arrives.
     """
+    for name in options:
+        if name not in CompileOptions.__annotations__:
+            raise unknown_option("gradc.compile", name, CompileOptions.__annotations__)
     if function is None:
         return lambda wrapped: Compiled(wrapped, **options)
     if not callable(function):
@@ -69,7 +74,7 @@ def compile(function: Function_ | None = None, /, **options: Any) -> Any:
 _KEPT = "__gradc_compiled__"
 
 
-def compiled(fn: Function_) -> Compiled:
+def compiled(fn: Function_) -> Compiled[..., Any]:
     """Return the compiled form of a function, the same one each time.
 
     A function carries it: a table would keep alive what it is a key of, since the compiled form
@@ -92,6 +97,6 @@ def compiled(fn: Function_) -> Compiled:
 
 
 @functools.lru_cache(maxsize=32)
-def _compile_other(fn: Function_) -> Compiled:
+def _compile_other(fn: Function_) -> Compiled[..., Any]:
     """Return the compiled form of a method or another callable object."""
     return compile(fn)

@@ -1,20 +1,25 @@
 """The compiled function: what ``gradc.compile`` returns, and its methods."""
 
+# A method that asks is annotated with what it is to be seen as: it returns what is answered.
+# mypy: disable-error-code="no-any-return"
+
 from __future__ import annotations
 
 import dataclasses
 import functools
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar, overload
 
 from gradc.api import nested_transforms
-from gradc.api.asks import Asked, asks
+from gradc.api.asks import Doors, asks
 from gradc.api.inspected import Inspected, LastCall
 from gradc.api.method import Method
+from gradc.api.typed import Answers, Multiplies, P, Pushes, R
 from gradc.api.wrt_variables import ByVariables, split_variables, tangents_of_primals
 from gradc.calls.derivation import OF_FLOATS, VALUE, Derivation
-from gradc.calls.preconditions import check_floats, check_mode
+from gradc.calls.outputs import assigned
+from gradc.calls.preconditions import check_floats, check_mode, check_moves
 from gradc.calls.results import Answer
 from gradc.calls.signature import (
     Bound,
@@ -25,28 +30,37 @@ from gradc.calls.signature import (
     listed,
     names_variables,
 )
-from gradc.calls.tangents import as_tuple, hvp_arguments, like_argument, push_tangents
+from gradc.calls.tangents import as_tuple, hvp_arguments, push_tangents
 from gradc.calls.variable import Variable
 from gradc.pipeline import Options
 from gradc.rules import as_rules
+from gradc.runtime.bound_call import BoundCall
+from gradc.runtime.families import Families
+from gradc.runtime.prepared import (
+    Part,
+    Prepared,
+    Results,
+    options_of,
+    parts_of,
+    pushed_parts,
+    static_of,
+    vector_parts,
+)
 from gradc.runtime.pullback import Linearized, Pullback
-from gradc.runtime.quick_call import CalledByAttribute, Learner, quick_call
-from gradc.runtime.specialize import Family, Signature, Specialization
-from gradc.scopes import scopes_key
+from gradc.runtime.quick_call import UNTOLD, Call, CalledByAttribute, Learner, quick_call
+from gradc.runtime.specialize import Signature, Specialization
 from gradc.traceback import boundary
-from gradc.tracing import call, current
-from gradc.tracing.core.leaves import exact_key
-from gradc_codegen.calls import cells
-from gradc_ir.errors import ShapeError, TraceError
+from gradc.tracing import current
 
 Function_ = Callable[..., Any]
-# A function met with ever new sizes, static arguments or dtypes forgets the older ones.
-_MOST_FAMILIES = 256
-_MOST_FORMS = 32
-_MOST_SIGNATURES = 1000
+Q = ParamSpec("Q")
+S = TypeVar("S")
+_MOST_FORMS, _MOST_SIGNATURES = 32, 1000
+
+Form: TypeAlias = "Compiled[..., Any]"
 
 
-class Compiled(CalledByAttribute, Inspected):
+class Compiled(CalledByAttribute, Inspected, Generic[P, R]):
     """A NumPy function with native value and derivatives; made by :func:`gradc.compile`.
 
     Calling it returns what the function would: NumPy arrays, NumPy scalars for 0-d results, in the
@@ -56,7 +70,7 @@ class Compiled(CalledByAttribute, Inspected):
 
     def __init__(
         self,
-        function: Function_,
+        function: Callable[P, R],
         *,
         spec: str | None = None,
         static: Sequence[str | int] | str | int = (),
@@ -70,48 +84,83 @@ class Compiled(CalledByAttribute, Inspected):
         self.spec = spec
         names = static if isinstance(static, (tuple, list)) else (static,)
         self._parameters = Parameters(function, names)
-        self._families: dict[Any, Family] = {}
         self._signatures: deque[Signature] = deque(maxlen=_MOST_SIGNATURES)
+        self._families = Families(self.__name__)
         self._last: LastCall | None = None
-        self._forms_by_variables: dict[Any, tuple[Compiled, tuple[Variable, ...], Wrt]] = {}
-        self._asking: dict[str, Callable[..., Any]] = {}
+        self._forms_by_variables: dict[
+            Any, tuple[Compiled[..., Any], tuple[Variable, ...], Wrt]
+        ] = {}
+        self._doors = Doors(self)
         self._learners: dict[str, Learner] = {}
-        self.__call__, self._learners["__call__"] = quick_call(
-            self, Compiled._value, self.made_again(), "__call__"
+        called, self._learners["__call__"] = quick_call(
+            self, Compiled._value, self.made_again(), "__call__", called=True
         )
+        self.be_called(called)
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+        @overload
+        def __call__(self, *args: Any, out: Any, **kwargs: Any) -> Any: ...
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            """Return the value; the arrays of ``out``, if there are any, with it in them."""
 
     # -- calls ------------------------------------------------------------------------------------
 
-    def _value(self, args: Any, kwargs: dict[str, Any], learner: Learner) -> Any:
+    def _value(self, call: Call, args: Any, kwargs: dict[str, Any]) -> Any:
         """Return the function's value, and tell how."""
-        return self.derivative(VALUE, args, kwargs, given=kwargs, learner=learner)
+        found = self._valued(call, *args, **kwargs)
+        return call.answer(found) if isinstance(found, Prepared) else found
+
+    def _valued(self, call: Call, /, *args: Any, **kwargs: Any) -> Any:
+        return self.answered(VALUE, call, args, kwargs)
+
+    @boundary
+    def bind(self, /, *args: Any, **kwargs: Any) -> BoundCall[R]:
+        """Return a function without parameters that calls this with these arguments.
+
+        They are checked now. Arrays among them, and what the function reads from outside, are read
+        at each call; one of another size then is a ShapeError. With ``out=`` the results go there.
+        ``f.value_and_grad.bind`` and its like do the same for derivatives.
+        """
+        return BoundCall(self, Compiled._valued, args, kwargs)
 
     @asks
-    def grad(self, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Asked:
+    def grad(
+        self, call: Call, /, *args: Any, wrt: Wrt | None = None, **kwargs: Any
+    ) -> Answers[P, Any]:
         """Return the gradient of a scalar value, in the nest of what it is with respect to.
 
         ``wrt`` is a position, a parameter's name, or a tuple of them; ``argnums`` is accepted for
-        positions. Raises ShapeError when the value is not a scalar, DTypeError when it or the
-        argument is not floating point.
+        positions. ``out`` is written into. Raises ShapeError when the value is not a scalar,
+        DTypeError when it or the argument is not floating point.
         """
         self._parameters.refuse(("wrt", "argnums"), "grad")
-        return Derivation("grad", choose_wrt(wrt, kwargs)), args, kwargs
+        return self.answered(Derivation("grad", choose_wrt(wrt, kwargs)), call, args, kwargs)
 
     @asks
     def value_and_grad(
-        self, *args: Any, wrt: Wrt | None = None, has_aux: bool = False, **kwargs: Any
-    ) -> Asked:
+        self,
+        call: Call,
+        /,
+        *args: Any,
+        wrt: Wrt | None = None,
+        has_aux: bool = False,
+        **kwargs: Any,
+    ) -> Answers[P, tuple[R, Any]]:
         """Return ``(value, gradient)``, or with ``has_aux`` ``((value, aux), gradient)``.
 
         The function returns ``(value, aux)`` when ``has_aux`` is set; aux is any nest.
         """
         self._parameters.refuse(("wrt", "argnums", "has_aux"), "value_and_grad")
-        return Derivation("value_and_grad", choose_wrt(wrt, kwargs), "auto", has_aux), args, kwargs
+        asked = Derivation("value_and_grad", choose_wrt(wrt, kwargs), "auto", has_aux)
+        return self.answered(asked, call, args, kwargs)
 
     @asks
     def jacobian(
-        self, *args: Any, wrt: Wrt | None = None, mode: str = "auto", **kwargs: Any
-    ) -> Asked:
+        self, call: Call, /, *args: Any, wrt: Wrt | None = None, mode: str = "auto", **kwargs: Any
+    ) -> Answers[P, Any]:
         """Return the Jacobian: shape of the value followed by the shape of the argument.
 
         ``mode`` is ``"forward"``, ``"reverse"`` or ``"auto"`` (the one with fewer seeds). What the
@@ -119,27 +168,38 @@ class Compiled(CalledByAttribute, Inspected):
         """
         self._parameters.refuse(("wrt", "argnums", "mode"), "jacobian")
         check_mode(mode)
-        return Derivation("jacobian", choose_wrt(wrt, kwargs), mode), args, kwargs
+        asked = Derivation("jacobian", choose_wrt(wrt, kwargs), mode)
+        return self.answered(asked, call, args, kwargs)
 
     @asks
-    def hessian(self, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> Asked:
+    def hessian(
+        self, call: Call, /, *args: Any, wrt: Wrt | None = None, **kwargs: Any
+    ) -> Answers[P, Any]:
         """Return the Hessian of a scalar value: the argument's shape twice."""
         self._parameters.refuse(("wrt", "argnums"), "hessian")
-        return Derivation("hessian", choose_wrt(wrt, kwargs)), args, kwargs
+        return self.answered(Derivation("hessian", choose_wrt(wrt, kwargs)), call, args, kwargs)
 
-    @boundary
+    @asks
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], wrt: Wrt | None = None
-    ) -> tuple[Any, Any]:
+        self,
+        call: Call,
+        primals: Sequence[Any],
+        tangents: Sequence[Any],
+        wrt: Wrt | None = None,
+        *,
+        out: Any = None,
+    ) -> Pushes[R]:
         """Return ``(value, tangent)``; both arguments are tuples, and None is a zero tangent.
 
         There is one tangent for each primal, or with ``wrt`` one for each of its entries.
         """
         wrt = None if wrt is None else choose_wrt(wrt, {})
-        return self.pushed(Derivation("jvp", wrt), primals, tangents)
+        return self.pushed(Derivation("jvp", wrt), primals, tangents, call, out)
 
-    @boundary
-    def vjp(self, *args: Any, wrt: Wrt | None = None, **kwargs: Any) -> tuple[Any, Function_]:
+    @asks
+    def vjp(
+        self, call: Call, /, *args: Any, wrt: Wrt | None = None, **kwargs: Any
+    ) -> Answers[P, tuple[R, Callable[[Any], Any]]]:
         """Return ``(value, pullback)``; ``pullback(cotangent)`` is a tuple, one per argument.
 
         With ``wrt`` it returns what that asks for. The pullback holds the values it needs; the
@@ -147,142 +207,196 @@ class Compiled(CalledByAttribute, Inspected):
         """
         self._parameters.refuse(("wrt",), "vjp")
         wrt = None if wrt is None else choose_wrt(wrt, {})
-        return self.pulled(Derivation("vjp", wrt), args, kwargs)
+        return self.pulled(Derivation("vjp", wrt), args, kwargs, call)
 
-    @boundary
-    def linearize(self, *args: Any) -> tuple[Any, Function_]:
+    @asks
+    def linearize(self, call: Call, /, *args: Any) -> Answers[P, tuple[R, Callable[..., R]]]:
         """Return ``(value, push)``; ``push(*tangents)`` is the tangent of the value here."""
         if current() is not None:
-            return nested_transforms.linearize(self, args)
-        asked = Derivation("linearize", None)
-        bound, positions = self._bind(asked, args, {})
-        made, answer = self._made(asked, bound, positions)
-        results = made.run(bound.leaves)
-        given = len(args) - len(bound.static)
-        push = Linearized(made.push, answer, bound, given, results[len(answer.types) :])
-        return answer.value(results), push
+            found: Any = nested_transforms.linearize(self, args)
+            return found
+        bound, made, answer, prepared = self._prepared(
+            Derivation("linearize", None), args, {}, call
+        )
+        push = Linearized(made.push, answer, bound, len(args) - len(bound.static))
+        halved: Any = push.after(prepared)
+        return halved
 
-    @boundary
-    def hvp(self, args: Any, vector: Any, *rest: Any, wrt: Wrt | None = None) -> Any:
+    @asks
+    def hvp(
+        self,
+        call: Call,
+        args: Any,
+        vector: Any,
+        /,
+        *rest: Any,
+        wrt: Wrt | None = None,
+        out: Any = None,
+    ) -> Multiplies:
         """Return the Hessian of a scalar value times a vector of the nest of ``wrt``.
 
         ``args`` is the tuple of arguments. ``f.hvp(x, vector, *rest)`` means
         ``f.hvp((x, *rest), vector)``, so that ``hessp=f.hvp`` serves SciPy's minimize.
         """
+        whole = isinstance(args, tuple | list)
         args, wrt = hvp_arguments("hvp", args, rest, wrt)
         asked = Derivation("hvp", wrt)
         if current() is not None:
-            return nested_transforms.hvp(self, asked, args, vector)
+            return assigned(out, nested_transforms.hvp(self, asked, args, vector))
         if names_variables(wrt):
             form, args, wrt = self._by_variables(args, wrt)
-            return form.hvp(args, vector, wrt=wrt)
+            return form.hvp(args, vector, wrt=wrt, out=out)
+        # of hvp((x, y), v) and of hvp(x, v, y)
+        paths = [(0, i) if whole else (i + (i > 0),) for i in range(len(args))]
         bound, positions = self._bind(asked, args, {})
-        given = as_tuple(vector, "vector") if asked.several else (vector,)
-        if len(given) != len(positions):
-            raise ShapeError(f"hvp: {len(positions)} arguments in wrt but {len(given)} vectors")
-        pushed = [
-            array
-            for position, part in zip(positions, given)
-            for array in like_argument(bound, position, part, "vector")
-        ]
-        made, answer = self._made(asked, bound, positions)
-        return answer.nest(made.run(bound.leaves, pushed))
+        pushed = vector_parts(bound, positions, vector, asked.several)
+        options = [((2,), chosen) for chosen in rest if whole]
+        made, answer, bound = self._made(asked, bound, positions)
+        prepared = self._call(call, made, answer, bound, args, paths, pushed)
+        others = (*prepared.others, *options_of(call.given, ()), *options)
+        found: Any = prepared._replace(others=others).with_out(out)
+        return found
 
     # -- derivations ------------------------------------------------------------------------------
 
-    def answered(self, asked: Asked, given: dict[str, Any], learner: Learner | None) -> Any:
-        """Return the value, gradient, Jacobian or Hessian at the arguments of a call.
-
-        ``given`` is what the call passed by name, ``learner`` is told how it was answered.
-        """
-        return self.derivative(*asked, given=given, learner=learner)
-
-    def derivative(
-        self,
-        asked: Derivation,
-        args: Sequence[Any],
-        kwargs: dict[str, Any],
-        *,
-        given: dict[str, Any] | None = None,
-        learner: Learner | None = None,
+    def answered(
+        self, asked: Derivation, call: Call, args: Sequence[Any], kwargs: dict[str, Any]
     ) -> Any:
-        """Return the value, gradient, Jacobian or Hessian at these arguments.
+        """Return a value, gradient, Jacobian or Hessian in a trace, else the call to be run.
 
-        Under policies it is in a pair with the number of elements that were not finite. ``learner``
-        is told of a call that passed ``given`` by name.
+        Under policies it is in a pair with the number of elements that were not finite.
         """
+        out = kwargs.pop("out", None) if "out" not in self._parameters.names else None
         if current() is not None:
-            return nested_transforms.derivative(self, asked, args, kwargs)
+            fn = self.__wrapped__ if asked.of == "value" else self
+            return assigned(out, nested_transforms.derivative(fn, asked, args, kwargs))
         if asked.wrt is not None and names_variables(asked.wrt):
             form, args, wrt = self._by_variables(args, asked.wrt)
-            return form.derivative(asked._replace(wrt=wrt), args, kwargs)
-        version = cells.version()
-        bound, positions = self._bind(asked, args, kwargs)
-        made, answer = self._made(asked, bound, positions)
-        found = answer.nest(made.run(bound.leaves))
-        if learner is not None and not asked.casts_integers:
-            names = self._parameters.positional(len(args))
-            learner.learn(names, args, given or {}, bound, made, answer, version)
-        return found
+            found = form.answered(asked._replace(wrt=wrt), call, args, kwargs)
+            return found._replace(is_quick=False).with_out(out)
+        return self._prepared(asked, args, kwargs, call)[3].with_out(out)
 
-    def pushed(self, asked: Derivation, primals: Any, tangents: Any) -> tuple[Any, Any]:
-        """Return ``(value, tangent)``; under policies a pair with a count, as :meth:`derivative`.
+    def derivative(
+        self, asked: Derivation, args: Sequence[Any], kwargs: dict[str, Any], call: Call = UNTOLD
+    ) -> Any:
+        """Return what :meth:`answered` prepares."""
+        found = self.answered(asked, call, args, kwargs)
+        return call.answer(found) if isinstance(found, Prepared) else found
+
+    def pushed(
+        self,
+        asked: Derivation,
+        primals: Any,
+        tangents: Any,
+        call: Call = UNTOLD,
+        out: Any = None,
+    ) -> Any:
+        """Return ``(value, tangent)`` in a trace, else the call; under policies with a count.
 
         There is one tangent for each primal, or for each entry of ``asked.wrt``.
         """
         if current() is not None:
-            return nested_transforms.jvp(self, asked, primals, tangents)
+            return assigned(out, nested_transforms.jvp(self, asked, primals, tangents))
         primals, tangents = as_tuple(primals, "primals"), as_tuple(tangents, "tangents")
         if asked.wrt is not None:
             form, primals, wrt = self._by_variables(primals, asked.wrt)
             tangents = tangents_of_primals(form._parameters.names, primals, tangents, wrt)
-            return form.pushed(asked._replace(wrt=None), primals, tangents)
+            found = form.pushed(asked._replace(wrt=None), primals, tangents, call, out)
+            return found._replace(is_quick=False)
         moved = [i for i, tangent in enumerate(tangents) if tangent is not None]
         bound, _ = self._bind(asked, primals, {}, moved)
         positions, pushed = push_tangents(bound, tangents, len(primals) - len(bound.static))
-        made, answer = self._made(asked, bound, positions)
-        found: tuple[Any, Any] = answer.nest(made.run(bound.leaves, pushed))
-        return found
+        parts, nones, quick = pushed_parts(bound, tangents, pushed, (1,))
+        made, answer, bound = self._made(asked, bound, positions)
+        paths = [(0, i) for i in range(len(primals))]
+        prepared = self._call(call, made, answer, bound, primals, paths, parts)
+        return prepared._replace(
+            others=(*prepared.others, *nones),
+            is_quick=quick and len(call.args) == 2 and {*call.given} <= {"out"},
+            static=(prepared.static, tuple(positions)),
+        ).with_out(out)
 
     def pulled(
-        self, asked: Derivation, args: Sequence[Any], kwargs: dict[str, Any]
-    ) -> tuple[Any, Function_]:
-        """Return ``(value, pullback)``; what that returns is, under policies, in a pair."""
+        self,
+        asked: Derivation,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        call: Call = UNTOLD,
+    ) -> Any:
+        """Return ``(value, pullback)`` in a trace, else the call.
+
+        What the pullback returns is, under policies, in a pair.
+        """
         if current() is not None:
             return nested_transforms.vjp(functools.partial(self.__wrapped__, **kwargs), asked, args)
         if asked.wrt is not None and names_variables(asked.wrt):
             form, args, wrt = self._by_variables(args, asked.wrt)
-            return form.pulled(asked._replace(wrt=wrt), args, kwargs)
+            found = form.pulled(asked._replace(wrt=wrt), args, kwargs, call)
+            return found._replace(is_quick=False)
+        _, made, answer, prepared = self._prepared(asked, args, kwargs, call)
+        return Pullback(made.executables[1], answer).after(prepared)
+
+    def _prepared(
+        self, asked: Derivation, args: Sequence[Any], kwargs: dict[str, Any], call: Call
+    ) -> tuple[Bound, Specialization, Answer, Prepared]:
+        """Return a call that has the function's arguments as its own."""
         bound, positions = self._bind(asked, args, kwargs)
-        made, answer = self._made(asked, bound, positions)
-        results = made.run(bound.leaves)
-        return answer.value(results), Pullback(made.executables[1], answer, results)
+        made, answer, bound = self._made(asked, bound, positions)
+        paths = [(i,) for i in range(len(args))]
+        prepared = self._call(call, made, answer, bound, args, paths, ())
+        others = (*prepared.others, *options_of(call.given, kwargs))
+        groups = (leaves_of(bound, positions) if asked.groups else (), asked.groups)
+        results = prepared.results._replace(counts=made.request.policies is not None)
+        quick = prepared.is_quick and not asked.casts_integers
+        prepared = prepared._replace(others=others, groups=groups, results=results, is_quick=quick)
+        return bound, made, answer, prepared
+
+    def _call(
+        self,
+        call: Call,
+        made: Specialization,
+        answer: Answer,
+        bound: Bound,
+        args: Sequence[Any],
+        paths: Sequence[tuple[Any, ...]],
+        pushed: Sequence[Part],
+    ) -> Prepared:
+        """Return a call of the first executable, with the paths of arguments by position."""
+        by_name = dict(zip(self._parameters.positional(len(args)), paths)) | {
+            name: (name,) for name in call.given
+        }
+        parts, static, known = parts_of(bound, by_name)
+        results = Results(answer.nest, len(answer.types))
+        return Prepared(
+            made.executables[0], made, parts, pushed, results, static,
+            static=static_of(bound), is_quick=known,
+        )  # fmt: skip
 
     @functools.cached_property
-    def finite(self) -> Compiled:
+    def finite(self) -> Form:
         """The same function with ``debug_nans``, which names where what is not finite began."""
         return self.like(self.__wrapped__, self._parameters.static, debug_nans=True)
 
-    def made_again(self) -> Callable[[], Compiled]:
+    def made_again(self) -> Callable[[], Compiled[P, R]]:
         """Return what makes an equal one, and does not refer to this one."""
         static, options = sorted(self._parameters.static), dict(vars(self.options))
         return functools.partial(
             Compiled, self.__wrapped__, spec=self.spec, static=static, **options
         )
 
-    def like(self, function: Function_, static: Iterable[str] = (), **options: bool) -> Compiled:
+    def like(self, function: Function_, static: Iterable[str] = (), **options: bool) -> Form:
         """Return another function compiled with the options of this one, but for those given."""
         return Compiled(function, static=sorted(static), **{**vars(self.options), **options})
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Inline the function into the trace that calls it."""
-        return call(self.__wrapped__, *args, **kwargs)
+        return self.answered(VALUE, UNTOLD, args, kwargs)
 
-    def __copy__(self) -> Compiled:
+    def __copy__(self) -> Form:
         """Return itself, as a function does."""
         return self
 
-    def __deepcopy__(self, memo: Any) -> Compiled:
+    def __deepcopy__(self, memo: Any) -> Form:
         """Return itself, as a function does."""
         return self
 
@@ -293,6 +407,12 @@ class Compiled(CalledByAttribute, Inspected):
     def __repr__(self) -> str:
         return f"<gradc.compile {self.__name__}{self._parameters.signature}>"
 
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Compiled[P, R]: ...
+    @overload
+    def __get__(
+        self: Compiled[Concatenate[S, Q], R], instance: S, owner: type | None = None
+    ) -> Compiled[Q, R]: ...
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind as a method; the instance is the first argument, static unless it is a dataclass."""
         return self if instance is None else Method(self, instance)
@@ -322,13 +442,15 @@ class Compiled(CalledByAttribute, Inspected):
         positions = self._parameters.positions(wrt, bound)
         if asked.wrt is None:
             positions = tuple(moved) if asked.of == "jvp" else tuple(range(len(bound.names)))
+        if asked.wrt is not None:
+            check_moves(self.__name__, bound, positions)
         if asked.casts_integers:
             bound = bound.with_floats(positions)
         if asked.of not in OF_FLOATS:
             check_floats(self.__name__, bound, positions)
         return bound, positions
 
-    def _by_variables(self, args: Sequence[Any], wrt: Wrt) -> tuple[Compiled, tuple[Any, ...], Wrt]:
+    def _by_variables(self, args: Sequence[Any], wrt: Wrt) -> tuple[Form, tuple[Any, ...], Wrt]:
         """Return the form, arguments and ``wrt`` of the same derivative, by arguments alone."""
         if not names_variables(wrt):
             return self, tuple(args), wrt
@@ -349,39 +471,16 @@ class Compiled(CalledByAttribute, Inspected):
 
     def _made(
         self, asked: Derivation, bound: Bound, positions: Sequence[int]
-    ) -> tuple[Specialization, Answer]:
-        """Return what computes a derivation at arguments, and what its results are to the user."""
-        made = self._family(asked, bound, leaves_of(bound, positions)).find(bound.leaves)
+    ) -> tuple[Specialization, Answer, Bound]:
+        """Return what computes a derivation at arguments, what its results are, and the arguments.
+
+        These are as the kernel takes them: without Python ints that a shape needs.
+        """
+        made, bound = self._families.find(
+            asked, lambda one: leaves_of(one, positions), bound, self._at, self._signatures.append
+        )
+        self._last = bound.without_arrays(), tuple((x.dtype, x.shape) for x in bound.leaves)
         # the arrays of this call are not kept
         policies = made.request.policies
-        return made, Answer(asked, made.traced, policies, bound.without_arrays(), positions)
-
-    def _family(self, asked: Derivation, bound: Bound, leaves: tuple[int, ...]) -> Family:
-        asked = asked._replace(wrt=None)
-        key = (
-            asked,
-            leaves,
-            bound.names,
-            bound.structure,
-            tuple([(name, exact_key(value)) for name, value in bound.static]),
-            bound.numbers,
-            scopes_key(),
-            tuple(
-                [(leaf.dtype.char, *(size == 1 for size in leaf.shape)) for leaf in bound.leaves]
-            ),
-        )
-        try:
-            family = self._families.get(key)
-        except TypeError:
-            raise TraceError(
-                f"{self.__name__}: a static argument must be hashable",
-                found=", ".join(f"{name}: {type(value).__name__}" for name, value in bound.static),
-            ) from None
-        if family is None:
-            # the family outlives the call, whose arrays it must not keep
-            source = self._at(bound.without_arrays())
-            family = Family(asked, leaves, source, self._signatures.append)
-            while len(self._families) >= _MOST_FAMILIES:
-                self._families.pop(next(iter(self._families)), None)
-            family = self._families.setdefault(key, family)
-        return family
+        answer = Answer(asked, made.traced, policies, bound.without_arrays(), positions)
+        return made, answer, bound

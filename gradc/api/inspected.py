@@ -25,6 +25,7 @@ from gradc.pipeline import KINDS, Options, Request, derive
 from gradc.runtime.specialize import Signature, alone
 from gradc.traceback import boundary
 from gradc.tracing import NeedsConcreteSize, Traced
+from gradc.tracing.core.signals import NeedsNumber
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Type, dtype_of
 from gradc_ir.errors import ExportError, GradcError, TraceError
@@ -298,11 +299,14 @@ class Inspected(ABC):
     ) -> tuple[Traced, Bound]:
         if of != "value":
             bound, types = self._parameters.with_asked(bound, types, wrt)
-        try:
-            traced = self._at(bound).trace(types, is_last=of == "value")
-        except NeedsConcreteSize as needed:
-            raise needed.error() from None
-        return traced, bound
+        while True:
+            try:
+                return self._at(bound).trace(types, is_last=of == "value"), bound
+            except NeedsConcreteSize as needed:
+                raise needed.error() from None
+            except NeedsNumber as needed:
+                types = [type_ for i, type_ in enumerate(types) if i not in needed.leaves]
+                bound = bound.fixing(needed.leaves)
 
     def _at(self, bound: Bound) -> Traceable:
         """Return the function at arguments of this structure, to be traced."""

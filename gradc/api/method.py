@@ -10,6 +10,15 @@ from gradc.tracing import call, current
 from gradc_ir.errors import TraceError
 
 
+class _Bound(functools.partial[Any]):
+    """A derivative of a method."""
+
+    def bind(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Return a function without parameters that calls this; see ``bind`` of the function."""
+        door: Any = self.func
+        return door.bind(*self.args, *args, **kwargs)
+
+
 class Method(functools.partial[Any]):
     """What ``model.loss`` is for a compiled ``loss``; it has the methods of that."""
 
@@ -39,6 +48,10 @@ class Method(functools.partial[Any]):
         """Inline the method into the trace that calls it."""
         return call(self.__wrapped__, *args, **kwargs)
 
+    def bind(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Return a function without parameters that calls this; see ``bind`` of the function."""
+        return self._function.bind(self.args[0], *args, **kwargs)
+
     def __repr__(self) -> str:
         return f"<{self.func!r} of {self.__self__!r}>"
 
@@ -49,7 +62,7 @@ def _of_instance(name: str) -> property:
     def get(method: Method) -> Any:
         if current() is not None:
             return getattr(method._seen, name)
-        return functools.partial(getattr(method.func, name), method.args[0])
+        return _Bound(getattr(method.func, name), method.args[0])
 
     return property(get)
 

@@ -7,12 +7,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradc.arguments import pytree
+from gradc.arguments.flags import Static
 from gradc.calls.derivation import OF_FLOATS, Derivation
+from gradc.calls.preconditions import check_moves
 from gradc.calls.results import Answer
 from gradc.calls.signature import Parameters, Wrt, flatten_arguments, leaves_of
-from gradc.calls.tangents import moves_no_float
+from gradc.calls.tangents import moves_no_float, same_nest
 from gradc.pipeline import current_options, differentiates_last, nested, using
 from gradc.tracing import inline, subtrace, tracer_of, value_of
+from gradc.tracing.core.state import running
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.types import DType, Type
@@ -56,8 +59,17 @@ class NestedTrace:
                 (name, pytree.map_leaves(_as_float, value) if i in self.positions else value)
                 for i, (name, value) in enumerate(pairs)
             )
+        # a Python int that nothing is differentiated by is known, as it is here
+        moving = () if asked.of in OF_FLOATS else self.positions
+        pairs = tuple(
+            (name, Static(value) if type(value) is int and i not in moving else value)
+            for i, (name, value) in enumerate(pairs)
+        )
         self.bound = flatten_arguments(pairs, places=places, leaf=_as_given)
-        args, kwargs = parameters.call_form(self.bound.names, self.bound.values)
+        if asked.wrt is not None:
+            check_moves(parameters.name, self.bound, self.positions)
+        args, kwargs = parameters.call_form(self.bound.names, self.bound.nests(self.bound.leaves))
+        self._trace = running()
         self._is_last = differentiates_last()
         with using(current_options(), is_last=False):
             self.sub = subtrace(fn, args, kwargs)
@@ -93,7 +105,11 @@ class NestedTrace:
         for position, part in zip(self.positions, given):
             name = self.bound.names[position]
             flat = flatten_arguments([(name, part)], leaf=_as_given)
-            if flat.structure[0] != self.bound.structure[position]:
+            if self.bound.steers(position):
+                if any(scalar_constant(value_of(leaf)) != 0 for leaf in flat.leaves):
+                    raise moves_no_float(what, name, "static")
+                continue
+            if not same_nest(flat.structure[0], self.bound.structure[position]):
                 raise ShapeError(f"the {what} of {name} has not the nest of {name}")
             for leaf, path, i in zip(flat.leaves, flat.paths, self.bound.spans[position]):
                 have, want = value_of(leaf).type, self.function.param_types[i]
@@ -110,7 +126,9 @@ class NestedTrace:
         """Build the derivative on the operands, then on tangents or cotangents; tracers."""
         wanted = self.derivative.param_types[len(self.operands) :]
         seeds = [_seed(x, type_) for x, type_ in zip(extra, wanted, strict=True)]
-        return list(inline(self.derivative, [*self.operands, *seeds]))
+        # a pullback may be called in a trace inside of the one it was made in
+        operands = [running().lift(operand, self._trace) for operand in self.operands]
+        return list(inline(self.derivative, [*operands, *seeds]))
 
 
 def _as_given(_: str, leaf: Any) -> Any:

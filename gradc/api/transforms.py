@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from gradc.api import nested_transforms
 from gradc.api.compile import compiled
 from gradc.api.compiled import Compiled
-from gradc.arguments import pytree
+from gradc.api.typed import Answers, P, R
+from gradc.arguments import flags, pytree
 from gradc.calls.derivation import Derivation, array_classes
+from gradc.calls.outputs import assigned
 from gradc.calls.policies import Policies, groups_of, summed_by_group
 from gradc.calls.preconditions import check_mode
 from gradc.calls.signature import Parameters, Wrt, choose_wrt, is_variable, listed
 from gradc.calls.tangents import as_tuple, hvp_arguments
-from gradc.runtime.quick_call import CalledByAttribute, Learner, quick_call
+from gradc.runtime.bound_call import BoundCall
+from gradc.runtime.quick_call import UNTOLD, Call, CalledByAttribute, quick_call
 from gradc.traceback import boundary
 from gradc.tracing import current
 from gradc_ir.errors import NonFiniteError, TraceError
@@ -29,13 +32,13 @@ Function_ = Callable[..., Any]
 
 
 def grad(
-    fn: Function_,
+    fn: Callable[P, Any],
     wrt: Wrt | None = None,
     has_aux: bool = False,
     *,
     argnums: Wrt | None = None,
     **policies: str,
-) -> Function_:
+) -> Answers[P, Any]:
     """Return the function of the gradient of a scalar-valued function.
 
     ``wrt`` is a position, a parameter's name, or a tuple of them (``argnums`` is accepted); the
@@ -56,20 +59,20 @@ def grad(
             (_, aux), gradient = both(*args, **kwargs)
             return gradient, aux
 
-        return gradient_and_aux
+        return cast(Answers[P, Any], gradient_and_aux)
     return _Derivative(
         fn, Derivation("grad", _either(wrt, argnums), policies=Policies.of(policies))
     )
 
 
 def value_and_grad(
-    fn: Function_,
+    fn: Callable[P, R],
     wrt: Wrt | None = None,
     has_aux: bool = False,
     *,
     argnums: Wrt | None = None,
     **policies: str,
-) -> Function_:
+) -> Answers[P, tuple[R, Any]]:
     """Return the function of ``(value, gradient)``, with has_aux ``((value, aux), gradient)``."""
     wrt, chosen = _either(wrt, argnums), Policies.of(policies)
     asked = Derivation("value_and_grad", wrt, has_aux=has_aux, policies=chosen)
@@ -77,8 +80,8 @@ def value_and_grad(
 
 
 def jacobian(
-    fn: Function_, wrt: Wrt | None = None, mode: str = "auto", *, argnums: Wrt | None = None
-) -> Function_:
+    fn: Callable[P, Any], wrt: Wrt | None = None, mode: str = "auto", *, argnums: Wrt | None = None
+) -> Answers[P, Any]:
     """Return the function of the Jacobian: shape of the value followed by shape of the argument.
 
     ``mode`` is ``"forward"``, ``"reverse"`` or ``"auto"`` (the one with fewer seeds). What the
@@ -88,7 +91,9 @@ def jacobian(
     return _Derivative(fn, Derivation("jacobian", _either(wrt, argnums), mode))
 
 
-def hessian(fn: Function_, wrt: Wrt | None = None, *, argnums: Wrt | None = None) -> Function_:
+def hessian(
+    fn: Callable[P, Any], wrt: Wrt | None = None, *, argnums: Wrt | None = None
+) -> Answers[P, Any]:
     """Return the function of the Hessian of a scalar: the argument's shape twice."""
     return _Derivative(fn, Derivation("hessian", _either(wrt, argnums)))
 
@@ -111,12 +116,12 @@ def hvp(fn: Function_, args: Any, vector: Any, *rest: Any, wrt: Wrt | None = Non
 
 @boundary
 def jvp(
-    fn: Function_,
+    fn: Callable[..., R],
     primals: Sequence[Any],
     tangents: Sequence[Any],
     wrt: Wrt | None = None,
     **policies: str,
-) -> tuple[Any, Any]:
+) -> tuple[R, R]:
     """Return ``(value, tangent)``: forward mode. Both are tuples; None is a zero tangent.
 
     There is one tangent for each primal, or with ``wrt`` one for each of its entries. ``policies``
@@ -130,15 +135,15 @@ def jvp(
     if current() is not None:
         return nested_transforms.jvp(fn, asked, primals, tangents)
     found: tuple[Any, Any] = _counted(
-        fn, asked, lambda form: form.pushed(asked, primals, tangents)
+        fn, asked, lambda form: UNTOLD.answer(form.pushed(asked, primals, tangents))
     )[0]
     return found
 
 
 @boundary
 def vjp(
-    fn: Function_, *args: Any, wrt: Wrt | None = None, **policies: str
-) -> tuple[Any, Function_]:
+    fn: Callable[..., R], *args: Any, wrt: Wrt | None = None, **policies: str
+) -> tuple[R, Callable[[Any], Any]]:
     """Return ``(value, pullback)``; ``pullback(cotangent)`` is a tuple, one per argument.
 
     With ``wrt`` it returns what that asks for. ``policies`` are those of :func:`grad`. Integers
@@ -152,13 +157,17 @@ def vjp(
     if current() is not None:
         return nested_transforms.vjp(fn, asked, args)
     form = compiled(fn)
-    value, pullback = form.pulled(asked, args, {})
+    if asked.policies is None and "wrt" not in form._parameters.names:
+        plain: tuple[Any, Function_] = form.vjp(*args, wrt=asked.wrt)
+        return plain
+    value, pullback = UNTOLD.answer(form.pulled(asked, args, {}))
+
     if asked.policies is None:
         return value, pullback
 
     def pull(cotangent: Any) -> Any:
-        def pulled(one: Compiled) -> Any:
-            again = pullback if one is form else one.pulled(asked, args, {})[1]
+        def pulled(one: Compiled[..., Any]) -> Any:
+            again = pullback if one is form else UNTOLD.answer(one.pulled(asked, args, {}))[1]
             return again(cotangent)
 
         return _counted(form, asked, pulled)[0]
@@ -167,7 +176,7 @@ def vjp(
 
 
 @boundary
-def linearize(fn: Function_, *args: Any) -> tuple[Any, Function_]:
+def linearize(fn: Callable[..., R], *args: Any) -> tuple[R, Callable[..., R]]:
     """Return ``(value, push)``; ``push(*tangents)`` is the tangent of the value here.
 
     The values that the tangents need are computed once. None is a zero tangent, which stays zero
@@ -176,7 +185,8 @@ def linearize(fn: Function_, *args: Any) -> tuple[Any, Function_]:
     """
     if current() is not None:
         return nested_transforms.linearize(fn, args)
-    return compiled(fn).linearize(*args)
+    found: tuple[Any, Function_] = compiled(fn).linearize(*args)
+    return found
 
 
 class _Derivative(CalledByAttribute):
@@ -197,22 +207,38 @@ class _Derivative(CalledByAttribute):
         self.fn = fn
         self.replaced = 0
         self._asked = asked
-        self._compiled: Compiled | None = None
+        self._compiled: Compiled[..., Any] | None = None
         self._lock = lock_across_forks()
         again = functools.partial(_Derivative, fn, asked)
-        self.__call__, self._learner = quick_call(self, _Derivative._answer, again, "__call__")
+        self.__call__, self._learner = quick_call(
+            self, _Derivative._answer, again, "__call__", called=True
+        )
 
-    def _answer(self, args: Any, kwargs: dict[str, Any], learner: Learner) -> Any:
+    def bind(self, /, *args: Any, **kwargs: Any) -> BoundCall[Any]:
+        """Return a function without parameters that calls this; see the ``bind`` of a function."""
+        if self._asked.policies is not None:
+            raise TraceError(
+                "a derivative under policies cannot be bound",
+                help="bind one without, or call it",
+            )
+        return BoundCall(self, _Derivative._prepared, args, kwargs)
+
+    def _prepared(self, call: Call, /, *args: Any, **kwargs: Any) -> Any:
+        if self._compiled is None:
+            self._compiled = compiled(self.fn)
+        return self._compiled.answered(self._asked, call, args, kwargs)
+
+    def _answer(self, call: Call, args: Any, kwargs: dict[str, Any]) -> Any:
         """Return the derivative at these arguments, and tell how."""
         if current() is not None:
             return self.__gradc_trace__(*args, **kwargs)
+        if self._asked.policies is None:
+            return call.answer(self._prepared(call, *args, **kwargs))
         if self._compiled is None:
             self._compiled = compiled(self.fn)
-        if self._asked.policies is None:
-            return self._compiled.answered((self._asked, args, kwargs), kwargs, learner)
         asked = self._asked_of(args, kwargs)
         found, replaced = _counted(
-            self._compiled, asked, lambda form: form.derivative(asked, args, dict(kwargs))
+            self._compiled, asked, lambda form: form.derivative(asked, args, dict(kwargs), call)
         )
         with self._lock:
             self.replaced += replaced
@@ -220,7 +246,10 @@ class _Derivative(CalledByAttribute):
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Build the derivative in the trace that calls it."""
-        return nested_transforms.derivative(self.fn, self._asked_of(args, kwargs), args, kwargs)
+        out = kwargs.pop("out", None) if "out" not in Parameters(self.fn).names else None
+        asked = self._asked_of(args, kwargs)
+        found = nested_transforms.derivative(self.fn, asked, args, kwargs)
+        return assigned(out, found)
 
     def _asked_of(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Derivation:
         """Return what is asked, with arrays that are the same one in these arguments together."""
@@ -232,7 +261,9 @@ class _Derivative(CalledByAttribute):
 # -- policies --------------------------------------------------------------------------------------
 
 
-def _counted(fn: Function_, asked: Derivation, run: Callable[[Compiled], Any]) -> tuple[Any, int]:
+def _counted(
+    fn: Function_, asked: Derivation, run: Callable[[Compiled[..., Any]], Any]
+) -> tuple[Any, int]:
     """Return a derivative of a compiled function, and how many of its elements were not finite.
 
     ``run`` computes it, with the count where there are policies. Raises NonFiniteError under that
@@ -260,7 +291,7 @@ def _asked_leaves(
             continue
         pairs = parameters.pairs(args, kwargs, entry)
         (position,) = parameters.positions(entry, pairs)
-        found += pytree.flatten(pairs.dynamic[position][1])[0]
+        found += flags.leaves(pairs.dynamic[position][1])
     return found
 
 

@@ -12,13 +12,15 @@ import numpy as np
 
 from gradc.api.compiled import Compiled
 from gradc.api.vmap_arguments import PointLeaf, signature_of, size_of_points
-from gradc.arguments import pytree
+from gradc.arguments import flags, pytree
+from gradc.arguments.flags import Static
 from gradc.arguments.vmap_axes import Axis, checked_axes, key_of_axes, spread_axes
 from gradc.autodiff.batching import batch_each
+from gradc.runtime.bound_call import BoundCall
+from gradc.runtime.quick_call import Call, CalledByAttribute, quick_call
 from gradc.traceback import boundary
 from gradc.tracing import Tracer, current, inline, subtrace, tracer_of
 from gradc.tracing.core.as_tracer import as_tracer
-from gradc.tracing.core.leaves import Static
 from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import read
@@ -90,7 +92,7 @@ def _table_of_other(fn: Function_) -> dict[Any, Mapped]:
     return {}
 
 
-class Mapped:
+class Mapped(CalledByAttribute):
     """A function over many points; see :func:`vmap`."""
 
     def __init__(self, fn: Function_, in_axes: Any, out_axes: Any) -> None:
@@ -99,24 +101,34 @@ class Mapped:
         self.__name__ = str(getattr(fn, "__name__", type(fn).__name__))
         self.in_axes = in_axes
         self.out_axes = out_axes
-        self._compiled: Compiled | None = None
+        self._compiled: Compiled[..., Any] | None = None
         # what only steers a compiled function is no array of points
         self._static = fn._parameters.static if isinstance(fn, Compiled) else frozenset[str]()
+        again = functools.partial(Mapped, fn, in_axes, out_axes)
+        self.__call__, self._learner = quick_call(
+            self, Mapped._answer, again, "__call__", called=True
+        )
 
     @property
     def __signature__(self) -> inspect.Signature:
         """How the function is called; default values are left to the function of a point."""
         return signature_of(self.__wrapped__, self.in_axes)
 
-    @boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the results of all points."""
-        if current() is not None:
-            return self.__gradc_trace__(*args, **kwargs)
+    def bind(self, /, *args: Any, **kwargs: Any) -> BoundCall[Any]:
+        """Return a function without parameters that calls this; see ``bind`` of the function."""
+        return BoundCall(self, Mapped._prepared, args, kwargs)
+
+    def _prepared(self, call: Call, /, *args: Any, **kwargs: Any) -> Any:
         if self._compiled is None:
             self._compiled = _compile(self)
         self._check_length(args)
-        return self._compiled(*args, **kwargs)
+        return self._compiled._valued(call, *args, **kwargs)
+
+    def _answer(self, call: Call, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Return the results of all points."""
+        if current() is not None:
+            return self.__gradc_trace__(*args, **kwargs)
+        return call.answer(self._prepared(call, *args, **kwargs))
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Build the graph of all points in the trace that calls the function."""
@@ -173,15 +185,12 @@ class Mapped:
             if axis is None:
                 array = isinstance(leaf, Tracer | np.ndarray | np.generic)
                 yield PointLeaf(leaf if array else Static(leaf))
+            elif flags.is_flag(leaf):
+                yield PointLeaf(Static(leaf))
             else:
                 yield self._mapped(leaf, axis, path)
 
     def _mapped(self, leaf: Any, axis: int, path: str) -> PointLeaf:
-        if isinstance(leaf, str):
-            raise trace_error(
-                f"vmap of {self.__name__}: {path} is a str, which has no axes",
-                help="write None for it in in_axes",
-            )
         value = read(as_tracer(leaf))
         type_ = value.type
         if not -type_.rank <= axis < type_.rank:
@@ -230,7 +239,7 @@ class Mapped:
         return f"<gradc.vmap {self.__name__}>"
 
 
-def _compile(mapped: Mapped) -> Compiled:
+def _compile(mapped: Mapped) -> Compiled[..., Any]:
     """Return the compiled form, with the options of the function if that is compiled itself."""
     fn = mapped.__wrapped__
     if not isinstance(fn, Compiled):

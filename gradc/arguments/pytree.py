@@ -15,7 +15,7 @@ import optree
 
 from gradc_ir.errors import TraceError
 
-_NAMESPACE = "gradc"
+NAMESPACE = "gradc"
 _registered: set[type] = set()
 
 
@@ -45,10 +45,19 @@ class Star:
         return "*"
 
 
+class _Place:
+    """Stands for a leaf, and knows which one."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
 def flatten(nest: Any) -> tuple[list[Any], Structure]:
     """Return the leaves of a nest, in a fixed order, and its structure."""
     try:
-        leaves, spec = optree.tree_flatten(nest, namespace=_NAMESPACE)
+        leaves, spec = optree.tree_flatten(nest, namespace=NAMESPACE)
     except RecursionError:
         raise TraceError("a nest of lists or dicts holds itself, or is too deep") from None
     if _register_dataclasses(leaves):
@@ -91,9 +100,10 @@ def map_leaves(function: Callable[[Any], Any], nest: Any) -> Any:
 
 def written(structure: Structure) -> tuple[int, ...]:
     """Return the leaves of a structure in the order in which its dicts were written."""
-    nest = unflatten(structure, range(structure.leaves))
-    with optree.dict_insertion_ordered(True, namespace=_NAMESPACE):
-        return tuple(optree.tree_leaves(nest, namespace=_NAMESPACE))
+    nest = unflatten(structure, [_Place(i) for i in range(structure.leaves)])
+    with optree.dict_insertion_ordered(True, namespace=NAMESPACE):
+        found: list[Any] = optree.tree_leaves(nest, namespace=NAMESPACE)
+    return tuple([part.number for part in found if type(part) is _Place])
 
 
 def paths(nest: Any, root: str = "") -> list[str]:
@@ -103,13 +113,13 @@ def paths(nest: Any, root: str = "") -> list[str]:
     dot, positions and other keys in brackets.
     """
     flatten(nest)  # which makes dataclasses known
-    return [_path(root, entries) for entries in optree.tree_accessors(nest, namespace=_NAMESPACE)]
+    return [_path(root, entries) for entries in optree.tree_accessors(nest, namespace=NAMESPACE)]
 
 
 def keys(nest: Any) -> list[tuple[Any, ...]]:
     """Return the keys, positions and names of fields by which each leaf of a nest is reached."""
     flatten(nest)
-    found: list[tuple[Any, ...]] = optree.tree_paths(nest, namespace=_NAMESPACE)
+    found: list[tuple[Any, ...]] = optree.tree_paths(nest, namespace=NAMESPACE)
     return found
 
 
@@ -146,7 +156,7 @@ def _register_dataclasses(leaves: Iterable[Any]) -> bool:
             _fields_of(names),
             _maker_of(cls, names),
             path_entry_type=optree.DataclassEntry,
-            namespace=_NAMESPACE,
+            namespace=NAMESPACE,
         )
     return bool(new)
 
@@ -161,7 +171,7 @@ def register_named_tuple(cls: Any, kind: Any) -> None:
             lambda value: (tuple(value), None, tuple(range(len(kind._fields)))),
             lambda _, parts: class_of_instances(kind)._make(parts),
             path_entry_type=optree.NamedTupleEntry,
-            namespace=_NAMESPACE,
+            namespace=NAMESPACE,
         )
 
 

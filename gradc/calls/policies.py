@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from gradc.autodiff.parameters import parameters
+from gradc.calls.options import unknown_option
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
@@ -53,7 +54,13 @@ class Policies:
 
     @classmethod
     def of(cls, given: dict[str, str]) -> Policies | None:
-        """Return the policies of keywords, None where all are those that nothing is done for."""
+        """Return the policies of keywords, None where all are those that nothing is done for.
+
+        Raises TraceError for a keyword that is no policy.
+        """
+        for name in given:
+            if name not in CHOICES:
+                raise unknown_option("a derivative", name, ("wrt", "has_aux", *CHOICES))
         found = cls(**given)
         return None if found == cls() else found
 

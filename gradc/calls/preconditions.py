@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from gradc.arguments import pytree
-from gradc.calls.signature import Bound
+from gradc.calls.signature import Bound, static_argument
 from gradc.tracing import Subtrace, Traced
 from gradc_ir.core.types import Array
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
@@ -45,6 +45,15 @@ def check_mode(mode: str) -> None:
         )
 
 
+def check_moves(name: str, bound: Bound, positions: Sequence[int]) -> None:
+    """Raise TraceError where an argument to differentiate by steers the function."""
+    for position in positions:
+        if bound.steers(position):
+            chosen = bound.names[position]
+            others = [one for i, one in enumerate(bound.names) if not bound.steers(i)]
+            raise static_argument(name, chosen, bound.flags[chosen], others)
+
+
 def check_floats(name: str, bound: Bound, positions: Sequence[int]) -> None:
     """Raise DTypeError unless all leaves at these positions are floating point."""
     for position in positions:
@@ -61,10 +70,7 @@ def check_floats(name: str, bound: Bound, positions: Sequence[int]) -> None:
 
 def _path(bound: Bound, position: int, leaf: int) -> str:
     """Return how a leaf of an argument is reached, such as ``p.w``."""
-    name, structure = bound.names[position], bound.structure[position]
-    if structure is None:
-        return name
-    return pytree.paths(bound.values[position], name)[leaf - bound.spans[position].start]
+    return bound.paths_at(position)[leaf - bound.spans[position].start]
 
 
 def _float_example(argument: str, array: Array) -> str:

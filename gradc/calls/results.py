@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.arguments import pytree
+from gradc.arguments import flags, pytree
 from gradc.calls.derivation import Derivation
 from gradc.calls.preconditions import TracedLike
 from gradc.calls.signature import Bound
@@ -92,7 +92,10 @@ class Answer:
         for position in self._positions:
             taken = [scalar_or_array(next(rest)) for _ in self._arguments.spans[position]]
             structure = self._arguments.structure[position]
-            parts.append(taken[0] if structure is None else pytree.unflatten(structure, taken))
+            if structure is None:
+                parts.append(taken[0])
+            else:
+                parts.append(pytree.unflatten(flags.without_flags(structure), taken))
         return tuple(parts) if self._several else parts[0]
 
     def _with_count(self, results: Sequence[Any]) -> tuple[Any, Any]:
@@ -123,6 +126,11 @@ class Answer:
         width = len(self._floats)
         heads = len(results) // width if width else sum(t.dtype.is_float for t in self.types)
         return [self.like(results[i * width : (i + 1) * width]) for i in range(heads)]
+
+    def cotangent_structure(self, cotangent: Any) -> Any:
+        """Return the nest of a cotangent, None for a leaf alone."""
+        given, structure = pytree.flatten(cotangent)
+        return None if len(given) == 1 and given[0] is cotangent else structure
 
     def cotangents(self, cotangent: Any) -> list[Any]:
         """Return the leaves of a cotangent of the value that belong to float results.

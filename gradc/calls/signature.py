@@ -10,17 +10,17 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from gradc.arguments import pytree
+from gradc.arguments import flags, pytree
 from gradc.arguments.as_array import as_array
+from gradc.arguments.flags import Static
 from gradc.calls.variable import Variable
-from gradc.tracing.core.leaves import Static
 from gradc.tracing.core.variables import variable_of
 from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import DTypeError, TraceError
 
 Entry: TypeAlias = int | str | Variable
 Wrt: TypeAlias = Entry | Sequence[Entry]
-# float, int or bool for a Python number, whose dtype yields to arrays'; WideInteger; else None.
+# float or int for a Python number, whose dtype yields to arrays'; WideInteger; else None.
 Number: TypeAlias = type | None
 
 
@@ -56,8 +56,38 @@ class Bound(NamedTuple):
     @property
     def paths(self) -> list[str]:
         """How each leaf is reached, such as ``p.w``."""
-        pairs = zip(self.values, self.names)
-        return [path for value, name in pairs for path in pytree.paths(value, name)]
+        return [path for position in range(len(self.names)) for path in self.paths_at(position)]
+
+    def paths_at(self, position: int) -> list[str]:
+        """Return how each leaf of a value is reached."""
+        name, structure = self.names[position], self.structure[position]
+        return [name] if structure is None else flags.paths(structure, name)
+
+    def steers(self, position: int) -> bool:
+        """Whether a value is a flag, of which the graph is made, and holds no number."""
+        structure = self.structure[position]
+        return structure is not None and flags.is_lone_flag(structure)
+
+    @property
+    def flags(self) -> dict[str, Any]:
+        """What steers the function, by how it is reached; static arguments are not among it."""
+        return {
+            path: flag
+            for name, structure in zip(self.names, self.structure)
+            if structure is not None
+            for path, flag in flags.described(structure, name).items()
+        }
+
+    def fixing(self, leaves: Iterable[int]) -> Bound:
+        """Return these arguments with some Python ints, by their leaves, as flags."""
+        fixed = [i for i in leaves if self.numbers[i] in (int, WideInteger)]
+        if not fixed:
+            return self
+        given = [int(leaf) if i in fixed else leaf for i, leaf in enumerate(self.leaves)]
+        numbers = [number for i, number in enumerate(self.numbers) if i not in fixed]
+        pairs = tuple(zip(self.names, self.nests(given)))
+        bound = flatten_arguments(pairs, self.static, self.places, fixed=frozenset(fixed))
+        return bound._replace(values=self.values, numbers=tuple(numbers))
 
     def followed_by(self, more: Bound) -> Bound:
         """Return these arguments and, after them, others."""
@@ -269,6 +299,9 @@ class Parameters:
                         f"wrt: {self.name} has {len(bound.places)} parameters, not position {entry}"
                     )
                 entry = bound.places[entry]
+            if entry in self.static:
+                given = dict(bound.static).get(entry, self.signature.parameters[entry].default)
+                raise static_argument(self.name, entry, given, bound.names)
             if entry not in bound.names:
                 raise TraceError(
                     f"wrt: {self.name} has no parameter {entry!r} to differentiate by",
@@ -276,6 +309,15 @@ class Parameters:
                 )
             found.append(bound.names.index(entry))
         return tuple(found)
+
+
+def static_argument(name: str, chosen: str, value: Any, others: Sequence[str]) -> TraceError:
+    """Return the error for an argument to differentiate by that steers a function."""
+    return TraceError(
+        f"wrt: {chosen} is static: it steers {name}, and there is no derivative by it",
+        found=f"{chosen} = {value!r:.60}",
+        help=f"differentiate by {' or '.join(others)}" if others else "pass numbers or arrays",
+    )
 
 
 def asked(wrt: Wrt, places: Sequence[str]) -> set[str]:
@@ -299,10 +341,12 @@ def flatten_arguments(
     static: NamedValues = (),
     places: tuple[str, ...] = (),
     leaf: Callable[[str, Any], Any] = as_array,
+    fixed: frozenset[int] = frozenset(),
 ) -> Bound:
     """Flatten named values to arrays; raises DTypeError for a leaf that is no number or array.
 
     ``leaf`` makes an array of a leaf and the path to it; in a trace leaves stay what they are.
+    Leaves that are ``fixed`` are taken for flags.
     """
     leaves: list[Array] = []
     numbers: list[Number] = []
@@ -310,18 +354,18 @@ def flatten_arguments(
     structures: list[Any] = []
     for name, value in pairs:
         start = len(leaves)
-        if type(value) in _LEAF_TYPES:
+        if type(value) in _LEAF_TYPES and start not in fixed:
             leaves.append(leaf(name, value))
             numbers.append(number_kind(value))
             structures.append(None)
         else:
-            flat, structure = pytree.flatten(value)
+            flat, structure = flags.flatten(value, frozenset(i - start for i in fixed))
             is_leaf = len(flat) == 1 and flat[0] is value
             try:
                 leaves += [leaf(name, one) for one in flat]
             except DTypeError:
                 # only an error needs to know how each leaf is reached
-                for path, one in zip(pytree.paths(value, name), flat):
+                for path, one in zip(flags.paths(structure, name), flat):
                     leaf(path, one)
                 raise
             numbers += map(number_kind, flat)
@@ -339,7 +383,7 @@ def flatten_arguments(
     )
 
 
-_LEAF_TYPES = frozenset({np.ndarray, float, int, bool, np.float64, np.float32, np.int64, np.bool_})
+_LEAF_TYPES = frozenset({np.ndarray, float, int, np.float64, np.float32, np.int64, np.bool_})
 
 
 class WideInteger:
@@ -351,7 +395,7 @@ def number_kind(leaf: Any) -> Number:
     kind = type(leaf)
     if kind is int:
         return int if -(2**31) <= leaf < 2**31 else WideInteger
-    return kind if kind is float or kind is bool else None
+    return kind if kind is float else None
 
 
 def is_variable(entry: Any) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.arguments import pytree
+from gradc.arguments import flags, pytree
 from gradc.arguments.as_array import as_direction
 from gradc.calls.signature import Bound, Wrt, flatten_arguments
 from gradc_ir.core.types import Array
@@ -48,6 +48,13 @@ def hvp_arguments(
     return tuple(first), 0 if chosen is None else chosen
 
 
+def same_nest(given: Any, wanted: Any) -> bool:
+    """Whether the nest of a tangent is that of an argument; for a flag it may have None."""
+    if given is None or wanted is None:
+        return given is wanted
+    return flags.without_flags(given) == flags.without_flags(wanted)
+
+
 def pad_tangents(names: tuple[str, ...], given: int, tangents: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return tangents of the given arguments with None for those left to their defaults."""
     return tangents + (None,) * (len(names) - given) if len(tangents) == given else tangents
@@ -84,13 +91,17 @@ def like_argument(
     name = bound.names[position]
     part = flatten_arguments([(f"{what} of {name}", given)], leaf=as_direction)
     wanted = [bound.leaves[leaf] for leaf in bound.spans[position]]
-    if part.structure[0] != bound.structure[position]:
+    if bound.steers(position):
+        if any(np.any(leaf) for leaf in part.leaves):
+            raise moves_no_float(what, name, "static")
+        return []
+    if not same_nest(part.structure[0], bound.structure[position]):
         raise ShapeError(f"the {what} of {name} has not the nest of {name}")
     arrays = []
     for leaf, (have, want) in enumerate(zip(part.leaves, wanted)):
         if floats and want.dtype.kind != "f":
             if np.any(have):
-                path = pytree.paths(bound.values[position], name)[leaf]
+                path = bound.paths_at(position)[leaf]
                 raise moves_no_float(what, path, want.dtype)
             continue
         if have.shape != want.shape:

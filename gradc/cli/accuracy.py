@@ -15,7 +15,7 @@ from gradc.testing.accuracy import Accuracy, check_accuracy
 
 
 def check(
-    compiled: Compiled,
+    compiled: Compiled[..., Any],
     spec: str | None,
     ranges: Sequence[str],
     points: int,

@@ -19,7 +19,7 @@ from gradc.cli.users_errors import loading
 from gradc.pipeline import KINDS
 
 
-def load(target: str) -> Compiled:
+def load(target: str) -> Compiled[..., Any]:
     """Return the compiled function a target names; a plain function is wrapped."""
     place, colon, name = target.rpartition(":")
     if not colon or not place or not name:

@@ -17,6 +17,7 @@ from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.checks import refuse_in_body
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
+from gradc.tracing.core.tracer import as_weak
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.interpreter.interpret import interpret
@@ -130,6 +131,7 @@ def record(
 
     def body(*leaves: Tracer) -> list[Tracer]:
         for leaf, leaf_type in zip(leaves, leaf_types, strict=True):
+            as_weak(leaf, leaf_type.weak, leaf_type.forms)
             leaf.scalar = leaf_type.scalar and not leaf_type.type.shape
         rest = iter(leaves)
         nests = [

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gradc.arguments.pytree import Structure
 from gradc.control.bodies import Body, record
 from gradc.control.leaf_types import LeafType, Leaves, joined
+from gradc.tracing import current
 from gradc.tracing.core import source
 from gradc.tracing.core.promote import unify
 from gradc.tracing.core.source import trace_error
@@ -71,13 +73,21 @@ def record_step(
     Takes what :func:`gradc.control.bodies.record` takes, ``rows`` for the further arguments; also
     returns the types of the carry. Raises as :func:`next_types` does.
     """
-    types = init.leaf_types
+    types = tuple(map(_of_any_form, init.leaf_types))
     while True:
         body = record(title, fn, run, [(init.structure, types), *rows], results)
         found = next_types(title, init, types, body.results[0])
         if found == types:
             return body, types
         types = found
+
+
+def _of_any_form(leaf_type: LeafType) -> LeafType:
+    """Return the type of a carry: whether it stays a Python number any argument may decide."""
+    if leaf_type.type.shape or (leaf_type.weak is None and not leaf_type.forms):
+        return leaf_type
+    trace = current()
+    return leaf_type if trace is None else replace(leaf_type, forms=trace.root.numbers)
 
 
 def same_shape(left: LeafType, right: LeafType, error: Callable[[], ShapeError]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,7 +18,7 @@ from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running, state
 from gradc.tracing.core.symbolic_size import SymbolicSize
-from gradc.tracing.core.tracer import make, read
+from gradc.tracing.core.tracer import as_weak, make, read
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType, Type
@@ -26,6 +26,7 @@ from gradc_ir.core.types import DType, Type
 NumberType: TypeAlias = type
 
 _NUMBERS = (bool, int, float)
+_PYTHON_TYPES = {DType.BOOL: bool, DType.I64: int, DType.F64: float}
 _INT32 = 1 << 31
 
 
@@ -39,17 +40,25 @@ class LeafType:
     weak: int, float or bool for a Python number.
     scalar: whether NumPy would have a number, which is not assigned to, not a 0-d array.
     wide: whether a Python integer may be outside of int32.
+    forms: the arguments whose forms decide whether it is one; as of a Tracer.
     """
 
     type: Type
     weak: NumberType | None = None
     scalar: bool = field(default=True, compare=False)
     wide: bool = field(default=False, compare=False)
+    forms: frozenset[int] = field(default=frozenset(), compare=False)
 
     @property
     def leaf(self) -> Type | PythonNumber:
         """What makes a parameter of this type."""
         return self.type if self.weak is None else PythonNumber(self.type.dtype, self.wide)
+
+    def as_form(self, weak: bool) -> LeafType:
+        """Return the type where arguments that decide it are Python's numbers, or are not."""
+        if not self.forms:
+            return self
+        return replace(self, weak=_PYTHON_TYPES[self.type.dtype] if weak else None)
 
     def __str__(self) -> str:
         return str(self.type) if self.weak is None else f"a Python {self.weak.__name__}"
@@ -69,7 +78,7 @@ def leaf_type_of(leaf: Any) -> LeafType:
         return LeafType(Type(DType.I64), int)
     if isinstance(leaf, Tracer):
         wide = state.top is not None and leaf._value in state.top.root.wide_integers
-        return LeafType(leaf.type, leaf.weak, leaf.scalar, wide)
+        return LeafType(leaf.type, leaf._weak, leaf.scalar, wide, leaf.forms)
     found = abstract(leaf)
     if isinstance(found, PythonNumber):
         wide = type(leaf) is int and not -_INT32 <= leaf < _INT32
@@ -83,6 +92,21 @@ def joined(left: LeafType, right: LeafType) -> LeafType | None:
 
     Shapes are not compared; that of ``left`` is kept.
     """
+    found = _joined(left, right)
+    forms = left.forms | right.forms
+    if forms and state.top is not None:
+        others = [_joined(left.as_form(weak), right.as_form(weak)) for weak in (True, False)]
+        if any(_dtype_of(other) is not _dtype_of(found) for other in others):
+            state.top.root.deciding |= forms
+    kept = found is not None and found.type.dtype in _PYTHON_TYPES
+    return replace(found, forms=forms) if found is not None and kept else found
+
+
+def _dtype_of(joined: LeafType | None) -> DType | None:
+    return None if joined is None else joined.type.dtype
+
+
+def _joined(left: LeafType, right: LeafType) -> LeafType | None:
     if left.weak is None and right.weak is None:
         return left if left.type.dtype is right.type.dtype else None
     if left.weak is not None and right.weak is not None:
@@ -165,7 +189,7 @@ def tracers_of(values: Sequence[Value], leaf_types: Sequence[LeafType]) -> list[
     found = []
     for value, leaf_type in zip(values, leaf_types, strict=True):
         tracer = make(trace, value)
-        tracer.weak = leaf_type.weak
+        as_weak(tracer, leaf_type.weak, leaf_type.forms)
         tracer.scalar = leaf_type.scalar and not value.type.shape
         if leaf_type.wide:
             trace.root.wide_integers.add(value)

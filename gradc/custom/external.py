@@ -130,9 +130,11 @@ class _External:
     def _operand(self, path: str, argument: Any, wanted: Type) -> Any:
         value = value_of(argument)
         have = value.type.dtype
-        weak = argument.weak if isinstance(argument, Tracer) else type(argument)
-        plain = weak in (int, float, bool) and (wanted.dtype.is_float or not have.is_float)
-        if not plain and not np.can_cast(have.numpy, wanted.dtype.numpy):
+        fits = np.can_cast(have.numpy, wanted.dtype.numpy)
+        if not fits and (wanted.dtype.is_float or not have.is_float):
+            weak = argument.weak if isinstance(argument, Tracer) else type(argument)
+            fits = weak in (int, float, bool)
+        if not fits:
             raise dtype_error(
                 f"{self.__name__}: {path} is {value.type}, and {wanted.dtype} is wanted",
                 help=f"write {path}.astype(np.{wanted.dtype.numpy})",

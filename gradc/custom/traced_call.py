@@ -150,7 +150,7 @@ class TracedCall:
             return None
         traced = set(self.arguments.traced)
         others = [leaf for i, leaf in enumerate(self.arguments.leaves) if i not in traced]
-        types = [(leaf.type, leaf.weak, leaf.scalar) for leaf in given]
+        types = [(leaf.type, leaf._weak, leaf.forms, leaf.scalar) for leaf in given]
         if not all(isinstance(leaf, int | str | None) for leaf in others):
             return None
         structures = tuple(self.arguments.structures)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
-from gradc.calls.results import Answer
-from gradc.calls.signature import Bound
 from gradc.runtime.fast_path import plan_of
-from gradc.runtime.specialize import Specialization
+from gradc.runtime.prepared import Prepared
 from gradc.traceback import cut
+from gradc_codegen.calls import cells
+from gradc_codegen.calls.called_object import base, take_code
 from gradc_codegen.calls.door import Plans, door
 
 _Owner = TypeVar("_Owner")
 
 # Of so many kinds of calls it is known how often they were made.
 _MOST_KINDS = 256
+# So many plans of a kind are made before it is looked at whether they are of use.
+_OFTEN = 8
 
 
-class CalledByAttribute:
+class CalledByAttribute(base()):  # type: ignore[misc]
     """What is called by what each instance has as ``__call__``, not by a method of its class.
 
     So the call of an instance is the call of a function of C.
@@ -29,6 +33,17 @@ class CalledByAttribute:
 
     __call__: Callable[..., Any]
 
+    def be_called(self, call: Callable[..., Any]) -> None:
+        """Be called by a function of C."""
+        _SET_CALL(self, call)
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        take_code(cls)
+
+
+_SET_CALL: Any = vars(CalledByAttribute)["__call__"].__set__
+
 
 class Learner:
     """Makes plans of the calls that it is told of."""
@@ -37,24 +52,15 @@ class Learner:
         self.plans = Plans()
         self._met: dict[Any, int] = {}
 
-    def learn(
-        self,
-        names: Sequence[str],
-        args: Sequence[Any],
-        given: Mapping[str, Any],
-        bound: Bound,
-        made: Specialization,
-        answer: Answer,
-        version: int,
-    ) -> None:
-        """Make a plan of a call that has just been answered, as :func:`plan_of` says.
+    def learn(self, call: Call, prepared: Prepared) -> None:
+        """Make a plan of a call that has just been answered.
 
         The first call of a kind may be the only one. A plan that calls do not go by, because what
         it hangs on keeps changing, is made anew more and more rarely.
         """
-        if not self.plans.are_taken:
+        if not self.plans.are_taken or not prepared.is_quick:
             return
-        kind = (tuple(names), tuple(given), bound.shapes, bound.numbers, bound.static)
+        kind = (len(call.args), tuple(call.given), prepared.kind)
         try:
             times = self._met.get(kind, 0) + 1
         except TypeError:
@@ -63,9 +69,15 @@ class Learner:
             self._met.clear()
         self._met[kind] = times
         if times > 1 and (times <= _OFTEN or times & (times - 1) == 0):
-            plan = plan_of(names, args, given, bound, made, answer, version)
-            if plan is not None:
-                self.plans.add(plan)
+            self.add(call, prepared)
+
+    def add(self, call: Call, prepared: Prepared) -> None:
+        """Make a plan of a call at once, where there is one."""
+        if not self.plans.are_taken or not prepared.is_quick:
+            return
+        plan = plan_of(call.args, call.given, prepared, call.version)
+        if plan is not None:
+            self.plans.add(plan)
 
     def forget(self) -> None:
         """Forget all plans."""
@@ -73,16 +85,41 @@ class Learner:
         self.plans.clear()
 
 
-# So many plans of a kind are made before it is looked at whether they are of use.
-_OFTEN = 8
+class Call(NamedTuple):
+    """A call that is being answered.
+
+    Parameters
+    ----------
+    learner: is told how; None where nobody is.
+    args, given: what was passed by position and by name, options too.
+    version: of what is in force, as it was before the call.
+    """
+
+    learner: Learner | None
+    args: tuple[Any, ...]
+    given: dict[str, Any]
+    version: int
+
+    def answer(self, prepared: Prepared) -> Any:
+        """Return what a call that is prepared returns, and have it learnt."""
+        found = prepared.run()
+        if self.learner is not None:
+            self.learner.learn(self, prepared)
+        return found
+
+
+# A call of which nobody learns.
+UNTOLD = Call(None, (), {}, 0)
 
 
 def quick_call(
     owner: _Owner,
-    answer: Callable[[_Owner, tuple[Any, ...], dict[str, Any], Learner], Any],
+    answer: Callable[[_Owner, Call, tuple[Any, ...], dict[str, Any]], Any],
     again: Callable[[], _Owner],
     name: str,
     doc: str | None = None,
+    *,
+    called: bool = False,
 ) -> tuple[Callable[..., Any], Learner]:
     """Return a callable whose calls go by plans as soon as one like them has been made twice.
 
@@ -90,15 +127,17 @@ def quick_call(
     ----------
     owner: what it belongs to, which it does not keep: what is compiled goes at once with the last
         that refers to it.
-    answer: takes the owner, the arguments of a call and the learner, which it tells how, to what
-        the call returns.
+    answer: takes the owner, the call, and the arguments of it, to what the call returns.
     again: makes the owner anew, for calls after it has gone.
     name, doc: of the callable.
+    called: whether the owner is called by it.
 
     Returns the callable, and its learner.
     """
     learner = Learner()
     known = weakref.ref(owner)
+    if called:
+        learner.plans.called = known
     anew: list[_Owner] = []
 
     def there() -> _Owner:
@@ -111,9 +150,68 @@ def quick_call(
 
     def run(_: Any, /, *args: Any, **kwargs: Any) -> Any:
         try:
-            return answer(there(), args, kwargs, learner)
+            return answer(there(), Call(learner, args, dict(kwargs), cells.version()), args, kwargs)
         except Exception as error:
             __tracebackhide__ = True
             raise cut(error)  # noqa: B904 - it is the same error
 
     return door(learner.plans, run, there, name, doc), learner
+
+
+class Door(CalledByAttribute):
+    """A method of something compiled: called as it is, and what calls can be bound with.
+
+    Parameters
+    ----------
+    call: the callable, and ``learner`` its learner.
+    owner: returns what it is a method of; ``bind`` binds a call of that.
+    name, doc, signature: as a function has them.
+    """
+
+    def __init__(
+        self,
+        call: tuple[Callable[..., Any], Learner],
+        owner: Callable[[], Any],
+        bind: Callable[..., Any],
+        name: str,
+        doc: str | None,
+        signature: inspect.Signature,
+    ) -> None:
+        self.__call__, learner = call
+        learner.plans.called = weakref.ref(self)
+        self._owner = owner
+        self._bind = bind
+        self.__name__ = self.__qualname__ = name
+        self.__doc__ = doc
+        self.__signature__ = signature
+
+    def bind(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Return a function without parameters that calls this with these arguments.
+
+        They are checked now. Arrays among them, and what the function reads from outside, are read
+        at each call; one of another size then is a ShapeError. With ``out=`` the results go there.
+        """
+        return self._bind(*args, **kwargs)
+
+    def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
+        """Build the answer in the trace that calls it."""
+        return self.__call__(*args, **kwargs)
+
+    def __reduce__(self) -> Any:
+        """Pickle as the method of what it belongs to."""
+        return getattr, (self._owner(), self.__name__)
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__} of {self._owner()!r}>"
+
+
+def weak_owner(owner: _Owner, again: Callable[[], _Owner]) -> Callable[[], _Owner]:
+    """Return what returns an object without keeping it, or one made anew when it is gone."""
+    known = weakref.ref(owner)
+    anew = functools.cache(again)
+
+    def there() -> _Owner:
+        found = known()
+        return anew() if found is None else found
+
+    return there

@@ -148,6 +148,7 @@ class Family:
     wrt: the leaves that it is with respect to.
     source: the function at arguments of this structure, to be traced.
     record: is told of each compilation.
+    reason: of the first one.
     """
 
     def __init__(
@@ -156,11 +157,13 @@ class Family:
         wrt: tuple[int, ...],
         source: Traceable,
         record: Callable[[Signature], None],
+        reason: str = "first call",
     ) -> None:
         self._asked = asked
         self._wrt = wrt
         self._source = source
         self._record = record
+        self._reason = reason
         self._seen: list[Shapes] = []
         self._by_shapes: dict[Shapes, Specialization] = {}
         self._made: list[Specialization] = []
@@ -216,7 +219,7 @@ class Family:
         concrete = [Type(dtype_of(leaf.dtype), leaf.shape) for leaf in leaves]
         again = shapes in self._seen[:-1]
         reason = "something captured from outside changed" if again else "a new size"
-        reason = reason if len(self._seen) > 1 else "first call"
+        reason = reason if len(self._seen) > 1 else self._reason
         traced = None
         is_last = self._asked.of == "value"
         if len(self._seen) > 1 and not self._per_size:

@@ -3,9 +3,10 @@ or compiles.
 """
 
 from gradc import on_need
+from gradc.arguments.flags import Static
 from gradc.tracing import numpy as numpy
 from gradc.tracing.array import members
-from gradc.tracing.core.leaves import PythonNumber, Static, abstract
+from gradc.tracing.core.leaves import PythonNumber, abstract
 from gradc.tracing.core.signals import NeedsConcreteSize, SizesMustMatch
 from gradc.tracing.core.state import Capture, Guard, current
 from gradc.tracing.core.tracer import Tracer

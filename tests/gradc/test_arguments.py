@@ -40,7 +40,7 @@ class Broken:
         (array.array("d", [1.0]), r"pass np\.asarray\(x\)"),
         (Broken(), "of which NumPy makes no array\n  ValueError: no rows"),
         (2**63, "does not fit into int64"),
-        ("text", "say static='x'"),
+        ({1, 2}, "say static='x'"),
     ],
 )
 def test_what_is_refused_says_what_to_pass(argument: Any, says: str) -> None:

@@ -11,9 +11,9 @@ import optree
 import pytest
 
 import gradc
+from gradc.arguments.flags import Static
 from gradc.pipeline import Request, differentiate, stabilise
 from gradc.tracing import trace
-from gradc.tracing.core.leaves import Static
 from gradc_ir.interpreter.interpret import interpret
 
 Array = np.ndarray[Any, Any]

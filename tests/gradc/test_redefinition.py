@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc.api import compiled
-from gradc.runtime import quick_call, specialize
+from gradc.runtime import families, quick_call, specialize
 from gradc_codegen.calls import door
 
 X = np.arange(3.0)
@@ -145,7 +144,7 @@ def test_many_shapes_and_static_arguments_do_not_pile_up(monkeypatch: Any) -> No
     monkeypatch.setattr(specialize, "_MOST_KERNELS", 4)
     monkeypatch.setattr(door, "MOST_PLANS", 8)
     monkeypatch.setattr(quick_call, "_MOST_KINDS", 8)
-    monkeypatch.setattr(compiled, "_MOST_FAMILIES", 4)
+    monkeypatch.setattr(families, "_MOST_GROUPS", 4)
     unrolled = gradc.compile(lambda x: sum(x[i] * i for i in range(len(x))))
     general = gradc.compile(lambda x: np.sum(x * x))
     steered = gradc.compile(lambda x, n: x * n, static="n")
@@ -160,7 +159,7 @@ def test_many_shapes_and_static_arguments_do_not_pile_up(monkeypatch: Any) -> No
         assert len(learner.plans) <= 8
         assert len(learner._met) <= 8
         assert len(function._families) <= 4
-        for family in function._families.values():
+        for family in function._families.all():
             assert len(family._made) <= 4
             assert len(family._by_shapes) <= 8
             assert len(family._seen) <= 8

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from gradc_codegen.calls import layout
+from gradc_codegen.calls.called_object import set_code
 from gradc_codegen.calls.cells import CELLS
 from gradc_codegen.calls.plan import Plan
 from gradc_codegen.calls.steps import Head
@@ -47,12 +48,14 @@ class Plans:
     Attributes
     ----------
     are_taken: whether there may be any.
+    called: returns the object that goes by them, if it is one.
     """
 
     def __init__(self, *, quick: bool = True) -> None:
         self.are_taken = quick and layout.is_known()
         self._plans: deque[tuple[Array, list[Any]]] = deque()
         self._left: list[tuple[Array, list[Any]]] = []
+        self.called: Callable[[], Any] = lambda: None
         if self.are_taken:
             tables = layout.addresses().ctypes.data, CELLS.ctypes.data
             self.words: Array = np.array([0, *tables], np.int64)
@@ -63,6 +66,9 @@ class Plans:
     def add(self, plan: Plan) -> None:
         """Try a plan first, from now on."""
         _walk()
+        called = self.called()
+        if called is not None:
+            set_code(called, _walk_of_objects())
         words, kept = plan.words()
         words[Head.NEXT] = self.words[0]
         self._plans.appendleft((words, kept))
@@ -111,24 +117,39 @@ def door(
     owner: Callable[[], Any],
     name: str,
     doc: str | None = None,
+    state: tuple[Any, ...] = (),
 ) -> Callable[..., Any]:
     """Return a callable that goes by plans, where it takes any.
 
     Parameters
     ----------
     run: a function of this name, which takes the calls that no plan is for. Their arguments come
-        after the callable's state, which is none of its business.
+        after the callable's state, a tuple.
     owner: returns what the callable is an attribute of, for pickles.
     name, doc: of the callable; a doc may begin with its signature, as those of CPython's functions.
+    state: what the callable's state ends with.
     """
+    whole = state_of(plans, owner, *state)
     if not plans.are_taken:
-        return functools.partial(run, None)
+        return functools.partial(run, whole)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    bound = types.MethodType(run, _State((plans.words, plans, owner)))
-    made: Callable[..., Any] = make(ctypes.addressof(_definition(name, doc)), bound, None)
+    made: Callable[..., Any] = make(definition(name, doc), types.MethodType(run, whole), None)
     return made
+
+
+def state_of(plans: Plans, owner: Callable[[], Any], *rest: Any) -> tuple[Any, ...]:
+    """Return the state of a callable that goes by plans; what is its own begins at OWN_STATE."""
+    return _State((plans.words if plans.are_taken else None, plans, owner, *rest))
+
+
+OWN_STATE = 3
+
+
+def definition(name: str, doc: str | None = None) -> int:
+    """Return the address of the definition of a function of C that goes by plans."""
+    return ctypes.addressof(_definition(name, doc))
 
 
 # Functions of C read their definition as long as they are there: each is made once.
@@ -157,3 +178,8 @@ def _walk() -> int:
     for definition in list(_definitions.values()):
         definition.function = address
     return address
+
+
+@functools.cache
+def _walk_of_objects() -> int:
+    return int(import_module("gradc_codegen.calls.walk_code").address_for_objects())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
+import os
 import platform
 import sys
 import sysconfig
@@ -24,13 +25,16 @@ from gradc_ir.core.types import Array, DType
 TYPE, DATA, RANK, SHAPE, DESCR, FLAGS = 8, 16, 24, 32, 56, 64
 NUMBER = 16
 # what a method is bound to, and the items of a tuple
-BOUND_TO, FIRST_ITEM = 24, 24
-CONTIGUOUS_AND_ALIGNED = 0x0001 | 0x0100
+BOUND_TO, FIRST_ITEM = 24, tuple.__basicsize__
+# what a function of C is bound to; what lies in an object that is called: :mod:`called_object`
+DEFINITION, CODE, OF_FUNCTION, CALLED = 16, 8, 24, 24
+CONTIGUOUS_AND_ALIGNED, WRITEABLE = 0x0001 | 0x0100, 0x0400
 
 # Positions in NumPy's table of C functions.
 _API_ARRAY_TYPE, _API_NEW = 2, 93
 
 _FUNCTIONS = (
+    "PyCFunction_NewEx",
     "PyContextVar_Get",
     "PyDict_GetItemWithError",
     "PyDict_New",
@@ -51,6 +55,7 @@ _FUNCTIONS = (
     "PyLong_FromLong",
     "PyMem_RawFree",
     "PyMem_RawMalloc",
+    "PyMethod_New",
     "PyObject_CallNoArgs",
     "PyObject_CallOneArg",
     "PyObject_GetAttr",
@@ -72,14 +77,15 @@ _OBJECTS: dict[str, object] = {
     "dict": dict,
     "list": list,
     "None": None,
+    "function": type(len),
     "True": True,
     "False": False,
     "numpy.True": np.True_,
     "numpy.False": np.False_,
 }
-_NEW_ARRAY = "PyArray_New"
+_NEW_ARRAY, _MOVE = "PyArray_New", "memmove"
 # Where each address stands in the table that the code is given.
-PLACES = {name: place for place, name in enumerate((*_FUNCTIONS, *_OBJECTS, _NEW_ARRAY))}
+PLACES = {name: place for place, name in enumerate((*_FUNCTIONS, *_OBJECTS, _NEW_ARRAY, _MOVE))}
 
 
 @functools.cache
@@ -90,8 +96,13 @@ def addresses() -> Array:
         *(ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions),
         *map(id, _OBJECTS.values()),
         _numpy_function(_API_NEW),
+        ctypes.cast(_c_library().memmove, ctypes.c_void_p).value or 0,
     ]
     return np.array(found, np.int64)
+
+
+def _c_library() -> ctypes.CDLL:
+    return ctypes.CDLL(None if os.name == "posix" else "msvcrt")
 
 
 def _numpy_function(position: int) -> int:
@@ -126,12 +137,17 @@ def is_known() -> bool:
     if any(_peek(array, offset, kind) != value for offset, kind, value in expected):
         return False
     shape = _peek(array, SHAPE, ctypes.c_int64)
+    read_only = np.zeros(2)
+    read_only.flags.writeable = False
+    written = [_peek(x, FLAGS, ctypes.c_int32) & WRITEABLE for x in (array, read_only)]
     flags = [_peek(x, FLAGS, ctypes.c_int32) & CONTIGUOUS_AND_ALIGNED for x in (array, array.T)]
     pair = (array, flags)
     return (
         _peek(types.MethodType(print, pair), BOUND_TO, ctypes.c_int64) == id(pair)
+        and _peek(pair.count, OF_FUNCTION, ctypes.c_int64) == id(pair)
         and _peek(pair, FIRST_ITEM, ctypes.c_int64) == id(array)
         and [ctypes.c_int64.from_address(shape + 8 * axis).value for axis in range(2)] == [2, 3]
+        and written == [WRITEABLE, 0]
         and flags == [CONTIGUOUS_AND_ALIGNED, CONTIGUOUS_AND_ALIGNED & ~1]
         and _numpy_function(_API_ARRAY_TYPE) == id(np.ndarray)
         and all(np.zeros((), dtype.numpy).dtype is dtype.numpy for dtype in DType)

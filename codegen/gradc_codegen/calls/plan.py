@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -62,6 +63,8 @@ class Plan:
         self._words += [self._object(name) for name in names]
         self._registers = positional + len(names)
         self._inputs = 0
+        self._bytes: list[int] = []  # of the inputs that are arrays
+        self._targets: dict[int, int] = {}
         self._held = 0
         self._check()
 
@@ -94,6 +97,14 @@ class Plan:
     def variable_is(self, variable: Any, value: Any) -> None:
         """Go on if a context variable is this very object."""
         self._step(Step.VARIABLE_IS, self._object(variable), self._object(value))
+
+    def equal(self, register: int, value: Any) -> None:
+        """Go on if a register is of the class of an object, and equals it."""
+        self._step(Step.EQUAL, register, self._object(value))
+
+    def alike(self, one: int, other: int, *, same: bool) -> None:
+        """Go on if two registers are one object, or if they are not."""
+        self._step(Step.ALIKE if same else Step.UNLIKE, one, other)
 
     def is_true(self, function: Any) -> None:
         """Go on if a function without parameters returns True."""
@@ -145,12 +156,26 @@ class Plan:
         self._step(Step.READ, self._object(function), register)
         return register
 
+    def object(self, value: Any) -> int:
+        """Return the register of an object that is known."""
+        register = self._register()
+        self._step(Step.OBJECT, register, self._object(value))
+        return register
+
+    def state(self, position: int) -> int:
+        """Return the register of a part of what tells whose the callable is."""
+        register = self._register()
+        self._step(Step.STATE, position, register)
+        return register
+
     # -- inputs ------------------------------------------------------------------------------------
 
     def array(self, register: int, type_: Type, shape: Sequence[int]) -> None:
         """Make the next input an array of a dtype and a shape: its own memory."""
         dtype = self._object(type_.dtype.numpy)
-        self._step(Step.ARRAY, register, self._input(), dtype, len(shape), *shape)
+        self._step(
+            Step.ARRAY, register, self._input(_bytes(type_, shape)), dtype, len(shape), *shape
+        )
 
     def number(self, register: int, type_: Type, forms: Form) -> None:
         """Make the next input a number that is given in one of some forms."""
@@ -158,28 +183,71 @@ class Plan:
         scalars, descr = self._object(dtype.numpy.type), self._object(dtype.numpy)
         self._step(Step.NUMBER, register, self._input(), int(forms), scalars, descr, dtype.bytes)
 
+    def known_number(self, number: Array) -> None:
+        """Make the next input a number that never changes."""
+        self._step(Step.ADDRESS, self._input(), self._numbers(number))
+
+    # -- arrays for outputs ------------------------------------------------------------------------
+
+    def target(self, register: int, output: int, layout: CallLayout) -> None:
+        """Have an output written into an array, which is checked; the inputs are known by now."""
+        type_, shape = layout.outputs[output]
+        self._targets[output] = register
+        sizes = [_bytes(*one) if i in self._targets else 0 for i, one in enumerate(layout.outputs)]
+        self._step(
+            Step.TARGET, register, output, self._object(type_.dtype.numpy), len(shape),
+            _bytes(type_, shape), self._inputs, self._numbers(self._bytes), self._numbers(sizes),
+            *shape,
+        )  # fmt: skip
+
     # -- the call and its results ------------------------------------------------------------------
 
-    def call(self, layout: CallLayout, owner: Any, *, numbers: bool) -> None:
+    def call(
+        self,
+        layout: CallLayout,
+        owner: Any,
+        *,
+        numbers: bool = True,
+        hidden: Sequence[int] = (),
+        zero: int | None = None,
+        gives_back: bool = False,
+    ) -> None:
         """Call a kernel, which ``owner`` keeps.
 
-        Outputs without axes are ``numbers``, scalars of NumPy, or arrays as all others.
+        Parameters
+        ----------
+        numbers: whether outputs without axes are scalars of NumPy, not arrays.
+        hidden: the outputs that are no results.
+        zero: one of them, without axes; this is another call than expected if it is not 0.
+        gives_back: whether all outputs have targets, which :meth:`give` returns.
         """
-        if len(layout.outputs) > MOST_SLOTS:
+        count = len(layout.outputs)
+        if count > MOST_SLOTS:
             raise NoPlan
         self._kept.append(owner)
         words: list[int] = []
-        for type_, shape in layout.outputs:
+        for i, (type_, shape) in enumerate(layout.outputs):
             dtype = type_.dtype.numpy
-            if shape or not numbers:
+            target = self._targets.get(i)
+            if i in hidden and not shape:
+                words += [Output.HIDDEN, 0, 0, 0, 0, 0]
+            elif shape or not numbers or target is not None:
                 words += [Output.ARRAY, dtype.num, len(shape), self._numbers(shape)]
+                words += [0 if target is None else 1 + target, _bytes(type_, shape)]
             elif dtype.kind == "b":
-                words += [Output.BOOL, 0, 0, 0]
+                words += [Output.BOOL, 0, 0, 0, 0, 0]
             else:
-                words += [Output.SCALAR, self._object(dtype.type), 0, 0]
+                words += [Output.SCALAR, self._object(dtype.type), 0, 0, 0, 0]
         sizes, is_long = self._numbers(layout.sizes), int(layout.is_long)
-        count = len(layout.outputs)
-        self._step(Step.CALL, layout.address, sizes, is_long, layout.scratch, count, *words)
+        self._step(
+            Step.CALL, layout.address, sizes, is_long, layout.scratch, int(gives_back), count,
+            int(bool(self._targets) or Output.BOOL in words[::6]), *words,
+        )  # fmt: skip
+        if zero is not None:
+            self._step(Step.ZERO, zero, count)
+        for i in hidden:
+            if layout.outputs[i][1]:
+                self._step(Step.DROP, i)
         cells.keep_scratch(layout.scratch)
 
     def push(self, output: int) -> None:
@@ -206,6 +274,14 @@ class Plan:
         """Put what a function makes of the last result in its place."""
         self._step(Step.APPLY, self._object(function))
 
+    def give(self, register: int) -> None:
+        """Put an object on the stack."""
+        self._step(Step.GIVE, register)
+
+    def make_door(self, definition: int, function: Any, state: tuple[Any, ...], count: int) -> None:
+        """Put a callable in the place of the last results, which it has after its state."""
+        self._step(Step.DOOR, definition, self._object(function), self._object(state), count)
+
     def words(self) -> tuple[Array, list[Any]]:
         """Return the words, and what must live as long as they do."""
         self._step(Step.RETURN)
@@ -220,8 +296,8 @@ class Plan:
         self._kept.append(value)
         return id(value)
 
-    def _numbers(self, values: Sequence[int]) -> int:
-        array = np.array(values, np.int64)
+    def _numbers(self, values: Sequence[int] | Array) -> int:
+        array = np.array(values) if isinstance(values, np.ndarray) else np.array(values, np.int64)
         self._kept.append(array)
         return int(array.ctypes.data)
 
@@ -235,8 +311,9 @@ class Plan:
         self._check()
         return self._registers - 1
 
-    def _input(self) -> int:
+    def _input(self, size: int = 0) -> int:
         self._inputs += 1
+        self._bytes.append(size)
         self._check()
         return self._inputs - 1
 
@@ -247,3 +324,7 @@ class Plan:
     def _check(self) -> None:
         if self._registers > MOST_REGISTERS or self._inputs > MOST_SLOTS or self._held > MOST_HELD:
             raise NoPlan
+
+
+def _bytes(type_: Type, shape: Sequence[int]) -> int:
+    return math.prod(shape) * type_.dtype.bytes

@@ -39,6 +39,9 @@ class Step(enum.IntEnum):
     MEMBER_IS = 5  # class, name, object: as a class and those it is made from have it
     VARIABLE_IS = 6  # context variable, object
     IS_TRUE = 7  # callable: returns True
+    EQUAL = 27  # register, object: it is of this object's very class, and equals it
+    ALIKE = 28  # register, register: both are one object
+    UNLIKE = 29  # register, register: they are two objects
     # parts of nests
     DICT_ITEMS = 8  # register, count, then keys as they were written, each with the part's register
     LENGTH_OF_LIST = 9  # register, length
@@ -50,17 +53,30 @@ class Step(enum.IntEnum):
     READ_ENTRY = 14  # dict, key, register
     READ_ATTRIBUTE = 15  # object, name, register
     READ = 16  # callable, register of what it returns
+    OBJECT = 30  # register, object: one that is known
+    STATE = 31  # position in what tells whose the callable is, register
     # inputs
     ARRAY = 17  # register, slot, dtype, rank, sizes…
     NUMBER = 18  # register, slot, accepted forms, class of NumPy's scalars, dtype, bytes
+    ADDRESS = 32  # slot, address: of a number that is known
+    # arrays that are given for outputs
+    TARGET = 33  # register, slot, dtype, rank, bytes; number and bytes of inputs, bytes of outputs,
+    # sizes…
     # the call and its results
-    CALL = 19  # kernel, sizes, whether to let threads run, bytes of scratch, outputs; see Output
+    # kernel, sizes, whether to let threads run, bytes of scratch, whether targets are given back by
+    # GIVE, how many outputs, whether they are looked at afterwards, outputs; see Output
+    CALL = 19
+    ZERO = 34  # slot of an output, how many there are: go on if it is 0
     PUSH = 20  # slot of an output
+    DROP = 37  # slot of an output, which is no result
     NONE = 21
     TUPLE = 22  # how many of the last results it takes
     LIST = 23
     DICT = 24  # how many, the keys
     APPLY = 25  # callable: takes the last result
+    GIVE = 35  # register
+    DOOR = 36  # definition, function, tuple, how many of the last results: a callable of C, whose
+    # state is the tuple and these
     RETURN = 26
 
 
@@ -71,15 +87,16 @@ class Form(enum.IntFlag):
     SCALAR = 2  # of NumPy
     ARRAY = 4  # without axes
     INT = 8  # within the range of int32
-    BOOL = 16
 
 
 class Output(enum.IntEnum):
-    """What an output is to Python: four words, the kind and three operands."""
+    """What an output is to Python: six words, the kind and five operands."""
 
     SCALAR = 0  # its class
-    ARRAY = 1  # number of the dtype, rank, address of the sizes
+    # number of the dtype, rank, address of the sizes; 1 + the register of a target, or 0, its bytes
+    ARRAY = 1
     BOOL = 2
+    HIDDEN = 3  # a number that is no result
 
 
 class Cell(enum.IntEnum):

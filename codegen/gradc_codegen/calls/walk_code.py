@@ -6,6 +6,7 @@ import functools
 
 from gradc_codegen.calls import walker
 from gradc_codegen.machine.jit import LoadedModule, compile_module
+from gradc_codegen.machine.optimize import LONG
 
 
 def address() -> int:
@@ -13,7 +14,12 @@ def address() -> int:
     return _code().address(walker.NAME)
 
 
+def address_for_objects() -> int:
+    """Return the address of the walk for objects that are called."""
+    return _code().address(walker.OF_OBJECTS)
+
+
 @functools.cache
 def _code() -> LoadedModule:
-    # what the optimiser would gain is a tenth of a call, and costs ten times the compile time
-    return compile_module(walker.text(), level=0)
+    # what the optimiser would gain besides is a few ns of a call, and costs five times the time
+    return compile_module(walker.text(), level=LONG)

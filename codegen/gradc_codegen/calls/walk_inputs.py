@@ -14,21 +14,64 @@ writes = INPUTS.writes
 def _array(w: Walker) -> None:
     array, rank = w.register(0), w.operand(3)
     _check_array(w, array, w.operand(2, "ptr"), w.value(f"trunc i64 {rank} to i32"))
-    shape = w.load("ptr", array, layout.SHAPE)
-    wanted = w.value(f"getelementptr i64, ptr {w.pc}, i64 5")
-    with w.each(rank) as axis:
-        size = w.load("i64", w.value(f"getelementptr i64, ptr {shape}, i64 {axis}"))
-        same = w.load("i64", w.value(f"getelementptr i64, ptr {wanted}, i64 {axis}"))
-        w.require(w.equal(size, same, "i64"))
+    _check_shape(w, array, rank, 4)
     w.emit(f"store ptr {w.load('ptr', array, layout.DATA)}, ptr {w.place('inputs', w.operand(1))}")
     w.next(5, rank)
 
 
-def _check_array(w: Walker, array: str, dtype: str, rank: str) -> None:
-    """Go on where an object is an array of a dtype and a rank, contiguous and aligned."""
+def _check_shape(w: Walker, array: str, rank: str, first: int) -> None:
+    """Go on where an array has the sizes that the operands from the first one on are."""
+    shape = w.load("ptr", array, layout.SHAPE)
+    wanted = w.value(f"getelementptr i64, ptr {w.pc}, i64 {1 + first}")
+    with w.each(rank) as axis:
+        size = w.load("i64", w.value(f"getelementptr i64, ptr {shape}, i64 {axis}"))
+        same = w.load("i64", w.value(f"getelementptr i64, ptr {wanted}, i64 {axis}"))
+        w.require(w.equal(size, same, "i64"))
+
+
+@writes(Step.ADDRESS)
+def _address(w: Walker) -> None:
+    w.emit(f"store ptr {w.operand(1, 'ptr')}, ptr {w.place('inputs', w.operand(0))}")
+    w.next(3)
+
+
+@writes(Step.TARGET)
+def _target(w: Walker) -> None:
+    array, slot, rank = w.register(0), w.operand(1), w.operand(3)
+    _check_array(
+        w, array, w.operand(2, "ptr"), w.value(f"trunc i64 {rank} to i32"),
+        layout.CONTIGUOUS_AND_ALIGNED | layout.WRITEABLE,
+    )  # fmt: skip
+    _check_shape(w, array, rank, 8)
+    data = w.load("i64", array, layout.DATA)
+    end = w.value(f"add i64 {data}, {w.operand(4)}")
+
+    def overlap(table: str, i: str, sizes: str) -> str:
+        other = w.load("i64", w.place(table, i))
+        size = w.load("i64", w.value(f"getelementptr i64, ptr {sizes}, i64 {i}"))
+        begins = w.value(f"icmp ult i64 {other}, {end}")
+        ends = w.value(f"icmp ult i64 {data}, {w.value(f'add i64 {other}, {size}')}")
+        there = w.differ(size, "0", "i64")
+        return w.value(f"and i1 {there}, {w.value(f'and i1 {begins}, {ends}')}")
+
+    copied = w.place("copied", slot)
+    w.emit(f"store i64 0, ptr {copied}")
+    with w.each(w.operand(5)) as i, w.when(overlap("inputs", i, w.operand(6, "ptr"))):
+        w.emit(f"store i64 1, ptr {copied}")
+    with w.each(slot) as i:
+        shared = overlap("outputs", i, w.operand(7, "ptr"))
+        w.unless(w.value(f"xor i1 {shared}, true"), "leave")
+    w.emit(f"store i64 {data}, ptr {w.place('outputs', slot)}")
+    w.next(9, rank)
+
+
+def _check_array(
+    w: Walker, array: str, dtype: str, rank: str, wanted: int = layout.CONTIGUOUS_AND_ALIGNED
+) -> None:
+    """Go on where an object is an array of a dtype, a rank and flags: contiguous and aligned."""
     w.require(w.equal(w.type_of(array), w.known("ndarray")))
     w.require(w.equal(w.load("ptr", array, layout.DESCR), dtype))
-    flags, wanted = w.load("i32", array, layout.FLAGS), layout.CONTIGUOUS_AND_ALIGNED
+    flags = w.load("i32", array, layout.FLAGS)
     kept = w.value(f"and i32 {flags}, {wanted}")
     w.require(w.equal(kept, str(wanted), "i32"))
     w.require(w.equal(w.load("i32", array, layout.RANK), rank, "i32"))
@@ -66,9 +109,6 @@ def _number(w: Walker) -> None:
             with w.when(w.differ(raised, "null"), "leave"):
                 w.call("void", "PyErr_Clear")
         w.emit(f"store i64 {number}, ptr {place}")
-    for name, bit in (("True", 1), ("False", 0)):
-        with w.when(accepted(Form.BOOL, w.equal(value, w.known(name))), done):
-            w.emit(f"store i64 {bit}, ptr {place}")
     w.go("leave")
     w.label(done)
     w.next(7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradc_codegen.calls import layout
 from gradc_codegen.calls.steps import Step
 from gradc_codegen.calls.walk_writer import Steps, Walker
 
@@ -59,9 +60,9 @@ def _member_is(w: Walker) -> None:
 
 @writes(Step.VARIABLE_IS)
 def _variable_is(w: Walker) -> None:
-    w.emit("store ptr null, ptr %i")
-    w.call("i32", "PyContextVar_Get", f"ptr {w.operand(0, 'ptr')}", "ptr null", "ptr %i")
-    _compare_new(w, w.found(w.load("ptr", "%i")), w.operand(1, "ptr"))
+    w.emit("store ptr null, ptr %found")
+    w.call("i32", "PyContextVar_Get", f"ptr {w.operand(0, 'ptr')}", "ptr null", "ptr %found")
+    _compare_new(w, w.found(w.load("ptr", "%found")), w.operand(1, "ptr"))
     w.next(3)
 
 
@@ -69,6 +70,28 @@ def _variable_is(w: Walker) -> None:
 def _is_true(w: Walker) -> None:
     _compare_new(w, called(w, w.operand(0, "ptr")), w.known("True"))
     w.next(2)
+
+
+@writes(Step.EQUAL)
+def _equal(w: Walker) -> None:
+    value, wanted = w.register(0), w.operand(1, "ptr")
+    w.require(w.equal(w.type_of(value), w.type_of(wanted)))
+    same = w.call("i32", "PyObject_RichCompareBool", f"ptr {value}", f"ptr {wanted}", "i32 2")
+    with w.when(w.differ(same, "1", "i32"), "leave"):
+        w.call("void", "PyErr_Clear")
+    w.next(3)
+
+
+@writes(Step.ALIKE)
+def _alike(w: Walker) -> None:
+    w.require(w.equal(w.register(0), w.register(1)))
+    w.next(3)
+
+
+@writes(Step.UNLIKE)
+def _unlike(w: Walker) -> None:
+    w.require(w.differ(w.register(0), w.register(1)))
+    w.next(3)
 
 
 def called(w: Walker, function: str) -> str:
@@ -168,6 +191,19 @@ def _readentry(w: Walker) -> None:
 @writes(Step.READ_ATTRIBUTE)
 def _read_attribute(w: Walker) -> None:
     hold_attribute(w, w.operand(0, "ptr"))
+
+
+@writes(Step.OBJECT)
+def _object(w: Walker) -> None:
+    w.set_register(0, w.operand(1, "ptr"))
+    w.next(3)
+
+
+@writes(Step.STATE)
+def _state(w: Walker) -> None:
+    place = w.place_in("%state", layout.FIRST_ITEM, w.operand(0))
+    w.set_register(1, w.load("ptr", place))
+    w.next(3)
 
 
 @writes(Step.READ)

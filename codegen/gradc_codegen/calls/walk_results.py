@@ -12,13 +12,15 @@ writes = RESULTS.writes
 
 @writes(Step.CALL)
 def _call(w: Walker) -> None:
-    count = w.operand(4)
+    count = w.operand(5)
     w.emit("store i64 0, ptr %pushed")
     with w.each(count) as i:
         _new_output(w, i)
     _with_scratch(w)
     with w.when(w.differ(w.load("i32", "%status"), "0", "i32"), "failed"):
         w.release_outputs(count)
+    finished = w.fresh("finished")
+    w.unless(w.differ(w.operand(6), "0", "i64"), finished)
     with w.each(count) as i:
         is_logical = w.equal(w.load("i64", _output(w, i)), str(Output.BOOL.value), "i64")
         with w.when(is_logical):
@@ -28,13 +30,76 @@ def _call(w: Walker) -> None:
             result = w.value(f"select i1 {is_set}, ptr {true}, ptr {false}")
             w.call("void", "Py_IncRef", f"ptr {result}")
             w.emit(f"store ptr {result}, ptr {w.place('results', i)}")
-    w.next(6, w.value(f"mul i64 {count}, 4"))
+        target = w.load("i64", _output(w, i), 32)
+        with w.when(w.differ(target, "0", "i64")):
+            _fill_target(w, i, target)
+    w.go(finished)
+    w.label(finished)
+    w.next(8, w.value(f"mul i64 {count}, 6"))
 
 
 def _output(w: Walker, i: str) -> str:
     """Return the address of the words of an output."""
-    at = w.value(f"add i64 {w.value(f'mul i64 {i}, 4')}, 6")
+    at = w.value(f"add i64 {w.value(f'mul i64 {i}, 6')}, 8")
     return w.value(f"getelementptr i64, ptr {w.pc}, i64 {at}")
+
+
+def _fill_target(w: Walker, i: str, target: str) -> None:
+    """Copy an output into its target where that overlaps an input, and make it the result."""
+    array = w.load("ptr", w.place("registers", w.value(f"sub i64 {target}, 1")))
+    result = w.place("results", i)
+    with w.when(w.differ(w.load("i64", w.place("copied", i)), "0", "i64")):
+        made = w.load("ptr", result)
+        data, numbers = w.load("ptr", array, layout.DATA), w.load("ptr", made, layout.DATA)
+        size = w.load("i64", _output(w, i), 40)
+        w.call("ptr", "memmove", f"ptr {data}", f"ptr {numbers}", f"i64 {size}")
+        w.call("void", "Py_DecRef", f"ptr {made}")
+        w.emit(f"store ptr null, ptr {result}")
+    with w.when(w.equal(w.operand(4), "0", "i64")):
+        w.call("void", "Py_IncRef", f"ptr {array}")
+        w.emit(f"store ptr {array}, ptr {result}")
+
+
+@writes(Step.ZERO)
+def _zero(w: Walker) -> None:
+    number = w.load("i64", w.place("hidden", w.operand(0)))
+    with w.when(w.differ(number, "0", "i64"), "failed"):
+        w.release_outputs(w.operand(1))
+    w.next(3)
+
+
+@writes(Step.GIVE)
+def _give(w: Walker) -> None:
+    value = w.register(0)
+    w.call("void", "Py_IncRef", f"ptr {value}")
+    w.push(value)
+    w.next(2)
+
+
+@writes(Step.DOOR)
+def _door(w: Walker) -> None:
+    known, count = w.operand(2, "ptr"), w.operand(3)
+    first = w.call("i64", "PyTuple_Size", f"ptr {known}")
+    state = w.made(w.call("ptr", "PyTuple_New", f"i64 {w.value(f'add i64 {first}, {count}')}"))
+    with w.each(first) as i:
+        part = w.load("ptr", w.place_in(known, layout.FIRST_ITEM, i))
+        w.call("void", "Py_IncRef", f"ptr {part}")
+        w.emit(f"store ptr {part}, ptr {w.place_in(state, layout.FIRST_ITEM, i)}")
+    bottom = w.value(f"sub i64 {w.load('i64', '%top')}, {count}")
+    with w.each(count) as i:
+        part = w.load("ptr", w.place("stack", w.value(f"add i64 {bottom}, {i}")))
+        at = w.value(f"add i64 {first}, {i}")
+        w.emit(f"store ptr {part}, ptr {w.place_in(state, layout.FIRST_ITEM, at)}")
+    w.emit(f"store i64 {bottom}, ptr %top")
+    method = w.call("ptr", "PyMethod_New", f"ptr {w.operand(1, 'ptr')}", f"ptr {state}")
+    w.call("void", "Py_DecRef", f"ptr {state}")
+    function = w.call(
+        "ptr", "PyCFunction_NewEx", f"ptr {w.operand(0, 'ptr')}", f"ptr {w.made(method)}",
+        "ptr null",
+    )  # fmt: skip
+    w.call("void", "Py_DecRef", f"ptr {method}")
+    w.push(w.made(function))
+    w.next(5)
 
 
 def _new_output(w: Walker, i: str) -> None:
@@ -42,11 +107,15 @@ def _new_output(w: Walker, i: str) -> None:
     first = _output(w, i)
     kind = w.load("i64", first)
     result, output = w.place("results", i), w.place("outputs", i)
-    scalar, array, logical, made = map(w.fresh, ("scalar", "array", "logical", "made"))
+    scalar, array, logical, hidden, fresh, made = map(
+        w.fresh, ("scalar", "array", "logical", "hidden", "fresh", "made")
+    )
     cases = " ".join(
         f"i64 {which.value}, label %{label}"
-        for which, label in ((Output.SCALAR, scalar), (Output.ARRAY, array))
-    )
+        for which, label in (
+            (Output.SCALAR, scalar), (Output.ARRAY, array), (Output.HIDDEN, hidden),
+        )
+    )  # fmt: skip
     w.emit(f"switch i64 {kind}, label %{logical} [{cases}]")
     w.label(scalar)
     number = w.made(w.call("ptr", "PyType_GenericAlloc", f"ptr {w.load('ptr', first, 8)}", "i64 0"))
@@ -55,6 +124,11 @@ def _new_output(w: Walker, i: str) -> None:
     w.emit(f"store ptr {inside}, ptr {output}")
     w.go(made)
     w.label(array)
+    w.emit(f"store ptr null, ptr {result}")
+    none = w.equal(w.load("i64", first, 32), "0", "i64")
+    copied = w.differ(w.load("i64", w.place("copied", i)), "0", "i64")
+    w.branch(w.value(f"or i1 {none}, {copied}"), fresh, made)
+    w.label(fresh)
     dtype = w.value(f"trunc i64 {w.load('i64', first, 8)} to i32")
     rank = w.value(f"trunc i64 {w.load('i64', first, 16)} to i32")
     new = w.made(
@@ -66,6 +140,10 @@ def _new_output(w: Walker, i: str) -> None:
     )  # fmt: skip
     w.emit(f"store ptr {new}, ptr {result}")
     w.emit(f"store ptr {w.load('ptr', new, layout.DATA)}, ptr {output}")
+    w.go(made)
+    w.label(hidden)
+    w.emit(f"store ptr null, ptr {result}")
+    w.emit(f"store ptr {w.place('hidden', i)}, ptr {output}")
     w.go(made)
     w.label(logical)
     w.emit(f"store ptr null, ptr {result}")
@@ -139,6 +217,14 @@ def _push(w: Walker) -> None:
     w.next(2)
 
 
+@writes(Step.DROP)
+def _drop(w: Walker) -> None:
+    place = w.place("results", w.operand(0))
+    w.call("void", "Py_DecRef", f"ptr {w.load('ptr', place)}")
+    w.emit(f"store ptr null, ptr {place}")
+    w.next(2)
+
+
 @writes(Step.NONE)
 def _none(w: Walker) -> None:
     nothing = w.known("None")
@@ -149,7 +235,7 @@ def _none(w: Walker) -> None:
 
 @writes(Step.TUPLE)
 def _tuple(w: Walker) -> None:
-    _sequence(w, "PyTuple_New", "PyTuple_SetItem")
+    _sequence(w, "PyTuple_New", "")
 
 
 @writes(Step.LIST)
@@ -163,7 +249,10 @@ def _sequence(w: Walker, new: str, put: str) -> None:
     first = w.value(f"sub i64 {w.load('i64', '%top')}, {count}")
     with w.each(count) as i:
         item = w.load("ptr", w.place("stack", w.value(f"add i64 {first}, {i}")))
-        w.call("i32", put, f"ptr {whole}", f"i64 {i}", f"ptr {item}")  # takes the reference
+        if put:
+            w.call("i32", put, f"ptr {whole}", f"i64 {i}", f"ptr {item}")  # takes the reference
+        else:
+            w.emit(f"store ptr {item}, ptr {w.place_in(whole, layout.FIRST_ITEM, i)}")
     w.emit(f"store i64 {first}, ptr %top")
     w.push(whole)
     w.next(2)

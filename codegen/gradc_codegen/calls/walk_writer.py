@@ -16,16 +16,20 @@ from gradc_codegen.calls.steps import (
 )
 
 NAME = "gradc.walk"
+OF_OBJECTS = "gradc.walk.object"
 
 
 class Walker:
     """Writes the function, line by line; values and labels are numbered."""
 
-    pc = ""  # the address of the current step
+    pc = "%pc"  # the address of the current step
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self._serial = 0
+        self._block = ""
+        self._walk = 0  # the line that tells where steps are gone on with from
+        self._before: list[str] = []
 
     # -- lines -------------------------------------------------------------------------------------
 
@@ -36,6 +40,7 @@ class Walker:
     def label(self, name: str) -> None:
         """Begin a block."""
         self.lines.append(f"{name}:")
+        self._block = name
 
     def value(self, expression: str) -> str:
         """Return the value of an expression, which is given a name."""
@@ -86,15 +91,17 @@ class Walker:
     def each(self, count: str) -> Iterator[str]:
         """Write what is done for each number below a count."""
         head, body, after = self.fresh("head"), self.fresh("body"), self.fresh("after")
-        # all counters are one variable: loops do not nest
-        self.emit("store i64 0, ptr %i")
+        before = self._block
         self.go(head)
         self.label(head)
-        i = self.load("i64", "%i")
+        self._serial += 1
+        i, place = f"%v{self._serial}", len(self.lines)
+        self.emit("")
         self.branch(self.value(f"icmp ult i64 {i}, {count}"), body, after)
         self.label(body)
         yield i
-        self.emit(f"store i64 {self.value(f'add i64 {i}, 1')}, ptr %i")
+        more = self.value(f"add i64 {i}, 1")
+        self.lines[place] = f"  {i} = phi i64 [0, %{before}], [{more}, %{self._block}]"
         self.go(head)
         self.label(after)
 
@@ -146,6 +153,11 @@ class Walker:
         """Return the address of an entry of a table."""
         return self.value(f"getelementptr ptr, ptr %{array}, i64 {index}")
 
+    def place_in(self, pointer: str, offset: int, index: str) -> str:
+        """Return the address of an entry of a table of pointers at an offset from an address."""
+        first = self.value(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+        return self.value(f"getelementptr ptr, ptr {first}, i64 {index}")
+
     def register(self, position: int) -> str:
         """Return the object in the register that an operand names."""
         return self.load("ptr", self.place("registers", self.operand(position)))
@@ -164,7 +176,11 @@ class Walker:
         """Go on with the step after so many words, and ``more``."""
         count = self.value(f"add i64 {words}, {more}")
         after = self.value(f"getelementptr i64, ptr {self.pc}, i64 {count}")
-        self.emit(f"store ptr {after}, ptr %at")
+        self._go_on(after)
+
+    def _go_on(self, step: str) -> None:
+        """Go on with the step at an address."""
+        self._before.append(f"[{step}, %{self._block}]")
         self.go("walk")
 
     def push(self, value: str) -> None:
@@ -194,13 +210,14 @@ class Walker:
             ("results", MOST_SLOTS),
             ("holding", MOST_HELD),
             ("stack", MOST_SLOTS),
+            ("copied", MOST_SLOTS),
+            ("hidden", MOST_SLOTS),
         ):
             self.emit(f"%{name} = alloca [{count} x ptr]")
         self.emit(f"%logicals = alloca [{MOST_SLOTS} x i8]")
         for name in (
-            "at",
             "plan",
-            "i",
+            "found",
             "held",
             "top",
             "pushed",
@@ -213,8 +230,9 @@ class Walker:
         ):
             self.emit(f"%{name} = alloca i64")
         self.emit("%status = alloca i32")
-        state = self.load("ptr", "%self", layout.BOUND_TO)
-        words = self.load("ptr", self.load("ptr", state, layout.FIRST_ITEM), layout.DATA)
+        place = self.value(f"getelementptr i8, ptr %self, i64 {layout.BOUND_TO}")
+        self.emit(f"%state = load ptr, ptr {place}")
+        words = self.load("ptr", self.load("ptr", "%state", layout.FIRST_ITEM), layout.DATA)
         self.emit(f"%table = load ptr, ptr {self.value(f'getelementptr i8, ptr {words}, i64 8')}")
         self.emit(f"%cells = load ptr, ptr {self.value(f'getelementptr i8, ptr {words}, i64 16')}")
         for name in ("held", "top", "pushed", "keywords"):
@@ -249,11 +267,13 @@ class Walker:
             wanted = self.load("ptr", self.value(f"getelementptr ptr, ptr {plan}, i64 {place}"))
             self.unless(self.equal(name, wanted), "skip")
         first = self.value(f"add i64 %named, {Head.NAMES.value}")
-        self.emit(f"store ptr {self.value(f'getelementptr i64, ptr {plan}, i64 {first}')}, ptr %at")
+        step = self.value(f"getelementptr i64, ptr {plan}, i64 {first}")
         self.count_running(1)
-        self.go("walk")
+        self._go_on(step)
         self.label("walk")
-        step = self.load("i64", self.load("ptr", "%at"))
+        self._walk = len(self.lines)
+        self.emit("")
+        step = self.load("i64", self.pc)
         cases = " ".join(f"i64 {step.value}, label %step{step.value}" for step in Step)
         self.emit(f"switch i64 {step}, label %leave [{cases}]")
         self.label("skip")
@@ -269,6 +289,7 @@ class Walker:
 
     def end(self) -> None:
         """Write how a plan is left: for the next one, for Python's way, or with an error."""
+        self.lines[self._walk] = f"  {self.pc} = phi ptr {', '.join(self._before)}"
         self.label("leave")
         self.release("holding", "held")
         self.count_running(-1)
@@ -289,6 +310,32 @@ class Walker:
             "ptr", "PyObject_Vectorcall", "ptr %self", "ptr %args", "i64 %positional", "ptr %names"
         )
         self.emit(f"ret ptr {found}")
+        self.lines.append("}")
+        self._of_objects()
+
+    def _of_objects(self) -> None:
+        """Write the same for objects that are called: what is called lies in the object."""
+        self.lines.append(
+            f'define ptr @"{OF_OBJECTS}"(ptr %object, ptr %args, i64 %given, ptr %names) {{'
+        )
+        self.label("entry")
+        for name in ("function", "call"):
+            place = layout.PLACES["PyObject_Vectorcall" if name == "call" else name]
+            address = int(layout.addresses()[place])
+            self.emit(f"%{name} = inttoptr i64 {address} to ptr")
+        door = self.load("ptr", "%object", layout.CALLED)
+        with self.when(self.differ(self.type_of(door), "%function"), "other"):
+            pass
+        code = self.load("ptr", self.load("ptr", door, layout.DEFINITION), layout.CODE)
+        with self.when(self.differ(code, f'@"{NAME}"'), "other"):
+            pass
+        inner = self.load("ptr", door, layout.OF_FUNCTION)
+        count = self.value(f"and i64 %given, {2**63 - 1}")
+        found = self.value(f'call ptr @"{NAME}"(ptr {inner}, ptr %args, i64 {count}, ptr %names)')
+        self.emit(f"ret ptr {found}")
+        self.label("other")  # somebody has set another
+        call = f"%call(ptr {door}, ptr %args, i64 %given, ptr %names)"
+        self.emit(f"ret ptr {self.value(f'call ptr {call}')}")
         self.lines.append("}")
 
     def release(self, array: str, count: str) -> None:

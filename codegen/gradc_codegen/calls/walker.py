@@ -12,9 +12,9 @@ from gradc_codegen.calls.steps import Step
 from gradc_codegen.calls.walk_inputs import INPUTS
 from gradc_codegen.calls.walk_reads import READS
 from gradc_codegen.calls.walk_results import RESULTS
-from gradc_codegen.calls.walk_writer import NAME, Walker
+from gradc_codegen.calls.walk_writer import NAME, OF_OBJECTS, Walker
 
-__all__ = ["NAME", "text"]
+__all__ = ["NAME", "OF_OBJECTS", "text"]
 
 
 def text() -> str:
@@ -24,7 +24,6 @@ def text() -> str:
     walker.begin()
     for step in Step:
         walker.label(f"step{step.value}")
-        walker.pc = walker.value("load ptr, ptr %at")
         writers[step](walker)
     walker.end()
     return "\n".join(walker.lines) + "\n"

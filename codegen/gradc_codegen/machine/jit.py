@@ -13,7 +13,7 @@ from collections.abc import Callable
 import llvmlite.binding as llvm
 
 from gradc_codegen.arrays import blas_threads, fortran
-from gradc_codegen.machine.optimize import effort, optimize, parse
+from gradc_codegen.machine.optimize import Effort, effort, optimize, parse
 from gradc_codegen.math import formulas, scipy_pointers
 from gradc_codegen.math.emulation import provided
 from gradc_codegen.target.target import LOCK, Target, target
@@ -47,7 +47,9 @@ class LoadedModule:
         return int(self._library[name])
 
 
-def compile_module(text: str, cpu: str = "native", level: int | None = None) -> LoadedModule:
+def compile_module(
+    text: str, cpu: str = "native", level: int | Effort | None = None
+) -> LoadedModule:
     """Return the machine code of a module, loaded into this process.
 
     Parameters
@@ -55,7 +57,7 @@ def compile_module(text: str, cpu: str = "native", level: int | None = None) -> 
     text: LLVM text of a whole module; its external functions are found in this process (libm), or
         in SciPy (BLAS, LAPACK, special functions).
     cpu: ``native``, or LLVM's name of a CPU whose features this machine has.
-    level: 0, 1 or 2; None chooses by size.
+    level: 0, 1 or 2, or how hard to try; None chooses by size.
 
     Raises
     ------

@@ -97,8 +97,10 @@ HUGE = replace(LARGE, pipeline=0, generator=0)
 _BY_LEVEL = (HUGE, LARGE, USUAL)
 
 
-def effort(texts: Sequence[str], level: int | None = None) -> Effort:
+def effort(texts: Sequence[str], level: int | Effort | None = None) -> Effort:
     """Return how hard to try: by what the texts are like, or a level 0, 1 or 2."""
+    if isinstance(level, Effort):
+        return level
     if level is not None:
         return _BY_LEVEL[level]
     lines = sum(text.count("\n") for text in texts)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
 
 from gradc.tracing.array.operators import operate
+from gradc.tracing.building.needed import need_number
 from gradc.tracing.building.weak_numbers import as_integer
 from gradc.tracing.core import source
 from gradc.tracing.core.signals import NeedsConcreteSize
@@ -82,10 +84,19 @@ def _index(self: Tracer) -> int:
             found=f"value: {self.type}",
             help="cast it where an integer is wanted: x.astype(np.int64)",
         )
-    from gradc.tracing.advice.suggest_where import instead_of_range  # nearly always an error
 
-    cure = instead_of_range() if self.known is None else ""
-    return int(_number(self, "a Python integer", cure or _KNOWN_NUMBERS))
+    if self.known is None:
+        need_number(self)
+    return int(_number(self, "a Python integer", _KNOWN_NUMBERS))
+
+
+def steps_of_range(bound: Any) -> int:
+    """Return a bound of a range as Python's; refuse a traced one: that loop is one of gradc's."""
+    if type(bound) is not Tracer or bound.known is not None or not bound.type.dtype.is_integer:
+        return operator.index(bound)
+    from gradc.tracing.advice.suggest_where import instead_of_range  # only an error needs it
+
+    return int(_number(bound, "a Python integer", instead_of_range() or _KNOWN_NUMBERS))
 
 
 _KNOWN_NUMBERS = (
@@ -146,6 +157,8 @@ def _array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
 
 
 def _hash(self: Tracer) -> int:
+    if self.known is None and self.type.dtype.is_integer:
+        need_number(self)
     raise trace_error(
         "a traced value was used as a key of a dict or an element of a set",
         found=f"value: {self.type}",

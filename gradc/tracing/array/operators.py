@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,7 +18,15 @@ from gradc.tracing.core.stand_ins import overrides_for
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.table import TABLE, AnyFunction
-from gradc.tracing.core.tracer import Tracer, make, read, refuse_write, touch, weak_number
+from gradc.tracing.core.tracer import (
+    Tracer,
+    as_weak,
+    make,
+    read,
+    refuse_write,
+    touch,
+    weak_number,
+)
 from gradc.tracing.indexing.picking import write_out
 from gradc.tracing.numpy.math.ufuncs import RULES
 from gradc.tracing.registry.dispatch import wrap_known
@@ -45,22 +53,26 @@ def operate(name: str, *operands: Any) -> Any:
     override = overrides_for(rule.ufunc)
     if override is not None:
         found = override(*operands)
-        weak = weak_kinds(operands) is not None
-        return weak_number(read(found), python_type(found.type.dtype)) if weak else found
+        weak, forms = weak_kinds(operands)
+        own = None if weak is None else python_type(found.type.dtype)
+        return as_weak(found, own, forms)
     operands = tuple(lists_as_tracers(operands))
     if name == "power":
         special = _simple_power(*operands)
         if special is not None:
             return special
-    kinds = weak_kinds(operands)
+    kinds, forms = weak_kinds(operands)
     if kinds is None:
-        return elementwise(rule, operands)
+        if forms and name in _ARITHMETIC:
+            _ask_about_truths(operands)
+        return as_weak(elementwise(rule, operands), None, forms)
     if name in _GROWING and float not in kinds and running().root.wide_integers:
         refuse_wide_product(operands, running())
     if bool in kinds and name in _ARITHMETIC:
+        _ask_about_truths(operands)
         operands = tuple(_as_int(operand) for operand in operands)
     result = elementwise(rule, operands)
-    return weak_number(read(result), python_type(result.type.dtype))
+    return as_weak(result, python_type(result.type.dtype), forms)
 
 
 def python_type(dtype: DType) -> type:
@@ -68,8 +80,15 @@ def python_type(dtype: DType) -> type:
     return next(kind for kind, own in _RESULT_OF_NUMBERS.items() if own is dtype)
 
 
+def _ask_about_truths(operands: Sequence[Any]) -> None:
+    """Ask whether truths are Python's: the sum of NumPy's is a truth again."""
+    for operand in operands:
+        if type(operand) is Tracer and operand.forms and operand.type.dtype is DType.BOOL:
+            operand.weak  # noqa: B018 - who asks says that it counts
+
+
 def _as_int(operand: Any) -> Any:
-    if isinstance(operand, Tracer) and operand.weak is bool:
+    if isinstance(operand, Tracer) and operand._weak is bool:
         return weak_number(build.cast(read(operand), DType.I64), int)
     return int(operand) if isinstance(operand, bool) else operand
 
@@ -78,11 +97,11 @@ def _simple_power(x: Any, exponent: Any) -> Any:
     """Return x ** exponent for the exponents NumPy's operator computes in a simpler way."""
     if type(exponent) not in (int, float) or not isinstance(x, Tracer):
         return None
-    if x.weak is not None:
-        if type(exponent) is int and exponent < 0 and x.weak is not float:
-            # a Python integer to a negative power is a float
-            return operate("power", weak_number(build.cast(read(x), DType.F64), float), exponent)
-        return None
+    if not x.type.dtype.is_float and type(exponent) is int and exponent < 0 and x.weak is not None:
+        # a Python integer to a negative power is a float
+        return operate("power", weak_number(build.cast(read(x), DType.F64), float), exponent)
+    if exponent == 0.5 and x.weak is not None:
+        return None  # Python's power of -inf is no nan
     if x.type.dtype.is_integer and type(exponent) is int and exponent < 0:
         raise dtype_error(
             "integers to negative integer powers are not allowed",
@@ -93,10 +112,12 @@ def _simple_power(x: Any, exponent: Any) -> Any:
         return None
     simpler = _SIMPLER_POWERS.get(exponent)
     if simpler is not None:
-        return elementwise(RULES[simpler], (x,))
-    if exponent == 0:
-        return make(running(), build.ones_like(read(x)), contiguous=x.contiguous)
-    return None
+        found = elementwise(RULES[simpler], (x,))
+    elif exponent == 0:
+        found = make(running(), build.ones_like(read(x)), contiguous=x.contiguous)
+    else:
+        return None
+    return as_weak(found, x._weak, x.forms)
 
 
 BINARY = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -15,8 +16,9 @@ from gradc.tracing.core.materialise import note_unnamed
 from gradc.tracing.core.promote import (
     Kind,
     broadcast_shapes,
-    common_dtype,
-    kind,
+    common_dtype_of,
+    kinds_as_given,
+    promoted,
     resolve,
     shape_mismatch,
 )
@@ -46,10 +48,13 @@ def elementwise(rule: Elementwise, operands: Sequence[Any]) -> Tracer:
     """Record a ufunc of operands of which at least one is not known."""
     trace = state.top
     assert trace is not None
-    kinds = tuple([kind(operand) for operand in operands])
-    if int in kinds and rule.name in _COMPARISONS:
-        operands, kinds = comparable(operands, kinds, trace)
-    dtypes, result = resolve(rule.ufunc, kinds)
+    decide = functools.partial(resolve, rule.ufunc)
+    if rule.name in _COMPARISONS and int in (kinds := kinds_as_given(operands)):
+        given = operands
+        dtypes, result = promoted(given, lambda kinds: decide(comparable(given, kinds, trace)[1]))
+        operands = comparable(given, kinds, trace)[0]
+    else:
+        dtypes, result = promoted(operands, decide)
     values, contiguous = aligned(rule.name, operands, dtypes, trace)
     value = rule.build(*values)
     return make(trace, build.cast(value, result), contiguous=contiguous)
@@ -82,7 +87,7 @@ def aligned(
         if isinstance(operand, Tracer):
             value = read(operand)
             if value.type.dtype is not dtype:
-                if trace.root.wide_integers and operand.weak is int:
+                if trace.root.wide_integers and operand._weak is int:
                     refuse_wide(value, dtype, trace)
                 value = build.cast(value, dtype)
             if value.type.shape != shape:
@@ -132,26 +137,32 @@ def plain_value(operand: Any, dtype: DType, shape: tuple[Size, ...], trace: Trac
 def where(condition: Any, x: Any, y: Any) -> Tracer:
     """Record ``np.where`` of three arguments."""
     operands = lists_as_tracers((condition, x, y))
-    dtype = common_dtype([kind(a) for a in operands[1:]])
-    chosen = kind(operands[0])
-    test = chosen if isinstance(chosen, DType) else DType.F64
+    dtype = common_dtype_of(operands[1:])
+    test = common_dtype_of(operands[:1])
     trace = running()
     (mask, a, b), contiguous = aligned("where", operands, (test, dtype, dtype), trace)
     return make(trace, build.select(truth(mask), a, b), contiguous=contiguous)
 
 
-def weak_kinds(operands: Sequence[Any]) -> list[Kind] | None:
-    """Return the Python types of the operands when all are Python numbers, traced or not."""
+def weak_kinds(operands: Sequence[Any]) -> tuple[list[Kind] | None, frozenset[int]]:
+    """Return the Python types of the operands when all are Python numbers, traced or not.
+
+    Also returns the arguments whose forms decide that.
+    """
     found: list[Kind] = []
+    forms: frozenset[int] = frozenset()
+    weak = True
     for operand in operands:
         if type(operand) is Tracer:
-            if operand.weak is None:
-                return None
-            found.append(operand.weak)
+            if operand._weak is None and not operand.forms:
+                return None, frozenset()
+            weak = weak and operand._weak is not None
+            forms |= operand.forms
+            found.append(operand._weak or operand.python_type)
         elif isinstance(operand, SymbolicSize):
             found.append(int)
         elif type(operand) in (int, float, bool):
             found.append(type(operand))
         else:
-            return None
-    return found
+            return None, frozenset()
+    return found if weak else None, forms

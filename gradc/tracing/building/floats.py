@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from gradc.tracing.building.axes import axes_of, reduced_shape
 from gradc.tracing.building.elementwise import aligned
 from gradc.tracing.core.as_tracer import as_tracer, cast, lists_as_tracers
-from gradc.tracing.core.promote import common_dtype, kind
+from gradc.tracing.core.promote import common_dtype_of
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import Tracer, make, read
 from gradc_ir import build
@@ -22,7 +22,7 @@ def record_floats(op: str, operands: Sequence[Any]) -> Tracer:
     """Record an elementwise op of floats; integers are taken as float64."""
     trace = running()
     arrays = lists_as_tracers(operands)
-    dtype = common_dtype([kind(x) for x in arrays])
+    dtype = common_dtype_of(arrays)
     dtype = dtype if dtype.is_float else DType.F64
     values, contiguous = aligned(op, arrays, (dtype,) * len(arrays), trace)
     return make(trace, build.apply(op, *values), contiguous=contiguous)

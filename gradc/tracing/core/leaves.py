@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gradc.arguments.flags import Static
 from gradc_ir.core.types import DType, Type, dtype_of
 from gradc_ir.errors import TraceError
 
@@ -35,28 +36,6 @@ class PythonNumber:
 
 
 _KINDS: dict[DType, type] = {DType.F64: float, DType.I64: int, DType.BOOL: bool}
-
-
-@dataclass(frozen=True)
-class Static:
-    """An argument that is passed on as it is, and is no parameter of the graph."""
-
-    __gradc_leaf__: ClassVar[bool] = True
-
-    value: Any
-
-
-def exact_key(value: Any) -> Any:
-    """Return what equals that of another value only where a trace sees no difference.
-
-    Python holds 1, 1.0 and True for equal, 0.0 and -0.0 too, but nan for no nan.
-    """
-    kind = type(value)
-    if kind is tuple:
-        return kind, *map(exact_key, value)
-    if kind is float or isinstance(value, np.floating):
-        return kind, float(value).hex()
-    return kind, value
 
 
 def abstract(leaf: Any, path: str = "an argument") -> Type | PythonNumber | Static:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -15,10 +15,11 @@ from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, dtype_of
-from gradc_ir.errors import DTypeError, ShapeError
+from gradc_ir.errors import DTypeError, GradcError, ShapeError
 
 # What an operand contributes to promotion: a dtype, or the type of a Python number, which is weak.
 Kind: TypeAlias = DType | type
+_Found = TypeVar("_Found")
 
 _of_type: dict[type, Kind] = {
     float: float,
@@ -40,10 +41,11 @@ def kind(operand: Any) -> Kind:
     """
     found = type(operand)
     if found is Tracer:
-        if operand.weak is None:
+        weak = operand.weak
+        if weak is None:
             dtype: DType = operand._type.dtype
             return dtype
-        return DType.BOOL if operand.weak is bool else operand.weak
+        return DType.BOOL if weak is bool else weak
     known = _of_type.get(found)
     if known is not None:
         return known
@@ -63,6 +65,43 @@ def kind(operand: Any) -> Kind:
         help="pass numbers and arrays; what chooses between computations is a Python argument that "
         "the function does not compute with",
     )
+
+
+def promoted(operands: Sequence[Any], decide: Callable[[tuple[Kind, ...]], _Found]) -> _Found:
+    """Return what is decided for operands of their kinds.
+
+    Where it would be something else for arguments that are given in another form, Python's numbers
+    for NumPy's, the trace is told. ``decide`` is called several times.
+    """
+    decided_later = [x for x in operands if type(x) is Tracer and x.forms]
+    if not decided_later:
+        return decide(tuple([kind(operand) for operand in operands]))
+    found = decide(kinds_as_given(operands))
+    # a dtype only grows with those of operands: what is in between is the same as both
+    for weak in (True, False):
+        try:
+            other = decide(tuple([_kind_where(x, weak) for x in operands]))
+        except GradcError:
+            other = None
+        if other != found:
+            for operand in decided_later:
+                operand.weak  # noqa: B018 - who asks says that it counts
+            break
+    return found
+
+
+def kinds_as_given(operands: Sequence[Any]) -> tuple[Kind, ...]:
+    """Return the kinds of operands, without a word of whether it counts that some are weak."""
+    return tuple([_kind_where(x, None) for x in operands])
+
+
+def _kind_where(operand: Any, weak: bool | None) -> Kind:
+    """Return the kind of an operand where all that may be weak are, are not, or are as given."""
+    if type(operand) is not Tracer or not operand.forms:
+        return kind(operand)
+    given = operand._weak is not None if weak is None else weak
+    dtype: DType = operand._type.dtype
+    return operand.python_type if given and dtype is not DType.BOOL else dtype
 
 
 def refuse_other_meaning(operand: Any) -> None:
@@ -112,6 +151,11 @@ def resolve(ufunc: np.ufunc, kinds: tuple[Kind, ...]) -> tuple[tuple[DType, ...]
         wanted = tuple(supported(dtype) for dtype in dtypes)
         found = _resolved[key] = (wanted[: ufunc.nin], wanted[ufunc.nin])
     return found
+
+
+def common_dtype_of(operands: Sequence[Any], *more: Kind) -> DType:
+    """Return the dtype that np.result_type gives for operands, and for ``more`` kinds."""
+    return promoted(operands, lambda kinds: common_dtype((*kinds, *more)))
 
 
 def common_dtype(kinds: Sequence[Kind]) -> DType:

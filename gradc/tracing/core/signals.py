@@ -59,6 +59,19 @@ class HasEffect(BaseException):
         super().__init__(f"{what} acts on the world")
 
 
+class NeedsNumber(BaseException):
+    """A shape, a slice or a list index needs what Python ints among the arguments are.
+
+    Parameters
+    ----------
+    leaves: which of the arguments' leaves those are.
+    """
+
+    def __init__(self, leaves: tuple[int, ...]) -> None:
+        self.leaves = leaves
+        super().__init__("arguments are needed as numbers")
+
+
 class SizesMustMatch(BaseException):
     """An op needs two sizes to be equal that are not known to be: unify them and trace again."""
 

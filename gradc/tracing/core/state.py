@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gradc.arguments.flags import exact_key
 from gradc.tracing.core import source
-from gradc.tracing.core.leaves import exact_key
 from gradc.tracing.core.prints import Print
 from gradc.tracing.core.source import trace_error
 from gradc_codegen.calls.cells import count_traces
@@ -176,6 +176,12 @@ class Trace:
         self.step_of = 0
         # takes over an array of an outer trace that is about to be assigned to
         self.adopt: Callable[[Any], None] | None = None
+        # arguments that are numbers, and those where it counts whether they are Python's
+        self.numbers: frozenset[int] = frozenset()
+        # the arguments that are Python ints, and what parameters of inner traces are outside
+        self.python_ints: dict[Value, int] = {}
+        self.origins: dict[Value, Value] = {}
+        self.deciding: frozenset[int] = frozenset()
 
     def __enter__(self) -> Trace:
         self._before = state.top
@@ -217,6 +223,7 @@ class Trace:
         found = self.lifted.get(outer_value)
         if found is None:
             found = self.lifted[outer_value] = self.param(outer_value.type)
+            self.root.origins[found] = outer_value
             self.root.keep_wide(outer_value, found)
         return found
 

@@ -37,10 +37,11 @@ class Tracer:
         "_value",
         "_version",
         "_view",
+        "_weak",
         "_why_fixed",
         "contiguous",
+        "forms",
         "scalar",
-        "weak",
     )
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1000.0
@@ -53,8 +54,9 @@ class Tracer:
     _origin: Any
     _seen: int
     contiguous: bool
+    forms: frozenset[int]
     scalar: bool
-    weak: type | None
+    _weak: type | None
 
     def __init__(
         self, trace: Trace, type_: Type, value: Value | None = None, *, contiguous: bool = True
@@ -72,8 +74,25 @@ class Tracer:
         self.contiguous = contiguous
         # whether NumPy would give a number, which is not assigned to in place, not a 0-d array
         self.scalar = value is not None and not type_.shape
-        # int, float or bool for a Python number, whose dtype yields to that of arrays
-        self.weak = None
+        self._weak = None
+        # the arguments that it is made of alone, where it would be weak or not as they are: numbers
+        self.forms = _NO_FORMS
+
+    @property
+    def weak(self) -> type | None:
+        """Its type where it is a Python number, whose dtype yields to that of arrays.
+
+        Who asks may depend on it: from then on the graph is for arguments of these forms alone.
+        What can tell that it does not goes by :func:`promoted`.
+        """
+        if self.forms:
+            self._trace.root.deciding |= self.forms
+        return self._weak
+
+    @property
+    def python_type(self) -> type:
+        """Its type as a Python number, where it may be one."""
+        return _PYTHON_TYPES[self._type.dtype]
 
     @property
     def type(self) -> Type:
@@ -91,6 +110,16 @@ class Tracer:
     def symbolic(self) -> bool:
         """Whether a size of the shape is a symbol."""
         return any(not isinstance(size, int) for size in self._type.shape)
+
+
+_NO_FORMS: frozenset[int] = frozenset()
+# The dtypes of which Python has numbers that NumPy and Python hold for equal otherwise.
+_PYTHON_TYPES: dict[DType, type] = {DType.F64: float, DType.I64: int, DType.BOOL: bool}
+
+
+def may_be_weak(type_: Type) -> bool:
+    """Whether an argument of a type may be a Python number."""
+    return not type_.shape and type_.dtype in (DType.F64, DType.I64)
 
 
 def make(trace: Trace, value: Value, *, contiguous: bool = True) -> Tracer:
@@ -324,8 +353,13 @@ def weak_number(value: Value, kind: type) -> Tracer:
     """Return a tracer of a Python number, whose dtype yields to that of arrays."""
     trace = state.top
     assert trace is not None
-    tracer = make(trace, value)
-    tracer.weak = kind
+    return as_weak(make(trace, value), kind)
+
+
+def as_weak(tracer: Tracer, kind: type | None, forms: frozenset[int] = _NO_FORMS) -> Tracer:
+    """Return a fresh tracer, weak where ``kind`` is one, as the forms of some arguments say."""
+    tracer._weak = kind
+    tracer.forms = forms if tracer._type.dtype in _PYTHON_TYPES else _NO_FORMS
     return tracer
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradc.tracing.building.needed import need_number
 from gradc.tracing.core import source
 from gradc.tracing.core.signals import NeedsConcreteSize
 from gradc.tracing.core.source import shape_error, trace_error
@@ -69,6 +70,7 @@ def _bound(end: Any) -> Any:
     if isinstance(end, Tracer):
         known = end.known
         if known is None:
+            need_number(end)
             raise trace_error(
                 "a slice cannot begin or end at a traced value: its length would not be known",
                 help="for a window of fixed length write x[i + np.arange(length)]",

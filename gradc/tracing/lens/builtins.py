@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.array.numbers import steps_of_range
 from gradc.tracing.array.operators import operate
 from gradc.tracing.building.weak_numbers import as_truth
 from gradc.tracing.core.as_tracer import stacked
@@ -19,7 +20,7 @@ from gradc.tracing.core.tracer import Tracer, shape_of
 from gradc.tracing.lens import unseen
 from gradc.tracing.lens.effects import acting_builtins
 from gradc.tracing.lens.modules import see_numpy
-from gradc.tracing.lens.number_types import NUMBER_TYPES, stands_for
+from gradc.tracing.lens.number_types import NUMBER_TYPES, is_instance, stands_for
 from gradc.tracing.lens.sequences import SEQUENCES
 from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class, seen_super
 
@@ -62,6 +63,14 @@ def _extreme(name: str, better: str) -> AnyFunction:
     choose.__name__ = name
     choose.__doc__ = f"Return {name}(...) of numbers, traced ones included."
     return choose
+
+
+def seen_range(*bounds: Any) -> range:
+    """Return range(…) of known bounds."""
+    return range(*map(steps_of_range, bounds))
+
+
+seen_range.__gradc_original__ = range  # type: ignore[attr-defined]
 
 
 seen_min = _extreme("min", "less")
@@ -107,6 +116,8 @@ def seen_sorted(values: Any, /, *, key: Any = None, reverse: bool = False) -> li
 def seen_isinstance(value: Any, kinds: Any, /) -> bool:
     """Return isinstance(value, kinds) with tracers taken for what they stand for."""
     kinds = _originals(kinds)
+    if type(value) is Tracer:
+        return is_instance(value, kinds)
     traced = _traced_kind(value)
     if traced is not None:
         return issubclass(traced, kinds)
@@ -189,6 +200,7 @@ def _originals(kinds: Any) -> Any:
 BUILTINS: dict[str, tuple[Any, Any]] = {
     "len": (len, seen_len),
     "sum": (sum, seen_sum),
+    "range": (range, seen_range),
     "min": (min, seen_min),
     "max": (max, seen_max),
     "type": (type, seen_type),

@@ -121,7 +121,7 @@ def _prod(factors: Iterable[Any], *, start: Any = 1) -> Any:
 
 
 def _weak(x: Any) -> Any:
-    if type(x) is not Tracer or x.weak is not None:
+    if type(x) is not Tracer or x._weak is not None:
         return x
     return as_float(x) if x.type.dtype.is_float else as_integer(x)
 

@@ -15,9 +15,21 @@ from gradc.tracing.core.tracer import Tracer
 
 def stands_for(tracer: Tracer) -> Any:
     """Return the type of what a tracer stands for."""
-    if tracer.weak is not None:
-        return tracer.weak
+    weak = tracer.weak
+    if weak is not None:
+        return weak
     return tracer.type.dtype.numpy.type if tracer.scalar else np.ndarray
+
+
+def is_instance(tracer: Tracer, kinds: Any) -> bool:
+    """Return isinstance(tracer, kinds) for what it stands for; NumPy's float is one of Python's."""
+    if tracer.forms:
+        given = tracer._weak is not None
+        python, numpy = tracer.python_type, tracer.type.dtype.numpy.type
+        found = [issubclass(kind, kinds) for kind in (python, numpy)]
+        if found[0] == found[1]:
+            return found[given]
+    return issubclass(stands_for(tracer), kinds)
 
 
 class _SeenNumber(type):
@@ -39,7 +51,7 @@ class _SeenNumber(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         """Return what Python's type answers; a traced number is of the type it stands for."""
         if type(instance) is Tracer:
-            return issubclass(stands_for(instance), cls.__gradc_original__)
+            return is_instance(instance, cls.__gradc_original__)
         return isinstance(instance, cls.__gradc_original__)
 
     def __subclasscheck__(cls, subclass: Any) -> bool:

@@ -13,18 +13,19 @@ from typing import Any
 import numpy as np
 
 from gradc.arguments import pytree
+from gradc.arguments.flags import Static
 from gradc.arguments.pytree import Structure
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.checks import Checks, Failure, failure_in, join
-from gradc.tracing.core.leaves import PythonNumber, Static, abstract
+from gradc.tracing.core.leaves import PythonNumber, abstract
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.signals import SizesMustMatch
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Capture, Guard, Trace, running, state
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.table import AnyFunction
-from gradc.tracing.core.tracer import Tracer, make, read
+from gradc.tracing.core.tracer import Tracer, as_weak, make, may_be_weak, read
 from gradc.tracing.lens.lens import Lens
 from gradc.tracing.lens.modules import CastingType
 from gradc.tracing.lens.user_classes import see_named_tuples
@@ -49,6 +50,7 @@ class Traced:
     in_tree: the structure of ``(args, values of kwargs)``.
     out_tree: the structure of the result.
     captures: the arrays reached by name, to be read and passed at every call, in parameter order.
+    deciding: the leaves, numbers all, of which the graph depends on whether they are Python's.
     guards: numbers, strings and flags reached by name; the graph holds only while they hold.
     specialised: symbols that an op forced to be a number or another symbol.
     log: what was decided on the way, one line each.
@@ -63,6 +65,7 @@ class Traced:
     in_tree: Structure
     out_tree: Structure
     captures: tuple[Capture, ...]
+    deciding: frozenset[int]
     guards: tuple[Guard, ...] = ()
     specialised: Mapping[str, Size] = field(default_factory=dict)
     log: tuple[str, ...] = ()
@@ -174,7 +177,14 @@ def _trace_once(
             if isinstance(leaf, Static):
                 given.append(lens.see(leaf.value))
                 continue
-            given.append(_parameter(running_trace, leaf))
+            parameter = _parameter(running_trace, leaf)
+            wide = isinstance(leaf, PythonNumber) and leaf.wide
+            if may_be_weak(parameter.type) and not wide:
+                parameter.forms = frozenset({len(names)})
+                running_trace.numbers |= parameter.forms
+            if isinstance(leaf, PythonNumber) and leaf.kind is int:
+                running_trace.python_ints[read(parameter)] = len(names)
+            given.append(parameter)
             names.append(path)
         args, values = see_named_tuples(pytree.unflatten(in_tree, given))
         try:
@@ -184,6 +194,7 @@ def _trace_once(
         results, out_tree = _results(result, name)
         lens.check_holders()
         hidden, guards = tuple(running_trace.captures), tuple(running_trace.guards.values())
+        deciding = running_trace.deciding
     out_tree = pytree.normal(out_tree)
     names += _distinct([capture.name for capture in hidden], names)
     function = running_trace.builder.function(
@@ -194,6 +205,7 @@ def _trace_once(
         in_tree,
         out_tree,
         hidden,
+        deciding,
         guards,
         dict(solved),
         (*_unrolled(function), *running_trace.log),
@@ -248,7 +260,7 @@ def _parameter(trace: Trace, leaf: Type | PythonNumber) -> Tracer:
         return make(trace, trace.param(leaf))
     value = trace.param(leaf.type)
     tracer = make(trace, value)
-    tracer.weak = leaf.kind
+    tracer._weak = leaf.kind
     if leaf.wide:
         trace.root.wide_integers.add(value)
     return tracer
@@ -337,8 +349,9 @@ def subtrace(
             operands.append(value)
             parameter = make(inner, inner.param(value.type), contiguous=tracer.contiguous)
             parameter.scalar = tracer.scalar or not isinstance(leaf, Tracer)
-            parameter.weak = tracer.weak or _weak_of(leaf)
+            as_weak(parameter, tracer._weak or _weak_of(leaf), tracer.forms)
             outer.root.keep_wide(value, read(parameter))
+            outer.root.origins[read(parameter)] = value
             given.append(parameter)
         inner_args, values = pytree.unflatten(tree, given)
         result = outer.lens.see(fn)(*inner_args, **dict(zip(kwargs, values)))

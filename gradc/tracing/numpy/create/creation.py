@@ -10,7 +10,7 @@ from gradc.tracing.building.axes import index_along
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer, cast, stacked
 from gradc.tracing.core.materialise import identity
-from gradc.tracing.core.promote import common_dtype, kind, supported
+from gradc.tracing.core.promote import common_dtype_of, supported
 from gradc.tracing.core.signals import NeedsConcreteSize
 from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.state import running
@@ -122,7 +122,7 @@ def linspace(
     count = as_size(num)
     if not isinstance(count, int):
         raise NeedsConcreteSize(count, "np.linspace", source.location())
-    wanted = common_dtype([kind(start), kind(stop), float])
+    wanted = common_dtype_of([start, stop], float)
     a, b = (build.cast(read(end), wanted) for end in (start, stop))
     intervals = count - 1 if endpoint else count
     value = build.iota(wanted, count)

@@ -10,7 +10,7 @@ from gradc.tracing.building.axes import one_axis
 from gradc.tracing.building.by_name import array, known, number, numpy
 from gradc.tracing.building.elementwise import common_shape
 from gradc.tracing.core.as_tracer import lists_as_tracers
-from gradc.tracing.core.promote import common_dtype, kind, supported
+from gradc.tracing.core.promote import common_dtype_of, supported
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import as_integer
 from gradc.tracing.core.table import AnyFunction
@@ -26,7 +26,7 @@ def linspace(
 ) -> Any:  # fmt: skip
     """Record ``np.linspace``; of arrays with the new axis first, or where ``axis`` says."""
     ends = lists_as_tracers((start, stop))
-    wanted = common_dtype([*map(kind, ends), float]).numpy
+    wanted = common_dtype_of(ends, float).numpy
     first, last = map(array, ends)
     if not first.ndim and not last.ndim:
         found = creation.linspace(first, last, num, endpoint, dtype or wanted)

@@ -7,7 +7,7 @@ from typing import Any
 from gradc.tracing.building.axes import position
 from gradc.tracing.building.by_name import numpy
 from gradc.tracing.core.as_tracer import as_tracer
-from gradc.tracing.core.promote import common_dtype, kind, shape_mismatch, unify
+from gradc.tracing.core.promote import common_dtype_of, shape_mismatch, unify
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import Tracer, make, read
@@ -59,7 +59,7 @@ def _without_stretched(x: Value, labels: str, y: Value, others: str) -> tuple[Va
 
 def in_one_dtype(*operands: Tracer) -> list[Value]:
     """Return the operands' values in their common dtype."""
-    dtype = common_dtype([kind(operand) for operand in operands])
+    dtype = common_dtype_of(operands)
     return [build.cast(read(operand), dtype) for operand in operands]
 
 
@@ -119,7 +119,7 @@ def dot(a: Any, b: Any) -> Any:
 
 
 def _strong(x: Tracer) -> Tracer:
-    return x if x.weak is None else make(running(), read(x))
+    return make(running(), read(x)) if x._weak is not None or x.forms else x
 
 
 @numpy_function("outer", out=2)

@@ -25,6 +25,7 @@ from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core import sizes
+from gradc_ir.core.types import DType
 
 NAN = float("nan")
 
@@ -244,7 +245,7 @@ def _recorder(title: str, *, percent: bool, without_nan: bool) -> AnyFunction:
                 help=f"one of {', '.join(sorted(METHODS))}",
             )  # fmt: skip
         x = array(a)
-        weak = type(q) in (int, float) or (isinstance(q, Tracer) and q.weak in (int, float))
+        weak = type(q) in (int, float) or _is_number(q, x)
         wanted = array(q)
         if percent:
             wanted = array(wanted / 100)
@@ -262,9 +263,17 @@ def _recorder(title: str, *, percent: bool, without_nan: bool) -> AnyFunction:
     return record
 
 
+def _is_number(q: Any, x: Tracer) -> bool:
+    """Whether q is a Python number, which counts among elements of float32 alone."""
+    if not isinstance(q, Tracer):
+        return False
+    return (q.weak if x.type.dtype is DType.F32 else q._weak) in (int, float)
+
+
 def strong(x: Any) -> Any:
     """Return a traced Python number as an array of its dtype."""
-    return x if x.known is not None or x.weak is None else x.astype(x.dtype)
+    plain = x.known is not None or (x._weak is None and not x.forms)
+    return x if plain else x.astype(x.dtype)
 
 
 def _check_range(title: str, q: Any) -> None:

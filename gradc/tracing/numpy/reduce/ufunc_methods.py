@@ -16,7 +16,7 @@ import numpy as np
 from gradc.tracing.building.axes import along, axes_of, position, reduced_shape
 from gradc.tracing.building.by_name import array, known, number, numpy
 from gradc.tracing.building.floats import record_logsumexp
-from gradc.tracing.core.promote import kind, resolve
+from gradc.tracing.core.promote import promoted, resolve
 from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.table import AnyFunction, call
 from gradc.tracing.indexing.picking import write_out
@@ -58,7 +58,7 @@ def _rows(name: str, method: str, x: Any) -> list[Any]:
         )
     if not size:
         raise shape_error(f"np.{name}.{method} of no elements")
-    dtype = resolve(getattr(np, name), (kind(x), kind(x)))[1].numpy
+    dtype = promoted([x, x], functools.partial(resolve, getattr(np, name)))[1].numpy
     return [array(x[i]).astype(dtype) for i in range(size)]
 
 

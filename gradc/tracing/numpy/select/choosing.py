@@ -11,7 +11,7 @@ from gradc.tracing.building import elementwise
 from gradc.tracing.building.axes import along, axes_of, one_axis, reduced_shape
 from gradc.tracing.building.by_name import array, is_traced, known, number, numpy, refuse
 from gradc.tracing.core.as_tracer import lists_as_tracers
-from gradc.tracing.core.promote import common_dtype, kind
+from gradc.tracing.core.promote import common_dtype_of
 from gradc.tracing.core.source import dtype_error, shape_error, trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.table import AnyFunction
@@ -41,7 +41,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
     high = max if a_max is None else a_max
     bounds = [bound for bound in (low, high) if bound is not None]
     operands = lists_as_tracers((a, *bounds))
-    dtype = common_dtype([kind(x) for x in operands])
+    dtype = common_dtype_of(operands)
     trace = running()
     values, contiguous = elementwise.aligned("clip", operands, (dtype,) * len(operands), trace)
     value = values[0]
@@ -69,7 +69,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     if len(condlist) != len(choicelist) or not len(condlist):
         raise shape_error("np.select needs as many choices as conditions, one at least")
     choices = [c if type(c) in (int, float) else array(c) for c in (*choicelist, default)]
-    dtype = common_dtype([kind(choice) for choice in choices]).numpy
+    dtype = common_dtype_of(choices).numpy
     found = array(choices[-1]).astype(dtype)
     for condition, choice in zip(reversed(condlist), reversed(choices[:-1])):
         test = array(condition)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.core.as_tracer import as_tracer
-from gradc.tracing.core.promote import Kind, common_dtype, kind, supported
+from gradc.tracing.core.promote import common_dtype_of, supported
 from gradc.tracing.core.symbolic_size import as_integer
 from gradc.tracing.core.tracer import Tracer, shape_of
 from gradc.tracing.registry.numpy_function import numpy_function
@@ -27,9 +27,9 @@ def isscalar(element: Any) -> bool:
 @numpy_function("result_type", value_only=True)
 def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
     """Record ``np.result_type`` of arrays, numbers and dtypes."""
-    return common_dtype([_kind_or_dtype(x) for x in arrays_and_dtypes]).numpy
+    given = [supported(x) for x in arrays_and_dtypes if _is_dtype(x)]
+    return common_dtype_of([x for x in arrays_and_dtypes if not _is_dtype(x)], *given).numpy
 
 
-def _kind_or_dtype(x: Any) -> Kind:
-    is_dtype = isinstance(x, np.dtype | type | str) or hasattr(x, "__gradc_original__")
-    return supported(x) if is_dtype else kind(x)
+def _is_dtype(x: Any) -> bool:
+    return isinstance(x, np.dtype | type | str) or hasattr(x, "__gradc_original__")

@@ -17,7 +17,7 @@ from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import as_integer, as_size, is_integer
 from gradc.tracing.core.table import call
-from gradc.tracing.core.tracer import Tracer, make, make_known, make_view, read
+from gradc.tracing.core.tracer import Tracer, as_weak, make, make_known, make_view, read
 from gradc.tracing.core.views import Permuted, Repeated, Reshaped
 from gradc.tracing.indexing.indexing import get
 from gradc.tracing.registry.numpy_function import numpy_function
@@ -139,8 +139,7 @@ def copied(a: Any, order: str = "K") -> Any:
         return make_known(known.copy())
     fresh = make(running(), read(x), contiguous=order == "C" or x.contiguous)
     fresh.scalar = x.scalar
-    fresh.weak = x.weak
-    return fresh
+    return as_weak(fresh, x._weak, x.forms)
 
 
 def flatten(a: Any, order: str = "C") -> Any:
