@@ -60,7 +60,7 @@ _MOST_FORMS, _MOST_SIGNATURES = 32, 1000
 Form: TypeAlias = "Compiled[..., Any]"
 
 
-class Compiled(CalledByAttribute, Inspected, Generic[P, R]):
+class Compiled(CalledByAttribute, Inspected, Generic[P, R], is_method=True):
     """A NumPy function with native value and derivatives; made by :func:`gradc.compile`.
 
     Calling it returns what the function would: NumPy arrays, NumPy scalars for 0-d results, in the

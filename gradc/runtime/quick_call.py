@@ -26,7 +26,8 @@ _OFTEN = 8
 class CalledByAttribute(base()):  # type: ignore[misc]
     """What is called by what each instance has as ``__call__``, not by a method of its class.
 
-    So the call of an instance is the call of a function of C.
+    So the call of an instance is the call of a function of C. A class is declared with
+    ``is_method=True`` when what its instances bind to is their first argument.
     """
 
     __slots__ = ("__call__", "__dict__", "__weakref__")
@@ -37,9 +38,9 @@ class CalledByAttribute(base()):  # type: ignore[misc]
         """Be called by a function of C."""
         _SET_CALL(self, call)
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, *, is_method: bool = False) -> None:
         super().__init_subclass__()
-        take_code(cls)
+        take_code(cls, is_method)
 
 
 _SET_CALL: Any = vars(CalledByAttribute)["__call__"].__set__

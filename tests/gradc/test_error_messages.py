@@ -188,21 +188,32 @@ def test_a_string_as_an_argument() -> None:
     says(
         lambda: gradc.compile(weighted)({"w": 1.0}, "mean"),
         """
-        DTypeError: y is neither a number nor an array: str 'mean'
-          arguments are numbers, arrays, or nests of them (dict, list, tuple, dataclass)
-          help: say static='y' for an argument that only steers the function, or pass a number
+        TraceError: a str was given where a number or an array is needed
+          LINE in weighted
+              return np.sum(p["w"]) * y
+                     ^^^^^^^^^^^^^^^^^^
+          help: pass numbers and arrays; what chooses between computations is a Python argument \
+that the function does not compute with
         """,
+        line=weighted.__code__.co_firstlineno + 1,
     )
 
 
 def test_a_string_inside_a_nest() -> None:
+    def scaled(p):
+        return np.sum(p["w"]) * p["unit"]
+
     says(
-        lambda: gradc.grad(weighted)({"w": ["a"]}, 1.0),
+        lambda: gradc.grad(scaled)({"w": 1.0, "unit": "m"}),
         """
-        DTypeError: p.w[0] is neither a number nor an array: str 'a'
-          arguments are numbers, arrays, or nests of them (dict, list, tuple, dataclass)
-          help: say static='p' for an argument that only steers the function, or pass a number
+        TraceError: a str was given where a number or an array is needed
+          LINE in scaled
+              return np.sum(p["w"]) * p["unit"]
+                     ^^^^^^^^^^^^^^^^^^^^^^^^^^
+          help: pass numbers and arrays; what chooses between computations is a Python argument \
+that the function does not compute with
         """,
+        line=scaled.__code__.co_firstlineno + 1,
     )
 
 

@@ -83,15 +83,16 @@ def _fits(made: Any) -> bool:
     )
 
 
-def take_code(kind: type) -> None:
+def take_code(kind: type, is_method: bool) -> None:
     """Have instances of a class, derived from :func:`base`, called by their code.
 
-    One that binds as a method does is, as such, called without a method being made.
+    ``is_method``: to bind one to an instance and call that is to call it with the instance first,
+    so that no method is made.
     """
     if base() is object or not issubclass(kind, base()):
         return
     flags = ctypes.c_uint64.from_address(id(kind) + _CLASS_FLAGS)
-    flags.value |= _HAS_CODE | (_IS_METHOD if "__get__" in vars(kind) else 0)
+    flags.value |= _HAS_CODE | (_IS_METHOD if is_method else 0)
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
 
 
