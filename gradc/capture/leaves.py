@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from gradc.arguments.flags import exact_key
 from gradc.capture.nests import is_number
 from gradc.control.carries import same_shape
 from gradc.control.leaf_types import LeafType, joined, leaf_type_of
 from gradc.tracing import Tracer
-from gradc.tracing.core.leaves import exact_key
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import SymbolicSize
 

@@ -312,7 +312,9 @@ def _call(plan: Plan, places: _Places, prepared: Prepared, layout: CallLayout) -
             one is not None for one in out.targets[:there]
         )
     zero = count - 1 if results.counts else None
-    plan.call(layout, owner, hidden=range(there, len(layout.outputs)), zero=zero, gives_back=gives_back)
+    plan.call(
+        layout, owner, hidden=range(there, len(layout.outputs)), zero=zero, gives_back=gives_back
+    )
     if gives_back:
         plan.give(register)
         return

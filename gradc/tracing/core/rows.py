@@ -53,7 +53,7 @@ def rows_of(stack: Tracer, count: int, weak: type | None, scalar: bool) -> list[
     for position in range(count):
         row = Tracer(trace, type_)
         row._origin = RowOf(stack, position)
-        row.weak = weak
+        row._weak = weak
         row.scalar = scalar and not type_.shape
         found.append(row)
     return found
