@@ -14,7 +14,7 @@ from gradc.autodiff.parameters import parameters
 from gradc.control.leaf_types import LeafType, Leaves, cast_values, leaves_of
 from gradc.tracing import Tracer, call, current, subtrace, trace
 from gradc.tracing.core.as_tracer import as_tracer
-from gradc.tracing.core.checks import refuse_in_body
+from gradc.tracing.core.checks import refused
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import as_weak
@@ -154,7 +154,7 @@ def record(
             "gradc.while_loop(condition, body, carry)",
         ) from None
     if sub.failing is not None:
-        raise refuse_in_body(title)
+        raise refused(f"a body of {title}", "write it as Python's own loop or branch")
     used = {operand for node in sub.function.nodes for operand in node.operands}
     used.update(sub.function.results)
     # what only a discarded trace of an inner body asked for is not taken

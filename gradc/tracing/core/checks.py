@@ -11,15 +11,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Trace, running
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Array, DType, Type
+from gradc_ir.errors import TraceError
 from gradc_ir.location import Location
 
-# Which check, and which number of its message.
+# Which check, and which number of its message; of POINT, which level of gradc.vmap.
 Key: TypeAlias = tuple[int, int]
+# In place of a check: the number of the point that failed, from 1 on, 0 where none of a vmap's has.
+POINT = -1
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,11 @@ class Checks:
         if code == 0:
             return None
         numbers = [array for (of, _), array in zip(self.keys, hidden[1:]) if of == code - 1]
-        return self.checks[code - 1].make(numbers)
+        error = self.checks[code - 1].make(numbers)
+        for (of, _), array in zip(self.keys, hidden[1:]):
+            if of == POINT and array:
+                error.add_note(f"at point {int(array) - 1} of gradc.vmap")
+        return error
 
 
 def check(holds: Value | None, make: Check, numbers: Sequence[Value]) -> None:
@@ -151,6 +158,22 @@ def _position(known: list[tuple[Any, Check]], make: Check, numbers: Sequence[Val
     return len(known) - 1
 
 
+def of_points(failure: Failure, values: Sequence[Value], size: Size) -> Failure:
+    """Return what has failed of many points, each with its own values: at the first that has."""
+    none = build.size_value(size)
+    numbers = build.iota(DType.I64, size)
+    failing = build.select(build.ne(values[0], 0), numbers, build.broadcast_to(none, (size,)))
+    index = build.minimum(build.reduce_min(failing, (0,)), none)
+    chosen = []
+    for value in values:
+        end = build.full((1, *value.type.shape[1:]), 0, value.type.dtype)
+        chosen.append(build.gather(build.concatenate([value, end], 0), [index], (0,)))
+    made = failure.of(chosen)
+    levels = sum(of == POINT for of, _ in failure.numbers)
+    point = build.select(build.lt(index, none), build.add(index, 1), _none())
+    return Failure(made.code, {**made.numbers, (POINT, levels): point})
+
+
 def join(first: Failure | None, then: Failure) -> Failure:
     """Return what has failed of two failures one after the other, in one trace."""
     if first is None:
@@ -174,9 +197,15 @@ def blank(type_: Type) -> Value:
     return build.full(type_.shape, 0, type_.dtype)
 
 
-def refuse_in_body(body_of: str) -> Any:
-    """Return the error for a check in a body that has no place for it."""
-    return trace_error(
-        f"an assert or a raise on a traced condition inside of a body of {body_of}",
-        help="write the loop or the branch as Python's own: for, while, if",
+def refused(place: str, help: str) -> TraceError:
+    """Return the error for a check in a function that has no place for it."""
+    _, last = running().root.checks[-1]
+    return TraceError(
+        f"an assert or a raise on a traced condition inside of {place}", at=last.at, help=help
     )
+
+
+def refuse_in_rule() -> None:
+    """Raise TraceError when the running trace, of a rule for gradients, may fail."""
+    if running().failure is not None:
+        raise refused("a rule for gradients: it is a part of other graphs", "check in the function")
