@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint types golden bench bench-old bench-calls measure accuracy rules-audit gate docs coefficients math-slow cross sanitize fuzz
+.PHONY: help demo test test-slow lint types golden bench bench-old bench-calls measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop targets
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,16 @@ measure: $(VENV)/.test ## measure parts of gradc: calls, compile time, loops, tr
 math-slow: $(VENV)/.test ## prove the errors of the math functions, in f32 over every number: forty minutes
 	$(BIN)/python tools/math_slow.py $(ARGS)
 
+interop: $(VENV)-interop/.interop ## test adapters with the libraries they are for
+	$(VENV)-interop/bin/python -m pytest -n auto -m "slow or not slow" tests/interop tests/test_docs.py $(ARGS)
+
+bench-interop: $(VENV)-interop/.interop ## what a call through another library costs, beside that library's own
+	OMP_NUM_THREADS=1 $(VENV)-interop/bin/python -m benchmarks.interop $(ARGS)
+
+targets: $(VENV)-interop/.interop ## run kernels for other machines: qemu, wine, Node, wasmtime; and examples in other languages
+	tools/install_cross --all
+	$(VENV)-interop/bin/python -m pytest -n auto -m slow tests/gradc/test_export_targets.py tests/test_examples.py $(ARGS)
+
 cross: $(VENV)/.test ## compare the bits of kernels for other machines, run by qemu-user
 	tools/install_cross
 	$(BIN)/python tools/cross.py $(ARGS)
@@ -71,6 +81,9 @@ docs: $(VENV)/.test ## write the generated pages of docs/, then run every exampl
 	$(BIN)/python tools/write_tables.py
 	$(PYTEST) tests/test_docs.py
 
+pictures: $(VENV)/.test ## write the pictures of docs/ anew, by chromium and chromedriver
+	$(BIN)/python tools/write_pictures.py
+
 coefficients: $(VENV)/.dev ## compute the coefficients of the math functions again; review the diff
 	$(BIN)/python tools/coefficients.py
 	git diff --stat codegen/gradc_codegen/math/emitted/coefficients.py
@@ -80,6 +93,16 @@ $(VENV)/.test $(VENV)/.dev: $(VENV)/.%: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "gradc needs Python 3.11 or newer; set PYTHON=/path/to/python" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+# The libraries that adapters are for stay out of gradc's own environment. PyTorch is taken as it is
+# built for processors alone, where such a build is found.
+$(VENV)-interop/.interop: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "gradc needs Python 3.11 or newer; set PYTHON=/path/to/python" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)-interop
+	$(VENV)-interop/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[interop]'
+	$(VENV)-interop/bin/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0' \
+		|| echo "without PyTorch: no build of it was found"
 	@touch $@
 
 # The tools to measure beside gradc stay out of its own environment. PyTorch is taken only where it is

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gradc import testing as testing
     from gradc.api.compile import compile as compile
     from gradc.api.compiled import Compiled as Compiled
+    from gradc.api.export import export as export
     from gradc.api.transforms import grad as grad
     from gradc.api.transforms import hessian as hessian
     from gradc.api.transforms import hvp as hvp
@@ -55,7 +56,13 @@ if TYPE_CHECKING:
     from gradc.custom.gradient_fences import scale_gradient as scale_gradient
     from gradc.custom.numpy_gradients import overrides as overrides
     from gradc.custom.numpy_gradients import register_gradient as register_gradient
+    from gradc.interop.casadi_function import casadi_external as casadi_external
+    from gradc.interop.jax_function import jax_function as jax_function
+    from gradc.interop.pytensor_op import pytensor_op as pytensor_op
+    from gradc.interop.torch_function import torch_function as torch_function
     from gradc.rules.user.register import rule as rule
+    from gradc.sympy.from_sympy import from_sympy as from_sympy
+    from gradc.sympy.to_sympy import to_sympy as to_sympy
     from gradc.tracing.core.opaque import opaque as opaque
     from gradc.tracing.record.debug_print import debug_print as debug_print
     from gradc.tracing.record.primitives import exactly as exactly
@@ -67,6 +74,7 @@ if TYPE_CHECKING:
     from gradc_ir.errors import GradientArityError as GradientArityError
     from gradc_ir.errors import IndexError as IndexError
     from gradc_ir.errors import LoopError as LoopError
+    from gradc_ir.errors import MissingLibraryError as MissingLibraryError
     from gradc_ir.errors import NoGradientError as NoGradientError
     from gradc_ir.errors import NonFiniteError as NonFiniteError
     from gradc_ir.errors import ParseError as ParseError
@@ -90,7 +98,14 @@ _PLACES = {
     "gradc.custom.external": ("external",),
     "gradc.custom.numpy_gradients": ("overrides", "register_gradient"),
     "gradc.api.compile": ("compile",),
+    "gradc.api.export": ("export",),
+    "gradc.interop.casadi_function": ("casadi_external",),
+    "gradc.interop.jax_function": ("jax_function",),
+    "gradc.interop.pytensor_op": ("pytensor_op",),
+    "gradc.interop.torch_function": ("torch_function",),
     "gradc.rules.user.register": ("rule",),
+    "gradc.sympy.from_sympy": ("from_sympy",),
+    "gradc.sympy.to_sympy": ("to_sympy",),
     "gradc.custom.gradient_fences": (
         "clip_gradient",
         "disconnected",
@@ -121,6 +136,7 @@ _PLACES = {
         "GradientArityError",
         "IndexError",
         "LoopError",
+        "MissingLibraryError",
         "NoGradientError",
         "NonFiniteError",
         "ParseError",

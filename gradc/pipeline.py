@@ -200,6 +200,16 @@ def _and_checks(function: Function, made: Function, request: Request) -> Functio
     return joined_results(made, final)
 
 
+def by_algebra(function: Function, request: Request, rules: Sequence[Rule] = ()) -> Function:
+    """Return what a request makes of a traced function by exact rules and these alone.
+
+    Nothing is stabilised and nothing arranged for speed. All of a derivative is one function.
+    """
+    options = replace(request.options, stable=False, fast=False, rules=tuple(rules))
+    ready = _derived(function, replace(request, options=options))
+    return Pipeline("after", _derivative_passes(options))(ready)
+
+
 def _derived(function: Function, request: Request, watch: Watch | None = None) -> Function:
     stable = stabilise(function, request.options, watch)
     with finishing(partial(_finish_body, request.options)):

@@ -24,7 +24,7 @@ def cut(error: Exception) -> Exception:
         return error
     ours = isinstance(error, GradcError)
     steps = list(_steps(error.__traceback__))
-    if not ours and (not steps or source.is_ours(steps[-1].tb_frame.f_code.co_filename)):
+    if not ours and (not steps or source.is_defect(steps[-1].tb_frame.f_code.co_filename)):
         return error
     context = error.__context__
     if ours and context is not None and _raised_inside(context):

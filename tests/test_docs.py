@@ -2,7 +2,8 @@
 
 In each document, from top to bottom, in one scratch folder and one namespace:
 
-- a ``python`` block is executed; if its first line is ``# name.py`` it is also saved as that; if a
+- a ``python`` block is executed, one that begins with ``# needs name`` only where there is a
+  library of that name; if its first line is ``# name.py`` it is also saved as that; if a
   ``text`` block that begins with ``SomeError:`` follows, it must raise that, message and all;
 - a ``pycon`` block is a doctest (``...`` stands for anything);
 - a ``c`` block whose first line is ``/* name.c */`` is saved under that name;
@@ -15,6 +16,7 @@ Other blocks (``text``, ``sh`` …) are only read. ``make golden`` rewrites outp
 from __future__ import annotations
 
 import doctest
+import importlib.util
 import linecache
 import os
 import re
@@ -34,6 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SAVED_AS = re.compile(r"^(?:# |/\* )([\w.]+\.(?:py|c|h))(?: \*/)?$")
+NEEDS = re.compile(r"# needs (\w+)\n")
 ERROR = re.compile(r"^\w+Error:")
 RUNNABLE = re.compile(r"^(gradc|cc|nm|\./\w+)\b")
 REWRITE = os.environ.get("GRADC_GOLDEN") == "rewrite"
@@ -83,6 +86,9 @@ def test_document(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         if saved_as := SAVED_AS.match(block.text.split("\n", 1)[0]):
             Path(saved_as.group(1)).write_text(block.text, encoding="utf-8")
         expected, found = "", ""
+        needs = NEEDS.match(block.text) if block.language == "python" else None
+        if needs and importlib.util.find_spec(needs[1]) is None:
+            continue
         if block.language == "python":
             file = saved_as.group(1) if saved_as else where
             if following.language == "text" and ERROR.match(following.text):

@@ -43,7 +43,7 @@ WITHOUT_INNER_IMPORTS = ("gradc/tracing", "gradc/special")
 # Words about how a line came to be, which tell its reader nothing; spelled so as not to match here.
 FORBIDDEN_WORDS = {
     r"(?<![\w&/])#\d+\b": "the number of an issue: say what the issue says",
-    r"(?i)\bses[s]ions?\b": "who wrote it when is the history's business",
+    r"(?i)(?<!/)\bses[s]ions?\b": "who wrote it when is the history's business",
     r"(?<![\w.:/-])/(?:hom[e]|roo[t]|wor[k]|User[s])/\w": "a path of one machine",
     r"\.\./share[d]\b": "a path of one machine",
     r"\b(?:FIXM[E]|XX[X]|TOD[O])\b": "do it, refuse it with an error, or note it in docs/design.md",

@@ -5,23 +5,27 @@ Function -passes-> Function -schedule-> LoopNest -lower-> LLVM text -optimise-> 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from gradc_codegen.abi import Order, Signature
 from gradc_codegen.arrays.fortran import routines_in
 from gradc_codegen.calls.uniform import uniform_text
-from gradc_codegen.interface.c_guard import guard_text, kernel_name
+from gradc_codegen.files.stack_use import worst_stack
+from gradc_codegen.interface.c_guard import PROBE, PROBED_BYTES, guard_text, kernel_name
 from gradc_codegen.interface.python_kernel import Kernel
 from gradc_codegen.lower.lower import lower_nest
 from gradc_codegen.machine.helpers import helpers_in
 from gradc_codegen.machine.jit import compile_module
 from gradc_codegen.machine.machine_code import machine_code
+from gradc_codegen.math.soft_double import NAMES, names_in, soft_double_text
 from gradc_codegen.nest.loop_nest import LoopNest
+from gradc_codegen.schedule.choices import Choices, WithoutLanes
 from gradc_codegen.schedule.schedule import schedule
-from gradc_codegen.target.target import machine_of, target
+from gradc_codegen.target.target import has_vectors, machine_of, target
 from gradc_ir.core.graph import Function
+from gradc_ir.errors import ExportError
 
 
 def compile_function(
@@ -69,7 +73,8 @@ class Compilation:
     @cached_property
     def nest(self) -> LoopNest:
         """The loop nest, after the passes of :mod:`gradc_codegen.schedule.passes.prepare`."""
-        return schedule(self.function, self.blas)
+        vectors = has_vectors(target(self.cpu, self.triple))
+        return schedule(self.function, self.blas, Choices() if vectors else WithoutLanes())
 
     @cached_property
     def llvm(self) -> str:
@@ -95,13 +100,17 @@ class ObjectFile:
 
     ``routines``: the symbols of BLAS and LAPACK that it calls, in alphabetical order; ``helpers``
     those of the compiler's own library, which take the place of instructions; ``called``: all that
-    its text calls.
+    its text calls; ``stack``: how many bytes of it a call takes at most, by functions, as far as
+    that is known. ``ir`` and ``assembly`` are the same code as text.
     """
 
     code: bytes
     routines: tuple[str, ...]
     helpers: tuple[str, ...]
     called: tuple[str, ...]
+    stack: Mapping[str, int]
+    ir: str
+    assembly: str
 
 
 def compile_object(
@@ -113,6 +122,9 @@ def compile_object(
     splits: bool = False,
     emulate: bool = False,
     orders: Mapping[str, Order] | None = None,
+    level: int | None = None,
+    more: Mapping[str, Sequence[str]] | None = None,
+    own_doubles: bool = False,
 ) -> ObjectFile:
     """Return functions as kernels for C, each with the checks of its arguments.
 
@@ -122,17 +134,51 @@ def compile_object(
     blas, cpu, triple, splits: as of :class:`Compilation`.
     emulate: whether functions of the object's own take the place of an fma that the CPU lacks.
     orders: in which C passes parameters and results, by the functions' names; else their own.
+    level: how hard LLVM tries, 0, 1 or 2; None chooses by size.
+    more: texts of further modules, each with the functions it defines for others.
+    own_doubles: whether functions of the object's own compute with doubles where the CPU does not.
 
     Raises
     ------
     ExportError: no such target or CPU, or the code needs fma, and the CPU has none.
     """
-    bits = target(cpu, triple).pointer_bits
-    texts = []
+    machine = target(cpu, triple)
+    bits, texts = machine.pointer_bits, list(more or ())
+    probes = machine.format == "coff"
     for name, function in functions.items():
-        made = Compilation(function, kernel_name(name), blas, cpu, triple, splits)
-        texts += [made.llvm, guard_text(function, name, bits, (orders or {}).get(name))]
+        kernel = Compilation(function, kernel_name(name), blas, cpu, triple, splits)
+        texts += [kernel.llvm, guard_text(function, name, bits, (orders or {}).get(name), probes)]
     exported = [symbol for name in functions for symbol in (name, f"{name}_worksize")]
-    made_of_all = machine_code(texts, cpu, triple, exported=exported, emulate=emulate)
-    code = made_of_all.object()
-    return ObjectFile(code, routines_in(texts), helpers_in(code), made_of_all.called)
+    exported += [symbol for symbols in (more or {}).values() for symbol in symbols]
+    made = machine_code(texts, cpu, triple, level=level, exported=exported, emulate=emulate)
+    ir, called, copy = str(made.module), made.called, made.copied()
+    code = made.object()  # which refuses targets that would end the process
+    provided = NAMES.intersection(helpers_in(code)) if own_doubles else frozenset[str]()
+    if provided:
+        # which of them are called is known when code has been made
+        texts.append(soft_double_text(provided))
+        exported += names_in(texts[-1])
+        made = machine_code(texts, cpu, triple, level=level, exported=exported, emulate=emulate)
+        ir, called, copy = str(made.module), made.called, made.copied()
+        code = made.object()
+    assembly = copy.assembly()
+    stack = worst_stack(assembly, machine.architecture)
+    taken = max(worst_stack(assembly, machine.architecture, PROBE).values(), default=0)
+    if probes and taken > PROBED_BYTES:
+        raise ExportError(
+            f"a kernel takes {taken} bytes of stack, and on Windows it may take {PROBED_BYTES}",
+            help="divide the function into several",
+        )
+    return ObjectFile(
+        code,
+        routines_in(texts),
+        tuple(name for name in helpers_in(code) if name not in exported),
+        called,
+        {
+            symbol: stack[machine.prefix + symbol]
+            for symbol in exported
+            if machine.prefix + symbol in stack
+        },
+        ir,
+        assembly,
+    )

@@ -15,6 +15,7 @@ from gradc.api import nested_transforms
 from gradc.api.asks import Doors, asks
 from gradc.api.inspected import Inspected, LastCall
 from gradc.api.method import Method
+from gradc.api.native_calls import CalledFromC
 from gradc.api.typed import Answers, Multiplies, P, Pushes, R
 from gradc.api.wrt_variables import ByVariables, split_variables, tangents_of_primals
 from gradc.calls.derivation import OF_FLOATS, VALUE, Derivation
@@ -60,7 +61,7 @@ _MOST_FORMS, _MOST_SIGNATURES = 32, 1000
 Form: TypeAlias = "Compiled[..., Any]"
 
 
-class Compiled(CalledByAttribute, Inspected, Generic[P, R], is_method=True):
+class Compiled(CalledByAttribute, Inspected, CalledFromC, Generic[P, R], is_method=True):
     """A NumPy function with native value and derivatives; made by :func:`gradc.compile`.
 
     Calling it returns what the function would: NumPy arrays, NumPy scalars for 0-d results, in the

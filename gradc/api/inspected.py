@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import numpy as np
 
-from gradc.calls.derivation import OF_A_SCALAR, OF_FLOATS
-from gradc.calls.preconditions import check_floats, check_value
+from gradc.calls.derivation import OF_FLOATS
+from gradc.calls.preconditions import check_floats
 from gradc.calls.signature import (
     Bound,
     Parameters,
@@ -21,43 +21,39 @@ from gradc.calls.signature import (
     names_variables,
 )
 from gradc.calls.traceable import Traceable
-from gradc.pipeline import KINDS, Options, Request, derive
+from gradc.pipeline import Options, Request, derive
 from gradc.runtime.specialize import Signature, alone
 from gradc.traceback import boundary
 from gradc.tracing import NeedsConcreteSize, Traced
 from gradc.tracing.core.signals import NeedsNumber
-from gradc_ir.core.graph import Function
+from gradc_ir.core.graph import Function, use_form
 from gradc_ir.core.types import Type, dtype_of
-from gradc_ir.errors import ExportError, GradcError, TraceError
+from gradc_ir.errors import GradcError, TraceError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gradc.costs.cost import Cost
+    from gradc.exports.export import ExportOptions
     from gradc.reports.support import Support
 
 
+def _picture(name: str) -> Callable[[Function], Any]:
+    """Return what shows a graph in a notebook, loaded when one asks."""
+
+    def shown(function: Function) -> Any:
+        from gradc.pictures import notebook
+
+        return getattr(notebook, name)(function)
+
+    return shown
+
+
+use_form("html", _picture("html_with_picture"))
+use_form("svg", _picture("svg_of_function"))
+use_form("latex", _picture("latex_of_function"))
+
 _SPEC = 'give one: spec="x: f64[n,3]"'
-
-
-def _kinds(
-    name: str, of: str | Sequence[str] | None, wrt: Wrt | None, results: Sequence[Type]
-) -> tuple[str, ...]:
-    """Return what is exported beside the value of a function."""
-    if of is not None:
-        kinds = (of,) if isinstance(of, str) else tuple(of)
-        for kind in kinds:
-            if kind not in KINDS:
-                raise ExportError(f"of is {kind!r}", help=f"write one of {', '.join(KINDS)}")
-        return tuple(dict.fromkeys(kind for kind in kinds if kind != "value"))
-    if len(results) == 1 and not results[0].shape and results[0].dtype.is_float:
-        return ("value_and_grad",)
-    if wrt is not None:
-        several = ", ".join(map(str, results))
-        raise ExportError(
-            f"{name} returns {several}, not one float: there is no gradient by {wrt!r} to export",
-            help='choose of="jacobian", "jvp" or "vjp" (gradc export --of), or leave wrt out',
-        )
-    return ()
 
 
 # The arguments of the last call without their arrays, and the dtypes and shapes of those.
@@ -94,10 +90,44 @@ class Inspected(ABC):
 
     @boundary
     @alone
-    def ir(self, *specs_or_args: Any, of: str = "value", wrt: Wrt = 0) -> Function:
-        """Return the final graph of what ``of`` names: for a spec, arguments, or the last call."""
+    def ir(
+        self,
+        *specs_or_args: Any,
+        of: str = "value",
+        wrt: Wrt = 0,
+        stage: str = "final",
+        simple: bool = False,
+    ) -> Function:
+        """Return the graph of what ``of`` names: for a spec, arguments, or the last call.
+
+        ``stage`` is traced, stable, derivative or final. With ``simple`` it is the mathematics of
+        it, without what only rescues digits or saves time.
+        """
         traced, request = self._request(specs_or_args, of, wrt)
+        if simple:
+            from gradc.reading.simple import simple as simplified
+
+            return simplified(traced.function, request)
+        if stage != "final":
+            from gradc.reports.dump import graph
+
+            return graph(traced.function, request, stage)
         return derive(traced.function, request)
+
+    @boundary
+    @alone
+    def cost(
+        self, *specs_or_args: Any, of: str = "value", spec: str | None = None, wrt: Wrt = 0
+    ) -> Cost:
+        """Return what the kernel of what ``of`` names costs, by the lines of the user's.
+
+        Operations, bytes and tape are expressions of the symbolic sizes; ``cost.at(n=1000)`` puts
+        numbers in. Nothing is compiled or run.
+        """
+        from gradc.costs.cost import cost_of
+
+        traced, request = self._request((spec,) if spec else specs_or_args, of, wrt)
+        return cost_of(traced.function, request)
 
     @boundary
     @alone
@@ -111,11 +141,16 @@ class Inspected(ABC):
         after: str | None = None,
         locations: bool = True,
         cpu: str = "native",
+        triple: str | None = None,
+        simple: bool = False,
     ) -> str:
         """Return the text of what ``of`` names at a stage of its way.
 
         ``stage`` is traced, stable, derivative, final, loops, llvm or asm; ``after`` instead names
-        a pass, ``"all"``, or ``"capture"``: what became of the loops and branches of Python's.
+        a pass, ``"all"`` for what each of them changed, or ``"capture"`` for what became of the
+        loops and branches of Python's. With ``simple`` it is Python that
+        people read: the mathematics, without what only rescues digits or saves time. ``cpu`` and
+        ``triple`` say what machine code is for.
         """
         from gradc.reports.dump import dump, dump_capture
 
@@ -129,21 +164,55 @@ class Inspected(ABC):
             after_pass=after,
             locations=locations,
             cpu=cpu,
+            triple=triple,
+            plainly=simple,
         )
 
     def _repr_html_(self) -> str:
-        """Return the compilations so far and the graph of the value beside the user's lines."""
+        """Return the compilations so far, and the mathematics of the value as a picture."""
         from html import escape
 
-        from gradc_ir.text.display import html_of_function
+        from gradc.pictures.notebook import html_with_picture
 
-        parts = [f"<div><code>{escape(repr(self))}</code></div>"]
-        parts += [f"<div><code>{escape(str(each))}</code></div>" for each in self._signatures]
+        above = [repr(self), *map(str, self._signatures)]
         try:
-            parts.append(html_of_function(self.ir()))
+            return html_with_picture(self.ir(simple=True), above)
         except GradcError as error:
-            parts.append(f"<pre>{escape(str(error))}</pre>")
-        return "".join(parts)
+            lines = "".join(f"<div><code>{escape(line)}</code></div>" for line in above)
+            return f"{lines}<pre>{escape(str(error))}</pre>"
+
+    def _repr_svg_(self) -> str | None:
+        """Return the mathematics of the value as a picture; None where there is no spec or call."""
+        from gradc.pictures.notebook import svg_of_function
+
+        try:
+            return svg_of_function(self.ir(simple=True))
+        except GradcError:
+            return None
+
+    def _repr_latex_(self) -> str | None:
+        """Return the mathematics of the value as equations; None where there is no spec or call."""
+        from gradc.pictures.notebook import latex_of_function
+
+        try:
+            return latex_of_function(self.ir(simple=True))
+        except GradcError:
+            return None
+
+    @boundary
+    @alone
+    def report(
+        self, *specs_or_args: Any, of: str = "value", spec: str | None = None, wrt: Wrt = 0
+    ) -> str:
+        """Return a page of HTML about what ``of`` names, which needs nothing else to be shown.
+
+        Source, graph, derivative, rules that fired, loops and assembly stand side by side; pointing
+        at a line marks what comes from it everywhere.
+        """
+        from gradc.pictures.report import report
+
+        traced, request = self._request((spec,) if spec else specs_or_args, of, wrt)
+        return report(traced.function, request)
 
     @boundary
     @alone
@@ -188,65 +257,55 @@ class Inspected(ABC):
         *specs_or_args: Any,
         spec: str | None = None,
         of: str | Sequence[str] | None = None,
+        outputs: str | Sequence[str] | None = None,
         wrt: Wrt | None = None,
-        out: str | Path = ".",
-        cpu: str | None = None,
-        triple: str | None = None,
-        blas: bool = False,
-        fma: str | None = None,
-        helpers: bool = False,
+        bake: str | Sequence[str] = (),
+        shared: str | Sequence[str] = (),
+        docs: bool = False,
+        **options: Unpack[ExportOptions],
     ) -> list[Path]:
-        """Write ``name.o`` and ``name.h``: the value as ``name``, with its gradient as ``name_vg``.
-
-        ``of`` says what is written beside the value: ``"value"`` (nothing), ``"value_and_grad"``,
-        ``"grad"``, ``"jvp"``, ``"vjp"``, ``"hvp"``, ``"jacobian"``, ``"hessian"``, or several; all
-        but ``name_vg`` are called ``name_jvp`` and so on. By default it is the gradient, of a
-        function of one float. ``wrt``: by which arguments, the first by default.
+        """Write kernels for C: ``name.o`` and ``name.h``, whose paths are returned.
 
         C has arguments in the order of the spec, or of the call that is exported: entries of a dict
         as they were written, fields as they were declared. Results are named by keys and fields.
+        Hidden inputs become further inputs of the kernels.
 
-        ``cpu`` is the target's baseline by default, ``triple`` is this machine. Returns the paths.
-        With ``blas`` large contractions call BLAS, which the program must then be linked with.
-        For a CPU without fused multiply-add ``fma`` is ``"emulate"``, which keeps all bits and is
-        slow, or ``"split"``, which also rounds the products of sums and has other bits. With
-        ``helpers`` the object may call the compiler's library where the CPU has no instruction,
-        such as for doubles on one that has floats alone. Hidden
-        inputs become further inputs of the kernels. A gradient that goes back through a loop
-        without a known number of steps takes ``tape``, how many there is room for, as its last
-        size. Raises ExportError, with the cure, when the function cannot be exported.
+        Parameters
+        ----------
+        outputs: which functions: ``"value"`` (called ``name`` in C), ``"vg"`` (``name_vg``, value
+            and gradient), ``"grad"``, ``"jvp"``, ``"vjp"``, ``"hvp"``, ``"jac"``, ``"hess"``, or
+            several; with ``_batch`` behind one it is of many points at once, along a leading axis.
+        of: the same beside the value. By default it is ``"vg"``, of a function of one float.
+        wrt: by which arguments, the first by default.
+        bake: captured arrays that become constants of the kernels, by name, or ``"all"``.
+        shared: arguments that all points of a batch have in common.
+        docs: whether the header has formulas of what each function computes.
+        out: the folder.
+        target: LLVM's name of the machine (also ``triple``), by default this one's.
+        cpu: LLVM's name of the CPU, by default the target's baseline; ``native`` for this one.
+        optimize: how hard LLVM tries, 0, 1 or 2; by default what suits the function.
+        link: ``"object"``, ``"static"`` or ``"shared"`` library, ``"ir"`` or ``"asm"``.
+        blas: whether large contractions call BLAS, which the program must then be linked with.
+        fma: for a CPU without fused multiply-add: ``"emulate"`` keeps all bits and is slow,
+            ``"split"`` also rounds the products of sums and has other bits.
+        helpers: whether the object may call the compiler's library where the CPU has no
+            instruction.
+        soft_double: whether functions of the object's own may compute with doubles where the CPU
+            has none, to the same bits and slowly.
+        structs: whether there is ``name_struct`` of each function, with a struct a side.
+        package: whether ``example_main.c``, which compares with numbers from Python, and files for
+            pkg-config and CMake are written beside it.
+
+        A gradient that goes back through a loop without a known number of steps takes ``tape``, how
+        many there is room for, as its last size. Raises ExportError, with the cure, when the
+        function cannot be exported.
         """
-        from gradc.calls.c_arguments import SUFFIXES, written
-        from gradc.runtime.export import export
-        from gradc_codegen.abi import Order
+        from gradc.exports.export import export, kinds_asked
+        from gradc.exports.plan import Asked
 
         given = (spec,) if spec else specs_or_args
-        asked = 0 if wrt is None else wrt
-        by, bound, types, wrt_of = self._arranged(given, "value_and_grad", asked)
-        traced, bound = by._traced(bound, types, "value_and_grad", wrt_of)
-        requests = [Request("value", (), options=self.options)]
-        for kind in _kinds(self.__name__, of, wrt, traced.function.result_types):
-            if kind in OF_A_SCALAR:
-                check_value(traced, has_aux=False)
-            requests.append(by._request_of(bound, kind, wrt_of))
-        functions, orders, names = {}, {}, {}
-        for request in requests:
-            suffix = SUFFIXES[request.of]
-            functions[suffix] = derive(traced.function, request)
-            found = written(bound, traced, request, functions[suffix])
-            orders[suffix], names[suffix] = Order(found.inputs, found.outputs), found.names
-        return export(
-            functions,
-            name,
-            out,
-            cpu=cpu,
-            triple=triple,
-            outputs=names,
-            orders=orders,
-            blas=blas,
-            fma=fma,
-            helpers=helpers,
-        )
+        kinds = kinds_asked(of, outputs)
+        return export(name, [(self, Asked(name, given, kinds, wrt, bake, shared, docs))], options)
 
     def argument_types(self, spec: str | None = None) -> tuple[Any, ...]:
         """Return the arguments a spec describes: nests whose leaves are types."""

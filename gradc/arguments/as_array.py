@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import functools
 import numbers
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,9 @@ def as_array(name: str, leaf: Any) -> Array:
     """Return a leaf as a plain array of a supported dtype, in native byte order.
 
     Subclasses of ndarray that compute as arrays do, and objects with ``__array__``, are taken as
-    ``np.asarray(leaf)``. Raises DTypeError, naming the argument and the cast to write, for all
-    other dtypes and kinds of objects.
+    ``np.asarray(leaf)``, those with ``__dlpack__`` alone as ``np.from_dlpack(leaf)``. Raises
+    DTypeError, naming the argument and the cast to write, for all other dtypes and kinds of
+    objects.
     """
     if isinstance(leaf, np.ndarray):
         found = _of_subclass(name, leaf) if type(leaf) is not np.ndarray else leaf
@@ -37,6 +39,8 @@ def as_array(name: str, leaf: Any) -> Array:
         return _of_integer(name, leaf)
     elif hasattr(leaf, "__array__") and not isinstance(leaf, type):
         found = _of_duck(name, leaf)
+    elif hasattr(leaf, "__dlpack__") and not isinstance(leaf, type):
+        found = _of_duck(name, leaf, np.from_dlpack)
     else:
         raise not_an_array(name, leaf)
     dtype = found.dtype
@@ -97,9 +101,9 @@ def computes_otherwise(kind: Any) -> bool:
     return others or any(getattr(kind, name) is not getattr(np.ndarray, name) for name in _MEANINGS)
 
 
-def _of_duck(name: str, leaf: Any) -> Array:
+def _of_duck(name: str, leaf: Any, read: Callable[[Any], Any] = np.asarray) -> Array:
     try:
-        found = np.asarray(leaf)
+        found: Array = read(leaf)
     except Exception as error:
         raise DTypeError(
             f"{name} is a {type(leaf).__name__}, of which NumPy makes no array",

@@ -17,6 +17,7 @@ from gradc.autodiff.fibres import Fibre, end_of, fibre_read, summed_along
 from gradc.autodiff.table import Site, derivative_of
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.location import derivatives, parts
 
 # Of more leaves, a formula's partials are more work than tangents that go step by step.
 _MOST_LEAVES = 4
@@ -99,6 +100,8 @@ class Formulas:
             del self._leaves[last]
             made = self._by_partials(last, formula) if formula.steps else self._pushed(last)
             if made is not None:
+                lines = self._function.locations.get(last.node, ())
+                build.active().replace(made.factor, derivatives(lines, "d"))
                 self._tangents[last] = made.apart()
 
     def _formula(self, end: Value) -> _Formula:
@@ -152,7 +155,7 @@ class Formulas:
             total = sums.get(node.results[0])
             if total is None:
                 continue
-            builder.here = self._function.locations.get(node, ()) or outer
+            builder.here = parts(derivatives(self._function.locations.get(node, ()), "d")) or outer
             derivative = derivative_of(node, self._function)
             assert derivative.reverse is not None
             for operand, part in zip(node.operands, derivative.reverse(self._site(node), [total])):

@@ -16,6 +16,7 @@ from gradc.autodiff.table import Site, derivative_of
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
+from gradc_ir.location import derivatives, parts
 
 
 def jvp(
@@ -106,7 +107,8 @@ def _push(
     outer = builder.here
     formulas = Formulas(function, new, tangents) if apart else None
     for node in function.body:
-        builder.here = function.locations.get(node, ()) or outer
+        lines = builder.here = function.locations.get(node, ()) or outer
+        pushing = derivatives(lines, "d")
         wanted = tuple([x in tangents or _waits(formulas, x) for x in node.operands])
         reaches = tuple(result in active for result in node.results)
         if not any(wanted) or not any(reaches):
@@ -116,6 +118,7 @@ def _push(
             if formulas.takes(node):
                 builder.copy(node, new)
                 continue
+            builder.here = parts(pushing)
             for operand in node.operands:
                 formulas.settle(operand)
         incoming = [tangents.get(operand) for operand in node.operands]
@@ -124,15 +127,20 @@ def _push(
         site = Site(node.op, (), operands, node.attributes, wanted, reaches)
         found: Sequence[Cotangent | None]
         if derivative.joint:
+            builder.here = parts(lines)
             made, pushed = derivative.joint(site, masks.plain(incoming))
+            for value in made:
+                builder.replace(value, lines)
             new.update(zip(node.results, made, strict=True))
             found = masks.unmasked(pushed)
         else:
-            site = site._replace(results=builder.copy(node, new).results)
+            site = site._replace(results=builder.copy(node, new, lines).results)
             assert derivative.forward is not None
+            builder.here = parts(pushing)
             found = derivative.forward(site, incoming)
         for result, tangent in zip(node.results, found):
             if tangent is not None and result.type.dtype.is_float:
+                builder.replace(tangent.factor, pushing)
                 tangents[result] = tangent.apart() if apart else tangent
     if formulas is not None:
         for result in function.results:

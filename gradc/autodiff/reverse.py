@@ -21,6 +21,7 @@ from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ShapeError
 from gradc_ir.graphs.rearrange import scalar_constant
+from gradc_ir.location import Lines, derivatives
 
 
 class Pulled(NamedTuple):
@@ -215,6 +216,8 @@ class _Reverse:
             if augmented and any(result in self.active for result in node.results):
                 with builder.at(lines):
                     made, self.kept[node] = augmented(self._site(node))
+                for value in made:
+                    builder.replace(value, lines)
                 self.new.update(zip(node.results, made, strict=True))
             else:
                 builder.copy(node, self.new, lines)
@@ -223,8 +226,9 @@ class _Reverse:
         """Pull the cotangents of the results back to the parameters."""
         for node in reversed(self.function.nodes):
             if node.op.name != "param" and any(result in self.active for result in node.results):
-                with builder.at(self.function.locations.get(node, ())):
-                    self._pull(node)
+                lines = derivatives(self.function.locations.get(node, ()), "g_")
+                with builder.at(lines):
+                    self._pull(node, lines)
 
     def total(self, param: Value) -> Cotangent:
         """Return the whole cotangent of a parameter."""
@@ -234,11 +238,14 @@ class _Reverse:
             return Cotangent(zero, nowhere(zero))
         return found
 
-    def _pull(self, node: Node) -> None:
+    def _pull(self, node: Node, lines: Lines) -> None:
         """Add what one node contributes to its operands' cotangents."""
         cotangents = [self.sums.take(result, self.new[result]) for result in node.results]
         if all(cotangent is None for cotangent in cotangents):
             return
+        for each in cotangents:
+            if each is not None:
+                build.active().replace(each.factor, lines)
         if self.apart:
             cotangents = [each and each.apart() for each in cotangents]
         site = self._site(node)

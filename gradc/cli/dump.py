@@ -1,4 +1,4 @@
-"""``gradc dump``: print a function or its derivative at any stage."""
+"""``gradc dump``: print a function or its derivative at any stage, as text, data or a picture."""
 
 from __future__ import annotations
 
@@ -6,28 +6,108 @@ from typing import Any
 
 import click
 
-from gradc.cli.target import (
-    load,
+from gradc.cli.frame.options import (
+    cpu_option,
     of_option,
-    output_option,
     spec_option,
-    target_argument,
-    write,
+    stable_option,
+    triple_option,
     wrt_option,
 )
-from gradc.reports.dump import STAGES
+from gradc.cli.frame.output import (
+    coloured,
+    coloured_change,
+    output_option,
+    wants_colour,
+    write,
+    write_json,
+)
+from gradc.cli.frame.target import load, target_argument
+from gradc.reports.dump import GRAPHS, STAGES
+from gradc_ir.core.graph import Function
+
+FORMATS = ("text", "json", "dot", "svg", "latex", "html")
 
 
-@click.command(short_help="Print a function or its derivative at any stage.")
+@click.command(
+    short_help="Print a function or its derivative, as text, data or a picture.",
+    epilog="""\b
+Example:
+  gradc dump model.py:loss --spec "w: f64[2], x: f64[n,2], y: f64[n]" --of grad --simple""",
+)
 @target_argument
 @spec_option
 @of_option
 @wrt_option
 @click.option("--stage", type=click.Choice(STAGES), default="final", help="How far on its way.")
-@click.option("--after", default=None, metavar="PASS", help="After this pass, or 'all' of them.")
+@click.option(
+    "--after", default=None, metavar="PASS", help="After this pass; 'all' for what each changed."
+)
+@click.option("--simple", is_flag=True, help="The mathematics alone, without what rescues digits.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="As what.")
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("--no-locations", is_flag=True, help="Leave out the user's lines.")
-@click.option("--cpu", default="native", help="The CPU of --stage llvm and asm.")
+@stable_option
+@cpu_option
+@triple_option
 @output_option("A file to write to.")
-def dump(target: str, no_locations: bool, output: str, **options: Any) -> None:
-    """Print a function, or the derivative --of names, at a stage of its way to machine code."""
-    write(load(target).dump(locations=not no_locations, **options), output)
+def dump(
+    target: str, stable: bool | None, form: str, as_json: bool, output: str, **options: Any
+) -> None:
+    """Print a function, or the derivative --of names, at a stage of its way to machine code.
+
+    Text of a graph can be read back (gradc opt); with --simple it is Python. Values have the names
+    of the user's variables: g_x is what x contributes to the gradient, dx a tangent.
+    """
+    compiled = load(target, stable)
+    form = "json" if as_json else form
+    stage, after = options["stage"], options["after"]
+    if form == "text":
+        no_locations = options.pop("no_locations")
+        text = compiled.dump(locations=not no_locations, **options)
+        write(_shown(text, output, options["simple"], after), output)
+        return
+    if after is not None or stage not in GRAPHS:
+        raise click.UsageError(f"--format {form} is of a graph: give a --stage of {_listed()}")
+    if form == "html":
+        asked = {key: options[key] for key in ("spec", "of", "wrt")}
+        write(compiled.report(**asked), output)
+        return
+    simple = options["simple"] or form == "latex"
+    asked = {key: options[key] for key in ("of", "wrt", "stage")}
+    specs = [options["spec"]] if options["spec"] else []
+    function = compiled.ir(*specs, simple=simple, **asked)
+    if form == "json":
+        from gradc.reports.graph_json import graph_json
+
+        found = {"function": compiled.__name__, "of": options["of"], "stage": stage}
+        write_json("dump", {**found, "simple": simple, **graph_json(function)}, output)
+    else:
+        write(_drawn(function, form), output)
+
+
+def _listed() -> str:
+    return ", ".join(GRAPHS)
+
+
+def _drawn(function: Function, form: str) -> str:
+    if form == "latex":
+        from gradc.reading.latex_text import latex_text
+
+        return latex_text(function)
+    if form == "dot":
+        from gradc.pictures.dot import dot
+
+        return dot(function)
+    from gradc.pictures.svg import svg
+
+    return svg(function)
+
+
+def _shown(text: str, output: str, simple: bool, after: str | None) -> str:
+    """Return a text with colours, where it goes to a terminal."""
+    if output != "-" or not wants_colour():
+        return text
+    if after == "all" and not simple:
+        return "\n".join(map(coloured_change, text.splitlines()))
+    return coloured(text, python=simple)

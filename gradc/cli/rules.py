@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any
 
 import click
 
-from gradc.cli.table import lines_of
-from gradc.cli.target import load_module
+from gradc.cli.frame.failure import Failure
+from gradc.cli.frame.output import json_option, progress, write_json
+from gradc.cli.frame.table import lines_of
+from gradc.cli.frame.target import load_module
 from gradc.rules import all_rules, family, find
 from gradc.rules.engine import Kind, Rule
 from gradc.rules.user.register import UserRule
@@ -22,47 +26,91 @@ _family_option = click.option(
 )
 
 
-@click.group(short_help="List the rewrite rules; show or verify them.", invoke_without_command=True)
+@click.group(
+    short_help="List the rewrite rules; show or verify them.",
+    invoke_without_command=True,
+    epilog="""\b
+Example:
+  gradc rules show log1p-exp""",
+)
 @_kind_option
 @_family_option
+@json_option
 @click.pass_context
-def rules(context: click.Context, kind: str | None, family: str | None) -> None:
+def rules(context: click.Context, kind: str | None, family: str | None, as_json: bool) -> None:
     """List every rule: its class, name, equation and reason; or show or verify them."""
     if context.invoked_subcommand is None:
-        _list(kind, family)
+        _list(kind, family, as_json)
 
 
 @rules.command("list", short_help="List rules with their equations and reasons.")
 @_kind_option
 @_family_option
-def list_(kind: str | None, family: str | None) -> None:
+@json_option
+def list_(kind: str | None, family: str | None, as_json: bool) -> None:
     """List every rule: its class, name, equation and reason."""
-    _list(kind, family)
+    _list(kind, family, as_json)
 
 
-def _list(kind: str | None, wanted: str | None) -> None:
+def _list(kind: str | None, wanted: str | None, as_json: bool) -> None:
     families = {rule: family(rule) for rule in all_rules()}
     if wanted is not None and wanted not in families.values():
         known = ", ".join(dict.fromkeys(families.values()))
         raise click.UsageError(f"no family of rules is called {wanted!r}; there are {known}")
+    chosen = [
+        rule
+        for each in Kind
+        for rule, of in families.items()
+        if rule.kind is each and kind in (None, str(each)) and wanted in (None, of)
+    ]
+    if as_json:
+        write_json("rules", {"rules": [_facts(rule) for rule in chosen]})
+        return
     for each in Kind:
-        if kind not in (None, str(each)):
-            continue
-        chosen = [r for r, of in families.items() if r.kind is each and wanted in (None, of)]
-        if chosen or wanted is None:
+        own = [rule for rule in chosen if rule.kind is each]
+        if own or (wanted is None and kind in (None, str(each))):
             click.echo(f"{each}:")
-        for rule in chosen:
+        for rule in own:
             click.echo(f"  {rule.name:24} {rule.text}")
             click.echo(f"  {'':24}   {rule.reason}")
 
 
+def _facts(rule: Rule) -> dict[str, Any]:
+    return {
+        "name": rule.name,
+        "kind": str(rule.kind),
+        "family": family(rule),
+        "equation": rule.text,
+        "reason": rule.reason,
+        "domain": _domain(rule),
+        "examples": rule.examples,
+        "loss": rule.loss,
+    }
+
+
 @rules.command(short_help="Show all about a rule.")
 @click.argument("name")
-def show(name: str) -> None:
+@json_option
+def show(name: str, as_json: bool) -> None:
     """Show a rule: equation, class, domain, reason, and the measured bits of both sides."""
     from gradc.rules.verify.verifying import has_formula, measured
 
     rule = find(name)
+    figures = measured(rule) if rule.kind is not Kind.EXACT and has_formula(rule) else ()
+    if as_json:
+        bits = [
+            {
+                "what": each.what,
+                "equation": each.equation,
+                "left": each.left,
+                "right": each.right,
+                "lost": max(each.lost, 0.0),
+                "at": [float(x) for x in each.at],
+            }
+            for each in figures
+        ]
+        write_json("rules", {"rules": [{**_facts(rule), "bits": bits}]})
+        return
     facts = [
         ("equation", rule.text),
         ("class", f"{rule.kind}, in gradc/rules: {family(rule)}"),
@@ -74,15 +122,14 @@ def show(name: str) -> None:
         facts.append(("loss", f"a single point may lose {rule.loss:g} bits"))
     click.echo(rule.name)
     click.echo("\n".join(f"  {line}" for line in lines_of(facts)))
-    if rule.kind is Kind.EXACT or not has_formula(rule):
-        return
     rows: list[Sequence[str]] = [("mean bits of error", "left", "right", "most lost", "at")]
-    for each in measured(rule):
+    for each in figures:
         lost = f"{each.lost:.1f}" if each.lost > 0 else ""
         at = ", ".join(f"{x:.6g}" for x in each.at) if lost else ""
         what = each.what if len(rule.equations) == 1 else f"{each.what} of {each.equation}"
         rows.append((what, f"{each.left:.2f}", f"{each.right:.2f}", lost, at))
-    click.echo("\n" + "\n".join(lines_of(rows)))
+    if len(rows) > 1:
+        click.echo("\n" + "\n".join(lines_of(rows)))
 
 
 def _domain(rule: Rule) -> str:
@@ -94,39 +141,56 @@ def _domain(rule: Rule) -> str:
 @click.argument("names", metavar="[NAME | MODULE.PY]...", nargs=-1)
 @_kind_option
 @_family_option
-def verify(names: tuple[str, ...], kind: str | None, family: str | None) -> None:
+@json_option
+def verify(names: tuple[str, ...], kind: str | None, family: str | None, as_json: bool) -> None:
     """Prove rules with SymPy, and measure both sides or compare their bits.
 
     Of a module, the rules that it makes with gradc.rule are verified; without a name, all rules.
     Exits with 1, and a counter-example, when a rule does not hold.
     """
-    from gradc.rules.verify.verifying import verify
-
-    failed = False
     for name in names:
         if not name.endswith(".py"):
             find(name)  # a name that is no rule's is a wrong use
+    verdicts: list[dict[str, Any]] = []
     try:
         chosen = _chosen(names, kind, family)
     except RuleError as error:  # of a rule that the module makes
-        click.echo(f"FAILED {error}")
-        sys.exit(1)
-    for rule in chosen:
-        try:
-            found = verify(rule)
-        except RuleError as error:
-            failed = True
-            click.echo(f"FAILED {error}")
-            continue
-        bits = ""
-        if found.bits:
-            left, right = (
-                sum(getattr(each, side) for each in found.bits) / len(found.bits)
-                for side in ("left", "right")
-            )
-            bits = f": {left:.2f} bits on the left, {right:.2f} on the right"
-        click.echo(f"ok {rule.name} ({rule.kind}): {found.how}{bits}")
-    sys.exit(1 if failed else 0)
+        chosen = []
+        verdicts.append({"rule": None, "holds": False, "how": str(error)})
+    for verdict in chain(verdicts[:], map(_verdict, progress(chosen, "rules:", len(chosen)))):
+        if verdict not in verdicts:
+            verdicts.append(verdict)
+        if not as_json:
+            click.echo(_line(verdict))
+    if as_json:
+        write_json("rules", {"verified": verdicts})
+    sys.exit(0 if all(verdict["holds"] for verdict in verdicts) else 1)
+
+
+def _verdict(rule: Rule) -> dict[str, Any]:
+    from gradc.rules.verify.verifying import verify
+
+    try:
+        found = verify(rule)
+    except RuleError as error:
+        return {"rule": rule.name, "kind": str(rule.kind), "holds": False, "how": str(error)}
+    verdict = {"rule": rule.name, "kind": str(rule.kind), "holds": True, "how": found.how}
+    if found.bits:
+        for side in ("left", "right"):
+            total = sum(getattr(each, side) for each in found.bits)
+            verdict[f"bits_{side}"] = total / len(found.bits)
+    return verdict
+
+
+def _line(verdict: dict[str, Any]) -> str:
+    if not verdict["holds"]:
+        return f"{click.style('FAILED', fg='red', bold=True)} {verdict['how']}"
+    bits = ""
+    if "bits_left" in verdict:
+        left, right = verdict["bits_left"], verdict["bits_right"]
+        bits = f": {left:.2f} bits on the left, {right:.2f} on the right"
+    ok = click.style("ok", fg="green", bold=True)
+    return f"{ok} {verdict['rule']} ({verdict['kind']}): {verdict['how']}{bits}"
 
 
 def _chosen(names: Iterable[str], kind: str | None, wanted: str | None) -> list[Rule]:
@@ -148,7 +212,7 @@ def _of_module(place: str) -> list[Rule]:
     made = [each.rule for each in vars(module).values() if isinstance(each, UserRule)]
     found = [*made, *(rule for rule in all_rules() if rule not in before)]
     if not found:
-        raise click.UsageError(f"{place} makes no rule: write gradc.rule(…) in it")
+        raise Failure(f"{place} makes no rule: write gradc.rule(…) in it")
     return found
 
 

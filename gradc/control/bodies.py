@@ -18,6 +18,7 @@ from gradc.tracing.core.checks import refused
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import as_weak
+from gradc.tracing.record.argument_names import names_of_arguments
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.interpreter.interpret import interpret
@@ -25,7 +26,17 @@ from gradc_ir.interpreter.interpret import interpret
 
 def invoke(fn: Callable[..., Any], *args: Any) -> Any:
     """Call a user's function, seen through the lens in traced code."""
-    return fn(*args) if current() is None else call(fn, *args)
+    trace_ = current()
+    if trace_ is None:
+        return fn(*args)
+    for name, argument in zip(names_of_arguments(fn, len(args)), args):
+        if type(argument) is Tracer:
+            trace_.name_value(argument._value, name)
+        elif isinstance(argument, dict | list | tuple):
+            for leaf, path in zip(pytree.flatten(argument)[0], pytree.paths(argument, name)):
+                if type(leaf) is Tracer:
+                    trace_.name_value(leaf._value, path)
+    return call(fn, *args)
 
 
 def interpreted(fn: Callable[..., Any], args: Sequence[Any], name: str | None = None) -> Any:
@@ -105,7 +116,8 @@ class Body:
             found = builder.inline(own, operands)
             results = cast_values(found, leaf_types)
             params = [*outside, *given]
-            return builder.function(own.name, params, results, location=own.location)
+            names = [f"c{i}" for i in range(len(outside))] + list(own.names[:split])
+            return builder.function(own.name, params, results, names, own.location)
 
 
 def record(

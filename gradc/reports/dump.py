@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from gradc.pipeline import Request, after, before, derive
+from gradc.reading.python_text import python_text
+from gradc.reading.simple import simple
+from gradc.reports.steps import changed, count, print_steps
 from gradc.tracing import Traced
 from gradc.tracing.core.source import definition
 from gradc.tracing.rewriting.rewrite import rewritten_text
 from gradc_ir.core.graph import Function
-from gradc_ir.core.walk import nested
 from gradc_ir.errors import TraceError
-from gradc_ir.text.printer import print_function
+from gradc_ir.text.printer import print_function, print_module
 
-STAGES = ("traced", "stable", "derivative", "final", "loops", "llvm", "asm")
+GRAPHS = ("traced", "stable", "derivative", "final")
+STAGES = (*GRAPHS, "loops", "llvm", "asm")
 
 
 def dump(
@@ -22,34 +25,60 @@ def dump(
     after_pass: str | None = None,
     locations: bool = True,
     cpu: str = "native",
+    triple: str | None = None,
+    plainly: bool = False,
 ) -> str:
     """Return the text of a traced function on its way to what ``request`` names.
 
     ``stage`` is one of ``STAGES``. ``after_pass`` instead names a pass (``fold``, ``after.fold``),
-    or ``all`` for every step with its number of nodes; a pass that runs more than once shows each
-    time.
+    which shows each time that it runs; or ``all`` for what each of them changed. ``plainly`` is
+    its mathematics, as Python.
     """
-    steps = walk(traced, request)
+    if plainly:
+        return python_text(simple(traced, request), heading(traced, request))
     if after_pass is not None:
-        return _after([*steps, *_prepare(steps[-1][1], request)], after_pass, locations)
+        steps = every_step(traced, request)
+        if after_pass == "all":
+            return print_steps(changed(steps))
+        return _after(steps, after_pass, locations)
+    if stage in GRAPHS:
+        return print_module(graph(traced, request, stage), locations)
     if stage not in STAGES:
         raise TraceError(f"no stage called {stage!r}", found=f"stages: {', '.join(STAGES)}")
-    final = steps[-1][1]
-    if stage in ("loops", "llvm", "asm"):
-        from gradc_codegen.compile_function import Compilation
+    from gradc_codegen.compile_function import Compilation
 
-        made = Compilation(final, final.name, request.options.blas, cpu)
-        if stage == "loops":
-            return str(made.nest)
-        return made.llvm if stage == "llvm" else made.assembly
+    final = derive(traced, request)
+    cpu_ = None if triple is not None and cpu == "native" else cpu
+    made = Compilation(final, final.name, request.options.blas, cpu_, triple)
+    if stage == "loops":
+        return str(made.nest)
+    return made.llvm if stage == "llvm" else made.assembly
+
+
+def graph(traced: Function, request: Request, stage: str = "final") -> Function:
+    """Return the graph of a request at one of ``GRAPHS``."""
     chosen = {
         "traced": "traced",
         "stable": f"before.{before(request.options).passes[-1].name}",
         "derivative": "derivative",
         "final": f"after.{after(request.options).passes[-1].name}",
     }[stage]
-    function = next(step for name, step in reversed(steps) if name == chosen)
-    return print_function(function, locations=locations)
+    return next(step for name, step in reversed(walk(traced, request)) if name == chosen)
+
+
+_WORDS = {
+    "value": "the value", "grad": "the gradient", "value_and_grad": "value and gradient",
+    "jvp": "value and tangent", "vjp": "value and cotangents", "hvp": "the Hessian times a vector",
+    "jacobian": "the Jacobian", "hessian": "the Hessian",
+}  # fmt: skip
+
+
+def heading(traced: Function, request: Request) -> str:
+    """Return what a function is that is shown without its numerics."""
+    by = ", ".join(traced.names[i] for i in request.wrt)
+    at = f", {traced.location.short}" if traced.location else ""
+    what = f"{_WORDS[request.of]} of {traced.name}{f' by {by}' if by else ''}{at}"
+    return f"{what}: what is computed, over the reals"
 
 
 def dump_capture(traced: Traced) -> str:
@@ -67,32 +96,29 @@ def walk(traced: Function, request: Request) -> list[tuple[str, Function]]:
     return steps
 
 
-def _prepare(final: Function, request: Request) -> list[tuple[str, Function]]:
-    """Return the steps that come before the schedule; bodies of control flow have their own."""
+def every_step(traced: Function, request: Request) -> list[tuple[str, Function]]:
+    """Return the steps of a request, and those that come before the schedule."""
     from gradc_codegen.schedule.passes.prepare import preparation
 
-    steps: list[tuple[str, Function]] = []
-    preparation(request.options.blas)(final, lambda *step: steps.append(step))
+    steps = walk(traced, request)
+    # bodies of control flow have their own
+    preparation(request.options.blas)(steps[-1][1], lambda *step: steps.append(step))
     return steps
 
 
-def _after(steps: list[tuple[str, Function]], name: str, locations: bool) -> str:
-    chosen = [
-        (step, function)
-        for step, function in steps
-        if name == "all" or name in (step, step.rpartition(".")[2])
-    ]
-    if not chosen:
+def steps_called(steps: list[tuple[str, Function]], name: str) -> list[tuple[str, Function]]:
+    """Return the steps that a pass is known by, in full or by its own name, in their order."""
+    found = [step for step in steps if name in (step[0], step[0].rpartition(".")[2])]
+    if not found:
         raise TraceError(
             f"no pass called {name!r} runs here",
             found=f"passes: {', '.join(dict.fromkeys(step for step, _ in steps))}",
         )
+    return found
+
+
+def _after(steps: list[tuple[str, Function]], name: str, locations: bool) -> str:
     return "\n".join(
-        f"## {step}: {_count(function)} nodes\n{print_function(function, locations=locations)}"
-        for step, function in chosen
+        f"## {step}: {count(function)} nodes\n{print_function(function, locations=locations)}"
+        for step, function in steps_called(steps, name)
     )
-
-
-def _count(function: Function) -> int:
-    """Return the number of nodes, those of bodies included."""
-    return sum(1 for _ in nested(function))

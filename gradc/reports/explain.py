@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import groupby
+from typing import Any
 
 from gradc.derivatives import TABLE as DERIVATIVES
 from gradc.derivatives import jvp
@@ -17,7 +18,7 @@ from gradc.rules.final.finish import FAMILIES as LAST
 from gradc.tracing import Traced
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function
-from gradc_ir.core.op import TABLE
+from gradc_ir.core.op import TABLE, Op
 from gradc_ir.core.types import DType, Type
 from gradc_ir.core.walk import nested
 from gradc_ir.errors import GradcError, RuleError
@@ -115,8 +116,43 @@ def explain(traced: Traced, request: Request) -> str:
     return "\n".join(lines)
 
 
+def explained(traced: Traced, request: Request) -> dict[str, Any]:
+    """Return what :func:`explain` tells as nests of plain values."""
+    function = traced.function
+    return {
+        "function": function.name,
+        "of": request.of,
+        "firings": [
+            {
+                "line": firing.location.short if firing.location else None,
+                "code": firing.location.code if firing.location else None,
+                "rule": firing.rule.name,
+                "kind": str(firing.rule.kind),
+                "equation": firing.rule.text,
+                "reason": firing.rule.reason,
+                "stages": firing.stages,
+                "count": firing.count,
+                "changes": firing.changes,
+            }
+            for firing in firings(function, request)
+        ],
+        "nodes": {
+            name: {"written": before, "final": after}
+            for name, before, after in _counts(function, request)
+        },
+        "captures": [str(capture.name) for capture in traced.captures],
+        "fixed": list(traced.log),
+    }
+
+
 def _sizes(function: Function, request: Request) -> list[str]:
     """Return a line with the nodes of value and gradient, as written and after the rules."""
+    parts = [f"{name} {before} -> {after}" for name, before, after in _counts(function, request)]
+    return ["", f"nodes, as written and by the rules: {', '.join(parts)}"]
+
+
+def _counts(function: Function, request: Request) -> Iterator[tuple[str, int, int]]:
+    """Yield how many nodes value and gradient have, as written and after the rules."""
     plain = replace(request.options, stable=False, fast=False, rules=())
     kinds = {"value": Request("value", options=request.options)}
     result = function.result_types[0]
@@ -126,15 +162,13 @@ def _sizes(function: Function, request: Request) -> list[str]:
     if wrt and result.dtype.is_float:
         of = "vjp" if result.shape else "grad"
         kinds["gradient"] = Request(of, wrt, options=request.options)
-    parts = []
     for name, asked in kinds.items():
         try:
             graphs = (derive(function, replace(asked, options=plain)), derive(function, asked))
         except GradcError:
             continue  # it has no gradient
         before, after = (len(list(graph.body)) for graph in graphs)
-        parts.append(f"{name} {before} -> {after}")
-    return ["", f"nodes, as written and by the rules: {', '.join(parts)}"]
+        yield name, before, after
 
 
 _MOST_CHANGES = 3
@@ -170,11 +204,8 @@ def _rules_by_line(found: Iterable[Firing]) -> list[str]:
 # -- one op ----------------------------------------------------------------------------------------
 
 
-def explain_op(name: str) -> str:
-    """Return what is spread over the rooms about one op: meaning, lowering, derivative, rules.
-
-    Raises RuleError that names similar ops when there is none of that name.
-    """
+def find_op(name: str) -> Op:
+    """Return an op by its name; RuleError names similar ones when there is none."""
     op = TABLE.get(name)
     if op is None:
         near = get_close_matches(name, TABLE)
@@ -182,6 +213,32 @@ def explain_op(name: str) -> str:
             f"no op is called {name!r}",
             help=f"the nearest: {', '.join(near)}" if near else "docs/ops.md lists them",
         )
+    return op
+
+
+def explained_op(name: str) -> dict[str, Any]:
+    """Return what :func:`explain_op` tells as nests of plain values."""
+    op = find_op(name)
+    return {
+        "op": op.name,
+        "summary": op.summary,
+        "family": op.family,
+        "operands": op.operands,
+        "attributes": [*op.attributes, *op.options],
+        "commutative": op.commutative,
+        "linear": list(op.linear),
+        "lowered": op.scalar,
+        "derivative": _derivative(name),
+        "rules": [one.name for one in all_rules() if f"{name}(" in one.text],
+    }
+
+
+def explain_op(name: str) -> str:
+    """Return what is spread over the rooms about one op: meaning, lowering, derivative, rules.
+
+    Raises RuleError that names similar ops when there is none of that name.
+    """
+    op = find_op(name)
     count = "any number of operands" if op.operands is None else f"{op.operands} operands"
     if op.operands == 1:
         count = "1 operand"
@@ -216,7 +273,7 @@ def _derivative(name: str) -> list[str]:
             function = builder.function(name, params, [value], names=["x", "y", "z"][: op.operands])
         refused = DERIVATIVES[name].refused
         wrt = [i for i in range(op.operands) if i not in refused]
-        lines = print_function(jvp(function, wrt), locations=False).splitlines()
+        lines = print_function(jvp(function, wrt), locations=False, names=False).splitlines()
         return lines + [f"operand {i + 1}: {name} {why}" for i, why in refused.items()]
     except GradcError as error:
         return [error.what]

@@ -1,25 +1,40 @@
-"""Writing kernels for C: an object file and its header."""
+"""Writing kernels for C: an object file, or a library made of it, and its header."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from gradc_codegen.abi import RESERVED, Order, Signature, c_identifier
+from gradc.runtime.c_names import (
+    LIBRARY,
+    check_arguments,
+    check_macros,
+    check_name,
+    check_symbols,
+    symbols_of,
+)
+from gradc_codegen.abi import Order, Signature
 from gradc_codegen.arrays.external import prototypes
-from gradc_codegen.compile_function import compile_object
-from gradc_codegen.interface.c_header import Exported, header, macro_names, spec_line
+from gradc_codegen.compile_function import ObjectFile, compile_object
+from gradc_codegen.files.archive import Member, archive
+from gradc_codegen.files.shared import library_name, shared_library
+from gradc_codegen.interface.c_by_name import Facts, by_name_text
+from gradc_codegen.interface.c_by_name import symbols as symbols_by_name
+from gradc_codegen.interface.c_header import Exported, header, link_flags, spec_line
 from gradc_codegen.math.scipy_words import scipy_name, word_of
-from gradc_codegen.target.target import target
+from gradc_codegen.target.target import Target, has_doubles, target
 from gradc_ir import __version__
 from gradc_ir.core.graph import Function
+from gradc_ir.core.types import DType
 from gradc_ir.core.walk import nested
 from gradc_ir.errors import ExportError
 from gradc_ir.text.printer import print_function
 
-_SUMMARIES = {
+SUMMARIES = {
     "": "value",
     "vg": "value and gradient",
     "grad": "gradient",
@@ -27,43 +42,27 @@ _SUMMARIES = {
     "vjp": "value and the cotangents of the arguments",
     "hvp": "the Hessian times a vector",
 }
+LINKS = ("object", "static", "shared", "ir", "asm")
 # what an export may say about fused multiply-add -> what its header says
 _FMA = {
     None: "strict IEEE",
     "emulate": "strict IEEE",
     "split": "strict IEEE, products rounded before they are added",
 }
+# Functions of the compiler's library that do arithmetic of doubles, by their two names.
+_OF_DOUBLES = re.compile(
+    r"__aeabi_(?:c?d\w+|[fhil]2d|u[il]2d|l2d|ul2d)|__\w*df\w*|__gnu_d2h_ieee|__riscv_\w+"
+)
 
 
-def export(
-    functions: Mapping[str, Function],
-    name: str,
-    out: str | Path = ".",
-    *,
-    cpu: str | None = None,
-    triple: str | None = None,
-    wrt: Sequence[int] | None = None,
-    outputs: Mapping[str, Sequence[str]] | None = None,
-    orders: Mapping[str, Order] | None = None,
-    documentation: Sequence[str] = (),
-    blas: bool = False,
-    fma: str | None = None,
-    helpers: bool = False,
-) -> list[Path]:
-    """Write ``name.o`` and ``name.h`` and return their paths.
+@dataclass(frozen=True)
+class Choices:
+    """How kernels are made.
 
     Parameters
     ----------
-    functions: final functions by suffix: ``""`` becomes the C function ``name``, ``"vg"`` (value
-        and gradient) ``name_vg``.
-    name: a C identifier that the functions and files are called by.
-    out: the folder, made if need be.
     cpu: LLVM's name of a CPU, ``native``, or None for the architecture's baseline, ``x86-64-v3``.
     triple: LLVM's name of the target; None for this machine's.
-    wrt: positions of the parameters that the results of ``"vg"`` after the value are gradients of.
-    outputs: names of the results by suffix, instead of ``y`` and ``g_x``.
-    orders: in which C passes parameters and results, by suffix; else in their own.
-    documentation: text for the comment on top of the header.
     blas: whether contractions that are bound by arithmetic call ``dgemm_`` and ``sgemm_``, which
         the program is then linked with.
     fma: what to do for a CPU without fused multiply-add: ``"emulate"`` computes it by functions of
@@ -71,63 +70,281 @@ def export(
         of sums are rounded before they are added, on every CPU, for other bits, and math functions
         are as with ``"emulate"``. None asks for a CPU that has it.
     helpers: whether the object may call functions of the compiler's library (libgcc, compiler-rt)
-        where the CPU has no instruction, such as for doubles on one that has floats alone.
+        where the CPU has no instruction.
+    soft_double: whether a kernel of doubles may be made for a CPU that has none: functions of the
+        object's own compute with them, to the same bits and slowly.
+    optimize: how hard LLVM tries, 0, 1 or 2; None chooses by size.
+    link: what is written: one of ``LINKS``.
+    structs: whether there is a form of each function with a struct a side.
+    """
+
+    cpu: str | None = None
+    triple: str | None = None
+    blas: bool = False
+    fma: str | None = None
+    helpers: bool = False
+    soft_double: bool = False
+    optimize: int | None = None
+    link: str = "object"
+    structs: bool = False
+
+    def __post_init__(self) -> None:
+        if self.fma not in _FMA:
+            raise ExportError(
+                f"fma is {self.fma!r}",
+                help='write fma="emulate", fma="split", or leave it out for hardware',
+            )
+        if self.link not in LINKS:
+            raise ExportError(f"link is {self.link!r}", help=f"write one of {', '.join(LINKS)}")
+        if self.optimize not in (None, 0, 1, 2):
+            raise ExportError(
+                f"optimize is {self.optimize!r}",
+                help="write 0, 1 or 2, or leave it out for what suits the function",
+            )
+
+    @property
+    def target(self) -> Target:
+        """The machine; raises ExportError for an unknown one."""
+        return target(self.cpu, self.triple)
+
+
+class Entry(NamedTuple):
+    """One function to be exported.
+
+    Parameters
+    ----------
+    name: in C.
+    function: a final function.
+    outputs: names of the results, in the function's order.
+    order: in which C passes parameters and results; None for the function's own.
+    summary: one line of what it computes.
+    formulae: further lines for the header.
+    """
+
+    name: str
+    function: Function
+    outputs: Sequence[str]
+    order: Order | None = None
+    summary: str = "value"
+    formulae: Sequence[str] = ()
+
+
+class Written(NamedTuple):
+    """What is known of kernels when they are written, for the files that come beside them.
+
+    ``library`` is the name of the file with the code, ``flags`` those of a linker for what it
+    calls.
+    """
+
+    name: str
+    exported: Sequence[Exported]
+    target: Target
+    library: str
+    flags: Sequence[str]
+    compiled: ObjectFile
+
+
+def export(
+    functions: Mapping[str, Function],
+    name: str,
+    out: str | Path = ".",
+    *,
+    wrt: Sequence[int] | None = None,
+    outputs: Mapping[str, Sequence[str]] | None = None,
+    orders: Mapping[str, Order] | None = None,
+    documentation: Sequence[str] = (),
+    cpu: str | None = None,
+    triple: str | None = None,
+    blas: bool = False,
+    fma: str | None = None,
+    helpers: bool = False,
+) -> list[Path]:
+    """Write ``name.o`` and ``name.h`` of final functions and return their paths.
+
+    Parameters
+    ----------
+    functions: final functions by suffix: ``""`` becomes the C function ``name``, ``"vg"`` (value
+        and gradient) ``name_vg``.
+    name: a C identifier that the functions and files are called by.
+    out: the folder, made if need be.
+    wrt: positions of the parameters that the results of ``"vg"`` after the value are gradients of.
+    outputs: names of the results by suffix, instead of ``y`` and ``g_x``.
+    orders: in which C passes parameters and results, by suffix; else in their own.
+    documentation: text for the comment on top of the header.
+    cpu, triple, blas, fma, helpers: as of :class:`Choices`.
 
     Where only the running program knows how many steps a loop takes, and its values are kept for
     the gradient, the last size argument of the kernel says how many there is room for (``tape``).
 
     Raises
     ------
-    ExportError: the name is not free in C, two arguments have the same name there, the target is
-        unknown, or lacks fma or other instructions and ``fma`` or ``helpers`` says nothing, or an
-        op is a function of SciPy's.
+    ExportError: as of :func:`write`.
     """
-    if fma not in _FMA:
-        raise ExportError(
-            f"fma is {fma!r}", help='write fma="emulate", fma="split", or leave it out for hardware'
-        )
-    machine = target(cpu, triple)
-    exported: list[Exported] = []
+    entries = []
     for suffix, function in functions.items():
         full = f"{name}_{suffix}" if suffix else name
-        _check_name(full)
         names = (outputs or {}).get(suffix) or _output_names(function, suffix, wrt)
-        signature = Signature.of(function, names, order=(orders or {}).get(suffix))
-        _check_arguments(full, signature)
-        exported.append(Exported(full, signature, _SUMMARIES.get(suffix, suffix)))
-        _refuse_scipy(function)
-    _check_macros(name, exported)
-    compiled = compile_object(
-        {one.name: function for one, function in zip(exported, functions.values())},
-        blas=blas,
-        cpu=cpu,
-        triple=triple,
-        splits=fma == "split",
-        emulate=fma is not None,
-        orders={f"{name}_{suffix}" if suffix else name: o for suffix, o in (orders or {}).items()},
-    )
-    if compiled.helpers and not helpers:
-        raise ExportError(
-            f"{machine.cpu} has no instructions for some of {name}: it would call functions of the "
-            "compiler's library",
-            found=(f"target {machine.triple}", f"functions: {', '.join(compiled.helpers)}"),
-            help="helpers=True (--helpers) allows it, to be linked with -lgcc or compiler-rt, "
-            "slowly; or use dtypes that the CPU has (f32, i32); or name a CPU that has them",
-        )
+        order = (orders or {}).get(suffix)
+        entries.append(Entry(full, function, names, order, SUMMARIES.get(suffix, suffix)))
+    choices = Choices(cpu, triple, blas, fma, helpers)
+    return write(name, entries, out, choices, documentation)
+
+
+def write(
+    name: str,
+    entries: Sequence[Entry],
+    out: str | Path,
+    choices: Choices,
+    documentation: Sequence[str] = (),
+    beside: Callable[[Written], Mapping[str, str]] | None = None,
+) -> list[Path]:
+    """Write the code of functions, the header ``name.h`` and what comes beside them.
+
+    Returns the paths, the code first, then the header. ``beside`` makes texts by the names of
+    files.
+
+    Raises
+    ------
+    ExportError: a name is not free in C, two arguments have the same name there, the target is
+        unknown, or lacks fma or other instructions and nothing is said about that, an op is a
+        function of SciPy's, or there is no linker for a shared library.
+    """
+    machine = choices.target
+    check_name(name)
+    for entry in entries:
+        check_name(entry.name)
+        _refuse_scipy(entry.function)
+    signatures = [Signature.of(one.function, one.outputs, order=one.order) for one in entries]
+    exported = [
+        Exported(entry.name, signature, entry.summary, entry.formulae)
+        for entry, signature in zip(entries, signatures)
+    ]
+    for one in exported:
+        check_arguments(one.name, one.signature)
+    check_symbols(exported, choices.structs)
+    check_macros(name, exported, choices.structs)
+    ir_hash = _hash([entry.function for entry in entries], exported)
+    compiled = _compiled(entries, exported, choices, ir_hash)
+    _refuse_helpers(name, compiled, choices)
+    exported = [
+        Exported(one.name, one.signature, one.summary, one.formulae, compiled.stack.get(one.name))
+        for one in exported
+    ]
+    mathematics = sorted(LIBRARY.intersection(compiled.called))
+    flags = link_flags(compiled.routines, compiled.helpers, mathematics)
+    symbols = [symbol for one in exported for symbol in symbols_of(one.name, choices.structs)]
+    library, code = _linked(name, compiled, symbols, choices, flags)
     text = header(
         name,
         exported,
         target=machine,
         version=__version__,
-        ir_hash=_hash(functions.values(), exported),
+        ir_hash=ir_hash,
         documentation=[line for text in documentation for line in text.splitlines()],
         routines=compiled.routines,
         helpers=compiled.helpers,
-        arithmetic=_FMA[fma],
-        externals=prototypes(functions.values()),
-        mathematics=sorted(_LIBRARY.intersection(compiled.called)),
+        arithmetic=_FMA[choices.fma],
+        externals=prototypes([entry.function for entry in entries]),
+        mathematics=mathematics,
+        structs=choices.structs,
     )
-    return _write(Path(out), {f"{name}.o": compiled.code, f"{name}.h": text.encode()})
+    files = {library: code, f"{name}.h": text.encode()}
+    if beside is not None:
+        written = Written(name, exported, machine, library, flags, compiled)
+        files |= {file: content.encode() for file, content in beside(written).items()}
+    return _write(Path(out), files)
+
+
+def _compiled(
+    entries: Sequence[Entry], exported: Sequence[Exported], choices: Choices, ir_hash: str
+) -> ObjectFile:
+    machine = choices.target
+    more = {}
+    for entry, one in zip(entries, exported):
+        facts = Facts(
+            spec_line(one),
+            __version__,
+            ir_hash,
+            machine.triple,
+            machine.cpu,
+            _FMA[choices.fma],
+        )
+        text = by_name_text(
+            entry.function,
+            entry.name,
+            facts,
+            signature=one.signature,
+            order=entry.order,
+            pointer_bits=machine.pointer_bits,
+            structs=choices.structs,
+        )
+        more[text] = symbols_by_name(entry.name, choices.structs)
+    functions = {entry.name: entry.function for entry in entries}
+    return compile_object(
+        functions,
+        blas=choices.blas,
+        cpu=choices.cpu,
+        triple=choices.triple,
+        splits=choices.fma == "split",
+        emulate=choices.fma is not None,
+        orders={entry.name: entry.order for entry in entries if entry.order is not None},
+        level=choices.optimize,
+        more=more,
+        # what a machine with doubles lacks are some conversions
+        own_doubles=choices.soft_double
+        or has_doubles(machine)
+        or not any(map(_of_doubles, functions.values())),
+    )
+
+
+def _of_doubles(function: Function) -> bool:
+    """Whether a function is of doubles; math functions of floats may use some by themselves."""
+    return any(
+        value.type.dtype is DType.F64 for _, node in nested(function) for value in node.results
+    )
+
+
+def _refuse_helpers(name: str, compiled: ObjectFile, choices: Choices) -> None:
+    if not compiled.helpers or choices.helpers:
+        return
+    machine = choices.target
+    others = [helper for helper in compiled.helpers if not _OF_DOUBLES.fullmatch(helper)]
+    own = ""
+    if not others and not choices.soft_double:
+        own = "soft_double=True (--soft-double) computes with doubles by integers, slowly; "
+    raise ExportError(
+        f"{machine.cpu} has no instructions for some of {name}: it would call functions of the "
+        "compiler's library",
+        found=(f"target {machine.triple}", f"functions: {', '.join(compiled.helpers)}"),
+        help=f"{own}helpers=True (--helpers) allows it, to be linked with -lgcc or compiler-rt; "
+        "or use dtypes that the CPU has (f32, i32); or name a CPU that has them",
+    )
+
+
+def _linked(
+    name: str,
+    compiled: ObjectFile,
+    symbols: Sequence[str],
+    choices: Choices,
+    flags: Sequence[str],
+) -> tuple[str, bytes]:
+    """Return the name and the bytes of the file with the code."""
+    machine = choices.target
+    match choices.link:
+        case "static":
+            named = [machine.prefix + symbol for symbol in symbols]
+            members = [Member(f"{name}.o", compiled.code, named)]
+            is_msvc = machine.triple.endswith("msvc")
+            file = f"{name}.lib" if is_msvc else f"lib{name}.a"
+            return file, archive(members, mach_o=machine.format == "mach-o")
+        case "shared":
+            code = shared_library(compiled.code, name, machine, symbols, flags)
+            return library_name(name, machine), code
+        case "ir":
+            return f"{name}.ll", compiled.ir.encode()
+        case "asm":
+            return f"{name}.s", compiled.assembly.encode()
+    return f"{name}.o", compiled.code
 
 
 def _refuse_scipy(function: Function) -> None:
@@ -159,84 +376,13 @@ def _value_name(function: Function) -> str:
     return next((name for name in ("y", "value", "result") if name not in taken), "y")
 
 
-# -- names that C does not leave free --------------------------------------------------------------
-
-
-def _check_name(name: str) -> None:
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
-        raise ExportError(
-            f"{name!r} cannot be the name of a C function",
-            help="use letters, digits and underscores, a letter first: "
-            f"export({_suggest(name)!r}, …)",
-        )
-    if name in RESERVED or name in _LIBRARY:
-        whose = "a word of C or C++" if name in RESERVED else "a function of the C library"
-        raise ExportError(
-            f"{name!r} is {whose}", help=f"choose another name: export({name + '_kernel'!r}, …)"
-        )
-
-
-def _suggest(name: str) -> str:
-    suggested = c_identifier(name)
-    return suggested if suggested[0].isalpha() else f"f{suggested}"
-
-
-def _check_arguments(name: str, signature: Signature) -> None:
-    """Raise when two names of the user become one identifier; our own names have made way."""
-    seen: dict[str, str] = {}
-    for argument in (*signature.sizes, *signature.inputs):
-        if argument == signature.tape:
-            continue
-        identifier = c_identifier(argument.name)
-        kind = "the size" if argument in signature.sizes else "the argument"
-        if identifier in seen:
-            raise ExportError(
-                f"{name}: {seen[identifier]} and {kind} {argument.name} "
-                f"would both be called {identifier} in C",
-                help="rename one of them; a size is named in the spec, as in x: f64[count]",
-            )
-        seen[identifier] = f"{kind} {argument.name}"
-
-
-def _check_macros(name: str, exported: Sequence[Exported]) -> None:
-    used = {argument.identifier for one in exported for argument in one.signature.arguments}
-    used |= {symbol for one in exported for symbol in (one.name, f"{one.name}_worksize")}
-    for macro in macro_names(name, exported):
-        if macro in used:
-            raise ExportError(
-                f"{macro} is both a macro of {name}.h and a name in it",
-                help="choose a name in lower case, or rename the argument",
-            )
-
-
-_MATHEMATICS = """
-acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 exp10 expm1
-fabs fdim floor fma fmax fmin fmod frexp gamma hypot ilogb j0 j1 jn ldexp lgamma llrint llround
-log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow remainder
-remquo rint round scalbln scalbn significand sin sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn
-"""
-_SYSTEM = """
-abort abs atexit atof atoi atol bsearch calloc clock close div exit fclose fflush fgetc fgets
-fopen fork fprintf fputc fputs fread free fscanf fseek ftell fwrite getc getchar getenv gets index
-isalnum isalpha isdigit isspace labs ldiv link longjmp main malloc memchr memcmp memcpy memmove
-memset mktime open perror pipe printf putc putchar puts qsort raise rand read realloc remove
-rename rewind rindex scanf select setjmp signal sleep sprintf srand sscanf stat strcat strchr
-strcmp strcpy strlen strncmp strncpy strstr strtod strtol system time tolower toupper ungetc
-vprintf wait write
-"""
-# A program that links an object with one of these would call it in place of the library's.
-_LIBRARY = frozenset(
-    [name + suffix for name in _MATHEMATICS.split() for suffix in ("", "f", "l")] + _SYSTEM.split()
-)
-
-
 # -- files -----------------------------------------------------------------------------------------
 
 
 def _hash(functions: Iterable[Function], exported: Iterable[Exported]) -> str:
     digest = hashlib.sha256()
     for function, one in zip(functions, exported):
-        digest.update(print_function(function, locations=False).encode())
+        digest.update(print_function(function, locations=False, names=False).encode())
         digest.update(spec_line(one).encode())  # C may have another order
     return digest.hexdigest()[:16]
 

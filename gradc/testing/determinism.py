@@ -227,7 +227,7 @@ class _Injected:
                 raise _NotThere  # arrays outside may hold something else in a fresh module
             found = _in_another_process("function", (self.f, self.args), upstream)
         except _NotThere:
-            text = print_function(self._final(self.traced), locations=False)
+            text = print_function(self._final(self.traced), locations=False, names=False)
             given = text, self._inputs(self.traced), self.options.blas
             found = _in_another_process("graph", given, upstream)
         results = iter(found)

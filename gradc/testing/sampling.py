@@ -38,7 +38,7 @@ def sample_arguments(types: Sequence[Any], size: int = 5, seed: int = 0) -> tupl
         return np.asarray(random.integers(0, 3, size=shape) > 0, dtype=type_.dtype.numpy)
 
     leaves, structure = pytree.flatten(tuple(types))
-    with _in_memory(size):
+    with _in_memory(leaves, size):
         drawn = [sample(leaf) for leaf in leaves]
     arguments: tuple[Any, ...] = pytree.unflatten(structure, drawn)
     return arguments
@@ -56,13 +56,9 @@ def points(
     """
     check_least(1, points=count)
     check_least(0, size=size, seed=seed)
-    unknown = [name for name in ranges if name not in names]
-    if unknown:
-        raise TraceError(
-            f"no argument is called {unknown[0]!r}", help=f"the arguments: {', '.join(names)}"
-        )
+    _check_names(ranges, names)
     random = np.random.default_rng(seed)
-    with _in_memory(size):
+    with _in_memory(types, size):
         return [
             [
                 _array(random, _shape(type_, size), type_, i % 10, ranges.get(name))
@@ -70,6 +66,34 @@ def points(
             ]
             for i in range(count)
         ]
+
+
+def within(
+    arrays: Sequence[Array], names: Sequence[str], ranges: Ranges, seed: int = 0
+) -> list[Array]:
+    """Return arrays, those of floats that have a range drawn uniformly from it.
+
+    An end that is infinite is ten from the other one, or from 0. Raises TraceError for a range of
+    no argument.
+    """
+    _check_names(ranges, names)
+    random = np.random.default_rng(seed)
+    found = []
+    for name, array in zip(names, arrays, strict=True):
+        low, high = ranges.get(name, (0.0, 0.0))
+        if low < high and array.dtype.kind == "f":
+            low, high = max(low, min(high, 0.0) - 10.0), min(high, max(low, 0.0) + 10.0)
+            array = np.asarray(random.uniform(low, high, array.shape), array.dtype)
+        found.append(array)
+    return found
+
+
+def _check_names(ranges: Ranges, names: Sequence[str]) -> None:
+    unknown = [name for name in ranges if name not in names]
+    if unknown:
+        raise TraceError(
+            f"no argument is called {unknown[0]!r}", help=f"the arguments: {', '.join(names)}"
+        )
 
 
 def check_least(least: int, **numbers: int) -> None:
@@ -80,12 +104,13 @@ def check_least(least: int, **numbers: int) -> None:
 
 
 @contextmanager
-def _in_memory(size: int) -> Iterator[None]:
+def _in_memory(types: Sequence[Type], size: int) -> Iterator[None]:
     try:
         yield
     except (MemoryError, ValueError) as error:  # what NumPy says of too large a shape
+        chosen = f" with {size} for every symbolic size" if any(t.symbols for t in types) else ""
         raise ShapeError(
-            f"arguments with {size} for every symbolic size are too large",
+            f"arguments{chosen} are too large",
             found=str(error),
             help="take a smaller size",
         ) from None

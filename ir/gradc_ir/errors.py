@@ -119,6 +119,10 @@ class ExportError(GradcError, ValueError):
     """A kernel cannot be exported as asked."""
 
 
+class MissingLibraryError(GradcError, ImportError):
+    """An adapter to another library is asked for, and that library is not installed."""
+
+
 class ParseError(GradcError, ValueError):
     """Text is not the text of a function, a type or a spec."""
 

@@ -6,7 +6,7 @@ import linecache
 import unicodedata
 from collections.abc import Callable
 from types import CodeType
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 
 class _Line(NamedTuple):
@@ -18,18 +18,58 @@ class _Line(NamedTuple):
 class Location(_Line):
     """One line of the user's program; printed as ``model.py:14 in loss``.
 
-    ``instruction`` is the code object and the position in it that the value came from, when known.
-    It is no part of what a location equals: the columns are looked up when an error is shown.
-    ``outside`` makes the error for an index outside its axis, where that means something else.
+    What follows is no part of what a location equals.
+
+    ``instruction`` is the code object and the position in it that the value came from, when known:
+    the columns are looked up when an error is shown. ``outside`` makes the error for an index
+    outside its axis, where that means something else. ``is_whole``: the value is all that the
+    expression there gives, and no step on the way, so that a variable it is assigned to names it.
+    ``derived`` says of what is made by differentiation what of: ``g_`` is the cotangent, ``d`` the
+    tangent. ``caller`` is the place of the call that returns the value. ``named`` are the
+    variables themselves, one a result, of a text without a source.
     """
 
     instruction: tuple[CodeType, int] | None = None
     outside: Callable[[Location], Exception] | None = None
+    is_whole: bool = False
+    derived: str = ""
+    caller: Location | None = None
+    named: str | tuple[str | None, ...] | None = None
 
     def with_outside(self, outside: Callable[[Location], Exception]) -> Location:
         """Return the same place, where an index outside its axis is another error."""
+        made = self._variant(self.is_whole, self.derived, self.caller)
+        made.outside = outside
+        return made
+
+    def whole(self) -> Location:
+        """Return the same place of the value of the whole expression."""
+        return self if self.is_whole else self._kept(True, self.derived)
+
+    def part(self) -> Location:
+        """Return the same place of a step on the way to the value."""
+        return self._kept(False, self.derived) if self.is_whole else self
+
+    def derivative(self, sign: str) -> Location:
+        """Return the same place of what differentiation makes for the value; see ``derived``."""
+        return self._kept(self.is_whole, sign + self.derived)
+
+    def called_at(self, caller: Location) -> Location:
+        """Return the same place in a function that was called at another one."""
+        return self._variant(self.is_whole, self.derived, caller)
+
+    def _kept(self, is_whole: bool, derived: str) -> Location:
+        """Return a variant, the same one each time: lines are compared by identity first."""
+        variants = self.__dict__.setdefault("_variants", {})
+        found: Location | None = variants.get((is_whole, derived))
+        if found is None:
+            found = variants[is_whole, derived] = self._variant(is_whole, derived, self.caller)
+        return found
+
+    def _variant(self, is_whole: bool, derived: str, caller: Location | None) -> Location:
         made = Location(*self)
-        made.instruction, made.outside = self.instruction, outside
+        made.instruction, made.outside, made.named = self.instruction, self.outside, self.named
+        made.is_whole, made.derived, made.caller = is_whole, derived, caller
         return made
 
     @classmethod
@@ -37,6 +77,13 @@ class Location(_Line):
         """Return the location of an instruction of a code object."""
         made = cls(code.co_filename, line, function)
         made.instruction = (code, position)
+        return made
+
+    @classmethod
+    def of_name(cls, name: str | tuple[str | None, ...], at: Location | None = None) -> Location:
+        """Return a place, perhaps nowhere, of values that are known by their names."""
+        made = cls(*(at or ("", 0)))
+        made.named, made.is_whole = name, True
         return made
 
     def __getstate__(self) -> None:
@@ -83,6 +130,38 @@ class Location(_Line):
 
     def __str__(self) -> str:
         return f"{self.short} in {self.function}" if self.function else self.short
+
+
+Lines: TypeAlias = tuple[Location, ...]
+
+
+def parts(lines: Lines) -> Lines:
+    """Return lines as those of steps on the way to the values of their expressions."""
+    for line in lines:
+        if line.is_whole:
+            return tuple([each.part() for each in lines])
+    return lines
+
+
+def wholes(lines: Lines) -> Lines:
+    """Return lines as those of the values of their expressions."""
+    return tuple([each.whole() for each in lines])
+
+
+def derivatives(lines: Lines, sign: str) -> Lines:
+    """Return lines of what differentiation makes for their values: cotangents, or tangents."""
+    return tuple([each.derivative(sign) for each in lines])
+
+
+def joined(first: Lines, second: Lines) -> Lines:
+    """Return the lines of both, each once: as that of a whole expression where it is one's."""
+    found = {line: line for line in first}
+    for line in second:
+        known = found.setdefault(line, line)
+        if line.is_whole and not known.is_whole:
+            outside = known.outside  # which the line of the whole expression does not know
+            found[line] = line.with_outside(outside) if outside else line
+    return tuple(found.values())
 
 
 def shown(location: Location) -> list[str]:

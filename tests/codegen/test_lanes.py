@@ -12,11 +12,12 @@ from benchmarks.rows import ROWS
 from benchmarks.rows.row import Row, make_case
 from gradc.pipeline import Request, derive
 from gradc.tracing import trace
+from gradc_codegen.compile_function import Compilation
 from gradc_codegen.interface.python_kernel import Kernel
 from gradc_codegen.lower.lower import lower_nest
 from gradc_codegen.machine.jit import compile_module
 from gradc_codegen.nest.loop_nest import Loop, loops_of, statements_of
-from gradc_codegen.schedule.choices import Choices
+from gradc_codegen.schedule.choices import Choices, WithoutLanes
 from gradc_codegen.schedule.schedule import schedule
 from gradc_codegen.target.target import host, machine_of, target
 from gradc_codegen.text.module import Machine
@@ -43,14 +44,7 @@ class Inside(Choices):
         return len(list(loops_of(loop.body))) == 0
 
 
-class Nowhere(Choices):
-    """No lanes at all."""
-
-    def lanes(self, loop: Loop, block: int) -> bool:
-        return False
-
-
-WAYS = {"outside": Outside(), "inside": Inside(), "nowhere": Nowhere()}
+WAYS = {"outside": Outside(), "inside": Inside(), "nowhere": WithoutLanes()}
 EACH_ROW = [
     pytest.param(row, dtype, id=f"{row.name}-{dtype}") for row in ROWS for dtype in row.dtypes
 ]
@@ -120,6 +114,26 @@ def test_elements_have_the_same_bits_wherever_they_are() -> None:
         part = [array[start:] for array in arguments]
         for found, want in zip(results_of(graph_of(row, part), part, Choices()), whole):
             assert_same_bits(found, want[start:])
+
+
+@pytest.mark.parametrize(
+    ("triple", "vectors"),
+    [
+        ("x86_64-linux-gnu", True),
+        ("i686-linux-gnu", True),
+        ("aarch64-linux-gnu", True),
+        ("powerpc64le-linux-gnu", True),
+        ("riscv64-linux-gnu", False),
+        ("wasm32-unknown-unknown", False),
+        ("thumbv7em-none-eabihf", False),
+        ("armv7-linux-gnueabihf", False),  # its vectors lose subnormal numbers
+    ],
+)
+def test_lanes_are_for_machines_with_vectors(triple: str, vectors: bool) -> None:
+    n = symbol("n")
+    function = function_of([Type(DType.F32, (n,))], lambda x: [build.exp(x)])
+    text = Compilation(function, cpu=None, triple=triple).llvm
+    assert (" x float>" in text) == vectors
 
 
 SIZES = [*range(1, 12), *range(13, 71, 6), 31, 32, 33, 63, 64, 65]

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 import gradc
-from gradc.cli.accuracy import parse_range
+from gradc.cli.frame.options import parsed_range
 from gradc.cli.main import group
 from gradc.rules.verify.balls import Ball as ball
 from gradc.rules.verify.balls import Undecided, compare, growing, op, rounded
@@ -228,15 +228,15 @@ def test_the_command_prints_json(model: str) -> None:
     code, text = run(model, "--spec", "x: f64[n]", "--accuracy", "--points", "10", "--json")
     assert code == 0
     found = json.loads(text)
-    assert [row["what"] for row in found["rows"]] == ["value", "gradient x"]
-    assert {"op", "line", "arguments", "bits"} <= set(found["worst"][0])
+    assert [row["what"] for row in found["accuracy"]["rows"]] == ["value", "gradient x"]
+    assert {"op", "line", "arguments", "bits"} <= set(found["accuracy"]["worst"][0])
 
 
 def test_wrong_uses(model: str) -> None:
     code, text = run(model, "--spec", "x: f64[n]", "--range", "x=0:1")
     assert code == 2
-    assert "--range, --max-bits and --json belong to --accuracy" in text
+    assert "--range and --max-bits belong to --accuracy" in text
     code, text = run(model, "--spec", "x: f64[n]", "--accuracy", "--range", "x=1")
     assert code == 2
     assert "'x=1' is no range: write x=-50:50" in text
-    assert parse_range("p.a=0:") == ("p.a", (0.0, math.inf))
+    assert parsed_range("p.a=0:") == ("p.a", (0.0, math.inf))

@@ -20,7 +20,8 @@ def loss(w, x):
 def test_the_html_of_a_graph_has_the_lines_of_the_user_beside_it() -> None:
     html = gradc.compile(loss).ir(SPEC)._repr_html_()
     line = loss.__code__.co_firstlineno + 1
-    assert html.startswith("<pre># test_display.py:")
+    assert html.startswith("<div><svg ")
+    assert "<details><summary>graph</summary><pre># test_display.py:" in html
     assert f'<span style="color:gray">test_display.py:{line}' in html
     assert "small = x @ w &lt; 3.0" in html
     assert "func @loss(%w: f64[2], %x: f64[n,2]) -&gt; f64 {" in html
@@ -28,15 +29,34 @@ def test_the_html_of_a_graph_has_the_lines_of_the_user_beside_it() -> None:
 
 def test_the_html_has_the_text_of_the_graph() -> None:
     function = gradc.compile(loss).ir(SPEC)
-    shown = unescape(re.sub("<span.*?</span>|</?pre>", "", function._repr_html_()))
+    _, _, text = function._repr_html_().partition("<pre>")
+    shown = unescape(re.sub("<span.*?</span>|</pre></details>", "", text))
     printed = [re.sub(" +# test_display.*", "", line) for line in str(function).splitlines()]
     assert [line.rstrip() for line in shown.splitlines()[1:]] == printed[1:-1] + printed[-1:]
 
 
 def test_nothing_is_loaded_and_nothing_runs() -> None:
     html = gradc.compile(loss, spec=SPEC)._repr_html_()
-    assert not re.search("http|src=|<script|<link|<style", html)
-    assert set(re.findall("<(\\w+)", html)) <= {"pre", "span", "div", "code"}
+    assert not re.search(
+        "https?:(?!//www.w3.org/2000/svg)|src=|<script|<link|@import|url\\((?!#)", html
+    )
+    drawn = {
+        "svg",
+        "style",
+        "defs",
+        "marker",
+        "g",
+        "rect",
+        "path",
+        "text",
+        "tspan",
+        "title",
+        "desc",
+    }
+    assert (
+        set(re.findall("<(\\w+)", html))
+        <= {"pre", "span", "div", "code", "details", "summary"} | drawn
+    )
 
 
 def test_a_long_graph_is_cut() -> None:
@@ -46,7 +66,8 @@ def test_a_long_graph_is_cut() -> None:
         return x
 
     html = gradc.compile(long).ir("x: f64")._repr_html_()
-    assert html.count("\n") == 200
+    _, _, text = html.partition("<details>")
+    assert text.count("\n") == 200
     assert "more lines: print(f) shows them</pre>" in html
 
 

@@ -28,6 +28,7 @@ TOPICS = (
     "machine_learning",
     "engineering",
     "imaging",
+    "pharmacology",
 )
 
 

@@ -217,3 +217,13 @@ def test_a_closed_body_can_read_the_sizes_it_uses() -> None:
     body = found[0].function
     (result,) = interpret(body, [np.float64(2), np.zeros(4)])
     assert result == 8
+
+
+def test_parts_that_make_up_a_whole_have_its_size() -> None:
+    def shifted(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return y + np.concatenate([x[:1], x[1:] * y[:-1]])
+
+    traced = check(shifted, vector(), vector())
+    assert traced.function.result_types == (vector(),)
+    check(lambda x: np.concatenate([x[:2], x[2:5], x[5:]]) * x, vector(), lengths=range(8))
+    check(lambda x: np.concatenate([x[-2:], x[:-2]]) - x, vector(), lengths=range(5))

@@ -177,7 +177,7 @@ def test_one_node() -> None:
 
 
 def test_types() -> None:
-    for text in ("f64", "bool[0]", "f32[n,3]", "i64[2*n+1,max(0,n-1)]", "i32[n//2]"):
+    for text in ("f64", "bool[0]", "f32[n,3]", "i64[2*n+1,max(n-1,0)]", "i32[n//2]"):
         assert str(parse_type(text)) == text
 
 

@@ -42,7 +42,7 @@ def uniform_text(signature: Signature, kernel: str, code: int | None = None) -> 
         lines.append(f"  {status} = select i1 %checked, i32 {int(Status.FAILED)}, i32 %status")
     body = "\n".join(lines)
     return (
-        f'define i32 @"{uniform_name(kernel)}"'
+        f'define signext i32 @"{uniform_name(kernel)}"'
         f"(ptr %inputs, ptr %outputs, ptr %sizes, ptr %work) {{\n{body}\n  ret i32 {status}\n}}\n"
     )
 

@@ -16,8 +16,18 @@ def kernel_name(name: str) -> str:
     return f"{name}.kernel"
 
 
+# What a kernel on Windows may take of the stack; more is an error when it is exported.
+PROBED_BYTES = 1 << 16
+PROBE = "gradc.probe"
+_PAGE = 4096
+
+
 def guard_text(
-    function: Function, name: str, pointer_bits: int = 64, order: Order | None = None
+    function: Function,
+    name: str,
+    pointer_bits: int = 64,
+    order: Order | None = None,
+    probes: bool = False,
 ) -> str:
     """Return LLVM text that defines ``name`` and ``name_worksize`` over the kernel's own.
 
@@ -32,6 +42,8 @@ def guard_text(
     name: the C name.
     pointer_bits: how wide a ``size_t`` is on the target.
     order: in which C passes parameters and results; the kernel behind has the function's own.
+    probes: whether the system grows the stack by one page below those that were touched, as Windows
+        does: then pages are touched, one after another, before the kernel takes several at once.
     """
     order = order or Order.of(function)
     signature = Signature.of(function)
@@ -50,7 +62,8 @@ def guard_text(
     bytes_wanted = f'call i64 @"{kernel}_worksize"({size_arguments})'
     narrow = f"  %size_t = trunc i64 %bytes to i{pointer_bits}\n" if pointer_bits < 64 else ""
     size_t = "%size_t" if pointer_bits < 64 else "%bytes"
-    return f"""declare i32 @"{kernel}"({all_types})
+    probed = f"  call void @{PROBE}()\n" if probes else ""
+    return f"""{_probes() if probes else ""}declare i32 @"{kernel}"({all_types})
 declare i64 @"{kernel}_worksize"({size_types})
 
 define signext i32 @"{name}"({c_arguments}) {{
@@ -63,7 +76,7 @@ sized:
   %lacking = and i1 %needed, %null
   br i1 %lacking, label %scratch, label %ready
 ready:
-  %status = call i32 @"{kernel}"({all_arguments})
+{probed}  %status = call i32 @"{kernel}"({all_arguments})
   ret i32 %status
 size:
   ret i32 {Status.SIZE.value}
@@ -83,26 +96,41 @@ size:
 """
 
 
+def _probes() -> str:
+    """Return the text of a function that touches the stack from above, page by page."""
+    lines = [f"define internal void @{PROBE}() noinline optnone {{"]
+    lines.append(f"  %stack = alloca [{PROBED_BYTES} x i8]")
+    for offset in range(PROBED_BYTES - _PAGE, -1, -_PAGE):
+        lines.append(f"  %page{offset} = getelementptr i8, ptr %stack, i64 {offset}")
+        lines.append(f"  store volatile i8 0, ptr %page{offset}")
+    return "\n".join([*lines, "  ret void\n}\n"])
+
+
 def _checks(function: Function) -> str:
     """Return lines that set ``%refused`` to whether the sizes fit no call of the function."""
     symbols = {name: f"%size{i}" for i, name in enumerate(function.size_symbols)}
-    checks = _Checks(Module(function.name), symbols, itertools.count(1))
-    for symbol in symbols.values():
-        # unsigned, so that negative sizes are above it too
-        checks.refuse(f"icmp ugt i64 {symbol}, {LARGEST_SIZE}")
-    types = (*function.param_types, *function.result_types)
-    for size in dict.fromkeys(size for type_ in types for size in type_.shape):
-        if not sizes.at_least(size, 0):
-            checks.refuse(f"icmp slt i64 {checks.size(size)}, 0")
+    checks = Checks(Module(function.name), symbols, itertools.count(1))
+    checks.check(function)
     return "\n".join([*checks.lines, f"  %refused = or i1 {checks.refused}, false"]) + "\n"
 
 
-class _Checks(Entry):
+class Checks(Entry):
     """Writes the arithmetic of sizes; ``refused`` is the disjunction of all conditions so far."""
 
     refused = "false"
 
+    def check(self, function: Function) -> None:
+        """Refuse the sizes that fit no call of a function."""
+        for symbol in self._symbols.values():
+            # unsigned, so that negative sizes are above it too
+            self.refuse(f"icmp ugt i64 {symbol}, {LARGEST_SIZE}")
+        types = (*function.param_types, *function.result_types)
+        for size in dict.fromkeys(size for type_ in types for size in type_.shape):
+            if not sizes.at_least(size, 0):
+                self.refuse(f"icmp slt i64 {self.size(size)}, 0")
+
     def refuse(self, condition: str) -> None:
+        """Add a condition under which sizes are refused."""
         found = self.emit(condition)
         self.refused = self.emit(f"or i1 {self.refused}, {found}")
 

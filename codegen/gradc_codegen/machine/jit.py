@@ -8,7 +8,7 @@ import itertools
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import llvmlite.binding as llvm
 
@@ -48,13 +48,14 @@ class LoadedModule:
 
 
 def compile_module(
-    text: str, cpu: str = "native", level: int | Effort | None = None
+    text: str | Sequence[str], cpu: str = "native", level: int | Effort | None = None
 ) -> LoadedModule:
     """Return the machine code of a module, loaded into this process.
 
     Parameters
     ----------
-    text: LLVM text of a whole module; its external functions are found in this process (libm), or
+    text: LLVM text of a whole module, or several that become one; its external functions are found
+        in this process (libm), or
         in SciPy (BLAS, LAPACK, special functions).
     cpu: ``native``, or LLVM's name of a CPU whose features this machine has.
     level: 0, 1 or 2, or how hard to try; None chooses by size.
@@ -66,9 +67,10 @@ def compile_module(
     """
     with LOCK:
         machine_of = target(cpu)
-        text = provided(text, machine_of)
-        how = effort([text], level)
-        module = parse([text], machine_of, how)
+        given = [text] if isinstance(text, str) else text
+        texts = [provided(each, machine_of) for each in given]
+        how = effort(texts, level)
+        module = parse(texts, machine_of, how)
         names = tuple(
             function.name
             for function in module.functions

@@ -40,9 +40,11 @@ def machine_code(
     with LOCK:
         machine_of = target(cpu, triple)
         texts = [text] if isinstance(text, str) else text
-        texts = [contained(provided(text, machine_of, emulate)) for text in texts]
+        texts = [provided(contained(text), machine_of, emulate) for text in texts]
         how = effort(texts, level)
-        module = parse(texts, machine_of, how)
+        # the C functions in front of kernels have looked for the stack on Windows
+        attributes = '"no-stack-arg-probe"' if machine_of.format == "coff" else ""
+        module = parse(texts, machine_of, how, attributes)
         if exported is not None:
             seen = set(exported)
             for function in module.functions:

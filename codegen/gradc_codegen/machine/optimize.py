@@ -121,10 +121,13 @@ def effort(texts: Sequence[str], level: int | Effort | None = None) -> Effort:
     return replace(how, unroll=loops - plain <= _SOME_LOOPS)
 
 
-def parse(texts: Sequence[str], target: Target, how: Effort) -> llvm.ModuleRef:
+def parse(
+    texts: Sequence[str], target: Target, how: Effort, attributes: str = ""
+) -> llvm.ModuleRef:
     """Return the module of one or more texts, laid out for a target.
 
-    Functions get their attributes. What is internal to one text stays apart from the others.
+    Functions get their attributes, and those that are given. What is internal to one text stays
+    apart from the others.
 
     Raises
     ------
@@ -136,7 +139,9 @@ def parse(texts: Sequence[str], target: Target, how: Effort) -> llvm.ModuleRef:
         width = machine_of(target).vector_bytes
         for text in texts:
             try:
-                module = llvm.parse_assembly(_with_attributes(text, how, width), context)
+                module = llvm.parse_assembly(
+                    _with_attributes(text, how, width, attributes), context
+                )
                 module.verify()
             except RuntimeError as error:
                 raise VerifyError("LLVM refuses the text of a module", found=str(error)) from None
@@ -147,7 +152,7 @@ def parse(texts: Sequence[str], target: Target, how: Effort) -> llvm.ModuleRef:
         return modules[0]
 
 
-def _with_attributes(text: str, how: Effort, width: int) -> str:
+def _with_attributes(text: str, how: Effort, width: int, attributes: str) -> str:
     """Return a text whose functions have their attributes; vectors of the machine are so wide."""
 
     def define(match: re.Match[str]) -> str:
@@ -156,6 +161,7 @@ def _with_attributes(text: str, how: Effort, width: int) -> str:
         more = " noinline" if apart and "inline" not in head else ""
         if how.as_written and "@gradc." not in head:
             more = " noinline optnone"
+        more += f" {attributes}" if attributes else ""
         if width > _STACK and _loops_over_vectors(match.string, match.end()):
             more += f" alignstack({width})"
         return f"\n{head} {FUNCTION_ATTRIBUTES}{more} {{"
@@ -204,6 +210,15 @@ class Optimized:
         """The functions that the module calls and does not define, in alphabetical order."""
         every = (one.name for one in self.module.functions if one.is_declaration)
         return tuple(sorted(name for name in every if not name.startswith("llvm.")))
+
+    def copied(self) -> Optimized:
+        """Return a copy, to emit something else of: what is emitted changes the module."""
+        with LOCK:
+            return replace(
+                self,
+                module=self.module.clone(),
+                machine=self.target.machine(self.how.generator),
+            )
 
     def assembly(self) -> str:
         """Return the module's assembly."""

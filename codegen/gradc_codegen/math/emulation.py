@@ -15,7 +15,7 @@ from typing import TypeAlias
 from gradc_codegen.lazy_table import LazyTable
 from gradc_codegen.math.emitted.builder import Float, Truth
 from gradc_codegen.math.emitted.function_text import text_of, widened
-from gradc_codegen.target.target import Target, has_instruction, has_wide_product
+from gradc_codegen.target.target import Target, has_doubles, has_instruction, has_wide_product
 from gradc_ir.core.types import DType
 from gradc_ir.errors import ExportError
 
@@ -25,7 +25,10 @@ Intrinsic: TypeAlias = tuple[str, DType]
 _FMA: LazyTable[Callable[..., Float]] = LazyTable(
     {"gradc_codegen.math.fma": "fma_double fma_to_odd"}
 )
-_OPERANDS = {"fma": 3, "floor": 1, "maximum": 2, "minimum": 2}
+_OPERANDS = {"fma": 3, "floor": 1, "maximum": 2, "minimum": 2, "sqrt": 1}
+_SQUARE_ROOT: LazyTable[Callable[..., Float]] = LazyTable(
+    {"gradc_codegen.math.soft_double": "soft_square_root"}
+)
 _NAMES = "|".join(_OPERANDS)
 _NAME = re.compile(rf"@llvm\.({_NAMES})\.(?:v(\d+))?(f64|f32)\b")
 _DECLARATION = re.compile(rf"^declare [^\n]*@gradc\.(?:{_NAMES})\.[^\n]*\n?", re.MULTILINE)
@@ -45,7 +48,10 @@ def provided(text: str, target: Target, emulate: bool = True) -> str:
         for name, dtype in used
         if not has_instruction(target, name, _OPERANDS[name], dtype)
     }
-    if not emulate and any(name == "fma" for name, _ in lacking):
+    # where there is no arithmetic of doubles at all, there are other functions for it
+    if not emulate and any(
+        name == "fma" and (dtype is DType.F32 or has_doubles(target)) for name, dtype in lacking
+    ):
         raise ExportError(
             f"{target.cpu} has no fused multiply-add, which sums of products and math functions "
             "need for the same bits everywhere",
@@ -131,6 +137,10 @@ def _definition(name: str, lanes: int, dtype: DType) -> tuple[str, list[str]]:
     """Return the function that takes an intrinsic's place, and the declarations it needs."""
     vector = "" if lanes == 1 else f"v{lanes}"
     full = f"@gradc.{name}.{vector}{dtype.name.lower()}"
+    if name == "sqrt":
+        if dtype is DType.F32:
+            return widened(full, f"@llvm.sqrt.{vector}f64", 1, lanes), []
+        return text_of(full, _SQUARE_ROOT["soft_square_root"], dtype, 1, lanes)
     if name in _OF_STEPS:
         return text_of(full, _OF_STEPS[name], dtype, _OPERANDS[name], lanes)
     if dtype is DType.F64:

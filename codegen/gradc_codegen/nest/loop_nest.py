@@ -9,6 +9,8 @@ from typing import NamedTuple, TypeAlias
 
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size, product
+from gradc_ir.location import Location
+from gradc_ir.text.variables import names_of_values, unique
 
 # For each axis of a value the dim of the reading statement it is read at, -1 for any other index.
 Reading: TypeAlias = tuple[int, ...]
@@ -181,7 +183,11 @@ class LoopNest:
     is_body: bool = False
 
     def __str__(self) -> str:
-        return "\n".join(_Printer(self).lines())
+        return "\n".join(line for line, _ in self.lines())
+
+    def lines(self) -> Iterator[tuple[str, tuple[Location, ...]]]:
+        """Yield the lines of the text, each with the lines of the user's that it comes from."""
+        return _Printer(self).lines()
 
 
 class _Printer:
@@ -195,36 +201,39 @@ class _Printer:
         }
         function = nest.function
         self._names.update(zip(function.params, function.names))
+        taken, variables = set(function.names), names_of_values(function)
         for i, node in enumerate(function.body):
             for value in node.results:
                 part = f".{value.index}" if len(node.results) > 1 else ""
-                self._names[value] = f"%{i}{part}"
+                name = variables.get(value)
+                self._names[value] = unique(name, taken, "_") if name else f"%{i}{part}"
 
-    def lines(self) -> Iterator[str]:
+    def lines(self) -> Iterator[tuple[str, tuple[Location, ...]]]:
         function = self._nest.function
         params = ", ".join(f"{n}: {t}" for n, t in zip(function.names, function.param_types))
-        yield f"kernel @{function.name}({params})"
+        yield f"kernel @{function.name}({params})", ()
         yield from self._body(self._nest.body, "  ")
         for result, param in self._nest.overwrites.items():
-            yield f"  output {result} overwrites {function.names[param]}"
+            yield f"  output {result} overwrites {function.names[param]}", ()
         for bodies in self._nest.bodies.values():
             for body in bodies:
                 yield from _Printer(body).lines()
 
-    def _body(self, body: list[Item], indent: str) -> Iterator[str]:
+    def _body(self, body: list[Item], indent: str) -> Iterator[tuple[str, tuple[Location, ...]]]:
         for item in body:
             if isinstance(item, Loop):
                 block = f" by {item.block}" if item.block != 1 else ""
-                yield f"{indent}for {item.name} in {item.size}{block}:"
+                yield f"{indent}for {item.name} in {item.size}{block}:", ()
                 for value, axis in item.staged:
                     at = [item.name if i == axis else ":" for i in range(value.type.rank)]
-                    yield f"{indent}  transpose {self._names[value]}[{','.join(at)}]"
+                    yield f"{indent}  transpose {self._names[value]}[{','.join(at)}]", ()
                 yield from self._body(item.body, indent + "  ")
             elif isinstance(item, Part):
-                yield f"{indent}part {item.number}:"
+                yield f"{indent}part {item.number}:", ()
                 yield from self._body(item.body, indent + "  ")
             else:
-                yield indent + self._statement(item)
+                places = self._nest.function.locations.get(item.node, ())
+                yield indent + self._statement(item), places
 
     def _statement(self, statement: Statement) -> str:
         node = statement.node

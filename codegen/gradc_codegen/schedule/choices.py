@@ -105,6 +105,14 @@ class Choices:
         return [label for label, volume in labels if volume >= least][:_MOST_LABELS_WEIGHED]
 
 
+class WithoutLanes(Choices):
+    """The default where a machine has no vectors, which LLVM would take apart."""
+
+    def lanes(self, loop: Loop, block: int) -> bool:
+        """No loop runs several iterations at once."""
+        return False
+
+
 def _picking_first(scope: int) -> barriers.Pick:
     """Return the choice of the first dim of the result."""
 

@@ -65,6 +65,8 @@ _FAMILIAR_CPUS: dict[str, tuple[str, ...]] = {
     "riscv64": ("generic-rv64",),
 }
 
+_APPLE = re.compile(r"-(darwin|macosx?|ios|tvos|watchos|xros|visionos|driverkit)")
+
 # LLVM tells that it doesn't know a CPU on stderr, or by ending the process, and lists none.
 _CPU_PROBE = """
 import sys, llvmlite.binding as llvm
@@ -97,6 +99,22 @@ class Target:
         return _architecture(self.triple)
 
     @property
+    def format(self) -> str:
+        """The format of its object files: ``elf``, ``coff``, ``mach-o`` or ``wasm``."""
+        system = self.triple.split("-")
+        if system[0].startswith("wasm"):
+            return "wasm"
+        if any(part.startswith(("windows", "uefi")) for part in system[2:]):
+            return "coff"
+        return "mach-o" if _APPLE.search(self.triple) else "elf"
+
+    @property
+    def prefix(self) -> str:
+        """What the names of C functions begin with in an object file."""
+        has_one = self.format == "mach-o" or (self.format == "coff" and self.architecture == "i86")
+        return "_" if has_one else ""
+
+    @property
     def is_proven(self) -> bool:
         """Whether LLVM is known to make code of every kernel, rather than to end the process.
 
@@ -125,7 +143,8 @@ class Target:
             cpu=self.cpu,
             features=self.features,
             opt=level,
-            reloc="pic",
+            # modules of WebAssembly are linked to fixed places, with what refers to data there
+            reloc="static" if self.format == "wasm" else "pic",
             codemodel="small",
             abiname=ABI_NAMES.get(self.architecture, ""),
         )
@@ -135,6 +154,13 @@ def _architecture(triple: str) -> str:
     first = triple.partition("-")[0]
     first = re.sub(r"^thumb", "arm", first)
     return re.sub(r"^i[3-9]86$", "i86", first)
+
+
+def _features(architecture: str) -> str:
+    """Return what LLVM is told to use of an architecture, and what not."""
+    if re.match(r"arm(?!64)", architecture):
+        return "-neon"  # which takes subnormal numbers for 0, where LLVM is given vectors
+    return _BASELINE_FEATURES.get(architecture, "")
 
 
 STRENGTH_REDUCTION, PEEPHOLES = "-disable-lsr", "-disable-peephole"
@@ -198,10 +224,10 @@ def target(cpu: str | None = None, triple: str | None = None) -> Target:
             return Target(
                 triple,
                 _BASELINE_CPU.get(architecture, "generic"),
-                _BASELINE_FEATURES.get(architecture, ""),
+                _features(architecture),
             )
         _known_cpu(cpu, triple)
-        return Target(triple, cpu, _BASELINE_FEATURES.get(architecture, ""))
+        return Target(triple, cpu, _features(architecture))
 
 
 @functools.cache
@@ -220,6 +246,33 @@ def has_instruction(target: Target, name: str, operands: int, dtype: DType) -> b
         f"declare {type_} {full}({', '.join([type_] * operands)})\n"
     )
     return re.search(_CALL.format(name=name), _assembly(probe, target), re.MULTILINE) is None
+
+
+@functools.cache
+def has_doubles(target: Target) -> bool:
+    """Whether the machine adds doubles by an instruction; small ones may have floats alone."""
+    return "__" not in _assembly(
+        "define double @probe(double %x, double %y) {\n"
+        "  %sum = fadd double %x, %y\n  ret double %sum\n}\n",
+        target,
+    )
+
+
+@functools.cache
+def has_vectors(target: Target) -> bool:
+    """Whether the machine has instructions for several floats at once."""
+    if target.architecture in ("x86_64", "aarch64", "arm64"):
+        return True
+    one, eight = (
+        _assembly(
+            f"define void @probe(ptr %p) {{\n  %x = load {type_}, ptr %p\n"
+            f"  %y = fadd {type_} %x, %x\n  store {type_} %y, ptr %p\n  ret void\n}}\n",
+            target,
+        )
+        for type_ in ("float", "<8 x float>")
+    )
+    # one by one they take at least so many instructions more
+    return eight.count("\n") < one.count("\n") + 7
 
 
 @functools.cache

@@ -26,21 +26,41 @@ def jacobian(function: Function, wrt: Sequence[int], mode: str = "auto") -> Func
     The new function has the same parameters; its results are, for each result r in order and each
     parameter w of ``wrt`` in order, an array of r's shape followed by w's shape, of w's dtype.
     ``mode`` is ``"forward"`` (one tangent an input element), ``"reverse"`` (one cotangent a result
-    element), or ``"auto"``: forward where inputs are certainly not more than results.
+    element), or ``"auto"``: forward where inputs are not more than results. Where only the sizes
+    of a call decide that, the function holds both and chooses between them as it is called, so
+    what it computes is the same as with these sizes static.
     """
     results = [i for i, type_ in enumerate(function.result_types) if type_.dtype.is_float]
     inputs = sum((function.param_types[i].count for i in wrt), start=0)
     outputs = sum((function.result_types[i].count for i in results), start=0)
-    if mode == "auto":
-        mode = "forward" if at_least(outputs, inputs) else "reverse"
-    made = _by_columns if mode == "forward" else _by_rows
+    if mode == "forward" or (mode == "auto" and at_least(outputs, inputs)):
+        return _by(_by_columns, function, wrt, results)
+    if mode == "reverse" or at_least(inputs, outputs + 1):
+        return _by(_by_rows, function, wrt, results)
+    forward = _by(_by_columns, function, wrt, results)
+    reverse = _by(_by_rows, function, wrt, results)
+    with Builder() as builder:
+        params = parameters(function.param_types)
+        fewer = build.ge(build.size_value(outputs), build.size_value(inputs))
+        found = build.cond(fewer, forward, reverse, params)
+        return _named(builder, function, params, found)
+
+
+def _by(
+    made: Callable[..., Blocks], function: Function, wrt: Sequence[int], results: list[int]
+) -> Function:
     with Builder() as builder:
         params = parameters(function.param_types)
         blocks = made(function, params, wrt, results)
-        found = [blocks[r, w] for r in results for w in wrt]
-        return builder.function(
-            function.name, params, found, names=function.names, location=function.location
-        )
+        return _named(builder, function, params, [blocks[r, w] for r in results for w in wrt])
+
+
+def _named(
+    builder: Builder, function: Function, params: list[Value], found: Sequence[Value]
+) -> Function:
+    return builder.function(
+        function.name, params, found, names=function.names, location=function.location
+    )
 
 
 def unit_seeds(type_: Type) -> Value:

@@ -61,13 +61,16 @@ class Points:
         builder = build.active()
         for node in function.body:
             given = [mapping[operand] for operand in node.operands]
-            with builder.at(function.locations.get(node, ())):
+            lines = function.locations.get(node, ())
+            with builder.at(lines):
                 if any(operand.varies for operand in given):
                     results = self._rule_of(node.op)(self, node, given)
                 else:
                     values = tuple([operand.value for operand in given])
                     made = builder.apply(node.op, values, node.attributes)
                     results = [Mapped(value, False) for value in made.results]
+            for each in results:
+                builder.replace(each.value, lines)
             mapping.update(zip(node.results, results, strict=True))
         return [mapping[result] for result in function.results]
 

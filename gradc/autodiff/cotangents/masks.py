@@ -9,7 +9,9 @@ built when they are first needed: most never are. The tangents of forward mode a
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple, TypeAlias, Union
 
 from gradc.autodiff import zeros
@@ -36,6 +38,23 @@ class Under(NamedTuple):
     by_value: bool = False
 
 
+# Whether masks select at once: what a zero meets is then of no interest.
+_at_once: ContextVar[bool] = ContextVar("gradc_masks_at_once", default=False)
+
+
+@contextmanager
+def masks_at_once() -> Iterator[None]:
+    """Build derivatives without masks: zeros where they arise, for those who read the graph.
+
+    They are equal over the reals, but a zero times what is not finite is no zero any more.
+    """
+    token = _at_once.set(True)
+    try:
+        yield
+    finally:
+        _at_once.reset(token)
+
+
 class Cotangent:
     """A value and perhaps a mask; ``clean`` when the value is zero outside the mask for certain.
 
@@ -53,6 +72,8 @@ class Cotangent:
         clean: bool = True,
         source: Source | None = None,
     ) -> None:
+        if mask is not None and _at_once.get():
+            value, mask, clean = value if clean else mask.select(value), None, True
         self.factor = value
         self.source = source
         self.own = mask
@@ -134,7 +155,7 @@ class Cotangent:
             mask = (self.own or everywhere(self.factor)).moved(rearrange)
             return self._rearranged(rearrange, mask, None)
         within = (self.source.mask or everywhere(self.source.value)).moved(rearrange)
-        source = Source(rearrange(self.source.value), within)
+        source = Source(rearrange(self.source.value), None if _at_once.get() else within)
         return self._rearranged(rearrange, self.own and self.own.moved(rearrange), source)
 
     def _rearranged(

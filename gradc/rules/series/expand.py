@@ -47,6 +47,7 @@ class ExpandSeries(PlainPass):
                     operands = [mapping[operand] for operand in node.operands]
                     with builder.at(locations):
                         made = build.apply_all(node.op.name, *operands, **bodies[node])
+                    builder.note(made[0].node, locations)
                     mapping.update(zip(node.results, made))
                     continue
                 builder.copy(node, mapping, locations)
@@ -56,6 +57,7 @@ class ExpandSeries(PlainPass):
                             for expansion in found[value]:
                                 closed = mapping[value]
                                 mapping[value] = expansion.selected(mapping, value)
+                                builder.replace(mapping[value], locations)
                                 tell(self.name, Fired(self.name, locations, closed, mapping[value]))
             return builder.function(
                 function.name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dis
 import linecache
 import os
 import site
@@ -17,7 +18,7 @@ import numpy as np
 import gradc_ir
 from gradc.tracing.core import opaque
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
-from gradc_ir.location import Location
+from gradc_ir.location import Lines, Location
 
 
 def _folder(path: str) -> str:
@@ -44,6 +45,16 @@ _PACKAGES = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-
 _INSTALLED = (*_NEVER_SEEN, *_PYTHON, *map(_folder, site.getsitepackages()))
 # The file whose functions call the one to be traced.
 _STARTS = os.path.join(_TRACING, "record", "trace.py")
+# Those whose functions stand for Python's and NumPy's, and hand on what these raise.
+_STAND_INS = frozenset(
+    os.path.join(_TRACING, *names)
+    for names in (
+        ("lens", "builtins.py"),
+        ("lens", "number_types.py"),
+        ("lens", "math_module.py"),
+        ("registry", "dispatch.py"),
+    )
+)
 
 
 def is_unseen(filename: str) -> bool:
@@ -63,6 +74,14 @@ def is_ours(filename: str) -> bool:
     return filename.startswith(_OURS)
 
 
+def is_defect(filename: str) -> bool:
+    """Whether an error that a file's code raises, and that is none of gradc's, is gradc's fault.
+
+    It is the user's where gradc calls a function of Python's or NumPy's for them.
+    """
+    return is_ours(filename) and filename not in _STAND_INS
+
+
 def is_internal(filename: str) -> bool:
     """Whether a file belongs to gradc or to NumPy."""
     return filename.startswith(_INTERNAL)
@@ -70,6 +89,10 @@ def is_internal(filename: str) -> bool:
 
 # A name among the globals of code that is seen through the lens.
 MARK = "__gradc_lens__"
+
+
+# Behind some instructions is room that the interpreter uses.
+_CACHE, _RETURN = dis.opmap["CACHE"], dis.opmap["RETURN_VALUE"]
 
 
 class _Lines:
@@ -82,11 +105,14 @@ class _Lines:
         self.installed = is_installed(code.co_filename)
         self.starts = code.co_filename == _STARTS
         self._name = _function_name(code)
-        self._known: dict[int, tuple[Location, ...]] = {}
+        self._known: dict[int, Lines] = {}
         self._starts: list[int] | None = None
         self._numbers: list[int] = []
+        # positions of what is returned at once, and their lines by those of the calls
+        self.returning: set[int] = set()
+        self._called: dict[tuple[int, int], Lines] = {}
 
-    def at(self, position: int) -> tuple[Location, ...]:
+    def at(self, position: int) -> Lines:
         """Return the location of an instruction, the same tuple for the same instruction."""
         found = self._known.get(position)
         if found is None:
@@ -96,7 +122,24 @@ class _Lines:
             line = self._numbers[bisect_right(self._starts, position) - 1]
             made = Location.of_instruction(self.code, position, line, self._name)
             found = self._known[position] = (made,)
+            if self._is_returned(position):
+                self.returning.add(position)
         return found
+
+    def called(self, position: int, caller: Lines) -> Lines:
+        """Return the location of an instruction whose value a call elsewhere gives."""
+        key = position, id(caller)  # which lives as long as this
+        found = self._called.get(key)
+        if found is None:
+            found = self._called[key] = (self.at(position)[0].called_at(caller[0]),)
+        return found
+
+    def _is_returned(self, position: int) -> bool:
+        code = self.code.co_code
+        following = position + 2
+        while following < len(code) and code[following] == _CACHE:
+            following += 2
+        return following < len(code) and code[following] == _RETURN
 
     def _read(self) -> None:
         # frame.f_lineno walks this table from its start at every call
@@ -148,7 +191,7 @@ def user_frame(frame: FrameType | None = None) -> FrameType | None:
     return called
 
 
-def here() -> tuple[Location, ...]:
+def here() -> Lines:
     """Return the user's line that records an operation, as a tuple of one location, or of none.
 
     Raises TraceError when it is a line of code that is not seen through the lens, whose numbers and
@@ -159,7 +202,23 @@ def here() -> tuple[Location, ...]:
         return ()
     if MARK not in frame.f_globals:
         _refuse_unseen(frame)
-    return _lines_of(frame.f_code).at(frame.f_lasti)
+    return _lines_at(frame)
+
+
+def _lines_at(frame: FrameType) -> Lines:
+    """Return the line of a frame; where it returns what it computes, with that of the call."""
+    lines, position = _lines_of(frame.f_code), frame.f_lasti
+    found = lines.at(position)
+    if position in lines.returning:
+        outer = frame.f_back
+        while outer is not None:
+            around = _lines_of(outer.f_code)
+            if around.starts or around is lines:
+                break
+            if not around.unseen:
+                return lines.called(position, _lines_at(outer))
+            outer = outer.f_back
+    return found
 
 
 def _refuse_unseen(frame: FrameType) -> None:

@@ -146,6 +146,7 @@ class Trace:
         self.params: list[Value] = []
         self.names: list[str] = []  # of the arguments, those of the outermost trace
         self.name_params: Callable[[], list[str]] | None = None  # of the arguments of others
+        self.called: dict[Value, str] = {}  # what the user calls parameters of others
         self.lifted: dict[Value, Value] = {}
         # what is read of variables here, by their ids: a hidden input, or a derivative's parameter
         self.variables: dict[int, Value] = {}
@@ -176,6 +177,7 @@ class Trace:
         self.step_of = 0
         # takes over an array of an outer trace that is about to be assigned to
         self.adopt: Callable[[Any], None] | None = None
+        self.recording = 0  # how many functions of NumPy are being recorded, one inside another
         # arguments that are numbers, and those where it counts whether they are Python's
         self.numbers: frozenset[int] = frozenset()
         # the arguments that are Python ints, and what parameters of inner traces are outside
@@ -226,6 +228,11 @@ class Trace:
             self.root.origins[found] = outer_value
             self.root.keep_wide(outer_value, found)
         return found
+
+    def name_value(self, value: Value | None, name: str) -> None:
+        """Say what the user calls a parameter; the first name that is told is kept."""
+        if value is not None and value.op.name == "param":
+            self.called.setdefault(value, name)
 
     def keep_wide(self, outer: Value, inner: Value) -> None:
         """Say that a parameter of an inner trace is as wide an integer as the outer value."""
@@ -282,5 +289,13 @@ def running() -> Trace:
             "a traced value was used after its trace ended",
             help="return it from the function instead of storing it elsewhere",
         )
-    trace.builder.here = source.here()
+    mark_line(trace)
     return trace
+
+
+def mark_line(trace: Trace) -> None:
+    """Attribute what is recorded next to the user's line, and what was last to the one before."""
+    lines = source.here()
+    if trace.recording and lines is trace.builder.here:
+        return  # one function of NumPy is recorded by means of another
+    trace.builder.begin(lines)

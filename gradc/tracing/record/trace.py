@@ -359,9 +359,8 @@ def subtrace(
         if body_of is None:
             inner.lift_sizes(results)
     captured = tuple(inner.lifted)
-    function = inner.builder.function(
-        _name_of(fn), inner.params, results, location=_location_of(fn)
-    )
+    names = [inner.called.get(param, f"p{i}") for i, param in enumerate(inner.params)]
+    function = inner.builder.function(_name_of(fn), inner.params, results, names, _location_of(fn))
     running()
     every = (*operands, *captured)
     outer.prints += debug_print.hand_out(inner, every, outer.builder)

@@ -16,7 +16,7 @@ from gradc.tracing.core.as_tracer import contains_unknown, plain_nest
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.stand_ins import overrides_for
-from gradc.tracing.core.state import state
+from gradc.tracing.core.state import mark_line, state
 from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import Tracer, make_known, make_view, refuse_write, touch
 from gradc.tracing.core.views import Overlapping
@@ -69,7 +69,7 @@ class Mapped:
         trace = state.top
         if trace is None:
             return self.__gradc_original__(*args, **kwargs)
-        trace.builder.here = source.here()
+        mark_line(trace)
         if Selection in map(type, args) or (kwargs and Selection in map(type, kwargs.values())):
             selection = next(x for x in (*args, *kwargs.values()) if type(x) is Selection)
             return selection.__gradc_call__(self, args, kwargs)
@@ -83,7 +83,11 @@ class Mapped:
                 return _overridden(self.name, override, args, kwargs)
             if self.record is None:
                 raise unsupported(self.title)
-            return self.record(*args, **(self._checked(kwargs) if kwargs else kwargs))
+            trace.recording += 1
+            try:
+                return self.record(*args, **(self._checked(kwargs) if kwargs else kwargs))
+            finally:
+                trace.recording -= 1
         try:
             return self._call_known(args, kwargs)
         except Exception as error:

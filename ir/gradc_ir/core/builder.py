@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import TABLE, Attributes, Op
 from gradc_ir.core.types import Type
-from gradc_ir.location import Location
+from gradc_ir.location import Lines, Location, joined, parts, wholes
 
 # Lines kept for a node that many lines share; merging them must not cost more than building it.
 MOST_LINES = 32
@@ -33,8 +33,10 @@ class Builder:
     def __init__(self, first_serial: int = 0) -> None:
         self._nodes: dict[tuple[Any, ...], Node] = {}
         self._first_serial = first_serial
-        self.locations: dict[Node, tuple[Location, ...]] = {}
-        self.here: tuple[Location, ...] = ()
+        self.locations: dict[Node, Lines] = {}
+        self.here: Lines = ()
+        # what was built last; see `begin`
+        self.last: Node | None = None
         # answers about its values, by question; see `remembered`
         self.answers: dict[Any, Any] = {}
         self.arrange: Arrange | None = None
@@ -52,9 +54,9 @@ class Builder:
         return cls(max((node.serial for node in nodes), default=-1) + 1)
 
     @contextmanager
-    def at(self, locations: tuple[Location, ...]) -> Iterator[None]:
-        """Attribute the nodes made within to these lines of the user."""
-        before, self.here = self.here, locations or self.here
+    def at(self, locations: Lines) -> Iterator[None]:
+        """Attribute the nodes made within to these lines of the user, as steps on their way."""
+        before, self.here = self.here, parts(locations) or self.here
         try:
             yield
         finally:
@@ -83,8 +85,19 @@ class Builder:
             serial = self._first_serial + len(self._nodes)
             node = self._nodes[key] = Node(op, operands, attributes, types, serial)
         if self.here:
+            self.last = node
             self.note(node, self.here)
         return node
+
+    def begin(self, lines: Lines) -> None:
+        """Attribute to lines what is recorded next; what was built last is the value of the last.
+
+        That is right where each expression is recorded by itself, and its value comes last.
+        """
+        if self.last is not None:
+            self.note(self.last, wholes(self.here))
+            self.last = None
+        self.here = lines
 
     def adopt(self, node: Node) -> Node:
         """Return the node that is equal to one of another builder: that one, unless one is here.
@@ -97,15 +110,23 @@ class Builder:
             self.note(node, self.here)
         return node
 
-    def note(self, node: Node, locations: tuple[Location, ...]) -> None:
+    def replace(self, value: Value, lines: Lines) -> None:
+        """Say that a value stands for what was the value of expressions at some of these lines."""
+        ends = tuple([line for line in lines if line.is_whole])
+        if ends:
+            have = self.locations.get(value.node, ())
+            if not any([line.is_whole for line in have]):
+                self.note(value.node, ends)
+
+    def note(self, node: Node, locations: Lines) -> None:
         """Add lines to the ones a node is attributed to, up to ``MOST_LINES``."""
         have = self.locations.get(node)
         if have is None:
             # a constant or a parameter is no line's own
-            if node.operands or node.op.operands:
+            if locations and (node.operands or node.op.operands):
                 self.locations[node] = locations
-        elif have is not locations and len(have) < MOST_LINES:
-            self.locations[node] = tuple(dict.fromkeys(have + locations))
+        elif have is not locations and locations and len(have) < MOST_LINES:
+            self.locations[node] = joined(have, locations)
 
     def param(self, index: int, type: Type) -> Value:
         """Return the parameter of a function at a position."""
@@ -136,7 +157,7 @@ class Builder:
         self,
         node: Node,
         mapping: dict[Value, Value],
-        locations: tuple[Location, ...] = (),
+        locations: Lines = (),
         same_types: bool = True,
     ) -> Node:
         """Build one node here with its operands mapped, and enter its results into the mapping.
@@ -174,6 +195,8 @@ def rebuilt(
                 continue
             with builder.at(lines):
                 made = make(node, [mapping[operand] for operand in node.operands])
+            for value in made:
+                builder.replace(value, lines)
             mapping.update(zip(node.results, made, strict=True))
         return builder.function(
             function.name,

@@ -19,7 +19,7 @@ _Operator: TypeAlias = Callable[["Value", Operand], "Value"]
 # What the rooms above make of values and functions; they enter it when they are imported, which
 # importing anything of the language does.
 _constructors: dict[str, Callable[..., Value]] = {}
-_forms: dict[str, Callable[[Function], str]] = {}
+_forms: dict[str, Callable[[Function], Any]] = {}
 
 
 def use_constructors(**constructors: Callable[..., Value]) -> None:
@@ -27,8 +27,8 @@ def use_constructors(**constructors: Callable[..., Value]) -> None:
     _constructors.update(constructors)
 
 
-def use_form(name: str, form: Callable[[Function], str]) -> None:
-    """Say how a function is shown as "text", or as "html"."""
+def use_form(name: str, form: Callable[[Function], Any]) -> None:
+    """Say how a function is shown: as "text", "html", "svg" or "latex"."""
     _forms[name] = form
 
 
@@ -259,7 +259,8 @@ class Function:
         return hash(self.structure)
 
     def __str__(self) -> str:
-        return _forms["text"](self)
+        text: str = _forms["text"](self)
+        return text
 
     def __repr__(self) -> str:
         params = ", ".join(f"{name}: {x.type}" for name, x in zip(self.names, self.params))
@@ -269,7 +270,14 @@ class Function:
         return f"<func @{self.name}({params}) -> {results}: {count} op{'s' * (count != 1)}>"
 
     def _repr_html_(self) -> str:
-        return _forms["html"](self)
+        html: str = _forms["html"](self)
+        return html
+
+    def _repr_svg_(self) -> str | None:
+        return _forms["svg"](self) if "svg" in _forms else None
+
+    def _repr_latex_(self) -> str | None:
+        return _forms["latex"](self) if "latex" in _forms else None
 
 
 def _has_tape(node: Node) -> bool:

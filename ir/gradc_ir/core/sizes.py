@@ -3,20 +3,23 @@
 A symbolic size is a polynomial with integer coefficients over *atoms*: symbols, floor quotients,
 maxima, square roots rounded down and counts of binary digits. Two sizes are equal when their
 canonical polynomials are, so ``(n + 1) - 1`` *is* ``n``. A symbol stands for a number that is at
-least 0.
+least 0. Maxima of one atom and numbers add up to one form, ``max(n, k)`` with k above 0, so
+``min(n, 1) + max(n - 1, 0)`` *is* ``n``, too.
 """
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias, Union
+
+from gradc_ir.core.broken_line import BrokenLine
 
 Size: TypeAlias = Union[int, "Expr"]
 Shape: TypeAlias = tuple[Size, ...]
 Atom: TypeAlias = Union[str, "Quotient", "Maximum", "SquareRoot", "BitLength", "Asked"]
 Monomial: TypeAlias = tuple[Atom, ...]  # sorted by text; () is the constant term
+Terms: TypeAlias = tuple[tuple[Monomial, int], ...]
 
 
 class _Written:
@@ -96,7 +99,7 @@ class Expr:
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
         ordered = sorted(terms.items(), key=lambda item: (-len(item[0]), _monomial_text(item[0])))
-        self.terms: tuple[tuple[Monomial, int], ...] = tuple(ordered)
+        self.terms: Terms = tuple(ordered)
         self._text = _terms_text(self.terms)
         self._hash = hash(self._text)
 
@@ -113,7 +116,7 @@ class Expr:
 
     def __add__(self, other: Size) -> Size:
         terms = dict(self.terms)
-        for monomial, coefficient in _terms(other):
+        for monomial, coefficient in terms_of(other):
             terms[monomial] = terms.get(monomial, 0) + coefficient
         return _make(terms)
 
@@ -131,7 +134,7 @@ class Expr:
     def __mul__(self, other: Size) -> Size:
         terms: dict[Monomial, int] = {}
         for left, a in self.terms:
-            for right, b in _terms(other):
+            for right, b in terms_of(other):
                 monomial = tuple(sorted(left + right, key=str))
                 terms[monomial] = terms.get(monomial, 0) + a * b
         return _make(terms)
@@ -166,7 +169,7 @@ def floor_quotient(numerator: Size, denominator: Size) -> Size:
         whole = _make(
             {
                 monomial: coefficient // denominator
-                for monomial, coefficient in _terms(numerator)
+                for monomial, coefficient in terms_of(numerator)
                 if not monomial or coefficient % denominator == 0
             }
         )
@@ -178,14 +181,14 @@ def floor_quotient(numerator: Size, denominator: Size) -> Size:
 
 def exact_quotient(numerator: Size, denominator: Size) -> Size | None:
     """Return ``numerator / denominator`` when it divides term by term for all sizes, else None."""
-    divisor = _terms(denominator)
+    divisor = terms_of(denominator)
     if len(divisor) != 1:
         return 1 if numerator == denominator else None
     (divisor_atoms, divisor_coefficient) = divisor[0]
     if divisor_coefficient == 0:
         return None
     terms: dict[Monomial, int] = {}
-    for monomial, coefficient in _terms(numerator):
+    for monomial, coefficient in terms_of(numerator):
         rest = list(monomial)
         for atom in divisor_atoms:
             if atom not in rest:
@@ -203,6 +206,10 @@ def maximum(left: Size, right: Size) -> Size:
         return left
     if at_least(right, left):
         return right
+    found = _broken_line(left - right)
+    if found is not None:
+        atom, line = found
+        return right + _size_of(atom, line.or_zero())
     return Expr({(Maximum(left, right),): 1})
 
 
@@ -232,10 +239,74 @@ def asked(function: str, of: Iterable[Size]) -> Size:
 
 def at_least(left: Size, right: Size) -> bool:
     """Whether ``left >= right`` is certain for all symbols >= 0; False when it is not known."""
+    difference = left - right
+    if _is_sum_of_positive(difference):
+        return True
+    if isinstance(difference, int):
+        return False
+    found = _broken_line(difference)
+    return _is_sum_of_positive(_above_least(difference)) if found is None else found[1].is_positive
+
+
+def _is_sum_of_positive(size: Size) -> bool:
     return all(
         coefficient >= 0 and all(_atom_nonnegative(atom) for atom in monomial)
-        for monomial, coefficient in _terms(left - right)
+        for monomial, coefficient in terms_of(size)
     )
+
+
+def _broken_line(size: Size) -> tuple[Atom, BrokenLine] | None:
+    """Return a size as a line over its one atom, which is not negative; None if there are more."""
+    base: Atom | None = None
+    start, rise = 0, 0
+    bends: dict[int, int] = {}
+    for monomial, coefficient in terms_of(size):
+        if not monomial:
+            start += coefficient
+            continue
+        if len(monomial) > 1:
+            return None
+        least, atom = _bounded(monomial[0])
+        if base is None and _atom_nonnegative(atom):
+            base = atom
+        if atom != base:
+            return None
+        if least:
+            start += coefficient * least
+            bends[least] = coefficient
+        else:
+            rise += coefficient
+    return None if base is None else (base, BrokenLine.of(start, rise, bends))
+
+
+def _size_of(atom: Atom, line: BrokenLine) -> Size:
+    """Return a line over an atom as a size."""
+    terms: dict[Monomial, int] = {(): line.start, (atom,): line.rise}
+    for k, bend in line.bends:
+        terms[(Maximum(k, Expr({(atom,): 1})),)] = bend
+        terms[()] -= bend * k
+    return _make(terms)
+
+
+def _bounded(atom: Atom) -> tuple[int, Atom]:
+    """Return k and x of an atom ``max(k, x)`` of a number above 0; otherwise 0 and the atom."""
+    if isinstance(atom, Maximum):
+        least, other = sorted(atom.parts, key=lambda part: not isinstance(part, int))
+        if isinstance(least, int) and least > 0 and isinstance(other, Expr):
+            (monomial, coefficient), *more = other.terms
+            if not more and coefficient == 1 and len(monomial) == 1:
+                return least, monomial[0]
+    return 0, atom
+
+
+def _above_least(size: Size) -> Size:
+    """Return a size with each ``max(k, x)`` as k and what it is more than that."""
+    result: Size = 0
+    for monomial, coefficient in terms_of(size):
+        bounds = [(_bounded(atom)[0], atom) for atom in monomial]
+        factors = [Expr({(f"more {a}" if least else a,): 1}) + least for least, a in bounds]
+        result = result + coefficient * product(factors)
+    return result
 
 
 def product(sizes: Iterable[Size]) -> Size:
@@ -249,7 +320,7 @@ def product(sizes: Iterable[Size]) -> Size:
 def symbols(size: Size) -> tuple[str, ...]:
     """Return the names of the symbols in a size, in the order in which they are printed."""
     found: dict[str, None] = {}
-    for monomial, _ in _terms(size):
+    for monomial, _ in terms_of(size):
         for atom in monomial:
             if isinstance(atom, str):
                 found[atom] = None
@@ -290,50 +361,8 @@ def evaluate(size: Size, values: Mapping[str, int]) -> int:
     return result
 
 
-# Texts beyond these are no sizes of arrays, and would be multiplied out for hours.
-_LONGEST_TEXT = 4000
-_MOST_TERMS = 1000
-
-
-def parse_size(text: str) -> Size:
-    """Return the size written in ``text``, e.g. ``"4"``, ``"n"``, ``"max(n - 1, 0)"``."""
-    try:
-        if len(text) > _LONGEST_TEXT:
-            raise ValueError(f"a size of {len(text)} characters")
-        return _from_ast(ast.parse(text.strip(), mode="eval").body)
-    except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError) as error:
-        raise ValueError(f"not a size: {text!r}") from error
-
-
-def _from_ast(node: ast.expr) -> Size:
-    match node:
-        case ast.Constant(value=int() as value) if not isinstance(value, bool):
-            return value
-        case ast.Name(id=name):
-            return symbol(name)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_from_ast(operand)
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _from_ast(left) + _from_ast(right)
-        case ast.BinOp(left=left, op=ast.Sub(), right=right):
-            return _from_ast(left) - _from_ast(right)
-        case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            factors = _from_ast(left), _from_ast(right)
-            if math.prod(len(_terms(factor)) for factor in factors) > _MOST_TERMS:
-                raise ValueError("a product of too many terms")
-            return factors[0] * factors[1]
-        case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):
-            return floor_quotient(_from_ast(left), _from_ast(right))
-        case ast.Call(func=ast.Name(id="max"), args=[left, right]):
-            return maximum(_from_ast(left), _from_ast(right))
-        case ast.Call(func=ast.Name(id="isqrt"), args=[operand]):
-            return square_root(_from_ast(operand))
-        case ast.Call(func=ast.Name(id="bits"), args=[operand]):
-            return bit_length(_from_ast(operand))
-    raise ValueError("not a size")
-
-
-def _terms(size: Size) -> tuple[tuple[Monomial, int], ...]:
+def terms_of(size: Size) -> Terms:
+    """Return the terms of a size, each by the atoms that are multiplied."""
     if isinstance(size, int):
         return (((), size),) if size else ()
     return size.terms
@@ -375,22 +404,42 @@ def _operand_text(size: Size) -> str:
     return text if text.isidentifier() or text.isdecimal() else f"({text})"
 
 
-def _terms_text(terms: tuple[tuple[Monomial, int], ...]) -> str:
+def _terms_text(terms: Terms) -> str:
     parts: list[str] = []
-    for monomial, coefficient in terms:
+    for monomial, coefficient, written in _as_written(terms):
         size = abs(coefficient)
-        body = _monomial_text(monomial)
+        body = written or _monomial_text(monomial)
         if not monomial:
             body = str(size)
         elif size != 1:
             body = f"{size} * {body}"
-        elif coefficient > 0 and len(monomial) == 1:
+        elif coefficient > 0 and len(monomial) == 1 and not written:
             body = str(monomial[0])  # a quotient needs no parentheses here
         if not parts:
             parts.append(body if coefficient > 0 else f"-{body}")
         else:
             parts.append(f"{'+' if coefficient > 0 else '-'} {body}")
     return " ".join(parts)
+
+
+def _as_written(terms: Terms) -> list[tuple[Monomial, int, str]]:
+    """Return terms, and how each is written: ``max(1, n) - 1`` as a person would."""
+    left = dict(terms)
+    written: dict[Monomial, tuple[int, str]] = {}
+    for monomial, coefficient in terms:
+        least, atom = _bounded(monomial[0]) if len(monomial) == 1 else (0, "")
+        if not least:
+            continue
+        constant, rise = left.get((), 0), left.get((atom,), 0)
+        if coefficient > 0 and constant <= -coefficient * least:
+            written[monomial] = coefficient, f"max({atom} - {least}, 0)"
+        elif coefficient < 0 and constant >= -coefficient * least and rise >= -coefficient:
+            written[monomial] = -coefficient, f"min({atom}, {least})"
+            left[(atom,)] = rise + coefficient
+        else:
+            continue
+        left[()] = constant + coefficient * least
+    return [(one, *written.get(one, (left[one], ""))) for one, _ in terms if left[one]]
 
 
 # How many steps the tapes of loops have room for, whose number of steps only the running program

@@ -15,7 +15,7 @@ from gradc_ir.core.builder import Arrange
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.errors import RuleError, VerifyError
 from gradc_ir.graphs.rearrange import REARRANGEMENTS
-from gradc_ir.location import Location
+from gradc_ir.location import Location, parts
 from gradc_ir.matching.choice import Entry as Entry
 from gradc_ir.matching.choice import Family as Family
 from gradc_ir.matching.choice import RewriteRule as RewriteRule
@@ -116,7 +116,7 @@ class PatternRule:
             return None
         # the new value comes from all the lines that wrote what it replaces
         for node in found.nodes:
-            here += builder.locations.get(node, ())
+            here += parts(builder.locations.get(node, ()))
         builder.here = tuple(dict.fromkeys(here))
         if self.right is None:
             return self.build(found) if self.build is not None else None
@@ -300,11 +300,12 @@ class _Normaliser:
         if not rules:
             return value
         here = builder.locations.get(value.node, lines)
+        steps = parts(here)
         for rule in rules:
             if isinstance(rule, Family):
                 choice.load(rule, value)
                 return self._replaced(value, lines, fired)
-            builder.here = here
+            builder.here = steps
             made = rule.apply(value)
             if made is None or made is value:
                 continue
@@ -313,6 +314,7 @@ class _Normaliser:
                     f"rule {rule.name} turns {value.type} into {made.type}",
                     at=lines[0] if lines else None,
                 )
+            builder.replace(made, here)
             fired.append(rule.name)
             if self.rewriter.log is not None:
                 self.rewriter.log(Fired(rule.name, here, value, made))

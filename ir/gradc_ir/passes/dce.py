@@ -90,6 +90,7 @@ class _Uses:
                 with builder.at(lines):
                     operands = tuple(mapping[node.operands[i]] for i in kept.operands)
                     made = builder.apply(node.op, operands, kept.attributes)
+                builder.note(made, lines)
                 for position, value in zip(kept.results, made.results, strict=True):
                     mapping[node.results[position]] = value
             return builder.function(

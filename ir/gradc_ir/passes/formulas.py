@@ -208,8 +208,10 @@ def rebuilt(
             return mapping[value]
         if value not in replaced:
             group, place = found[value]
-            with builder.at(function.locations.get(value.node, ())):
+            lines = function.locations.get(value.node, ())
+            with builder.at(lines):
                 replaced[value] = made(group, place, [mapping[x] for x in needed(group)])
+            builder.replace(replaced[value], lines)
         return replaced[value]
 
     def make(node: Node) -> None:
@@ -218,8 +220,8 @@ def rebuilt(
         if node not in bodies and all(mapping.get(x) is y for x, y in zip(node.operands, operands)):
             builder.copy(node, mapping, lines)
             return
-        with builder.at(lines):
-            new = builder.apply(node.op, operands, bodies.get(node, node.attributes))
+        new = builder.apply(node.op, operands, bodies.get(node, node.attributes))
+        builder.note(new, lines)
         mapping.update(zip(node.results, new.results, strict=True))
 
     with Builder.beyond(function.nodes) as builder:

@@ -103,6 +103,24 @@ class Cursor:
     def _line(self, place: int) -> int:
         return bisect_left(self._line_ends, place)
 
+    def comments_of_statement(self) -> list[str]:
+        """Return the comments of the statement that begins here: beside it, and below.
+
+        It ends before a token that begins a line and cannot go on with what stands before it.
+        """
+        first = last = self.line
+        for position in range(self.position + 1, len(self.tokens)):
+            token = self.tokens[position]
+            line = self._line(token.start)
+            if line == last:
+                continue
+            begins = token.kind in ("value", "end") or token.text in ("return", "}")
+            if begins and self.tokens[position - 1].text not in (",", "="):
+                last = line - 1
+                break
+            last = line
+        return [self.comments[i] for i in range(first, last + 1) if i in self.comments]
+
     def take(self) -> Token:
         """Take the next token."""
         token = self.tokens[self.position]

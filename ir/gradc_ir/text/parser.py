@@ -16,9 +16,10 @@ from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import TABLE, Op
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type, Types
-from gradc_ir.location import Location
+from gradc_ir.errors import ParseError
+from gradc_ir.location import Lines, Location
 from gradc_ir.text.lexer import Cursor, Token, parse_number
-from gradc_ir.text.printer import DERIVED, literal_dtype
+from gradc_ir.text.printer import DERIVED, HEADING, VERSION, literal_dtype
 from gradc_ir.text.spec import Nest, parse_spec, print_nest, print_spec
 from gradc_ir.text.type_text import DTYPES, parse_type, read_size, read_type, unquoted
 
@@ -35,7 +36,9 @@ __all__ = [
 # Bodies in bodies, deeper than which nobody writes and no pass need go.
 _DEEPEST_BODY = 64
 
-_LOCATION = re.compile(r"([^\s,]+):(\d+)(?: (?:in )?([^\s,]+))?")
+_LOCATION = re.compile(r"([^\s,]+):(\d{1,9})(?: (?:in )?([^\s,]+))?")
+_NUMBER = re.compile(r"\d{1,9}")
+_VERSION = re.compile(rf"{HEADING} (\d+)")
 
 
 def parse_function(text: str) -> Function:
@@ -46,6 +49,7 @@ def parse_function(text: str) -> Function:
 def parse_module(text: str) -> dict[str, Function]:
     """Return the functions of a text by name, in order. Raises ParseError."""
     cursor = Cursor(text)
+    _check_version(cursor)
     blocks: dict[str, _Block] = {}
     while cursor.next.kind != "end" or not blocks:
         block = _split_block(cursor)
@@ -54,6 +58,17 @@ def parse_module(text: str) -> dict[str, Function]:
         blocks[block.name] = block
     reader = _Reader(cursor, blocks)
     return {name: reader.function(name, block.token) for name, block in blocks.items()}
+
+
+def _check_version(cursor: Cursor) -> None:
+    """Refuse a text that says it is of a version that nobody here knows."""
+    found = _VERSION.fullmatch(cursor.comments.get(0, ""))
+    if found and found[1] != str(VERSION):
+        raise ParseError(
+            f"the text is of version {found[1][:20]} of the language",
+            found=f"this gradc reads version {VERSION}",
+            help="read it with the gradc that wrote it",
+        )
 
 
 # -- functions ------------------------------------------------------------------------------------
@@ -87,6 +102,28 @@ def _split_block(cursor: Cursor) -> _Block:
 
 def _location(found: re.Match[str]) -> Location:
     return Location(found[1], int(found[2]), found[3] or "")
+
+
+def _lines(comment: str) -> Lines:
+    """Return the user's lines of a comment: ``model.py:9, 10``."""
+    found: list[Location] = []
+    for item in comment.split(","):
+        place = _LOCATION.fullmatch(item.strip())
+        if place:
+            found.append(_location(place))
+        elif found and _NUMBER.fullmatch(item.strip()):
+            found.append(Location(found[-1].file, int(item)))
+    return tuple(dict.fromkeys(found))
+
+
+def _named(lines: Lines, lefts: Sequence[Token]) -> Lines:
+    """Return lines that hold the names of the values, where these are more than numbers."""
+    texts = [unquoted(left.text[1:]) for left in lefts]
+    names = tuple([None if text.isdecimal() else text for text in texts])
+    if not any(names):
+        return lines
+    known = names[0] if len(names) == 1 and names[0] is not None else names
+    return (Location.of_name(known, lines[0] if lines else None), *lines[1:])
 
 
 def _begins_operand(token: Token) -> bool:
@@ -180,9 +217,7 @@ class _Reader:
 
     def _statement(self, values: dict[str, Value], builder: Builder) -> None:
         cursor = self.cursor
-        builder.here = tuple(
-            map(_location, _LOCATION.finditer(cursor.comments.get(cursor.line, "")))
-        )
+        builder.here = lines = _lines(", ".join(cursor.comments_of_statement()))
         lefts = [cursor.expect_kind("value", "a value such as %0, or return")]
         while cursor.accept(","):
             lefts.append(cursor.expect_kind("value", "a value such as %0"))
@@ -207,6 +242,7 @@ class _Reader:
             raise cursor.failure(f"{op.name} makes {texts[0]}, not {texts[1]}", first_type)
         if len(lefts) != len(found):
             raise cursor.failure(f"{op.name} makes {len(found)} values", lefts[0])
+        builder.note(node, _named(lines, lefts))
         for left, value in zip(lefts, node.results):
             self._enter(values, left, value)
 

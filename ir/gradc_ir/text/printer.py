@@ -10,15 +10,17 @@ For example::
       return %2
     }
 
-A number among the operands of an elementwise op or of ``broadcast`` is a scalar constant of the
-dtype the op needs there, spread over the result's shape. Attributes that the result type tells are
-left out.
+Values have the names of the user's variables where there are some, see
+:mod:`gradc_ir.text.variables`. What does not fit into a line of :data:`WIDTH` columns goes on in
+the next. A number among the operands of an elementwise op or of ``broadcast`` is a scalar constant
+of the dtype the op needs there, spread over the result's shape. Attributes that the result type
+tells are left out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,8 @@ from gradc_ir.core.op import Op
 from gradc_ir.core.sizes import Expr
 from gradc_ir.core.types import Array, DType, Type
 from gradc_ir.graphs.rearrange import scalar_constant
-from gradc_ir.location import Location
+from gradc_ir.location import Lines
+from gradc_ir.text.variables import names_of_values, unique
 
 # Attributes that the text of the result type tells.
 DERIVED: dict[str, tuple[str, ...]] = {
@@ -44,14 +47,25 @@ DERIVED: dict[str, tuple[str, ...]] = {
 _PLAIN_VALUE = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 _PLAIN_FUNCTION = re.compile(r"[A-Za-z0-9_.<>-]+")
 _COMMENT_COLUMN = 60
+WIDTH = 140
+
+# What this text is, for those that keep it; the parser refuses what it does not know.
+VERSION = 1
+HEADING = "gradc ir"
 
 
-def print_function(function: Function, locations: bool = True) -> str:
+def print_module(function: Function, locations: bool = True) -> str:
+    """Return the text of a function that is to be kept: with a line that tells its version."""
+    return f"# {HEADING} {VERSION}\n{print_function(function, locations)}"
+
+
+def print_function(function: Function, locations: bool = True, names: bool = True) -> str:
     """Return the text of a function, and after it of the bodies its control ops hold.
 
-    With ``locations`` the user's lines stand as comments.
+    With ``locations`` the user's lines stand as comments. Without ``names`` values have numbers, so
+    that equal functions have the same text.
     """
-    printer = _Printer(locations)
+    printer = _Printer(locations, names)
     printer.enter(function, function.name)
     blocks = []
     while printer.waiting:
@@ -61,12 +75,23 @@ def print_function(function: Function, locations: bool = True) -> str:
 
 def print_node(function: Function, node: Node) -> str:
     """Return the line of one node as it stands in the text of the function."""
-    printer = _Printer(locations=False)
+    printer = _Printer(locations=False, names=False)
     printer.enter(function, function.name)
-    names = _names(function)
+    names = _names(function, {})
     if node.op.name == "param":
         return f"{names[node.results[0]]}: {node.results[0].type}"
     return printer.statement(node, names, function.name)
+
+
+def names_in_text(function: Function) -> dict[Value, str]:
+    """Return the name that each value has in the text, and names for those that it leaves out."""
+    names, numbers = _plain_names(function, names_of_values(function))
+    names.update((value, str(number)) for value, number in numbers.items())
+    for node in function.body:
+        for value in node.results:
+            if value not in names:
+                names[value] = _literal_text(value)
+    return names
 
 
 def describe(value: Value, depth: int = 4) -> str:
@@ -128,35 +153,40 @@ def escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-def _names(function: Function) -> dict[Value, str]:
-    """Return the names of the parameters, and of all values that do not only stand as literals."""
+def _names(function: Function, variables: Mapping[Value, str]) -> dict[Value, str]:
+    """Return the names of values as they are printed, but for those that only stand as literals."""
+    names, numbers = _plain_names(function, variables)
+    printed = {value: print_name(name) for value, name in names.items()}
+    printed.update((value, f"%{number}") for value, number in numbers.items())
+    return printed
+
+
+def _plain_names(
+    function: Function, variables: Mapping[Value, str]
+) -> tuple[dict[Value, str], dict[Value, int]]:
+    """Return the names of parameters and variables, and the numbers of all other values.
+
+    ``variables`` are those of the user that hold values. What only stands as a literal has neither.
+    """
     names: dict[Value, str] = {}
+    numbers: dict[Value, int] = {}
     taken: set[str] = set()
     for param, name in zip(function.params, function.names):
-        names[param] = print_name(_unique(name, taken, "_"))
+        names[param] = unique(name, taken, "_")
     named = set(function.results)
     for node in function.body:
         if not _is_spread(node.results[0]):
             literal = literal_positions(node)
             named.update(x for i, x in enumerate(node.operands) if i not in literal)
-    number = 0
     for node in function.body:
         if _is_spread(node.results[0]) and node.results[0] not in named:
             continue
         for value in node.results:
-            names[value] = f"%{number}"
-            number += 1
-    return names
-
-
-def _unique(name: str, taken: set[str], mark: str) -> str:
-    """Return a name that is not taken, with a number behind a mark where it is; takes it."""
-    unique, count = name, 1
-    while unique in taken:
-        count += 1
-        unique = f"{name}{mark}{count}"
-    taken.add(unique)
-    return unique
+            if value in variables:
+                names[value] = unique(variables[value], taken, "_")
+            else:
+                numbers[value] = len(numbers)
+    return names, numbers
 
 
 def literal_dtype(op: Op, position: int, result: Type, others: Sequence[DType]) -> DType | None:
@@ -199,8 +229,9 @@ def _is_spread(value: Value) -> bool:
 class _Printer:
     """Prints functions one after another; bodies met on the way wait for their turn."""
 
-    def __init__(self, locations: bool) -> None:
+    def __init__(self, locations: bool, names: bool) -> None:
         self.locations = locations
+        self.names = names
         self.waiting: list[tuple[str, Function]] = []
         self._names: dict[int, str] = {}
         self._taken: set[str] = set()
@@ -209,13 +240,13 @@ class _Printer:
         """Return the name under which a function is printed, now or later."""
         known = self._names.get(id(function))
         if known is None:
-            known = self._names[id(function)] = _unique(name, self._taken, ".")
+            known = self._names[id(function)] = unique(name, self._taken, ".")
             self.waiting.append((known, function))
         return known
 
     def block(self, name: str, function: Function) -> str:
         """Return the text of one function."""
-        names = _names(function)
+        names = _names(function, names_of_values(function) if self.names else {})
         params = ", ".join(f"{names[param]}: {param.type}" for param in function.params)
         types = ", ".join(str(type_) for type_ in function.result_types)
         returned = types if len(function.results) == 1 else f"({types})"
@@ -223,7 +254,7 @@ class _Printer:
         if self.locations and function.location is not None:
             at = function.location
             lines.append(f"# {at.short} {at.function}".rstrip())
-        lines.append(f"func {print_function_name(name)}({params}) -> {returned} {{")
+        lines += _wrapped(f"func {print_function_name(name)}({params}) -> {returned} {{", "    ")
         body = [
             (self.statement(node, names, name), function.locations.get(node, ()))
             for node in function.body
@@ -231,16 +262,26 @@ class _Printer:
         ]
         width = max((len(text) for text, where in body if where), default=0)
         width = min(width, _COMMENT_COLUMN)
-        lines += [f"  {self._commented(text, where, width)}" for text, where in body]
+        for text, where in body:
+            lines += self._commented(_wrapped(f"  {text}", "      "), where, width + 2)
         results = ", ".join(names[result] for result in function.results)
-        lines += [f"  return {results}".rstrip(), "}", ""]
+        lines += [*_wrapped(f"  return {results}".rstrip(), "      "), "}", ""]
         return "\n".join(lines)
 
-    def _commented(self, text: str, where: tuple[Location, ...], width: int) -> str:
-        if not self.locations or not where:
-            return text
-        comment = ", ".join(dict.fromkeys(location.short for location in where))
-        return f"{text:<{width}}   # {comment}"
+    def _commented(self, lines: list[str], where: Lines, width: int) -> list[str]:
+        """Return the lines of a statement with the user's lines behind the last of them."""
+        comment = print_lines(where) if self.locations else ""
+        if not comment:
+            return lines
+        *before, last = lines
+        mark = "   # "
+        if len(last) > width and len(last) + len(mark) + len(comment) <= WIDTH:
+            return [*before, last + mark + comment]
+        rows = _wrapped(comment, "", WIDTH - width - len(mark))
+        if len(last) > width:  # there is no room beside it
+            before, last = lines, ""
+        beside = [last, *[""] * (len(rows) - bool(last))]
+        return [*before, *(f"{left:<{width}}{mark}{row}" for left, row in zip(beside, rows))]
 
     def statement(self, node: Node, names: dict[Value, str], parent: str) -> str:
         """Return the line of a node."""
@@ -270,6 +311,33 @@ class _Printer:
         if isinstance(item, Function):
             return print_function_name(self.enter(item, name))
         return print_attribute(item)
+
+
+def print_lines(lines: Lines) -> str:
+    """Return the user's lines as a comment, ``model.py:9, 10``: a file once in a row."""
+    items: list[str] = []
+    file = None
+    for line in dict.fromkeys(line.short for line in lines if line.file):
+        name, _, number = line.rpartition(":")
+        items.append(number if name == file else line)
+        file = name
+    return ", ".join(items)
+
+
+# What ends with a comma and a blank, where a text may be cut, or with the text.
+_PIECE = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^",]|,(?! ))*(?:, |$)')
+
+
+def _wrapped(text: str, indent: str, width: int = WIDTH) -> list[str]:
+    """Return a text as lines, cut behind commas that are followed by a blank."""
+    if len(text) <= width:
+        return [text]
+    lines = [""]
+    for piece in _PIECE.findall(text):
+        if lines[-1].strip() and len(lines[-1]) + len(piece.rstrip()) > width:
+            lines.append(indent)
+        lines[-1] += piece
+    return [line.rstrip() for line in lines]
 
 
 def _literal_text(operand: Value) -> str:

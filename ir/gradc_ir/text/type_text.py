@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from gradc_ir.core import sizes
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
 from gradc_ir.text.lexer import Cursor, Token
+from gradc_ir.text.size_text import parse_size
 
 DTYPES = {dtype.value: dtype for dtype in DType}
 _OPEN, _CLOSE = "([{", ")]}"
@@ -51,7 +51,7 @@ def read_size(cursor: Cursor) -> Size:
         last = cursor.take()
     written = cursor.text[first.start : last.end]
     try:
-        return sizes.parse_size(written)
+        return parse_size(written)
     except ValueError:
         place = Token("mark", written, first.start, max(last.end, first.end))
         raise cursor.failure(f"expected a size, found {written or first}", place) from None

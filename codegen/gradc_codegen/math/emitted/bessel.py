@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 
 from gradc_codegen.math.emitted import special_coefficients
-from gradc_codegen.math.emitted.builder import Float, exact_sum, fast_sum, fma, horner
+from gradc_codegen.math.emitted.builder import Float, exact_sum, fast_sum, fma
+from gradc_codegen.math.emitted.polynomials import horner
 from gradc_codegen.math.emitted.power import Sum, product
 from gradc_codegen.math.emitted.sums import series
 

@@ -8,8 +8,9 @@ and on every machine with fused multiply-add.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable
+from copy import copy
+from typing import Self, TypeAlias
 
 from gradc_codegen.math.emitted.formats import Format
 from gradc_codegen.text.module import (
@@ -137,6 +138,12 @@ class _Value:
         """The value behind its type, as it is given to instructions."""
         return f"{self.type} {self.text}"
 
+    def named(self, text: str) -> Self:
+        """Return the value of this one's type that another register holds."""
+        other = copy(self)
+        other.text = text
+        return other
+
 
 class Float(_Value):
     """A floating-point number: a register, or a literal."""
@@ -261,7 +268,7 @@ class Bits(_Value):
     @property
     def is_odd(self) -> Truth:
         """Whether the lowest bit is set."""
-        return self.body.emit_truth(f"icmp ne {(self & 1).typed}, {self.of(0).text}")
+        return (self & 1).compared("ne", 0)
 
     @property
     def is_negative(self) -> Truth:
@@ -274,9 +281,16 @@ class Bits(_Value):
         call = self.body.call(self.type, f"@llvm.fshl.i{self.width}", *given)
         return self.body.emit_bits(call, self.width)
 
-    def resized(self, width: int) -> Bits:
-        """Return the lowest bits, or zeros before them."""
-        how = "zext" if width > self.width else "trunc"
+    @property
+    def leading_zeros(self) -> Bits:
+        """How many of the highest bits are 0."""
+        vector = "" if self.body.lanes == 1 else f"v{self.body.lanes}"
+        name = f"@llvm.ctlz.{vector}i{self.width}"
+        return self.body.emit_bits(self.body.call(self.type, name, self.typed, "i1 0"), self.width)
+
+    def resized(self, width: int, signed: bool = False) -> Bits:
+        """Return the lowest bits, or zeros before them; the sign before them if it is signed."""
+        how = "trunc" if width < self.width else "sext" if signed else "zext"
         to = self.body.integer_type(width)
         return self.body.emit_bits(f"{how} {self.typed} to {to}", width)
 
@@ -298,9 +312,13 @@ class Bits(_Value):
     def _as_float(self, how: str) -> Float:
         return self.body.emit_float(f"{how} {self.typed} to {self.body.type}")
 
+    def compared(self, how: str, other: int | Bits) -> Truth:
+        """Whether a relation of LLVM's holds, such as ``eq``, ``ult`` or ``slt``."""
+        return self.body.emit_truth(f"icmp {how} {self.typed}, {self.of(other).text}")
+
     def exceeds(self, other: int | Bits) -> Truth:
         """Whether this value with its sign is the larger one."""
-        return self.body.emit_truth(f"icmp sgt {self.typed}, {self.of(other).text}")
+        return self.compared("sgt", other)
 
 
 class Truth(_Value):
@@ -342,6 +360,16 @@ class Truth(_Value):
         a, b = known.number(then), known.number(otherwise)
         return self.body.emit_float(f"select {self.typed}, {a.typed}, {b.typed}")
 
+    def choose(self, then: int | Bits, otherwise: int | Bits, width: int = 0) -> Bits:
+        """Return one of two integers of a width, by default that of the format."""
+        known = Bits(self.body, "", width)
+        a, b = known.of(then), known.of(otherwise)
+        return self.body.emit_bits(f"select {self.typed}, {a.typed}, {b.typed}", known.width)
+
+    def as_bits(self, width: int = 0) -> Bits:
+        """Return 1 where it is true, else 0."""
+        return self.choose(1, 0, width)
+
 
 def _joined(lanes: _Value, element: str) -> str:
     """Write the disjunction of integers, one for each lane."""
@@ -350,66 +378,9 @@ def _joined(lanes: _Value, element: str) -> str:
     return body.emit(body.call(element, name, lanes.typed))
 
 
-# so many terms of a polynomial may wait for each other
-_WAITING = 3
-
-
 def fma(x: Float, y: float | Float, z: float | Float) -> Float:
     """Return x * y + z, rounded once."""
     return x.body.intrinsic("fma", x, x.number(y), x.number(z))
-
-
-def polynomial(x: Float, coefficients: Sequence[float]) -> Float:
-    """Return the polynomial with these coefficients, of the constant first.
-
-    Groups of two, then of four terms are summed side by side and joined by Horner's scheme, so that
-    fewer instructions wait for each other (G. Estrin, *Organization of computer systems*, 1960).
-    """
-    terms = [x.number(coefficient) for coefficient in coefficients]
-    while len(terms) > _WAITING:
-        pairs = [fma(x, b, a) for a, b in zip(terms[::2], terms[1::2])]
-        terms = pairs + terms[2 * len(pairs) :]
-        x = x * x
-    result = terms[-1]
-    for term in reversed(terms[:-1]):
-        result = fma(x, result, term)
-    return result
-
-
-def horner(x: Float, coefficients: Sequence[float]) -> Float:
-    """Return the polynomial with these coefficients by Horner's scheme: the fewest instructions.
-
-    Each waits for the one before, where there is something else to do meanwhile: in loops.
-    """
-    *others, last = coefficients
-    result = x.number(last)
-    for coefficient in reversed(others):
-        result = fma(x, result, coefficient)
-    return result
-
-
-def paired(x: Float, coefficients: Sequence[float]) -> Float:
-    """Return the polynomial with these coefficients by Horner's scheme in x², of pairs of terms.
-
-    It is one instruction longer than :func:`horner` and waits half as long.
-    """
-    terms = [x.number(coefficient) for coefficient in coefficients]
-    pairs = [fma(x, b, a) for a, b in zip(terms[::2], terms[1::2])]
-    pairs += terms[2 * len(pairs) :]
-    square = x * x
-    result = pairs[-1]
-    for pair in reversed(pairs[:-1]):
-        result = fma(square, result, pair)
-    return result
-
-
-def even_and_odd(x: Float, coefficients: Sequence[float]) -> Float:
-    """Return the polynomial with these coefficients as one in x² and x times another.
-
-    It is as long as :func:`paired`, waits a little longer, and copies fewer constants.
-    """
-    square = x * x
-    return fma(x, horner(square, coefficients[1::2]), horner(square, coefficients[::2]))
 
 
 def fast_sum(larger: float | Float, smaller: Float) -> tuple[Float, Float]:

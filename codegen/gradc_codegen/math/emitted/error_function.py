@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import factorial
 
 from gradc_codegen.math.emitted import coefficients
-from gradc_codegen.math.emitted.builder import Bits, Float, fma, horner, paired
+from gradc_codegen.math.emitted.builder import Bits, Float, fma
 from gradc_codegen.math.emitted.error_function_steps import ERROR_FUNCTION_STEPS
 from gradc_codegen.math.emitted.exponential import (
     added_to_exponent,
@@ -17,6 +17,7 @@ from gradc_codegen.math.emitted.exponential import (
     scaled,
 )
 from gradc_codegen.math.emitted.lookup import pairs
+from gradc_codegen.math.emitted.polynomials import horner, paired
 from gradc_codegen.math.emitted.rare import sometimes
 from gradc_ir.core.types import DType
 

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gradc_codegen.math.emitted import coefficients, wide
-from gradc_codegen.math.emitted.builder import Bits, Float, Truth, fast_sum, fma, horner, paired
+from gradc_codegen.math.emitted.builder import Bits, Float, Truth, fast_sum, fma
+from gradc_codegen.math.emitted.polynomials import horner, paired
 from gradc_codegen.math.emitted.rare import otherwise
 from gradc_ir.core.types import DType
 

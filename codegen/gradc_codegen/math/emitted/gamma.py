@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 
 from gradc_codegen.math.emitted import special_coefficients, sums
-from gradc_codegen.math.emitted.builder import Float, Truth, exact_sum, fast_sum, fma, polynomial
+from gradc_codegen.math.emitted.builder import Float, Truth, exact_sum, fast_sum, fma
 from gradc_codegen.math.emitted.logarithm import log_and_rest
+from gradc_codegen.math.emitted.polynomials import polynomial
 from gradc_codegen.math.emitted.power import Sum, multiple, product
 from gradc_codegen.math.emitted.rare import rarely
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gradc_codegen.math.emitted import coefficients
-from gradc_codegen.math.emitted.builder import Float, fma, horner
+from gradc_codegen.math.emitted.builder import Float, fma
 from gradc_codegen.math.emitted.exponential import LOG_2, remainder, rounded_quotient
+from gradc_codegen.math.emitted.polynomials import horner
 
 
 @dataclass(frozen=True)

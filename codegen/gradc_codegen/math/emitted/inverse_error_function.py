@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 
 from gradc_codegen.math.emitted import special_coefficients
-from gradc_codegen.math.emitted.builder import Float, fast_sum, fma, horner
+from gradc_codegen.math.emitted.builder import Float, fast_sum, fma
 from gradc_codegen.math.emitted.logarithm import log_and_rest
+from gradc_codegen.math.emitted.polynomials import horner
 from gradc_codegen.math.emitted.rare import sometimes
 from gradc_codegen.math.emitted.sums import series
 

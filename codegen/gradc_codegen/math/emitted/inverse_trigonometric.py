@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 
 from gradc_codegen.math.emitted import coefficients
-from gradc_codegen.math.emitted.builder import Bits, Float, Truth, fast_sum, fma, horner, paired
+from gradc_codegen.math.emitted.builder import Bits, Float, Truth, fast_sum, fma
+from gradc_codegen.math.emitted.polynomials import horner, paired
 from gradc_codegen.math.emitted.rare import rarely
 from gradc_ir.core.types import DType
 

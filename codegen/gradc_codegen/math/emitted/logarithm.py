@@ -13,17 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gradc_codegen.math.emitted import coefficients, wide
-from gradc_codegen.math.emitted.builder import (
-    Bits,
-    Float,
-    Truth,
-    even_and_odd,
-    fast_sum,
-    fma,
-    horner,
-    paired,
-)
+from gradc_codegen.math.emitted.builder import Bits, Float, Truth, fast_sum, fma
 from gradc_codegen.math.emitted.formats import Format
+from gradc_codegen.math.emitted.polynomials import even_and_odd, horner, paired
 from gradc_codegen.math.emitted.rare import sometimes
 from gradc_ir.core.types import DType
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from gradc_codegen.math.emitted import coefficients
-from gradc_codegen.math.emitted.builder import Float, exact_sum, fast_sum, fma, horner
+from gradc_codegen.math.emitted.builder import Float, exact_sum, fast_sum, fma
 from gradc_codegen.math.emitted.exponential import (
     LOG_2,
     bounded,
@@ -21,6 +21,7 @@ from gradc_codegen.math.emitted.exponential import (
     unless_large,
 )
 from gradc_codegen.math.emitted.logarithm import log_of_one_and_as_sum, log_of_sum
+from gradc_codegen.math.emitted.polynomials import horner
 from gradc_codegen.math.emitted.rare import sometimes
 
 # from here on softplus adds nothing that a float of this size holds

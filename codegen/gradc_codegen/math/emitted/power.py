@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from gradc_codegen.math.emitted import coefficients
-from gradc_codegen.math.emitted.builder import Bits, Float, fast_sum, fma, paired
+from gradc_codegen.math.emitted.builder import Bits, Float, fast_sum, fma
 from gradc_codegen.math.emitted.exponential import bounded, scaled
 from gradc_codegen.math.emitted.logarithm import ROOT, exponent, parts_of_any, unusual
+from gradc_codegen.math.emitted.polynomials import paired
 from gradc_codegen.math.emitted.rare import sometimes
 
 Sum = tuple[Float, Float]

@@ -7,11 +7,14 @@ rare one only sends the vector through a branch, behind which each usual lane is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from gradc_codegen.math.emitted.builder import Bits, Body, Float, Truth
 from gradc_codegen.math.emitted.function_text import text_of, widened
 from gradc_codegen.text.module import REGISTER
 from gradc_ir.core.types import DType
+
+_Number = TypeVar("_Number", Float, Bits)
 
 # Without optimisation it is compiled in half the time. That its loops end is said here, so that
 # calls of it may be hoisted.
@@ -105,13 +108,14 @@ def table(body: Body, name: str, words: Sequence[int]) -> Callable[[Bits], Bits]
 
 
 def repeated(
-    start: Sequence[Float],
+    start: Sequence[_Number],
     again: Callable[..., Truth],
-    following: Callable[..., Sequence[Float]],
-) -> list[Float]:
+    following: Callable[..., Sequence[_Number]],
+) -> list[_Number]:
     """Return numbers that are replaced by the following ones as long as a condition holds of them.
 
-    On numbers only; both functions take the numbers one by one.
+    On numbers only, unless the condition is the same in all lanes; both functions take the numbers
+    one by one.
     """
     body = start[0].body
     before, number = body.block, len(body.lines)
@@ -119,13 +123,13 @@ def repeated(
     body.lines.append(f"  br label %{head}")
     body.start(head)
     places = range(len(body.lines), len(body.lines) + len(start))
-    state = [body.emit_float("phi") for _ in start]
-    body.lines.append(f"  br i1 {again(*state).text}, label %{inside}, label %{done}")
+    state = [first.named(body.emit("phi")) for first in start]
+    body.lines.append(f"  br i1 {again(*state).somewhere}, label %{inside}, label %{done}")
     body.start(inside)
     replaced = following(*state)
     for place, old, first, new in zip(places, state, start, replaced):
         ways = f"[ {first.text}, %{before} ], [ {new.text}, %{body.block} ]"
-        body.lines[place] = f"  {old.text} = phi {body.type} {ways}"
+        body.lines[place] = f"  {old.text} = phi {old.type} {ways}"
     body.lines.append(f"  br label %{head}")
     body.start(done)
     return state

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 
 from gradc_codegen.math.emitted import coefficients
-from gradc_codegen.math.emitted.builder import Float, Truth, exact_sum, fma, horner
+from gradc_codegen.math.emitted.builder import Float, Truth, exact_sum, fma
+from gradc_codegen.math.emitted.polynomials import horner
 from gradc_codegen.math.emitted.rare import sometimes
 
 # The bits of 1 / √x are nearly 3/2 of those of 1 less half of those of x, and of 1 / ∛x 4/3 of them

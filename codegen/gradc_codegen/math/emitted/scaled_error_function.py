@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 
 from gradc_codegen.math.emitted import special_coefficients
-from gradc_codegen.math.emitted.builder import Float, exact_sum, fast_sum, fma, polynomial
+from gradc_codegen.math.emitted.builder import Float, exact_sum, fast_sum, fma
 from gradc_codegen.math.emitted.exponential import exp_as_sum, scaled
+from gradc_codegen.math.emitted.polynomials import polynomial
 from gradc_codegen.math.emitted.power import Sum
 from gradc_codegen.math.emitted.rare import sometimes
 from gradc_codegen.math.emitted.sums import series

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradc_codegen.math.emitted.builder import Float, Truth, exact_sum, fast_sum, fma, horner
+from gradc_codegen.math.emitted.builder import Float, Truth, exact_sum, fast_sum, fma
+from gradc_codegen.math.emitted.polynomials import horner
 from gradc_codegen.math.emitted.power import Sum
 
 

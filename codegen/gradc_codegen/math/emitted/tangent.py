@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 from gradc_codegen.math.emitted import coefficients, wide
-from gradc_codegen.math.emitted.builder import Float, fma, polynomial
+from gradc_codegen.math.emitted.builder import Float, fma
 from gradc_codegen.math.emitted.exponential import (
     LOG_2,
     bounded,
@@ -20,6 +20,7 @@ from gradc_codegen.math.emitted.exponential import (
     scaled,
     unless_large,
 )
+from gradc_codegen.math.emitted.polynomials import polynomial
 
 # times -> log(2) / times as a sum, and ((e**(times r) - 1) / times - r) / r²
 _TABLES = {

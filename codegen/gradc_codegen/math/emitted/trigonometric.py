@@ -22,7 +22,8 @@ from gradc_codegen.math.emitted.angle import (
     reduced,
     reduced_huge,
 )
-from gradc_codegen.math.emitted.builder import Float, Truth, fma, horner, polynomial
+from gradc_codegen.math.emitted.builder import Float, Truth, fma
+from gradc_codegen.math.emitted.polynomials import horner, polynomial
 from gradc_codegen.math.emitted.quadrant import Quadrant, with_sign
 from gradc_codegen.math.emitted.rare import rarely, sometimes
 

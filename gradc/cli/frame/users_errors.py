@@ -1,7 +1,8 @@
-"""Errors of the user's code, told with the user's own line: what they raise is no defect of gradc.
+"""Errors of the user's code, told in a line with their own: what they raise is no defect of gradc.
 
 An error is the user's where a frame of theirs stands below the last one of gradc's: their module as
-it is loaded, or their function as it is traced.
+it is loaded, or their function as it is traced. What only stands for Python's or NumPy's functions
+does not count.
 """
 
 from __future__ import annotations
@@ -10,43 +11,62 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from types import FrameType
 
-import click
-
+from gradc.cli.frame.failure import Failure
 from gradc.tracing.core import source
-from gradc_ir.location import Location, shown
+from gradc_ir.errors import GradcError
+from gradc_ir.location import Location
 
 _LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
 
 
 def told(error: BaseException) -> str | None:
-    """Return an error of the user's code as text: what, where, the line; None for any other."""
-    what = "".join(traceback.format_exception_only(error)).strip()
-    if isinstance(error, SyntaxError):
-        if error.filename is not None and source.is_ours(error.filename):
+    """Return an error of the user's code in a line: where, what, the code; None for any other."""
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        if source.is_ours(error.filename):
             return None
-        return f"Error: {what}" + _help("mend this line")
-    place = _place(error)
+        place: Location | None = Location(error.filename, error.lineno or 0)
+        what = f"{type(error).__name__}: {error.msg}"
+    else:
+        place = _place(error)
+        first, *_ = "".join(traceback.format_exception_only(error)).strip().splitlines() or [""]
+        what = first
     if place is None:
         return None
-    lines = [f"Error: {what}", *(f"  {line}" for line in shown(place))]
-    return "\n".join(lines) + _help("this is an error of the code itself, not of a derivative")
+    code = f"  in: {place.code}" if place.code else ""
+    return f"{place}: {what}{code}"
 
 
 @contextmanager
 def loading(place: str) -> Iterator[None]:
-    """Turn what ends the process while a module is loaded into an error of its own."""
+    """Turn what ends the process while a module is loaded into an error; what it prints goes aside.
+
+    Standard output is for the answer of the command.
+    """
     try:
-        yield
+        with redirect_stdout(sys.stderr):
+            yield
     except SystemExit as error:
         at = _place(error)
         where = f", {at.short}" if at else ""
-        raise click.UsageError(
+        raise Failure(
             f"{place} ended the program when it was imported (sys.exit{where}): "
             'put that under `if __name__ == "__main__":`'
         ) from None
+    except GradcError:
+        raise
+    except (SyntaxError, ValueError) as error:
+        # of a null byte Python tells neither file nor line
+        if getattr(error, "filename", None) is None and _place(error) is None:
+            raise Failure(f"{place}: {type(error).__name__}: {error}") from None
+        raise
+
+
+def is_users_exit(error: SystemExit) -> bool:
+    """Whether the user's code asked the process to end."""
+    return _place(error) is not None
 
 
 def _place(error: BaseException) -> Location | None:
@@ -55,7 +75,9 @@ def _place(error: BaseException) -> Location | None:
     for frame, line in traceback.walk_tb(error.__traceback__):
         if source.is_ours(frame.f_code.co_filename):
             # a function that calls itself for ever may end anywhere
-            found = found if isinstance(error, RecursionError) else None
+            is_theirs = isinstance(error, RecursionError)
+            if source.is_defect(frame.f_code.co_filename) and not is_theirs:
+                found = None
         elif _is_users(frame):
             name = frame.f_code.co_name
             function = "" if name == "<module>" else name
@@ -74,7 +96,3 @@ def _is_users(frame: FrameType) -> bool:
         or frame.f_globals.get("__name__") == "__main__"
         or name == getattr(sys.modules.get("__main__"), "__file__", None)
     )
-
-
-def _help(cure: str) -> str:
-    return f"\n  help: {cure}"

@@ -1,0 +1,1 @@
+"""What all commands share: how functions are found and named, options, output, and errors."""

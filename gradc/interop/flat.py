@@ -1,0 +1,121 @@
+"""A function of leaves to leaves, and the functions that its derivatives are, to any order."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradc.api.compile import compiled
+from gradc.api.compiled import Compiled
+from gradc.api.transforms import jvp, vjp
+from gradc.api.vmap import vmap
+from gradc.arguments import pytree
+
+Leaves = tuple[Any, ...]
+
+
+class Flat:
+    """A function from arrays to a tuple of arrays, with what hosts ask of it.
+
+    Each of its derivatives is one again, made once, so that a host can differentiate any number of
+    times.
+
+    Parameters
+    ----------
+    function: takes leaves and returns a tuple of them; it can be traced.
+    name: for kernels and errors.
+    owner: the compiled function whose options hold.
+    """
+
+    def __init__(
+        self, function: Callable[..., Leaves], name: str, owner: Compiled[..., Any]
+    ) -> None:
+        self.function = function
+        self.name = name
+        self.owner = owner
+        self._derived: dict[Any, Flat] = {}
+
+    @functools.cached_property
+    def compiled(self) -> Compiled[..., Leaves]:
+        """The function, compiled."""
+        made: Compiled[..., Leaves] = self.owner.like(self.function)
+        made.__name__ = self.name
+        return made
+
+    def pushed(self, moved: Sequence[int], count: int) -> Flat:
+        """Return the tangents of the float results, of ``count`` arguments and some tangents.
+
+        ``moved`` are the arguments that have one, in the order in which tangents follow.
+        """
+        moved = tuple(moved)
+
+        def push(*given: Any) -> Leaves:
+            at: list[Any] = [None] * count
+            for i, tangent in zip(moved, given[count:]):
+                at[i] = tangent
+            values, tangents = jvp(self.function, given[:count], tuple(at))
+            return tuple(t for v, t in zip(values, tangents) if _is_float(v))
+
+        return self._kept(("pushed", moved, count), push, "jvp")
+
+    def pulled(self, moved: Sequence[int], count: int) -> Flat:
+        """Return the cotangents of ``moved`` arguments, of all and of one a float result."""
+        moved = tuple(moved)
+
+        def pull(*given: Any) -> Leaves:
+            arguments = given[:count]
+
+            def of_moved(*parts: Any) -> Leaves:
+                every = list(arguments)
+                for i, part in zip(moved, parts):
+                    every[i] = part
+                return self.function(*every)
+
+            values, back = vjp(of_moved, *(arguments[i] for i in moved))
+            rest = iter(given[count:])
+            return tuple(back(tuple(next(rest) if _is_float(v) else None for v in values)))
+
+        return self._kept(("pulled", moved, count), pull, "vjp")
+
+    def mapped(self, flags: Sequence[bool]) -> Flat:
+        """Return the function over a leading axis of the arguments that are flagged."""
+        axes = tuple(0 if flag else None for flag in flags)
+        return self._kept(("mapped", axes), vmap(self.function, axes), "batch")
+
+    def _kept(self, key: Any, function: Callable[..., Leaves], suffix: str) -> Flat:
+        found = self._derived.get(key)
+        if found is None:
+            found = self._derived[key] = Flat(function, f"{self.name}_{suffix}", self.owner)
+        return found
+
+
+def flat_of(
+    function: Callable[..., Any], rebuild: Callable[[Sequence[Any]], tuple[Any, dict[str, Any]]]
+) -> tuple[Flat, Callable[[Sequence[Any]], Any]]:
+    """Return a function of leaves, and what puts its results back into the nest they are in.
+
+    Parameters
+    ----------
+    rebuild: makes positional and named arguments of the leaves.
+    """
+    owner = compiled(function)
+    trees: list[pytree.Structure] = []
+
+    def of_leaves(*leaves: Any) -> Leaves:
+        args, kwargs = rebuild(leaves)
+        found, structure = pytree.flatten(owner(*args, **kwargs))
+        trees[:] = [structure]
+        return tuple(found)
+
+    def nest(results: Sequence[Any]) -> Any:
+        return pytree.unflatten(trees[0], results)
+
+    name = owner.__name__ if owner.__name__.isidentifier() else "kernel"
+    return Flat(of_leaves, name, owner), nest
+
+
+def _is_float(value: Any) -> bool:
+    return bool(np.issubdtype(value.dtype, np.floating))

@@ -1,0 +1,188 @@
+"""Kernels inside of PyTensor, and so of PyMC's models: an op whose gradients are such ops again."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradc.exports.bake import EVERY
+from gradc.exports.kinds import VALUE
+from gradc.exports.plan import Asked, plan
+from gradc.interop.flat import Flat, flat_of
+from gradc.native.needs import needed
+from gradc.runtime.specialize import working
+from gradc_ir.core.sizes import symbol
+from gradc_ir.core.types import Type, dtype_of
+from gradc_ir.errors import ShapeError
+from gradc_ir.text.spec import print_spec
+
+
+def pytensor_op(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function for PyTensor that puts gradc's kernels into its graphs.
+
+    Parameters
+    ----------
+    function: of NumPy, or a compiled one. Its arguments are PyTensor's variables, or what becomes
+        one; it returns one value or a tuple.
+
+    ``pytensor.grad``, ``pullback``, ``pushforward`` and what is made of them take gradc's
+    derivatives, to any order, and so do PyMC's samplers: ``pm.Potential("fit", op(x, data))``. Axes
+    of a length that the graph does not tell are symbols. Raises MissingLibraryError without
+    PyTensor.
+    """
+    pt = needed("pytensor.tensor", "gradc.pytensor_op")
+    flats: dict[int, tuple[Flat, Callable[..., Any]]] = {}
+
+    def call_in_pytensor(*args: Any) -> Any:
+        inputs = [pt.as_tensor_variable(arg) for arg in args]
+        if len(inputs) not in flats:
+            flats[len(inputs)] = flat_of(function, lambda leaves: (tuple(leaves), {}))
+        flat, nest = flats[len(inputs)]
+        made = op_of(flat)(*inputs, return_list=True)
+        return nest(made)
+
+    functools.update_wrapper(call_in_pytensor, function, updated=())
+    return call_in_pytensor
+
+
+def op_of(flat: Flat) -> Any:
+    """Return the op of a flat function, the same one each time."""
+    made = vars(flat).get("_op")
+    if made is None:
+        made = vars(flat)["_op"] = _op_class()(flat)
+    return made
+
+
+@functools.cache
+def _op_class() -> Any:
+    """Return the class of the ops."""
+    graph = needed("pytensor.graph", "gradc.pytensor_op")
+    pt = needed("pytensor.tensor", "gradc.pytensor_op")
+    disconnected = needed("pytensor.gradient", "gradc.pytensor_op").DisconnectedType
+
+    class KernelOp(graph.Op):  # type: ignore[misc, name-defined]
+        """Computes a flat function."""
+
+        def __init__(self, flat: Flat) -> None:
+            self.flat = flat
+
+        def __str__(self) -> str:
+            return f"gradc.{self.flat.name}"
+
+        def make_node(self, *inputs: Any) -> Any:
+            variables = [pt.as_tensor_variable(x) for x in inputs]
+            types = _result_types(self.flat, variables)
+            outputs = [pt.TensorType(dtype, shape=shape)() for dtype, shape in types]
+            return graph.Apply(self, variables, outputs)
+
+        def perform(self, node: Any, inputs: Any, storage: Any) -> None:
+            results = self.flat.compiled(*[np.asarray(x) for x in inputs])
+            for cell, result, output in zip(storage, results, node.outputs):
+                cell[0] = np.asarray(result, output.type.dtype)
+
+        def L_op(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
+            moved = [i for i, x in enumerate(inputs) if _is_float(x)]
+            found: list[Any] = [disconnected()() for _ in inputs]
+            given = [
+                x.zeros_like() if isinstance(c.type, disconnected) else c
+                for x, c in zip(outputs, cotangents)
+                if _is_float(x)
+            ]
+            if moved and given:
+                pulled = op_of(self.flat.pulled(moved, len(inputs)))
+                made = pulled(*inputs, *given, return_list=True)
+                for i, cotangent in zip(moved, made):
+                    found[i] = cotangent
+            return found
+
+        # as later versions call it
+        pullback = L_op
+
+        def pushforward(self, inputs: Any, outputs: Any, tangents: Any) -> list[Any]:
+            moved = [
+                i
+                for i, (x, t) in enumerate(zip(inputs, tangents))
+                if _is_float(x) and t is not None and not isinstance(t.type, disconnected)
+            ]
+            pushed = op_of(self.flat.pushed(moved, len(inputs)))
+            made = iter(pushed(*inputs, *(tangents[i] for i in moved), return_list=True))
+            return [next(made) if _is_float(x) else disconnected()() for x in outputs]
+
+        def R_op(self, inputs: Any, tangents: Any) -> list[Any]:
+            return self.pushforward(inputs, self(*inputs, return_list=True), tangents)
+
+        def connection_pattern(self, node: Any) -> list[list[bool]]:
+            return [[_is_float(x) and _is_float(y) for y in node.outputs] for x in node.inputs]
+
+        def __eq__(self, other: object) -> bool:
+            return type(self) is type(other) and self.flat is other.flat
+
+        def __hash__(self) -> int:
+            return hash((type(self), id(self.flat)))
+
+    return KernelOp
+
+
+def _is_float(variable: Any) -> bool:
+    return bool(np.issubdtype(np.dtype(variable.type.dtype), np.floating))
+
+
+_Result = tuple[str, tuple[int | None, ...]]
+
+
+def _result_types(flat: Flat, variables: Sequence[Any]) -> list[_Result]:
+    """Return dtypes and shapes of results, None for a size that the graph does not tell."""
+    given = tuple((x.type.dtype, tuple(x.type.shape)) for x in variables)
+    known: dict[Any, list[_Result]] = vars(flat).setdefault("_types", {})
+    if given not in known:
+        known[given] = [
+            (
+                str(type_.dtype.numpy),
+                tuple(size if isinstance(size, int) else None for size in type_.shape),
+            )
+            for type_ in _traced_types(flat, given)
+        ]
+    return known[given]
+
+
+def _traced_types(
+    flat: Flat, given: Sequence[tuple[str, tuple[int | None, ...]]]
+) -> Sequence[Type]:
+    """Return the types of results where sizes that the graph does not tell are symbols."""
+    names = [f"x{i}" for i in range(len(given))]
+    text = f"lambda {', '.join(names)}: function({', '.join(names)})"
+    form = flat.owner.like(eval(text, {"function": flat.function}))
+    # the op checks at every call which of them are equal: here it is enough that it may be so
+    ways: tuple[Callable[[int, int], str], ...] = (
+        lambda i, axis: f"n{i}_{axis}",
+        lambda i, axis: f"n{axis}",
+        lambda i, axis: "n",
+    )
+    refused: ShapeError | None = None
+    for way in ways:
+        types = [
+            Type(
+                dtype_of(np.dtype(dtype)),
+                tuple(
+                    symbol(way(i, axis)) if size is None else size
+                    for axis, size in enumerate(shape)
+                ),
+            )
+            for i, (dtype, shape) in enumerate(given)
+        ]
+        spec = print_spec(list(zip(names, types)))
+        try:
+            with working():
+                found = plan(form, Asked(flat.name, (spec,), (VALUE,), bake=EVERY))
+        except ShapeError as error:
+            refused = error
+            continue
+        return found.entries[0].function.result_types
+    raise ShapeError(
+        f"{flat.name} needs sizes that PyTensor's graph does not tell",
+        found=str(refused).splitlines()[0],
+        help="say them: pytensor.tensor.specify_shape(x, (3,)), or shape= of the variable",
+    )

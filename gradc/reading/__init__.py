@@ -1,0 +1,3 @@
+"""What a graph means, written as people write it: its mathematics, in Python or LaTeX; the numerics
+stay hidden.
+"""
