@@ -20,8 +20,8 @@ from gradc.runtime.bound_call import BoundCall
 from gradc.runtime.quick_call import Call, CalledByAttribute, quick_call
 from gradc.traceback import boundary
 from gradc.tracing import Subtrace, Tracer, current, inline, subtrace, tracer_of
+from gradc.tracing.checks.checks import failure_in, join, of_points
 from gradc.tracing.core.as_tracer import as_tracer
-from gradc.tracing.core.checks import failure_in, join, of_points
 from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import read

@@ -14,7 +14,7 @@ from gradc.arguments import flags, pytree
 from gradc.arguments.as_array import as_array
 from gradc.arguments.flags import Static
 from gradc.calls.variable import Variable
-from gradc.tracing.core.variables import variable_of
+from gradc.tracing.array.variables import variable_of
 from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import DTypeError, TraceError
 

@@ -9,8 +9,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from gradc.arguments.as_array import as_array
 from gradc.traceback import boundary
+from gradc.tracing.array.variables import refuse_assignment, tracer_of_variable
 from gradc.tracing.core.state import state
-from gradc.tracing.core.variables import refuse_assignment, tracer_of_variable
 from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
 from gradc_ir.forks import lock_across_forks

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gradc.capture.building import Built, Step
-from gradc.capture.carried import Carries
 from gradc.capture.driver import Driver
-from gradc.capture.fence import ReadsElements
-from gradc.capture.heap import ABSENT
+from gradc.capture.held.carried import Carries
+from gradc.capture.held.fence import ReadsElements
+from gradc.capture.held.heap import ABSENT
+from gradc.capture.held.nests import rebuilt, take_apart
+from gradc.capture.held.recording import Before, Recording, variables_now
+from gradc.capture.held.truth import truth, truth_value
+from gradc.capture.held.uniform import NotUniform
 from gradc.capture.items import Items
-from gradc.capture.nests import rebuilt, take_apart
-from gradc.capture.recording import Before, Recording, variables_now
-from gradc.capture.truth import truth, truth_value
-from gradc.capture.uniform import NotUniform
 from gradc.capture.whole_numbers import Integers, fits_words
 from gradc.control.checkpointing import slots_of
 from gradc.control.leaf_types import LeafType, leaf_type_of
@@ -23,7 +23,7 @@ from gradc.control.steps import as_value, row_type_of
 from gradc.pipeline import current_options
 from gradc.tracing import Tracer
 from gradc.tracing.array.operators import operate
-from gradc.tracing.core.checks import check
+from gradc.tracing.checks.checks import check
 from gradc.tracing.core.signals import HasEffect
 from gradc.tracing.core.source import location_of
 from gradc.tracing.core.state import running

@@ -9,15 +9,15 @@ from types import FrameType
 from typing import Any
 
 from gradc.capture.cheap import is_cheap
-from gradc.capture.heap import ABSENT, Held, set_parts
-from gradc.capture.joining import Blank, Joining, Make, Unlike
+from gradc.capture.held.heap import ABSENT, Held, set_parts
+from gradc.capture.held.joining import Blank, Joining, Make, Unlike
+from gradc.capture.held.recording import Before, Recording, variables_now
+from gradc.capture.held.truth import truth, truth_value
+from gradc.capture.held.unbound import say_unbound
 from gradc.capture.raising import is_raised, record_raise
-from gradc.capture.recording import Before, Recording, variables_now
-from gradc.capture.truth import truth, truth_value
-from gradc.capture.unbound import say_unbound
 from gradc.control.leaf_types import LeafType, cast_values, tracers_of
 from gradc.tracing import Tracer
-from gradc.tracing.core.checks import Failure, Key, failure_in
+from gradc.tracing.checks.checks import Failure, Key, failure_in
 from gradc.tracing.core.signals import HasEffect
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Trace, running

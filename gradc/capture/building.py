@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gradc.capture.carried import Carries, Slot, split
-from gradc.capture.heap import ABSENT, set_parts
-from gradc.capture.joining import own_memory
-from gradc.capture.nests import Nest, rebuilt, take_apart
-from gradc.capture.recording import Recording
-from gradc.capture.unbound import say_unbound
-from gradc.capture.uniform import NotUniform
+from gradc.capture.held.carried import Carries, Slot, split
+from gradc.capture.held.heap import ABSENT, set_parts
+from gradc.capture.held.joining import own_memory
+from gradc.capture.held.nests import Nest, rebuilt, take_apart
+from gradc.capture.held.recording import Recording
+from gradc.capture.held.unbound import say_unbound
+from gradc.capture.held.uniform import NotUniform
 from gradc.control.leaf_types import LeafType, cast_values, leaf_type_of, tracers_of, values_of
 from gradc.tracing import Tracer
 from gradc.tracing.array.operators import operate
-from gradc.tracing.core.checks import Failure, has_not_failed
+from gradc.tracing.checks.checks import Failure, has_not_failed
 from gradc.tracing.core.rows import rows_of
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read, write

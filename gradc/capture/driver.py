@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
-from gradc.capture.heap import ABSENT
+from gradc.capture.held.heap import ABSENT
 from gradc.tracing.rewriting.site import Site
 
 

@@ -9,8 +9,8 @@ from types import FrameType
 from typing import Any
 
 from gradc.capture.branches import Choice
-from gradc.capture.joining import Unlike
-from gradc.capture.truth import as_bool, truth, truth_value
+from gradc.capture.held.joining import Unlike
+from gradc.capture.held.truth import as_bool, truth, truth_value
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.rewriting.site import Site

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gradc.capture.leaves import common_type, type_of
-from gradc.capture.nests import LEAF, rebuilt, take_apart
-from gradc.capture.uniform import NotUniform
+from gradc.capture.held.leaves import common_type, type_of
+from gradc.capture.held.nests import LEAF, rebuilt, take_apart
+from gradc.capture.held.uniform import NotUniform
 from gradc.control.leaf_types import LeafType, tracers_of
 from gradc.tracing import Tracer
 from gradc.tracing.array.operators import operate

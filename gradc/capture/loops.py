@@ -11,12 +11,12 @@ from gradc.capture.branches import Choice
 from gradc.capture.decide import Size as Nodes
 from gradc.capture.decide import Told, is_worth_rolling
 from gradc.capture.driver import Driver
-from gradc.capture.fence import Fence
+from gradc.capture.held.fence import Fence
+from gradc.capture.held.recording import Before, variables_now
+from gradc.capture.held.truth import truth, truth_value
+from gradc.capture.held.uniform import NotUniform
 from gradc.capture.items import Items, items_of
 from gradc.capture.notes import note_rolled, note_unrolled
-from gradc.capture.recording import Before, variables_now
-from gradc.capture.truth import truth, truth_value
-from gradc.capture.uniform import NotUniform
 from gradc.tracing import NeedsConcreteSize, Tracer
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running

@@ -8,11 +8,11 @@ from types import FrameType
 from typing import Any
 
 from gradc.tracing import Tracer
+from gradc.tracing.checks.checks import Check, check
+from gradc.tracing.checks.texts import as_number, filled, marks_in, without_numbers
 from gradc.tracing.core import source
-from gradc.tracing.core.checks import Check, check
 from gradc.tracing.core.source import location_of, trace_error
 from gradc.tracing.core.state import Trace, running
-from gradc.tracing.core.texts import as_number, filled, marks_in, without_numbers
 from gradc.tracing.core.tracer import read
 from gradc.tracing.lens.user_classes import original_of
 from gradc.tracing.rewriting.site import Site

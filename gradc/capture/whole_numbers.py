@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from gradc.capture.uniform import NotUniform
-from gradc.tracing.core.checks import Check
+from gradc.capture.held.uniform import NotUniform
+from gradc.tracing.checks.checks import Check
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Node, Value

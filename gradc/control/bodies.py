@@ -13,8 +13,8 @@ from gradc.arguments.pytree import Structure
 from gradc.autodiff.parameters import parameters
 from gradc.control.leaf_types import LeafType, Leaves, cast_values, leaves_of
 from gradc.tracing import Tracer, call, current, subtrace, trace
+from gradc.tracing.checks.checks import refused
 from gradc.tracing.core.as_tracer import as_tracer
-from gradc.tracing.core.checks import refused
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import as_weak

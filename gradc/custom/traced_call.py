@@ -23,7 +23,7 @@ from gradc.custom.rule_arguments import (
     takes,
 )
 from gradc.tracing import Subtrace, Tracer, call, subtrace, tracer_of, value_of
-from gradc.tracing.core.checks import refuse_in_rule
+from gradc.tracing.checks.checks import refuse_in_rule
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make_view, root
 from gradc.tracing.core.views import Returned

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradc.tracing.core.checks import Checks
+from gradc.tracing.checks.checks import Checks
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array

@@ -137,8 +137,7 @@ class FunctionLowering:
         name = self._module.fresh(f"{self._module.name}.body")
         signature = Signature.of(nest.function, symbols=tuple(self._symbols))
         inner = FunctionLowering(self._module, name, nest, made, signature, self._symbols)
-        few = functions_among(nest.statements) <= _MOST_INLINED
-        inner.writer.runs_often = repeats and few
+        inner.writer.runs_often = repeats and functions_among(nest.statements) <= _MOST_INLINED
         parameters = signature.llvm_parameters_of_body(nest.overwrites)
         # once it is inlined, LLVM takes two places for apart in all steps that are in one
         apart = " noinline" if swaps else ""
@@ -430,8 +429,7 @@ class FunctionLowering:
             ]
         else:
             axis: int = node.attributes["axis"]
-            before = node.operands[: statement.operand]
-            start = sum((operand.type.shape[axis] for operand in before), start=0)
+            start = sum((x.type.shape[axis] for x in node.operands[: statement.operand]), start=0)
             index = list(own)
             index[axis] = writer.add(writer.size(start), own[axis])
         self.elements.keep(statement.value, tuple(index), register)
@@ -439,11 +437,10 @@ class FunctionLowering:
     def _scatter(self, statement: Statement, own: list[str]) -> None:
         node, elements = statement.node, self.elements
         x, part, *indices = node.operands
-        axes: tuple[int, ...] = node.attributes["axes"]
         index_rank = indices[0].type.rank
         at = tuple(own[:index_rank])
         index = [own[dim] if dim >= 0 else "" for dim in scatter_dims(node)]
-        for operand, axis in zip(indices, axes):
+        for operand, axis in zip(indices, node.attributes["axes"]):
             index[axis] = elements.checked(operand, at, x, axis)
         register = elements.element(part, tuple(own))
         if node.op.name == "scatter_add":

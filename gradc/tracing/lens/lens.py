@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 
 from gradc import on_need
-from gradc.arguments.as_array import computes_otherwise
 from gradc.tracing.core import source
 from gradc.tracing.core.state import Capture, Guard, SameElements, SameObject, Trace
-from gradc.tracing.core.table import TABLE, AnyFunction
+from gradc.tracing.core.table import TABLE
 from gradc.tracing.core.tracer import Tracer, make_hidden
 from gradc.tracing.lens import captured_containers
 from gradc.tracing.lens.builtins import BUILTINS, seen_builtins, seen_type
+from gradc.tracing.lens.captured_arrays import Origin, is_capturable
 from gradc.tracing.lens.code_names import refuse_stores, used_names
 from gradc.tracing.lens.effects import Acting, acts
+from gradc.tracing.lens.inlined import Inlined
 from gradc.tracing.lens.math_module import see_math
 from gradc.tracing.lens.modules import (
     DRAWING,
@@ -42,41 +43,12 @@ from gradc.tracing.lens.unseen import Unseen, is_library_object, is_unseen
 from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class
 from gradc.tracing.rewriting.expressions import RUNTIME
 from gradc.tracing.rewriting.rewrite import rewritten
-from gradc_ir.core.graph import Value
-from gradc_ir.core.types import _FROM_NUMPY as _SUPPORTED
 from gradc_ir.core.types import Type, dtype_of
 from gradc_ir.errors import TraceError
 
 _CAPTURED = "it is captured from outside; pass it as an argument and return the new one"
 _CACHED = type(functools.lru_cache(maxsize=1)(lambda: None))
 _PLAIN = (int, float, complex, str, bytes, type(None), np.generic)
-
-
-class Inlined:
-    """An object that is called in its own way inside a trace; for all else it is itself."""
-
-    def __init__(self, original: Any, run: AnyFunction) -> None:
-        self.__gradc_original__ = original
-        self.__gradc_run__ = run
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run inside the trace."""
-        return self.__gradc_run__(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.__gradc_original__, name)
-
-
-class Origin:
-    """Makes the parameter of a captured array when it is first used."""
-
-    def __init__(self, capture: Capture) -> None:
-        self.capture = capture
-
-    def read(self, tracer: Tracer, trace: Trace) -> Value:
-        """Return the new hidden input, a parameter of the outermost trace, in this trace."""
-        value = tracer._value = tracer._trace.root.hidden_input(self.capture)
-        return trace.lift(value, tracer._trace)
 
 
 class Lens:
@@ -189,7 +161,7 @@ class Lens:
         self, value: Any, identity: tuple[int, str], name: str, fetch: Callable[[], Any]
     ) -> Any:
         """Return what traced code sees of a value that ``fetch`` reads again at every call."""
-        if isinstance(value, np.ndarray) and _is_capturable(value):
+        if isinstance(value, np.ndarray) and is_capturable(value):
             found = self._arrays.get(identity)
             if found is None:
                 assert self.trace is not None
@@ -428,11 +400,6 @@ class Lens:
 
 def _runtime() -> types.ModuleType:
     return next(on_need.loaded(on_need.CAPTURE))
-
-
-def _is_capturable(array: Any) -> bool:
-    kind: Any = type(array)
-    return array.dtype in _SUPPORTED and (kind is np.ndarray or not computes_otherwise(kind))
 
 
 def _wraps_seen(function: types.FunctionType) -> bool:

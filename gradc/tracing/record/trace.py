@@ -15,9 +15,9 @@ import numpy as np
 from gradc.arguments import pytree
 from gradc.arguments.flags import Static
 from gradc.arguments.pytree import Structure
+from gradc.tracing.checks.checks import Checks, Failure, failure_in, join
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
-from gradc.tracing.core.checks import Checks, Failure, failure_in, join
 from gradc.tracing.core.leaves import PythonNumber, abstract
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.signals import SizesMustMatch

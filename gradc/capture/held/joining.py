@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gradc.capture.heap import ABSENT
-from gradc.capture.leaves import common_type, same_leaf, type_of
-from gradc.capture.nests import LEAF, Nest, rebuilt, take_apart
-from gradc.capture.recording import Recording
+from gradc.capture.held.heap import ABSENT
+from gradc.capture.held.leaves import common_type, same_leaf, type_of
+from gradc.capture.held.nests import LEAF, Nest, rebuilt, take_apart
+from gradc.capture.held.recording import Recording
 from gradc.control.leaf_types import LeafType
 from gradc.tracing import Tracer
 from gradc.tracing.core.tracer import make_view, root

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from gradc.capture.uniform import NotUniform
+from gradc.capture.held.uniform import NotUniform
 
 
 class Fence:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.capture.nests import attributes, has_attributes, set_attributes
+from gradc.capture.held.nests import attributes, has_attributes, set_attributes
 from gradc.tracing import Tracer
 from gradc.tracing.core.tracer import root
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradc.arguments.flags import exact_key
-from gradc.capture.nests import is_number
+from gradc.capture.held.nests import is_number
 from gradc.control.carries import same_shape
 from gradc.control.leaf_types import LeafType, joined, leaf_type_of
 from gradc.tracing import Tracer

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from gradc.capture.fence import Fence
-from gradc.capture.heap import ABSENT, Held, part_path, set_parts
-from gradc.capture.leaves import common_type, same_leaf, type_of
-from gradc.capture.nests import LEAF, Nest, rebuilt, take_apart
-from gradc.capture.recording import Before, Recording, variables_now
-from gradc.capture.uniform import NotUniform
+from gradc.capture.held.fence import Fence
+from gradc.capture.held.heap import ABSENT, Held, part_path, set_parts
+from gradc.capture.held.leaves import common_type, same_leaf, type_of
+from gradc.capture.held.nests import LEAF, Nest, rebuilt, take_apart
+from gradc.capture.held.recording import Before, Recording, variables_now
+from gradc.capture.held.uniform import NotUniform
 from gradc.control.leaf_types import LeafType
 from gradc.tracing import Tracer
-from gradc.tracing.core.checks import Failure, Key, blank, failure_in
+from gradc.tracing.checks.checks import Failure, Key, blank, failure_in
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.rewriting.site import Site

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.capture.uniform import NotUniform
+from gradc.capture.held.uniform import NotUniform
 from gradc.tracing import Tracer
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.lens.captured_containers import is_user_class

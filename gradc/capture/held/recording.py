@@ -8,7 +8,7 @@ from types import FrameType
 from typing import Any
 
 from gradc.autodiff.parameters import parameters
-from gradc.capture.heap import ABSENT, ArrayState, Heap
+from gradc.capture.held.heap import ABSENT, ArrayState, Heap
 from gradc.control.leaf_types import LeafType, cast_values
 from gradc.tracing import Tracer
 from gradc.tracing.core.as_tracer import as_tracer
