@@ -23,7 +23,7 @@ from gradc.control.leaf_types import LeafType
 from gradc.tracing import Tracer
 from gradc.tracing.checks.checks import Failure, Key, blank, failure_in
 from gradc.tracing.core.state import running
-from gradc.tracing.core.tracer import make, read
+from gradc.tracing.core.tracer import make, read, root
 from gradc.tracing.rewriting.site import Site
 from gradc_ir.core.graph import Value
 
@@ -37,7 +37,7 @@ class Slot:
     path: what a user calls it.
     nest, start: its nest, and its leaves before the loop.
     leaf_types: the types of the leaves in all steps.
-    given: the parameters that stand for them in the step that is recorded.
+    given, parameters: what stands for them in the step that is recorded, and its parameters.
     after: the leaves after that step.
     """
 
@@ -46,6 +46,7 @@ class Slot:
     start: list[Any]
     leaf_types: list[LeafType]
     given: list[Tracer] = field(default_factory=list)
+    parameters: list[Value | None] = field(default_factory=list)
     after: list[Any] = field(default_factory=list)
 
     @classmethod
@@ -143,6 +144,7 @@ class Carries:
         values = {}
         for slot in self.slots:
             slot.given = recording.parameters(slot.leaf_types)
+            slot.parameters = [leaf._value for leaf in slot.given]
             slot.after = list(slot.given)
             values[id(slot)] = rebuilt(slot.nest, slot.given)
         self._variables = dict(self.before.variables)
@@ -188,7 +190,30 @@ class Carries:
         for name, error in self.dropped.items():
             if name not in self.made:
                 raise error
+        self._refuse_shared()
         return again
+
+    def _refuse_shared(self) -> None:
+        """Raise NotUniform where a step assigns to an array that has two places in the next one.
+
+        What is handed on is an array of its own in each step: another name for it would not see
+        what is assigned to it.
+        """
+        for slot in [*self.variables.values(), *self.parts.values()]:
+            for leaf, parameter in zip(slot.given, slot.parameters):
+                if leaf._value is not parameter:
+                    raise NotUniform(f"it assigns to an array that {slot.path} is a name for")
+            self._refuse_written(slot.path, [*slot.start, *slot.after])
+        for grown in self.grown.values():
+            self._refuse_written(grown.held.path, grown.leaves)
+        for name, value in self.made.items():
+            if name in self._site.read_later:
+                self._refuse_written(name, take_apart(value)[1])
+
+    def _refuse_written(self, path: str, leaves: Iterable[Any]) -> None:
+        for leaf in leaves:
+            if isinstance(leaf, Tracer) and id(root(leaf)) in self.arrays:
+                raise NotUniform(f"{path} holds an array that it assigns to")
 
     def expect(self, variables: dict[str, Any], others: Iterable[Tracer]) -> None:
         """Take what a step of Python's has left as what is to be expected of the others.
@@ -338,7 +363,7 @@ class Carries:
 
     def given(self) -> list[Value]:
         """Return the parameters of the step that was recorded."""
-        found = [leaf._value for slot in self.slots for leaf in slot.given]
+        found = [parameter for slot in self.slots for parameter in slot.parameters]
         return [value for value in found if value is not None]
 
     def start(self) -> list[Any]:
