@@ -70,12 +70,18 @@ class Recording:
         self.trace = Trace(outer, outer.lens, title)
         self.trace.adopt = self.adopt
         self.adopted: dict[int, tuple[Tracer, ArrayState]] = {}
+        self._left: list[tuple[Tracer, Value]] = []
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """Record within, for a moment."""
+        """Record within, for a moment; arrays are what they were when it was left."""
         with self.trace:
-            yield
+            for array, value in self._left:
+                self.take(array, value)
+            try:
+                yield
+            finally:
+                self._give_back()
 
     def enter(self) -> None:
         """Record from now on."""
@@ -84,6 +90,11 @@ class Recording:
     def leave(self) -> None:
         """Record in the trace around it again; arrays are what they were there."""
         self.trace.__exit__()
+        ends = [(array, array._value) for array, _ in self.adopted.values()]
+        self._left = [(array, value) for array, value in ends if value is not None]
+        self._give_back()
+
+    def _give_back(self) -> None:
         for array, before in self.adopted.values():
             array._trace, array._value, array._known = before.trace, before.value, before.known
             array._origin = before.origin
