@@ -8,7 +8,7 @@ from typing import Any
 
 from gradc.capture.held.carried import Carries, Slot, split
 from gradc.capture.held.heap import ABSENT, set_parts
-from gradc.capture.held.joining import own_memory
+from gradc.capture.held.joining import MAY_BE, own_memory
 from gradc.capture.held.nests import Nest, rebuilt, take_apart
 from gradc.capture.held.recording import Recording
 from gradc.capture.held.unbound import say_unbound
@@ -19,7 +19,7 @@ from gradc.tracing.array.operators import operate
 from gradc.tracing.checks.checks import Failure, has_not_failed
 from gradc.tracing.core.rows import rows_of
 from gradc.tracing.core.state import running
-from gradc.tracing.core.tracer import make, read, write
+from gradc.tracing.core.tracer import make, read, root, write
 from gradc.tracing.rewriting.site import Site
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Value
@@ -218,9 +218,47 @@ class Built:
         for name in {*carries.dropped, *carries.made} - self.made.keys():
             variables[name] = ABSENT
             say_unbound(carries.frame, step.site, name, "each of its steps makes it anew")
+        self._fix_shared(results, steps)
         if steps is not None:
             self._append(list(values[split_at[1] :]), steps)
         return variables
+
+    def _is_new(self, leaf: Any) -> bool:
+        """Whether a leaf is an array that each step makes, and leaves in one place."""
+        carries = self._step.carries
+        base = root(leaf)
+        if not self._step.recording.is_own(base):
+            return False
+        if any(base is given for slot in carries.slots for given in slot.given):
+            return False
+        leaves = [*carries.after(), *self.made_leaves, *self.grown_leaves]
+        return sum(isinstance(one, Tracer) and root(one) is base for one in leaves) == 1
+
+    def _fix_shared(self, results: Sequence[Tracer], steps: int | None) -> None:
+        """Refuse to assign to what may be another name for an array that was there before."""
+        carries = self._step.carries
+        fixed: list[Any] = []
+        arrays = {id(slot) for _, slot in carries.arrays.values()}
+        for slot, found in split(results, carries.slots):
+            if id(slot) in arrays:
+                continue
+            for start, given, after, result in zip(slot.start, slot.given, slot.after, found):
+                if not isinstance(after, Tracer) or result.scalar or after is given:
+                    continue
+                if not steps or not self._is_new(after):
+                    fixed += [result, start]
+        for leaf, result in zip(self.made_leaves, results[len(self.carried_types) :]):
+            if isinstance(leaf, Tracer) and not result.scalar and not self._is_new(leaf):
+                fixed.append(result)
+        for leaf, leaf_type in zip(self.grown_leaves, self.grown_types):
+            if isinstance(leaf, Tracer) and not leaf_type.scalar and not self._is_new(leaf):
+                base = root(leaf)
+                starts = [start for slot in carries.slots for start in slot.start]
+                fixed += starts if self._step.recording.is_own(base) else [base]
+        for one in fixed:
+            if isinstance(one, Tracer) and not one.scalar:
+                root(one)._why_fixed = MAY_BE
+                one._why_fixed = MAY_BE
 
     def _hand_back_slots(self, results: Sequence[Tracer], variables: dict[str, Any]) -> None:
         carries = self._step.carries
@@ -261,10 +299,14 @@ class Built:
         rest = iter(zip(values, self.grown_types))
         for grown in self.grown:
             columns = []
-            for _ in grown.leaves:
+            for leaf in grown.leaves:
                 value, leaf_type = next(rest)
                 stack = make(running(), value)
-                columns.append(rows_of(stack, steps, leaf_type.weak, leaf_type.scalar))
+                rows = rows_of(stack, steps, leaf_type.weak, leaf_type.scalar)
+                if isinstance(leaf, Tracer) and not leaf_type.scalar and not self._is_new(leaf):
+                    for row in rows:
+                        row._why_fixed = MAY_BE
+                columns.append(rows)
             contents = grown.contents
             widths = [nest.leaves for nest in grown.nests]
             for i in range(steps):

@@ -67,7 +67,7 @@ class Loop(Driver):
 
     def _counted(self, items: Items, count: int) -> Iterator[None]:
         """Run a loop of a known number of steps."""
-        before = Before(self.frame, self.site)
+        before = Before(self.frame, self.site, others=[self._iterable])
         if before.heap.iterators:
             why = f"it takes items of {before.heap.iterators[0]}, an iterator"
             note_unrolled(self.site, f"{count} steps", why)
@@ -88,7 +88,7 @@ class Loop(Driver):
         if None not in left and not is_worth_rolling(count, each):
             yield from self._by_python(iterator, count - 1)
             return
-        after = Before(self.frame, self.site)
+        after = Before(self.frame, self.site, earlier=before)
         found = yield from self._attempt(before, items, 0, after)
         if isinstance(found, NotUniform):
             found = yield from self._attempt(after, items, 1, None)
@@ -114,7 +114,7 @@ class Loop(Driver):
 
     def _open(self, items: Items) -> Iterator[None]:
         """Run a loop whose number of steps is a symbolic size, or a traced number."""
-        before = Before(self.frame, self.site)
+        before = Before(self.frame, self.site, others=[self._iterable])
         found = yield from self._attempt(before, items, 0)
         if not isinstance(found, NotUniform):
             return
@@ -196,7 +196,7 @@ class WhileLoop(Driver):
         first = Before(self.frame, self.site)
         steps, tried = 0, False
         while True:
-            before = first if steps == 0 else Before(self.frame, self.site)
+            before = first if steps == 0 else Before(self.frame, self.site, earlier=first)
             yield
             if self._goes_on is False:
                 return
@@ -210,7 +210,7 @@ class WhileLoop(Driver):
             if True in left:
                 return
             if None in left or (not tried and is_worth_rolling(None, nodes.since())):
-                now = Before(self.frame, self.site)
+                now = Before(self.frame, self.site, earlier=first)
                 tried = True
                 error = yield from self._recorded(first if steps <= 8 else before)
                 if error is None:

@@ -37,6 +37,7 @@ class ArrayState:
     elements: Any
     origin: Any
     version: int
+    why_fixed: str | None = None
 
     @classmethod
     def of(cls, array: Tracer) -> ArrayState:
@@ -44,10 +45,11 @@ class ArrayState:
         known = array._known
         elements = None if known is None or array._why_fixed else known.copy()
         state = array._trace, array._value, known, elements, array._origin, array._version
-        return cls(*state)
+        return cls(*state, array._why_fixed)
 
     def put_back(self, array: Tracer) -> None:
         """Make the array what it was; its views read it again."""
+        array._why_fixed = self.why_fixed
         if array._version == self.version and array._trace is self.trace:
             return
         array._trace, array._value, array._known = self.trace, self.value, self.known
@@ -192,6 +194,11 @@ class Heap:
         held = self.held[id(value)] = Held(value, path, parts_of(value))
         for key, part in held.parts.items():
             yield part_path(value, path, key), part
+
+    def things(self) -> list[tuple[str, Any]]:
+        """Return all that may change, by path."""
+        held = [(each.path, each.thing) for each in self.held.values()]
+        return [*held, *((path, array) for array, _, path in self.arrays.values())]
 
     def put_back(self) -> None:
         """Make everything what it was."""

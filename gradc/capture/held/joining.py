@@ -146,7 +146,7 @@ def _apart(found: Tracer, shared: Sequence[Tracer]) -> Tracer:
     assert value is not None
     if len(distinct) > 1:
         for one in (*distinct, found):
-            one._why_fixed = _MAY_BE
+            one._why_fixed = MAY_BE
         return found
     return make_view(distinct[0], Returned(value), value.type.shape)
 
@@ -163,7 +163,7 @@ class Blank:
         return self.leaf_type.type
 
 
-_MAY_BE = "a branch or a loop may have made it another name for an array: copy it first, x.copy()"
+MAY_BE = "a branch or a loop may have made it another name for an array: copy it first, x.copy()"
 
 
 def _is_nothing(value: Any) -> bool:

@@ -24,17 +24,30 @@ from gradc_ir.core.types import Type
 class Before:
     """What a piece of code finds: its variables, and all it can reach.
 
-    ``variables`` are in place of those of the frame that have their names.
+    ``variables`` are in place of those of the frame that have their names; ``others`` are things
+    without a name that it reaches, and ``earlier`` what was found before, of which more may change
+    than what has a name by now.
     """
 
     def __init__(
-        self, frame: FrameType, site: Site, variables: dict[str, Any] | None = None
+        self,
+        frame: FrameType,
+        site: Site,
+        variables: dict[str, Any] | None = None,
+        *,
+        others: Sequence[Any] = (),
+        earlier: Before | None = None,
     ) -> None:
         found = frame.f_locals if variables is None else {**frame.f_locals, **variables}
         self.variables = {name: found.get(name, ABSENT) for name in site.names}
         names = dict.fromkeys((*site.names, *site.reads))
         roots = [(name, found[name]) for name in names if name in found]
-        self.heap = Heap.reached([*roots, *holders_outside()])
+        roots += [(path, thing) for path, thing in holders_outside()]
+        roots += [("what is gone through", thing) for thing in others]
+        if earlier is not None:
+            roots += earlier.heap.things()
+        # the last one is entered first, and the names of variables are to be those of messages
+        self.heap = Heap.reached(roots[::-1])
         self._trace = running()
         self._failure = self._trace.failure
 
