@@ -83,7 +83,7 @@ class Loop(Driver):
         yield from self._step(iterator)
         each = nodes.since()
         left = [truth(flag) for flag in self.flags]
-        if True in left:
+        if True in left or count == 1:
             return
         if None not in left and not is_worth_rolling(count, each):
             yield from self._by_python(iterator, count - 1)
@@ -97,6 +97,8 @@ class Loop(Driver):
         note_unrolled(self.site, f"{count} steps", found)
         after.put_back()
         self.give(after.variables)
+        # those of the attempts are of no trace any more
+        self.flags = tuple(after.variables[name] for name in self.site.leaving)
         yield from self._by_python(iterator, count - 1)
 
     def _attempt(
@@ -195,8 +197,10 @@ class WhileLoop(Driver):
         nodes = Nodes(running())
         first = Before(self.frame, self.site)
         steps, tried = 0, False
+        given: dict[str, Any] | None = None
         while True:
-            before = first if steps == 0 else Before(self.frame, self.site, earlier=first)
+            before = first if steps == 0 else Before(self.frame, self.site, given, earlier=first)
+            given = None
             yield
             if self._goes_on is False:
                 return
@@ -219,7 +223,8 @@ class WhileLoop(Driver):
                     raise _cannot(self.site, error)
                 note_unrolled(self.site, "a known number of steps", error)
                 now.put_back()
-                self.give(now.variables)
+                given = now.variables
+                self.give(given)
 
     def _recorded(self, start: Before) -> Generator[None, None, NotUniform | None]:
         """Record the loop from a state on; return why that cannot be, if it cannot."""
