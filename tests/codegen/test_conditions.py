@@ -35,6 +35,8 @@ SPECS = [
     "ij,ij-> | i<j",
     "i,j->ij | j<=i",
     "nij,nij->n | j<=i",
+    "ij,njk->nik | i<=j",
+    "ij,njk->nik | j<i",
 ]
 LENGTHS = {"a": 3, "n": 37}
 

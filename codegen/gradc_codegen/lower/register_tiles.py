@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gradc_codegen.lower.lowering import Lowering
 from gradc_codegen.lower.reductions import narrowed
+from gradc_codegen.lower.triangular_bounds import depends_on
 from gradc_codegen.nest.loop_nest import Item, Loop, Statement, StatementKind
 from gradc_codegen.schedule.lanes import dim_of
 from gradc_codegen.storage.storage import Plan
@@ -53,6 +54,8 @@ def write_tiles(lowering: Lowering, loop: Loop, inner: Loop) -> str:
     whole = writer.whole_blocks("0", writer.size(loop.size), SUMS)
     position = loop.body.index(inner)
     before, behind = loop.body[:position], loop.body[position + 1 :]
+    (sums,) = inner.reductions
+    depends = depends_on(sums.node, dim_of(sums, loop))
 
     def tile(start: str) -> None:
         common = elements.registers
@@ -74,12 +77,14 @@ def write_tiles(lowering: Lowering, loop: Loop, inner: Loop) -> str:
             del lowering.indices[inner]
 
         ranges = []
-        for index, _, running in tiles:
+        for index, _, running in tiles[: SUMS if depends else 1]:
             lowering.indices[loop] = index
             ranges.append(narrowed(inner, running))
         first, last = ranges[0], ranges[-1]
         if first is None or last is None:
             writer.loop("0", writer.size(inner.size), step)
+        elif not depends:
+            writer.loop(first.start, first.end, step)
         elif last.start == first.start:
             # the later a sum, the more products it has: what all have, then what only later ones do
             writer.loop(first.start, first.end, step)

@@ -38,6 +38,11 @@ def has_condition(node: Node) -> bool:
     return node.op.name == "contract" and "|" in node.attributes["spec"]
 
 
+def depends_on(node: Node, dim: int) -> bool:
+    """Whether which products of a contraction count depends on the index of a dim."""
+    return has_condition(node) and dim in _dims(node)[:2]
+
+
 def counts(writer: Writer, node: Node, own: Sequence[str]) -> str:
     """Return whether the product at the indices of a contraction's own dims counts, or ``true``."""
     if not has_condition(node):
