@@ -9,6 +9,7 @@ import functools
 
 import numpy as np
 
+from tests.written_loops.scopes import FUNCTIONS as FUNCTIONS
 from tests.written_loops.scopes import program
 
 

@@ -47,7 +47,7 @@ class Before:
         if earlier is not None:
             roots += earlier.heap.things()
         # the last one is entered first, and the names of variables are to be those of messages
-        self.heap = Heap.reached(roots[::-1])
+        self.heap: Heap = Heap.reached(roots[::-1])
         self._trace = running()
         self._failure = self._trace.failure
 
