@@ -264,6 +264,8 @@ def _refresh_chain(chain: list[Tracer], base: Tracer) -> None:
             _refuse_uncertain()
         if parent._known is not None and how.follows_known:
             view._value = None
+            if view._known is None:  # the base was not known for a while
+                view._known = how.known(parent._known)
         else:
             view._known = None
             view._value = how.forward(parent._value or _first_value(parent, parent._trace))
