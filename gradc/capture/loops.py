@@ -67,7 +67,7 @@ class Loop(Driver):
 
     def _counted(self, items: Items, count: int) -> Iterator[None]:
         """Run a loop of a known number of steps."""
-        before = Before(self.frame, self.site, others=[self._iterable])
+        before = Before(self.frame, self.site, others=items.visited())
         if before.heap.iterators:
             why = f"it takes items of {before.heap.iterators[0]}, an iterator"
             note_unrolled(self.site, f"{count} steps", why)
@@ -116,7 +116,7 @@ class Loop(Driver):
 
     def _open(self, items: Items) -> Iterator[None]:
         """Run a loop whose number of steps is a symbolic size, or a traced number."""
-        before = Before(self.frame, self.site, others=[self._iterable])
+        before = Before(self.frame, self.site, others=items.visited())
         found = yield from self._attempt(before, items, 0)
         if not isinstance(found, NotUniform):
             return
